@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# herald_flags: warnings and sanitizers, for everything.
+# herald_inner: what only the library's own rooms get (no exceptions, no RTTI, hidden symbols).
+add_library(herald_flags INTERFACE)
+target_compile_options(herald_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wswitch -Werror=switch -Wno-missing-field-initializers
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
+target_link_libraries(herald_flags INTERFACE Threads::Threads)
+if(HERALD_SANITIZE)
+  target_compile_options(herald_flags INTERFACE -fsanitize=${HERALD_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(herald_flags INTERFACE -fsanitize=${HERALD_SANITIZE})
+endif()
+
+add_library(herald_inner INTERFACE)
+target_compile_options(herald_inner INTERFACE
+  -fvisibility=hidden
+  $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fvisibility-inlines-hidden>)

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/knobs.hpp"
+
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace herald {
+namespace {
+
+constexpr KnobRow kRows[] = {
+#define HERALD_KNOB_INT(name, dflt, lo, hi, unit, help) {#name, false, dflt, lo, hi, "", "", unit, help},
+#define HERALD_KNOB_TEXT(name, dflt, choices, help) {#name, true, 0, 0, 0, dflt, choices, "", help},
+#include "base/knobs.def"
+#undef HERALD_KNOB_INT
+#undef HERALD_KNOB_TEXT
+};
+
+// Names under HERALD_ that are not knobs: what the launcher tells its ranks.
+constexpr const char* kReserved[] = {"JOB_KEY", "JOB_ID"};
+
+std::int64_t* int_of(Knobs& knobs, std::size_t index) {
+  std::size_t at = 0;
+#define HERALD_KNOB_INT(name, dflt, lo, hi, unit, help) \
+  if (at++ == index) return &knobs.name;
+#define HERALD_KNOB_TEXT(name, dflt, choices, help) ++at;
+#include "base/knobs.def"
+#undef HERALD_KNOB_INT
+#undef HERALD_KNOB_TEXT
+  return nullptr;
+}
+
+std::string* text_of(Knobs& knobs, std::size_t index) {
+  std::size_t at = 0;
+#define HERALD_KNOB_INT(name, dflt, lo, hi, unit, help) ++at;
+#define HERALD_KNOB_TEXT(name, dflt, choices, help) \
+  if (at++ == index) return &knobs.name;
+#include "base/knobs.def"
+#undef HERALD_KNOB_INT
+#undef HERALD_KNOB_TEXT
+  return nullptr;
+}
+
+bool same_name(const char* knob, const std::string& upper) {
+  const std::size_t n = std::strlen(knob);
+  if (n != upper.size()) return false;
+  for (std::size_t i = 0; i < n; ++i)
+    if (std::toupper(static_cast<unsigned char>(knob[i])) != upper[i]) return false;
+  return true;
+}
+
+bool parse_int(const std::string& text, std::int64_t& out) {
+  if (text.empty()) return false;
+  char* end = nullptr;
+  errno = 0;
+  const long long value = std::strtoll(text.c_str(), &end, 10);
+  if (errno != 0 || end == text.c_str()) return false;
+  std::int64_t scale = 1;
+  if (*end == 'k' || *end == 'K') scale = 1024, ++end;
+  if (*end == 'm' || *end == 'M') scale = 1024 * 1024, ++end;
+  if (*end != '\0' || __builtin_mul_overflow(value, scale, &out)) return false;
+  return true;
+}
+
+bool is_choice(const char* choices, const std::string& value) {
+  if (*choices == '\0') return true;
+  const std::string all = std::string("|") + choices + "|";
+  return all.find("|" + value + "|") != std::string::npos;
+}
+
+std::string set_knob(Knobs& knobs, std::size_t index, const std::string& value) {
+  const KnobRow& row = kRows[index];
+  if (row.is_text) {
+    if (!is_choice(row.choices, value)) return std::string("must be one of ") + row.choices;
+    *text_of(knobs, index) = value;
+    return {};
+  }
+  std::int64_t number = 0;
+  if (!parse_int(value, number) || number < row.smallest || number > row.largest)
+    return "must be a whole number from " + std::to_string(row.smallest) + " to " +
+           std::to_string(row.largest) + " (" + row.unit + ")";
+  *int_of(knobs, index) = number;
+  return {};
+}
+
+}  // namespace
+
+std::span<const KnobRow> knob_rows() noexcept { return kRows; }
+
+std::int64_t knob_int(const Knobs& knobs, std::size_t index) noexcept {
+  return *int_of(const_cast<Knobs&>(knobs), index);
+}
+
+const std::string& knob_text(const Knobs& knobs, std::size_t index) noexcept {
+  return *text_of(const_cast<Knobs&>(knobs), index);
+}
+
+Knobs read_knobs(char** environment, std::vector<std::string>& complaints) {
+  Knobs knobs;
+  for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
+    if (std::strncmp(*entry, "HERALD_", 7) != 0) continue;
+    const char* equals = std::strchr(*entry, '=');
+    if (equals == nullptr) continue;
+    const std::string name(*entry + 7, static_cast<std::size_t>(equals - *entry - 7));
+    bool known = false;
+    for (const char* reserved : kReserved) known = known || name == reserved;
+    for (std::size_t i = 0; i < std::size(kRows) && !known; ++i) {
+      if (!same_name(kRows[i].name, name)) continue;
+      known = true;
+      const std::string why = set_knob(knobs, i, equals + 1);
+      if (!why.empty())
+        complaints.push_back("HERALD_" + name + "=" + (equals + 1) + " is ignored: it " + why);
+    }
+    if (!known) complaints.push_back("HERALD_" + name + " is not a setting of Herald; `herald info` lists them");
+  }
+  return knobs;
+}
+
+bool list_has(const std::string& list, const char* word) noexcept {
+  const std::size_t n = std::strlen(word);
+  for (std::size_t at = 0; at < list.size();) {
+    std::size_t end = list.find(',', at);
+    if (end == std::string::npos) end = list.size();
+    if (end - at == n && list.compare(at, n, word) == 0) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+}  // namespace herald

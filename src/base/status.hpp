@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// base/status.hpp: how an inner function says what became of what it was asked.
+// Grouped by the largest thing that is now broken, so that fail-over is a range check.
+#pragma once
+#include <cstdint>
+
+namespace herald {
+
+enum class [[nodiscard]] Status : std::int8_t {
+  ok = 0,
+  again = 1,  // not failures
+
+  bad_argument = -10,  // -10s: this operation
+  truncated = -11,
+  no_memory = -12,
+  not_found = -13,
+  unsupported = -14,
+
+  peer_lost = -20,  // -20s: one peer
+
+  group_lost = -30,  // -30s: a multicast group: fail over
+  stale_epoch = -31,
+
+  engine_broken = -40,  // -40s: this process
+};
+
+}  // namespace herald

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine/engine.hpp: the progress loop of this process. It reads the clock once a turn, joins the pure rooms
+// to the paths, and sleeps when nothing happens.
+// One engine a process, made by the first MPI_Init or MPI_Session_init and closed by the last finalize.
+// Lock: when threads may call at once (MPI_THREAD_MULTIPLE), every public call holds lock() (recursive); a
+// waiting call gives it up while it sleeps. Otherwise lock() costs nothing.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "base/instant.hpp"
+#include "base/knobs.hpp"
+#include "boot/boot.hpp"
+#include "p2p/ops.hpp"
+
+namespace herald::engine {
+
+class Engine {
+ public:
+  // Exchanges addresses with the peers through `boot` and opens the paths. Null with `why` on failure.
+  static std::unique_ptr<Engine> open(boot::Boot& boot, const Knobs& knobs, bool threads_multiple, std::string& why);
+  virtual ~Engine() = default;
+
+  virtual int rank() const noexcept = 0;
+  virtual int size() const noexcept = 0;
+  // True if the peer shares this host's memory (proved by attaching its segment).
+  virtual bool is_local(p2p::PeerId peer) const noexcept = 0;
+
+  // Point-to-point. The op must stay where it is until it is done.
+  virtual void start(p2p::SendOp& op) noexcept = 0;
+  virtual void start(p2p::RecvOp& op) noexcept = 0;
+  virtual bool probe(std::uint64_t context, std::int32_t source, std::int32_t tag, p2p::Found& found) noexcept = 0;
+  // As probe, and takes the message out of the queue: no other receive can match it.
+  virtual bool take(std::uint64_t context, std::int32_t source, std::int32_t tag, p2p::Found& found) noexcept = 0;
+  virtual void start_matched(p2p::RecvOp& op, p2p::Message* message) noexcept = 0;
+  // Ask for cancellation; the op becomes done either way, with `cancelled` telling.
+  virtual void cancel(p2p::SendOp& op) noexcept = 0;
+  virtual void cancel(p2p::RecvOp& op) noexcept = 0;
+  // Unexpected messages of a context that is being freed are dropped; later ones too.
+  virtual void forget_context(std::uint64_t context) noexcept = 0;
+
+  // One turn: true if anything moved.
+  virtual bool progress() noexcept = 0;
+  // Called in a loop by whoever waits, with the lock held: a turn, and when nothing moves for long enough,
+  // sleep until a peer rings (the lock is given up meanwhile).
+  virtual void wait_turn() noexcept = 0;
+  // Wake threads of this process that sleep in wait_turn().
+  virtual void wake_waiters() noexcept = 0;
+
+  // More work for each turn (collective plans in progress). Returns true if it moved anything.
+  using Hook = bool (*)(void* context);
+  virtual void add_hook(Hook hook, void* context) noexcept = 0;
+  virtual void remove_hook(Hook hook, void* context) noexcept = 0;
+
+  virtual Instant now() const noexcept = 0;
+  virtual void lock() noexcept = 0;
+  virtual void unlock() noexcept = 0;
+
+  // Complete what was promised to peers (buffered bytes still to go out), then take the paths down.
+  virtual void close() noexcept = 0;
+  // Remove what we have in /dev/shm at once: we are about to _exit.
+  virtual void emergency_cleanup() noexcept = 0;
+};
+
+}  // namespace herald::engine

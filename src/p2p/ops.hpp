@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// p2p/ops.hpp: a send or a receive under way. The caller owns the structure and keeps it in place until
+// `done`; p2p::Core links it into its queues meanwhile. Nothing is allocated per operation.
+#pragma once
+#include <cstdint>
+
+#include "base/list.hpp"
+#include "base/status.hpp"
+#include "type/cursor.hpp"
+
+namespace herald::p2p {
+
+using PeerId = std::int32_t;  // index of a process in the job: its rank in the world
+
+constexpr std::int32_t kAnySource = -1;
+constexpr std::int32_t kAnyTag = -2;
+
+enum class SendMode : std::uint8_t { standard, synchronous, ready };
+
+struct Op : ListLink {
+  // Called once, under the engine's lock, when `done` becomes true; may start further operations. May be null.
+  void (*on_done)(Op&) = nullptr;
+  void* owner = nullptr;  // for on_done
+  std::uint64_t context = 0;
+  std::int32_t tag = 0;
+  bool done = false;
+  bool cancelled = false;
+  Status status = Status::ok;
+  type::Cursor data;  // what to send, or where to put what comes
+};
+
+struct SendOp : Op {
+  PeerId to = 0;
+  std::int32_t source = 0;  // the sender's rank in the communicator: what the receiver matches
+  SendMode mode = SendMode::standard;
+  // Core's own
+  std::uint32_t id = 0;    // names this operation in answers from the receiver; 0: none
+  std::uint32_t seq = 0;   // counts messages from here to `to`
+  std::uint8_t phase = 0;
+};
+
+struct RecvOp : Op {
+  std::int32_t source = kAnySource;  // rank in the communicator, or kAnySource
+  // Filled in when it matched
+  std::int32_t from_source = kAnySource;
+  std::int32_t from_tag = kAnyTag;
+  std::uint64_t bytes = 0;  // received (at most the room in `data`); status is `truncated` if more were sent
+  // Core's own
+  std::uint32_t id = 0;
+  std::uint64_t expected = 0;
+};
+
+// A message that has come but is not received yet: what a probe sees. Taken out of the queue by a matched
+// probe, it belongs to whoever holds it until Core::post_mrecv.
+struct Message;
+
+struct Found {
+  std::int32_t source = kAnySource;
+  std::int32_t tag = kAnyTag;
+  std::uint64_t bytes = 0;
+  Message* message = nullptr;
+};
+
+}  // namespace herald::p2p
