@@ -11,6 +11,13 @@ if(HERALD_SANITIZE)
   target_link_options(herald_flags INTERFACE -fsanitize=${HERALD_SANITIZE})
 endif()
 
+# Fuzzing: every room tells libFuzzer which branches it took; only the fuzz programs link its main().
+option(HERALD_FUZZ "build the libFuzzer programs (clang)" OFF)
+if(HERALD_FUZZ)
+  target_compile_options(herald_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(herald_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 add_library(herald_inner INTERFACE)
 target_compile_options(herald_inner INTERFACE
   -fvisibility=hidden

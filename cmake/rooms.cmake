@@ -4,9 +4,14 @@
 #   herald_room(NAME SOURCES a.cpp ... [USES base wire ...])
 #       object library herald_NAME from the calling folder; part of libmpi_abi.so.1
 #   herald_unit_test(NAME SOURCES a.cpp ... [USES room ...] [LIBS target ...])
-#       GoogleTest program, registered with ctest under the label "unit"
+#       GoogleTest program, registered with ctest under the label "unit"; part of the target unit_tests, which
+#       is all that the sanitizer presets build: tests with that label must be made here
+#   herald_fuzzer(NAME SOURCES a.cpp ... [USES room ...])
+#       libFuzzer program, run for a few seconds by ctest under the label "fuzz"; preset fuzz only
 
 set_property(GLOBAL PROPERTY HERALD_ROOMS "")
+add_custom_target(unit_tests)
+add_custom_target(fuzzers)
 
 function(herald_room name)
   cmake_parse_arguments(ARG "" "" "SOURCES;USES" ${ARGN})
@@ -60,4 +65,17 @@ function(herald_unit_test name)
   set_target_properties(test_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME unit.${name} COMMAND test_${name})
   set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 300)
+  add_dependencies(unit_tests test_${name})
+endfunction()
+
+function(herald_fuzzer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES" ${ARGN})
+  add_executable(fuzz_${name} ${ARG_SOURCES})
+  target_link_libraries(fuzz_${name} PRIVATE herald_flags)
+  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  herald_link_rooms(fuzz_${name} ${ARG_USES})
+  set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  add_test(NAME fuzz.${name} COMMAND fuzz_${name} -max_total_time=10 -max_len=4096 -artifact_prefix=fuzz_${name}-)
+  set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT 120)
+  add_dependencies(fuzzers fuzz_${name})
 endfunction()

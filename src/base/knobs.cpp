@@ -17,8 +17,8 @@ constexpr KnobRow kRows[] = {
 #undef HERALD_KNOB_TEXT
 };
 
-// Names under HERALD_ that are not knobs: what the launcher tells its ranks.
-constexpr const char* kReserved[] = {"JOB_KEY", "JOB_ID"};
+// Names under HERALD_ that are not knobs: what the launcher tells its ranks, and the compiler wrappers' own.
+constexpr const char* kReserved[] = {"JOB_KEY", "JOB_ID", "CC", "CXX"};
 
 std::int64_t* int_of(Knobs& knobs, std::size_t index) {
   std::size_t at = 0;
@@ -57,8 +57,10 @@ bool parse_int(const std::string& text, std::int64_t& out) {
   const long long value = std::strtoll(text.c_str(), &end, 10);
   if (errno != 0 || end == text.c_str()) return false;
   std::int64_t scale = 1;
-  if (*end == 'k' || *end == 'K') scale = 1024, ++end;
-  if (*end == 'm' || *end == 'M') scale = 1024 * 1024, ++end;
+  if (*end == 'k' || *end == 'K')
+    scale = 1024, ++end;
+  else if (*end == 'm' || *end == 'M')
+    scale = 1024 * 1024, ++end;
   if (*end != '\0' || __builtin_mul_overflow(value, scale, &out)) return false;
   return true;
 }
@@ -112,7 +114,8 @@ Knobs read_knobs(char** environment, std::vector<std::string>& complaints) {
       if (!why.empty())
         complaints.push_back("HERALD_" + name + "=" + (equals + 1) + " is ignored: it " + why);
     }
-    if (!known) complaints.push_back("HERALD_" + name + " is not a setting of Herald; `herald info` lists them");
+    if (!known)
+      complaints.push_back("HERALD_" + name + " is not a setting of Herald; `herald info` lists them");
   }
   return knobs;
 }

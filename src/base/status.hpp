@@ -6,22 +6,22 @@
 
 namespace herald {
 
-enum class [[nodiscard]] Status : std::int8_t {
-  ok = 0,
-  again = 1,  // not failures
+enum class [[nodiscard]] Status : std::int8_t{
+    ok = 0,
+    again = 1,  // not failures
 
-  bad_argument = -10,  // -10s: this operation
-  truncated = -11,
-  no_memory = -12,
-  not_found = -13,
-  unsupported = -14,
+    bad_argument = -10,  // -10s: this operation
+    truncated = -11,
+    no_memory = -12,
+    not_found = -13,
+    unsupported = -14,
 
-  peer_lost = -20,  // -20s: one peer
+    peer_lost = -20,  // -20s: one peer
 
-  group_lost = -30,  // -30s: a multicast group: fail over
-  stale_epoch = -31,
+    group_lost = -30,  // -30s: a multicast group: fail over
+    stale_epoch = -31,
 
-  engine_broken = -40,  // -40s: this process
+    engine_broken = -40,  // -40s: this process
 };
 
 }  // namespace herald

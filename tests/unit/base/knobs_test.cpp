@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What could go wrong: a hostile or mistyped environment changes a setting, crashes the start, or passes in
+// silence; a row of the table and its field drift apart.
+#include "base/knobs.hpp"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace herald {
+namespace {
+
+struct Reading {
+  Knobs knobs;
+  std::vector<std::string> complaints;
+};
+
+Reading read(std::initializer_list<std::string> entries) {
+  std::vector<std::string> texts(entries);
+  std::vector<char*> environment;
+  for (std::string& text : texts) environment.push_back(text.data());
+  environment.push_back(nullptr);
+  Reading reading;
+  reading.knobs = read_knobs(environment.data(), reading.complaints);
+  return reading;
+}
+
+TEST(Knobs, no_environment_gives_the_defaults_of_the_table) {
+  std::vector<std::string> complaints;
+  const Knobs knobs = read_knobs(nullptr, complaints);
+  EXPECT_TRUE(complaints.empty());
+  const auto rows = knob_rows();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].is_text)
+      EXPECT_EQ(knob_text(knobs, i), rows[i].fallback_text) << rows[i].name;
+    else
+      EXPECT_EQ(knob_int(knobs, i), rows[i].fallback) << rows[i].name;
+  }
+}
+
+TEST(Knobs, every_row_is_sound) {
+  std::set<std::string> names;
+  for (const KnobRow& row : knob_rows()) {
+    EXPECT_TRUE(names.insert(row.name).second) << row.name << " stands twice";
+    EXPECT_NE(*row.help, '\0') << row.name;
+    for (const char* c = row.name; *c != '\0'; ++c)
+      EXPECT_TRUE((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '_') << row.name;
+    if (row.is_text) continue;
+    EXPECT_LE(row.smallest, row.fallback) << row.name;
+    EXPECT_GE(row.largest, row.fallback) << row.name;
+    EXPECT_NE(*row.unit, '\0') << row.name;
+  }
+}
+
+TEST(Knobs, each_integer_row_sets_its_own_field_only) {
+  const auto rows = knob_rows();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].is_text) continue;
+    std::string name = rows[i].name;
+    for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    const std::int64_t value = rows[i].fallback == rows[i].largest ? rows[i].smallest : rows[i].largest;
+    const Reading reading = read({"HERALD_" + name + "=" + std::to_string(value)});
+    EXPECT_TRUE(reading.complaints.empty()) << name;
+    for (std::size_t other = 0; other < rows.size(); ++other) {
+      if (rows[other].is_text) continue;
+      EXPECT_EQ(knob_int(reading.knobs, other), other == i ? value : rows[other].fallback)
+          << rows[other].name;
+    }
+  }
+}
+
+TEST(Knobs, suffixes_scale) {
+  EXPECT_EQ(read({"HERALD_PUSH_BYTES=64k"}).knobs.push_bytes, 65536);
+  EXPECT_EQ(read({"HERALD_PUSH_BYTES=1M"}).knobs.push_bytes, 1 << 20);
+  EXPECT_EQ(read({"HERALD_SPIN_US=-1"}).knobs.spin_us, -1);
+}
+
+TEST(Knobs, bad_values_are_refused_by_name_and_the_default_stands) {
+  const std::int64_t standard = Knobs{}.push_bytes;
+  for (const char* value : {"",
+                            " ",
+                            "x",
+                            "4 k",
+                            "4kk",
+                            "4kM",
+                            "4km",
+                            "1e3",
+                            "0x10",
+                            "--4",
+                            "4096;rm",
+                            "-1",
+                            "-0x1",
+                            "1048577",
+                            "2M",
+                            "99999999999999999999",
+                            "-99999999999999999999",
+                            "9223372036854775807k",
+                            "9223372036854775807",
+                            "\xff\xfe",
+                            "%s%n",
+                            "4\n",
+                            "k",
+                            "M",
+                            "+"}) {
+    const Reading reading = read({std::string("HERALD_PUSH_BYTES=") + value});
+    EXPECT_EQ(reading.knobs.push_bytes, standard) << "'" << value << "'";
+    ASSERT_EQ(reading.complaints.size(), 1u) << "'" << value << "'";
+    EXPECT_NE(reading.complaints[0].find("HERALD_PUSH_BYTES"), std::string::npos);
+    EXPECT_NE(reading.complaints[0].find("1048576"), std::string::npos) << "the cure: the range";
+  }
+}
+
+TEST(Knobs, limits_are_inclusive) {
+  EXPECT_EQ(read({"HERALD_PUSH_BYTES=0"}).knobs.push_bytes, 0);
+  EXPECT_EQ(read({"HERALD_PUSH_BYTES=1048576"}).knobs.push_bytes, 1048576);
+  EXPECT_EQ(read({"HERALD_SHM_CELLS=7"}).complaints.size(), 1u);
+  EXPECT_EQ(read({"HERALD_SHM_CELLS=8"}).knobs.shm_cells, 8);
+}
+
+TEST(Knobs, unknown_names_are_reported_and_foreign_ones_are_not) {
+  EXPECT_EQ(read({"HERALD_PUSH_BYTE=1"}).complaints.size(), 1u);
+  EXPECT_EQ(read({"HERALD_=1"}).complaints.size(), 1u);
+  EXPECT_EQ(read({"HERALD_push_bytes=1"}).complaints.size(), 1u) << "names are upper case";
+  EXPECT_TRUE(read({"HERALD=1", "HERALDRY=1", "PATH=/bin", "XHERALD_FOO=1", "=", "", "HERALD_PUSH_BYTES"})
+                  .complaints.empty());
+}
+
+TEST(Knobs, names_for_launcher_and_wrappers_are_not_complained_about) {
+  EXPECT_TRUE(read({"HERALD_JOB_KEY=abc", "HERALD_JOB_ID=1", "HERALD_CC=clang", "HERALD_CXX=clang++"})
+                  .complaints.empty());
+}
+
+TEST(Knobs, the_last_of_two_equal_names_counts) {
+  EXPECT_EQ(read({"HERALD_VERBOSE=1", "HERALD_VERBOSE=2"}).knobs.verbose, 2);
+}
+
+TEST(Knobs, a_very_long_value_is_refused_without_harm) {
+  const Reading reading = read({"HERALD_PUSH_BYTES=" + std::string(1 << 20, '9')});
+  EXPECT_EQ(reading.knobs.push_bytes, Knobs{}.push_bytes);
+  EXPECT_EQ(reading.complaints.size(), 1u);
+}
+
+TEST(Knobs, text_is_kept_as_it_is) { EXPECT_EQ(read({"HERALD_CHECK=leaks,x=y"}).knobs.check, "leaks,x=y"); }
+
+TEST(ListHas, finds_whole_words_only) {
+  EXPECT_TRUE(list_has("leaks", "leaks"));
+  EXPECT_TRUE(list_has("a,leaks,b", "leaks"));
+  EXPECT_TRUE(list_has(",,leaks", "leaks"));
+  EXPECT_FALSE(list_has("", "leaks"));
+  EXPECT_FALSE(list_has("leaksx,xleaks,leak", "leaks"));
+  EXPECT_FALSE(list_has("leaks ,x", "leaks"));
+  EXPECT_FALSE(list_has("LEAKS", "leaks"));
+}
+
+}  // namespace
+}  // namespace herald
