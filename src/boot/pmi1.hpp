@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// boot/pmi1.hpp: client of the PMI-1 wire protocol, as Hydra, Slurm's pmi2 plugin and our mpiexec speak it.
+// One line of text each way. Our values are hex and go out in pieces under the keys h.KEY.RANK.PIECE.
+//
+//   start() --ok--> serving --finalize()--> closed        abort() is heard while serving, from any thread
+#pragma once
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "boot/boot.hpp"
+#include "boot/line_channel.hpp"
+
+namespace herald::boot {
+
+class Pmi1 final : public Boot {
+ public:
+  Pmi1(int fd, int rank, int size) noexcept : channel_{fd}, rank_{rank}, size_{size} {}
+
+  // Says hello over TCP: the launcher then tells rank and size.
+  Status introduce(int id);
+  // Asks everything that the getters answer. The environment helps where the launcher gives no host map.
+  Status start(char** environment);
+
+  const char* name() const noexcept override { return "pmi1"; }
+  int rank() const noexcept override { return rank_; }
+  int size() const noexcept override { return size_; }
+  int app_number() const noexcept override { return app_number_; }
+  int universe_size() const noexcept override { return universe_size_; }
+  std::span<const int> local_ranks() const noexcept override { return local_ranks_; }
+  Status put(std::string_view key, std::string_view value) override;
+  Status fence() override;
+  Status get(int rank, std::string_view key, std::string& value) override;
+  void abort(int code, const char* message) noexcept override;
+  Status finalize() override;
+  const std::string& last_error() const noexcept override { return error_; }
+
+ private:
+  Status request(std::string_view line, std::string_view expected, int timeout_ms);
+  Status ask_limits();
+  Status get_raw(std::string_view key, std::string& value);
+  Status find_local_ranks(char** environment);
+  Status key_for(int rank, std::string_view key, std::size_t piece, std::string& out);
+  Status refuse(Status status, std::string why);
+
+  LineChannel channel_;
+  int rank_;
+  int size_;
+  int app_number_ = -1;
+  int universe_size_ = -1;
+  std::size_t longest_key_ = 0;
+  std::size_t longest_value_ = 0;
+  std::string kvs_;
+  std::string reply_;  // the last line that the launcher sent
+  std::string error_;
+  std::vector<int> local_ranks_;
+  std::atomic<bool> serving_{false};
+};
+
+}  // namespace herald::boot

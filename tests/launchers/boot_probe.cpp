@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tests/launchers/boot_probe.cpp: a program that uses room boot and nothing above it, to be run under every
+// launcher. What could go wrong: a rank sees another's value torn or not at all; local ranks that cannot be;
+// a job that outlives one of its ranks.
+//   boot_probe exchange [BYTES]      put, fence, get from all, check every byte, finalize
+//   boot_probe missing               a key that nobody has put is refused in words, without a hang
+//   boot_probe abort RANK CODE       RANK asks for the end of the job while the others sleep
+//   boot_probe fence-abort RANK CODE RANK asks for the end of the job while the others wait in a fence
+//   boot_probe kill RANK             RANK kills itself while the others sleep
+//   boot_probe fence-kill RANK       RANK kills itself while the others wait in a fence
+//   boot_probe exit RANK CODE        RANK calls exit(CODE) without finalize; its exit hook asks for the end
+#include <unistd.h>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "boot/boot.hpp"
+
+namespace {
+
+using herald::Status;
+namespace boot = herald::boot;
+
+boot::Boot* running = nullptr;  // null again after finalize
+
+[[noreturn]] void fail(const std::string& what) {
+  std::fprintf(stderr, "boot_probe: %s\n", what.c_str());
+  std::fflush(stderr);
+  if (running != nullptr) running->abort(3, what.c_str());
+  ::_exit(3);
+}
+
+void must(Status status, const char* what) {
+  if (status != Status::ok) fail(std::string{what} + ": " + running->last_error());
+}
+
+// What the MPI layer does when a program ends without MPI_Finalize.
+void exit_hook() {
+  if (running == nullptr) return;
+  running->abort(1, "exit without finalize");
+  ::_exit(1);
+}
+
+std::string value_of(int rank, std::size_t bytes) {
+  std::string value;
+  for (std::size_t i = 0; i < bytes + static_cast<std::size_t>(rank); ++i)
+    value += static_cast<char>(static_cast<std::size_t>(rank) * 31 + i * 7);
+  return value;
+}
+
+void check_local_ranks() {
+  int last = -1;
+  bool here = false;
+  for (int rank : running->local_ranks()) {
+    if (rank <= last || rank >= running->size()) fail("local ranks are not ascending ranks of this job");
+    last = rank;
+    here |= rank == running->rank();
+  }
+  if (!here) fail("this rank is not one of its local ranks");
+  // The tests use one machine only.
+  if (static_cast<int>(running->local_ranks().size()) != running->size()) fail("some ranks are not local");
+}
+
+void exchange(std::size_t bytes) {
+  check_local_ranks();
+  must(running->put("card", value_of(running->rank(), bytes)), "put");
+  must(running->put("empty", ""), "put");
+  must(running->fence(), "fence");
+  for (int rank = 0; rank < running->size(); ++rank) {
+    std::string value;
+    must(running->get(rank, "card", value), "get");
+    if (value != value_of(rank, bytes))
+      fail("the value of rank " + std::to_string(rank) + " is not what it put");
+    value = "x";
+    must(running->get(rank, "empty", value), "get");
+    if (!value.empty()) fail("an empty value came back with bytes in it");
+  }
+  std::printf("exchange ok: %s rank %d of %d, app %d, universe %d\n", running->name(), running->rank(),
+              running->size(), running->app_number(), running->universe_size());
+}
+
+void missing() {
+  must(running->fence(), "fence");
+  std::string value;
+  for (int rank = 0; rank < running->size(); ++rank) {
+    if (running->get(rank, "nobody-put-this", value) != Status::not_found) fail("a missing key was found");
+    if (running->last_error().empty()) fail("a missing key came without words");
+  }
+  must(running->fence(), "fence");
+  std::printf("missing ok: rank %d\n", running->rank());
+}
+
+void die(const std::string& how, int code) {
+  if (how == "abort" || how == "fence-abort") {
+    ::usleep(100'000);  // the others are asleep or in the fence by now
+    running->abort(code, "boot_probe was asked to abort");
+    ::_exit(code);
+  }
+  if (how == "kill" || how == "fence-kill") {
+    ::usleep(100'000);
+    ::raise(SIGKILL);
+  }
+  std::exit(code);  // "exit": the hook does the rest
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "exchange";
+  std::string why;
+  auto opened = boot::open(environ, why);
+  if (!opened) {
+    std::fprintf(stderr, "boot_probe: %s\n", why.c_str());
+    return 4;
+  }
+  running = opened.get();
+  std::atexit(exit_hook);
+
+  if (mode == "exchange") {
+    exchange(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 100);
+  } else if (mode == "missing") {
+    missing();
+  } else if (argc > 2) {
+    must(running->fence(), "fence");
+    if (running->rank() == std::atoi(argv[2])) die(mode, argc > 3 ? std::atoi(argv[3]) : 0);
+    if (mode.starts_with("fence-")) {
+      must(running->fence(), "fence");  // never ends well: the job ends, or fence fails
+    } else {
+      ::sleep(60);
+    }
+    fail("survived");
+  } else {
+    fail("unknown mode " + mode);
+  }
+  Status status = running->finalize();
+  if (status != Status::ok) fail("finalize: " + running->last_error());
+  running = nullptr;
+  return 0;
+}
