@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes docs/status.md: how much of MPI 5.0 there is, counted from the table."""
+
+PARTS = {
+    "p2p": "point-to-point", "request": "requests and statuses", "coll": "collectives", "type": "datatypes",
+    "op": "reduction operations", "comm": "communicators", "group": "groups", "attr": "attributes",
+    "info": "info objects", "errhandler": "errors and error handlers", "env": "start, end, environment, sessions",
+    "handle": "handles as integers", "tool": "MPI_T control and performance variables",
+    "partitioned": "partitioned communication", "intercomm": "inter-communicators",
+    "topology": "process topologies and neighborhood collectives", "grequest": "generalized requests",
+    "rma": "one-sided communication", "io": "MPI-IO", "dynamic": "dynamic processes",
+    "tool-events": "MPI_T events",
+}
+
+
+def write_status(functions):
+    done, later = {}, {}
+    for function in functions:
+        part = function.later or function.status
+        (later if function.later else done).setdefault(part, []).append(function)
+    forms = lambda fs: sum(len(f.forms()) for f in fs)
+    total_done = sum(forms(v) for v in done.values())
+    total = total_done + sum(forms(v) for v in later.values())
+    out = ["# What works", "",
+           "Counted from `src/abi/api.tbl` by `src/abi/generate.py`; `make test` fails when this page is out of date.",
+           "",
+           f"{total_done} of the {total} procedures of the MPI 5.0 ABI are implemented (`_c` forms counted). The other",
+           f"{total - total_done} are there to link against and raise `MPI_ERR_UNSUPPORTED_OPERATION`, naming themselves.",
+           "", "| part | procedures |", "|---|---|"]
+    for part, items in sorted(done.items(), key=lambda kv: PARTS[kv[0]]):
+        out.append(f"| {PARTS[part]} | {forms(items)} |")
+    out += ["", "Not yet:", "", "| part | procedures | which |", "|---|---|---|"]
+    for part, items in sorted(later.items(), key=lambda kv: PARTS[kv[0]]):
+        names = ", ".join(f.name for f in items)
+        out.append(f"| {PARTS[part]} | {forms(items)} | {names} |")
+    return "\n".join(out) + "\n"
