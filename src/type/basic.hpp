@@ -15,6 +15,14 @@ enum class Basic : std::uint8_t {
 #undef HERALD_BASIC_PAIR
 };
 
+constexpr int kBasics = 1
+#define HERALD_BASIC(id, repr, klass, external) +1
+#define HERALD_BASIC_PAIR(id, value, index) +1
+#include "type/basic.def"
+#undef HERALD_BASIC
+#undef HERALD_BASIC_PAIR
+    ;
+
 // How the bytes are to be read. `word` is as wide as a pointer; `fx` is the compiler's long double.
 enum class Repr : std::uint8_t {
   none,

@@ -30,7 +30,6 @@ class Cursor {
     if (layout.dense() || (layout.run() && count == 1)) {
       base_ += static_cast<std::uintptr_t>(layout.true_lb());
     } else if (total_ != 0) {
-      count_ = count;
       layout_ = LayoutRef{&layout};
     }
   }
@@ -92,10 +91,9 @@ class Cursor {
   std::uintptr_t base_ = 0;
   std::uint64_t total_ = 0;
   std::uint64_t position_ = 0;
-  std::int64_t count_ = 0;  // items, if layout_ is set
   LayoutRef layout_;
 };
 
-static_assert(sizeof(Cursor) <= 48, "a cursor is part of every send and receive");
+static_assert(sizeof(Cursor) <= 32, "a cursor is part of every send and receive");
 
 }  // namespace herald::type
