@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What could go wrong: a program builds in our tree but not in a user's: through CMake's FindMPI, Meson,
+pkg-config, or from an installation that was moved. Each check builds a real program and runs it on 2 ranks."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+BUILD, SOURCE, CHECK = sys.argv[1:4]
+HERE = os.path.dirname(os.path.abspath(__file__))
+SKIP = 77
+
+
+def run(*words, **more):
+    env = {k: v for k, v in os.environ.items() if not k.startswith(('MPI', 'OMPI', 'HERALD_', 'PMI', 'SLURM'))}
+    env.update(more.pop('env', {}))
+    done = subprocess.run(words, capture_output=True, text=True, env=env, timeout=120, stdin=subprocess.DEVNULL, **more)
+    if done.returncode != 0:
+        sys.exit(f'{" ".join(words)}\nexit code {done.returncode}\n{done.stdout}{done.stderr}')
+    return done.stdout
+
+
+def need(command):
+    if shutil.which(command) is None:
+        print(f'skipped: {command} is not on this machine')
+        sys.exit(SKIP)
+
+
+def expect_two_ranks(program, home=BUILD):
+    out = run(home + '/bin/mpiexec', '-n', '2', program)
+    for rank in range(2):
+        if f'rank {rank} of 2' not in out:
+            sys.exit(f'{program}: rank {rank} did not speak:\n{out}')
+    libraries = run('ldd', program)
+    if f'{home}/lib/libmpi_abi.so.1' not in libraries:
+        sys.exit(f'{program} does not use the library it was built with:\n{libraries}')
+
+
+def in_place(folder):
+    for wrapper, name in (('mpicc', 'hello.c'), ('mpicxx', 'hello.cpp')):
+        shutil.copy(HERE + '/hello.c', f'{folder}/{name}')
+        run(f'{BUILD}/bin/{wrapper}', '-Wall', '-Werror', '-o', f'{folder}/{wrapper}-hello', f'{folder}/{name}')
+        expect_two_ranks(f'{folder}/{wrapper}-hello')
+        run(f'{BUILD}/bin/{wrapper}', '-c', '-o', f'{folder}/hello.o', f'{folder}/{name}')
+        run(f'{BUILD}/bin/{wrapper}', '-o', f'{folder}/{wrapper}-linked', f'{folder}/hello.o')
+        expect_two_ranks(f'{folder}/{wrapper}-linked')
+
+
+def findmpi(folder):
+    shutil.copytree(HERE + '/findmpi', folder + '/findmpi')
+    shutil.copy(HERE + '/hello.c', folder + '/findmpi/hello.c')
+    run('cmake', '-S', folder + '/findmpi', '-B', folder + '/out', '-G', 'Ninja', f'-DMPI_HOME={BUILD}')
+    run('cmake', '--build', folder + '/out')
+    expect_two_ranks(folder + '/out/hello_c')
+    expect_two_ranks(folder + '/out/hello_cxx')
+    found = run('cmake', '-L', '-N', folder + '/out')
+    if f'{BUILD}/bin/mpiexec' not in run('cmake', '-LA', '-N', folder + '/out'):
+        sys.exit(f'FindMPI took another mpiexec:\n{found}')
+
+
+def meson(folder):
+    need('meson')
+    shutil.copytree(HERE + '/meson', folder + '/meson')
+    shutil.copy(HERE + '/hello.c', folder + '/meson/hello.c')
+    env = {'MPICC': BUILD + '/bin/mpicc', 'MPICXX': BUILD + '/bin/mpicxx', 'PKG_CONFIG_LIBDIR': '/nonexistent'}
+    run('meson', 'setup', folder + '/out', folder + '/meson', env=env)
+    run('ninja', '-C', folder + '/out')
+    expect_two_ranks(folder + '/out/hello')
+
+
+def pkg_config(folder):
+    need('pkg-config')
+    for package in ('herald', 'mpi'):
+        env = {'PKG_CONFIG_PATH': BUILD + '/lib/pkgconfig'}
+        flags = run('pkg-config', '--cflags', '--libs', package, env=env).split()
+        run('cc', '-o', f'{folder}/hello-{package}', HERE + '/hello.c', *flags)
+        expect_two_ranks(f'{folder}/hello-{package}')
+
+
+def install(folder):
+    run('cmake', '--install', BUILD, '--prefix', folder + '/first')
+    home = os.path.realpath(folder) + '/moved'
+    os.rename(folder + '/first', home)
+    run(home + '/bin/mpicc', '-o', folder + '/hello', HERE + '/hello.c')
+    expect_two_ranks(folder + '/hello', home)
+    if not os.path.islink(home + '/lib/libmpi_abi.so'):
+        sys.exit('lib/libmpi_abi.so is missing: -lmpi_abi would not be found')
+    for page in ('man1/mpicc.1', 'man1/herald.1', 'man7/herald-knobs.7'):
+        if not os.path.exists(f'{home}/share/man/{page}'):
+            sys.exit(f'share/man/{page} is not installed')
+    if home not in run(home + '/bin/herald', 'info'):
+        sys.exit('herald does not find its own installation')
+    allowed = {'bin', 'lib', 'include', 'share'}
+    if set(os.listdir(home)) - allowed or os.listdir(home + '/include') != ['mpi.h']:
+        sys.exit(f'unexpected files: {os.listdir(home)} {os.listdir(home + "/include")}')
+
+
+with tempfile.TemporaryDirectory() as place:
+    globals()[CHECK](place)

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What could go wrong: `herald info` hides a setting or a mistyped name; the manual leaves a knob out."""
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+BUILD, SOURCE = sys.argv[1:3]
+del sys.argv[1:]
+HERALD = BUILD + '/bin/herald'
+
+
+def run(*words, **env):
+    full = {k: v for k, v in os.environ.items() if not k.startswith('HERALD_')}
+    full.update(env)
+    return subprocess.run((HERALD,) + words, capture_output=True, text=True, env=full)
+
+
+def knob_names():
+    with open(SOURCE + '/src/base/knobs.def', encoding='utf-8') as file:
+        return re.findall(r'^HERALD_KNOB_\w+\s*\((\w+),', file.read(), re.M)
+
+
+class Herald(unittest.TestCase):
+    def test_info_lists_every_knob(self):
+        done = run('info')
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        names = knob_names()
+        self.assertGreater(len(names), 3)
+        for name in names:
+            self.assertRegex(done.stdout, rf'(?m)^  HERALD_{name.upper()} ')
+        self.assertIn(BUILD, done.stdout)
+
+    def test_info_shows_what_is_set_and_what_is_wrong(self):
+        done = run('info', HERALD_VERBOSE='2', HERALD_SHM_CELLS='1', HERALD_NONSENSE='1')
+        self.assertRegex(done.stdout, r'(?m)^\* HERALD_VERBOSE +2')
+        self.assertRegex(done.stdout, r'(?m)^  HERALD_SHM_CELLS ')
+        self.assertIn('HERALD_SHM_CELLS=1 is ignored', done.stderr)
+        self.assertIn('HERALD_NONSENSE', done.stderr)
+
+    def test_manual_has_every_knob_and_is_what_was_built(self):
+        done = run('info', '--man')
+        for name in knob_names():
+            self.assertIn(f'.B HERALD_{name.upper()}\n', done.stdout)
+        with open(BUILD + '/share/man/man7/herald-knobs.7', encoding='utf-8') as file:
+            self.assertEqual(file.read(), done.stdout)
+
+    def test_wrong_use_is_an_error(self):
+        for words in ((), ('nonsense',), ('info', '--nonsense')):
+            done = run(*words)
+            self.assertNotEqual(done.returncode, 0, words)
+            self.assertTrue(done.stderr, words)
+        self.assertRegex(run('--version').stdout, r'^herald \d+\.\d+\.\d+\n$')
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What could go wrong: a build system asks a wrapper a question and gets an answer it cannot read; a compile-only
+call gets link flags; blanks in a path or in an argument break words apart; the wrapper does not find its own home.
+
+A compiler that prints its arguments, one a line, stands in for the real one."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD, SOURCE = sys.argv[1:3]
+del sys.argv[1:]
+MPICC, MPICXX = BUILD + '/bin/mpicc', BUILD + '/bin/mpicxx'
+INC, LIB = f'-I{BUILD}/include', f'-L{BUILD}/lib'
+LINK = [LIB, f'-Wl,-rpath,{BUILD}/lib', '-Wl,--enable-new-dtags', '-lmpi_abi']
+
+
+def run(*words, env=None, check=True):
+    full = {k: v for k, v in os.environ.items() if not k.startswith('HERALD_')}
+    full.update(env or {})
+    done = subprocess.run(words, capture_output=True, text=True, env=full)
+    if check and done.returncode != 0:
+        raise AssertionError(f'{words}: exit code {done.returncode}: {done.stderr}')
+    return done
+
+
+class Wrappers(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.echo = self.folder.name + '/echo-cc'
+        with open(self.echo, 'w', encoding='utf-8') as file:
+            file.write('#!/bin/sh\nfor w in "$@"; do printf "%s\\n" "$w"; done\n')
+        os.chmod(self.echo, 0o755)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def args(self, *words, wrapper=MPICC, switch='-cc'):
+        return run(wrapper, f'{switch}={self.echo}', *words).stdout.split('\n')[:-1]
+
+    def test_link_gets_everything(self):
+        self.assertEqual(self.args('a.c', '-o', 'a', '-lm'), ['a.c', '-o', 'a', '-lm', INC] + LINK)
+
+    def test_compile_only_gets_no_link_flags(self):
+        for word in ('-c', '-S', '-E', '-M', '-MM', '-fsyntax-only'):
+            self.assertEqual(self.args(word, 'a.c'), [word, 'a.c', INC])
+
+    def test_dependencies_beside_a_link_still_link(self):
+        self.assertEqual(self.args('-MD', 'a.c'), ['-MD', 'a.c', INC] + LINK)
+
+    def test_questions_to_the_compiler_do_not_link(self):
+        for word in ('--version', '-v', '-dumpversion', '-V'):
+            self.assertEqual(self.args(word), [word, INC])
+
+    def test_words_stay_whole(self):
+        self.assertEqual(self.args('-DX="a b"', '-c', 'my file.c', '-DY=$HOME', '*', ''),
+                         ['-DX="a b"', '-c', 'my file.c', '-DY=$HOME', '*', '', INC])
+
+    def test_an_output_named_like_an_option_is_no_input(self):
+        self.assertEqual(self.args('-v', '-o', 'x'), ['-v', '-o', 'x', INC])
+
+    def test_show(self):
+        for option in ('-show', '-showme', '--showme', '-link-info'):
+            words = run(MPICC, option, env={'HERALD_CC': 'mycc'}).stdout.split()
+            self.assertEqual(words, ['mycc', INC] + LINK)
+        self.assertEqual(run(MPICC, '-show', '-c', 'a.c', env={'HERALD_CC': 'mycc'}).stdout.split(),
+                         ['mycc', '-c', 'a.c', INC])
+        self.assertEqual(run(MPICC, '-compile-info', env={'HERALD_CC': 'mycc'}).stdout.split(), ['mycc', INC])
+
+    def test_showme(self):
+        for dash in ('-', '--'):
+            def ask(what):
+                return run(MPICC, f'{dash}showme:{what}').stdout.strip()
+            self.assertEqual(ask('compile'), INC)
+            self.assertEqual(ask('link').split(), LINK)
+            self.assertEqual(ask('incdirs'), BUILD + '/include')
+            self.assertEqual(ask('libdirs'), BUILD + '/lib')
+            self.assertEqual(ask('libs'), 'mpi_abi')
+            self.assertRegex(ask('version'), r'Herald \d+\.\d+\.\d+')
+            self.assertTrue(ask('command'))
+        wrong = run(MPICC, '-showme:nonsense', check=False)
+        self.assertNotEqual(wrong.returncode, 0)
+        self.assertIn('-showme:nonsense', wrong.stderr)
+
+    def test_compiler_from_option_and_environment(self):
+        self.assertEqual(run(MPICC, '-showme:command', env={'HERALD_CC': 'ccache gcc'}).stdout, '"ccache gcc"\n')
+        self.assertEqual(run(MPICC, '-c', 'x.c', env={'HERALD_CC': f'env {self.echo}'}).stdout.split(),
+                         ['-c', 'x.c', INC])
+        self.assertEqual(self.args('-c', 'a.cc', wrapper=MPICXX, switch='-cxx'), ['-c', 'a.cc', INC])
+        missing = run(MPICC, '-cc=no-such-compiler', 'a.c', check=False)
+        self.assertEqual(missing.returncode, 127)
+        self.assertIn('no-such-compiler', missing.stderr)
+        self.assertIn('HERALD_CC', missing.stderr)
+
+    def test_exit_code_of_the_compiler_comes_through(self):
+        self.assertEqual(run(MPICC, '-cc=false', 'a.c', check=False).returncode, 1)
+
+    def test_found_through_links_and_path(self):
+        link = self.folder.name + '/my-mpicc'
+        os.symlink(os.path.relpath(MPICC, os.path.realpath(self.folder.name)), link)
+        self.assertEqual(run(link, '-showme:incdirs').stdout.strip(), BUILD + '/include')
+        path = BUILD + '/bin:' + os.environ['PATH']
+        for name in ('mpicc', 'mpicxx', 'mpic++', 'mpiCC'):
+            self.assertEqual(run('sh', '-c', f'{name} -showme:libdirs', env={'PATH': path}).stdout.strip(), BUILD + '/lib')
+
+    def test_a_home_with_blanks(self):
+        home = self.folder.name + '/my mpi'
+        os.makedirs(home + '/bin')
+        with open(MPICC, encoding='utf-8') as file, open(home + '/bin/mpicc', 'w', encoding='utf-8') as copy:
+            copy.write(file.read())
+        os.chmod(home + '/bin/mpicc', 0o755)
+        real = os.path.realpath(home)
+        self.assertEqual(run(home + '/bin/mpicc', f'-cc={self.echo}', '-c', 'a.c').stdout.split('\n')[:-1],
+                         ['-c', 'a.c', f'-I{real}/include'])
+        self.assertEqual(run(home + '/bin/mpicc', '-showme:compile').stdout.strip(), f'"-I{real}/include"')
+
+
+if __name__ == '__main__':
+    unittest.main()

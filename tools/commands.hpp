@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tools/commands.hpp: the subcommands of `herald`. Each adds itself, its options and its help to the program,
+// and runs from CLI11's callback; a failure after parsing is CLI::RuntimeError with the exit code.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "base/knobs.hpp"
+
+namespace herald::tools {
+
+using AddCommand = void (*)(CLI::App& program);
+
+void add_info(CLI::App& program);
+
+// The environment variable of a knob.
+std::string variable_of(const KnobRow& row);
+
+// The manual page herald-knobs(7), as roff, from the table of knobs.
+std::string knobs_manual();
+
+}  // namespace herald::tools

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tools/herald.cpp: the `herald` command: a table of subcommands and nothing else.
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "build_facts.hpp"
+#include "commands.hpp"
+
+namespace {
+
+// A new subcommand is a file of its own and a row here.
+constexpr herald::tools::AddCommand kCommands[] = {
+    herald::tools::add_info,
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App program{"herald: look at an installation of Herald MPI", "herald"};
+  program.set_version_flag("--version", std::string("herald ") + herald::tools::kVersion);
+  program.require_subcommand(1);
+  for (const auto add : kCommands) add(program);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return program.exit(error);
+  }
+  return 0;
+}
