@@ -29,12 +29,12 @@ std::optional<int> int_variable(char** environment, const char* name, int lowest
   if (text == nullptr) return std::nullopt;
   auto value = parse_int(text, lowest, highest);
   if (!value)
-    why = std::string{name} + "=" + quoted(text) + " is not a number from " + std::to_string(lowest) +
+    why = std::string{name} + "=" + in_quotes(text) + " is not a number from " + std::to_string(lowest) +
           " to " + std::to_string(highest);
   return value;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t kLongest = 80;
   std::string out = "\"";
   for (char c : text.substr(0, kLongest)) out += (c >= ' ' && c <= '~') ? c : '?';

@@ -18,6 +18,6 @@ std::optional<int> int_variable(char** environment, const char* name, int lowest
                                 std::string& why);
 
 // Text of unknown origin made fit for a message: short, and printable characters only.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace herald::boot

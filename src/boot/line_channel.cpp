@@ -79,7 +79,7 @@ Status LineChannel::read_line(std::string& line, int timeout_ms, std::string& wh
     searched_ = buffer_.size();
     if (searched_ > kLongestLine) {
       why = "the PMI connection carries no PMI: a line of more than " + std::to_string(kLongestLine) +
-            " bytes that begins with " + quoted(buffer_);
+            " bytes that begins with " + in_quotes(buffer_);
       return Status::engine_broken;
     }
     if (Status status = fill(timeout_ms, why); status != Status::ok) return status;

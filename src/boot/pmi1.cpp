@@ -37,8 +37,8 @@ Status Pmi1::request(std::string_view line, std::string_view expected, int timeo
   if (Status status = channel_.write_line(line, error_); status != Status::ok) return status;
   if (Status status = channel_.read_line(reply_, timeout_ms, error_); status != Status::ok) return status;
   if (field(reply_, "cmd") == expected) return Status::ok;
-  return refuse(Status::engine_broken, "the PMI connection answered " + quoted(line) + " with " +
-                                           quoted(reply_) + " instead of cmd=" + std::string{expected});
+  return refuse(Status::engine_broken, "the PMI connection answered " + in_quotes(line) + " with " +
+                                           in_quotes(reply_) + " instead of cmd=" + std::string{expected});
 }
 
 Status Pmi1::introduce(int id) {
@@ -49,7 +49,7 @@ Status Pmi1::introduce(int id) {
     status = channel_.read_line(reply_, kAnswerMs, error_);
     if (status != Status::ok) return status;
     if (field(reply_, "cmd") != "set")
-      return refuse(Status::engine_broken, "the launcher sent " + quoted(reply_) + " instead of cmd=set");
+      return refuse(Status::engine_broken, "the launcher sent " + in_quotes(reply_) + " instead of cmd=set");
     if (auto size = field(reply_, "size")) size_ = parse_int(*size, 1, INT_MAX).value_or(-1);
     if (auto rank = field(reply_, "rank")) rank_ = parse_int(*rank, 0, INT_MAX).value_or(-1);
   }
@@ -65,7 +65,7 @@ Status Pmi1::ask_limits() {
   auto value = parse_int(field(reply_, "vallen_max").value_or(""), 1, INT_MAX);
   // Both count the zero byte at the end.
   if (!key || !value || *key < 32 || *value < static_cast<int>(kShortestPiece) + 1)
-    return refuse(Status::engine_broken, "the launcher's limits are too small: " + quoted(reply_));
+    return refuse(Status::engine_broken, "the launcher's limits are too small: " + in_quotes(reply_));
   longest_key_ = static_cast<std::size_t>(*key) - 1;
 
   if (Status status = request("cmd=get_my_kvsname", "my_kvsname", kAnswerMs); status != Status::ok)
@@ -74,7 +74,7 @@ Status Pmi1::ask_limits() {
   std::size_t frame = std::string_view{"cmd=put kvsname= key= value=\n"}.size() + kvs_.size() + longest_key_;
   if (kvs_.empty() || frame + kShortestPiece > kLongestCommand)
     return refuse(Status::engine_broken,
-                  "the launcher's name for its store cannot be used: " + quoted(reply_));
+                  "the launcher's name for its store cannot be used: " + in_quotes(reply_));
   longest_value_ = std::min(static_cast<std::size_t>(*value) - 1, kLongestCommand - frame);
   return Status::ok;
 }
@@ -83,7 +83,7 @@ Status Pmi1::start(char** environment) {
   Status status = request("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init", kAnswerMs);
   if (status != Status::ok) return status;
   if (field(reply_, "rc").value_or("0") != "0")
-    return refuse(Status::engine_broken, "the launcher does not speak PMI version 1: " + quoted(reply_));
+    return refuse(Status::engine_broken, "the launcher does not speak PMI version 1: " + in_quotes(reply_));
 
   if (status = ask_limits(); status != Status::ok) return status;
 
@@ -122,9 +122,9 @@ Status Pmi1::find_local_ranks(char** environment) {
 
 Status Pmi1::key_for(int rank, std::string_view key, std::size_t piece, std::string& out) {
   out = "h." + std::string{key} + "." + std::to_string(rank) + "." + std::to_string(piece);
-  if (!is_plain_key(key)) return refuse(Status::bad_argument, "PMI cannot carry the key " + quoted(key));
+  if (!is_plain_key(key)) return refuse(Status::bad_argument, "PMI cannot carry the key " + in_quotes(key));
   if (out.size() > longest_key_)
-    return refuse(Status::bad_argument, "the key " + quoted(out) +
+    return refuse(Status::bad_argument, "the key " + in_quotes(out) +
                                             " is longer than the launcher's limit of " +
                                             std::to_string(longest_key_) + " bytes");
   return Status::ok;
@@ -140,7 +140,7 @@ Status Pmi1::put(std::string_view key, std::string_view value) {
     if (status != Status::ok) return status;
     if (field(reply_, "rc").value_or("-1") != "0")
       return refuse(Status::engine_broken,
-                    "the launcher did not store the key " + full_key + ": " + quoted(reply_));
+                    "the launcher did not store the key " + full_key + ": " + in_quotes(reply_));
   }
   return Status::ok;
 }
@@ -149,7 +149,7 @@ Status Pmi1::fence() {
   Status status = request("cmd=barrier_in", "barrier_out", LineChannel::kForever);
   if (status != Status::ok) return status;
   if (field(reply_, "rc").value_or("0") != "0")
-    return refuse(Status::engine_broken, "the launcher's barrier failed: " + quoted(reply_));
+    return refuse(Status::engine_broken, "the launcher's barrier failed: " + in_quotes(reply_));
   return Status::ok;
 }
 
@@ -174,7 +174,7 @@ Status Pmi1::get(int rank, std::string_view key, std::string& value) {
       case PieceJoiner::State::complete: value = std::move(joiner.value()); return Status::ok;
       case PieceJoiner::State::broken:
         return refuse(Status::engine_broken, "the value under the key " + full_key +
-                                                 " was not put by Herald: " + quoted(piece) +
+                                                 " was not put by Herald: " + in_quotes(piece) +
                                                  "; do all ranks run the same MPI library?");
     }
   }

@@ -37,7 +37,7 @@ int connect_within(int fd, const addrinfo& address) noexcept {
 
 int connect_to(const char* host_and_port, std::string& why) {
   const std::string text{host_and_port};
-  const std::string name = "PMI_PORT=" + quoted(text);
+  const std::string name = "PMI_PORT=" + in_quotes(text);
   std::size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0 || !parse_int(text.substr(colon + 1), 1, 65535)) {
     why = name + " is not host:port";

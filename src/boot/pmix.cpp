@@ -24,7 +24,7 @@ namespace herald::boot {
 
 namespace {
 
-constexpr int kGetSeconds = 30;
+constexpr int kGetSeconds = 10;
 constexpr int kAbortMs = 1000;
 
 struct Library {
@@ -220,7 +220,7 @@ Status Pmix::start() {
 Status Pmix::put(std::string_view key, std::string_view value) {
   std::string name{key};
   if (name.empty() || name.size() > pmix::kLongestKey || name.find('\0') != std::string::npos) {
-    error_ = "PMIx cannot carry the key " + quoted(key);
+    error_ = "PMIx cannot carry the key " + in_quotes(key);
     return Status::bad_argument;
   }
   std::string bytes = "h" + std::string{value};
@@ -249,12 +249,18 @@ Status Pmix::get(int rank, std::string_view key, std::string& value) {
   }
   pmix::Proc proc = me_;
   proc.rank = static_cast<pmix::Rank>(rank);
-  pmix::Info timeout = make_info(pmix::kTimeout, pmix::Type::integer);
-  timeout.value.data.integer = kGetSeconds;
-  pmix::Value* raw = nullptr;
   const std::string name{key};
-  Status status = check(library_.get(&proc, name.c_str(), &timeout, 1, &raw), "PMIx_Get",
-                        name + " of rank " + std::to_string(rank));
+  // The fence has brought everything to this host's server. Only where it has not, and there are other
+  // servers to ask, is it worth waiting: a key that nobody has put would be waited for in vain.
+  pmix::Info immediate = make_flag(pmix::kImmediate);
+  pmix::Value* raw = nullptr;
+  pmix::Code code = library_.get(&proc, name.c_str(), &immediate, 1, &raw);
+  if (code != pmix::kSuccess && local_ranks_.size() < static_cast<std::size_t>(size_)) {
+    pmix::Info timeout = make_info(pmix::kTimeout, pmix::Type::integer);
+    timeout.value.data.integer = kGetSeconds;
+    code = library_.get(&proc, name.c_str(), &timeout, 1, &raw);
+  }
+  Status status = check(code, "PMIx_Get", name + " of rank " + std::to_string(rank));
   if (status != Status::ok) return status;
   ValuePtr found{raw};
   if (found->type != pmix::Type::byte_object || found->data.bytes.size == 0 ||

@@ -43,6 +43,7 @@ inline constexpr char kAppNumber[] = "pmix.appnum";
 inline constexpr char kUniverseSize[] = "pmix.univ.size";
 inline constexpr char kCollectData[] = "pmix.collect";
 inline constexpr char kOptional[] = "pmix.optional";
+inline constexpr char kImmediate[] = "pmix.immediate";
 inline constexpr char kTimeout[] = "pmix.timeout";
 
 struct Proc {

@@ -3,6 +3,7 @@
 // All of them are reached and changed under the engine's lock only.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,9 +19,8 @@ struct CommState;
 
 namespace herald::mpi {
 
-// Attributes in the order they were set. Read and changed by the functions in mpi/attr.hpp.
 struct Attributes {
-  std::vector<std::pair<int, void*>> values;  // keyval, value
+  std::map<int, void*> values;  // by keyval
 };
 
 struct Info : Object {
@@ -34,7 +34,6 @@ struct Errhandler : Object {
   For made_for = For::any;
   void (*function)() = nullptr;  // cast to the type that made_for says
   bool predefined = false;
-  std::uint32_t users = 0;  // handles the program holds; none: the handle is not valid
 };
 
 struct Session;
@@ -44,7 +43,6 @@ struct Group : Object {
   int rank = MPI_UNDEFINED;         // of this process
   Session* session = nullptr;
   bool predefined = false;
-  std::uint32_t users = 0;  // handles the program holds; none: the handle is not valid
   int size() const noexcept { return static_cast<int>(peers.size()); }
 };
 
@@ -54,7 +52,6 @@ struct Op : Object {
   int builtin = 0;  // op::Kind when predefined
   void* function = nullptr;
   bool commutes = true;
-  const char* name = "";  // of a predefined one
 };
 
 struct Contents;  // how the datatype was made (mpi/datatype.hpp)
