@@ -3,7 +3,6 @@
 // All of them are reached and changed under the engine's lock only.
 #pragma once
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,8 +18,9 @@ struct CommState;
 
 namespace herald::mpi {
 
+// Attributes in the order they were set. Read and changed by the functions in mpi/attr.hpp.
 struct Attributes {
-  std::map<int, void*> values;  // by keyval
+  std::vector<std::pair<int, void*>> values;  // keyval, value
 };
 
 struct Info : Object {
@@ -34,6 +34,7 @@ struct Errhandler : Object {
   For made_for = For::any;
   void (*function)() = nullptr;  // cast to the type that made_for says
   bool predefined = false;
+  std::uint32_t users = 0;  // handles the program holds; none: the handle is not valid
 };
 
 struct Session;
@@ -43,6 +44,7 @@ struct Group : Object {
   int rank = MPI_UNDEFINED;         // of this process
   Session* session = nullptr;
   bool predefined = false;
+  std::uint32_t users = 0;  // handles the program holds; none: the handle is not valid
   int size() const noexcept { return static_cast<int>(peers.size()); }
 };
 
@@ -52,6 +54,7 @@ struct Op : Object {
   int builtin = 0;  // op::Kind when predefined
   void* function = nullptr;
   bool commutes = true;
+  const char* name = "";  // of a predefined one
 };
 
 struct Contents;  // how the datatype was made (mpi/datatype.hpp)

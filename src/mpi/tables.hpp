@@ -15,7 +15,19 @@ struct Tables {
   HandleTable<Info> infos;
   HandleTable<Session> sessions;
   HandleTable<Request> requests;
+
+  // Predefined objects; they live for ever. Datatypes by handle - kFirstDatatype, null where there is none.
+  static constexpr std::uintptr_t kFirstDatatype = 512;
+  Datatype* predefined_datatypes[256] = {};
+  Op* predefined_ops[64] = {};  // by handle
+  Group* empty_group = nullptr;
+  Errhandler *fatal = nullptr, *abort = nullptr, *give_back = nullptr;
+  Info* env_info = nullptr;
 };
+
+// Fills in predefined_datatypes (mpi/datatype*.cpp): objects made with new, with `predefined`, `committed`,
+// their handle, layout and name set. Called once, when the tables are made.
+void make_predefined_datatypes(Tables& tables) noexcept;
 
 // Of this process; never destroyed.
 Tables& tables() noexcept;

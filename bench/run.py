@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compares Herald with the other MPI libraries on this machine: the same sources, built with each library's own
+compiler wrapper, run in turns (so that what else the machine does hits all alike), medians over the rounds.
+
+    bench/run.py --herald build/release [--rounds 5] [--largest 4194304] [--seconds 0.2] [--ranks 16] [--only p2p|startup]
+
+Prints a table with ratios and writes JSON with the machine, the kernel and the commit beside the figures.
+"""
+import argparse
+import datetime
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+
+
+def libraries(herald):
+    """{name: (compiler wrapper, launcher words)} of what is installed."""
+    known = {
+        'herald': (herald + '/bin/mpicc', [herald + '/bin/mpiexec']),
+        'openmpi': ('mpicc.openmpi', ['mpirun.openmpi', '--allow-run-as-root', '--oversubscribe', '--bind-to', 'none']),
+        'mpich': ('mpicc.mpich', ['mpiexec.hydra']),
+    }
+    found = {name: row for name, row in known.items() if shutil.which(row[0]) and shutil.which(row[1][0])}
+    if 'herald' not in found:
+        sys.exit(f'bench: {known["herald"][0]} or mpiexec beside it is missing: run `make build` first')
+    for name in known:
+        if name not in found:
+            print(f'bench: {name} is not installed and is left out')
+    return found
+
+
+def build(found, folder):
+    os.makedirs(folder, exist_ok=True)
+    for name, (compiler, _) in found.items():
+        for program in ('p2p', 'startup'):
+            subprocess.run([compiler, '-O2', '-w', '-o', f'{folder}/{program}.{name}', f'{HERE}/{program}.c'], check=True)
+
+
+def run(words, seconds):
+    done = subprocess.run(words, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        sys.exit(f'bench: {" ".join(words)}: exit code {done.returncode}\n{done.stderr}')
+    return done.stdout
+
+
+def bench_p2p(found, folder, options):
+    """{(what, bytes): {library: median}}"""
+    samples = {}
+    for turn in range(options.rounds):
+        for name, (_, launcher) in found.items():
+            print(f'\rp2p: round {turn + 1} of {options.rounds}, {name}        ', end='', file=sys.stderr, flush=True)
+            out = run(launcher + ['-n', '2', f'{folder}/p2p.{name}', str(options.largest), str(options.seconds)], 300)
+            for line in out.splitlines():
+                what, size, value = line.split()
+                samples.setdefault((what, int(size)), {}).setdefault(name, []).append(float(value))
+    print('\r' + ' ' * 50 + '\r', end='', file=sys.stderr)
+    return {key: {name: statistics.median(values) for name, values in row.items()} for key, row in samples.items()}
+
+
+def bench_startup(found, folder, options):
+    """{library: seconds, median} of the whole of `mpiexec -n RANKS`."""
+    samples = {name: [] for name in found}
+    for _ in range(options.rounds * 4):
+        for name, (_, launcher) in found.items():
+            start = time.monotonic()
+            run(launcher + ['-n', str(options.ranks), f'{folder}/startup.{name}'], 60)
+            samples[name].append(time.monotonic() - start)
+    return {name: statistics.median(values) for name, values in samples.items()}
+
+
+def ratio(row, best):
+    others = [value for name, value in row.items() if name != 'herald']
+    return row['herald'] / best(others) if others else None
+
+
+def machine():
+    model = ''
+    try:
+        with open('/proc/cpuinfo', encoding='utf-8') as file:
+            model = next((line.split(':', 1)[1].strip() for line in file if line.startswith('model name')), '')
+    except OSError:
+        pass
+    try:
+        commit = subprocess.run(['git', '-C', ROOT, 'describe', '--always', '--dirty'], capture_output=True, text=True,
+                                check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        commit = 'unknown'
+    return {'cpu': model, 'cores': len(os.sched_getaffinity(0)), 'architecture': platform.machine(),
+            'kernel': platform.release(), 'commit': commit,
+            'time': datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='seconds')}
+
+
+def row_text(label, row, names, shown, times):
+    cells = ''.join(f'{shown(row[name]):>14}' for name in names)
+    return f'{label:<26}{cells}' + (f'{times:>10.2f} x' if times is not None else '')
+
+
+def report(p2p, startup, names, options):
+    print(f'{"":<26}' + ''.join(f'{name:>14}' for name in names) + '   herald / best other')
+    rows = []
+    for (what, size), row in sorted(p2p.items(), key=lambda item: (item[0][0] != 'latency', item[0][1])):
+        times = ratio(row, min if what == 'latency' else max)
+        shown = (lambda v: f'{v * 1e6:.2f} us') if what == 'latency' else (lambda v: f'{v / 1e6:.0f} MB/s')
+        print(row_text(f'{what} {size} B', row, names, shown, times))
+        rows.append({'what': what, 'bytes': size, 'value': row, 'ratio': times,
+                     'unit': 's' if what == 'latency' else 'bytes/s'})
+    if startup:
+        times = ratio(startup, min)
+        print(row_text(f'start and end, {options.ranks} ranks', startup, names, lambda v: f'{v * 1e3:.1f} ms', times))
+        rows.append({'what': 'startup', 'ranks': options.ranks, 'value': startup, 'ratio': times, 'unit': 's'})
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description='compare Herald with the other MPI libraries on this machine')
+    parser.add_argument('--herald', default=ROOT + '/build/release')
+    parser.add_argument('--rounds', type=int, default=5)
+    parser.add_argument('--largest', type=int, default=4 << 20)
+    parser.add_argument('--seconds', type=float, default=0.2)
+    parser.add_argument('--ranks', type=int, default=16)
+    parser.add_argument('--only', choices=('p2p', 'startup'))
+    options = parser.parse_args()
+    herald = os.path.abspath(options.herald)
+    folder = herald + '/bench'
+    found = libraries(herald)
+    build(found, folder)
+    p2p = bench_p2p(found, folder, options) if options.only != 'startup' else {}
+    startup = bench_startup(found, folder, options) if options.only != 'p2p' else {}
+    facts = machine()
+    print(f'{facts["cpu"]}, {facts["cores"]} cores, Linux {facts["kernel"]}, commit {facts["commit"]}; '
+          f'medians of {options.rounds} rounds run in turns')
+    rows = report(p2p, startup, list(found), options)
+    path = f'{folder}/result.json'
+    with open(path, 'w', encoding='utf-8') as file:
+        json.dump({'machine': facts, 'rounds': options.rounds, 'rows': rows}, file, indent=1)
+    print(f'written to {os.path.relpath(path)}')
+
+
+if __name__ == '__main__':
+    main()
