@@ -35,6 +35,7 @@ class List {
   T* next(T& item) noexcept { return item.next == &head_ ? nullptr : static_cast<T*>(item.next); }
 
   void push_back(T& item) noexcept { link_before(head_, item); }
+  void insert_before(T& where, T& item) noexcept { link_before(where, item); }
   void push_front(T& item) noexcept { link_before(*head_.next, item); }
   T* pop_front() noexcept {
     T* item = front();

@@ -66,6 +66,11 @@ void Call::null_pointer(Arg arg) noexcept {
              arg.name);
 }
 
+void Call::too_large(MPI_Count elements, Arg arg) noexcept {
+  (void)fail(MPI_ERR_COUNT, "%lld elements at argument %d (%s) span more than 64 bits can address",
+             static_cast<long long>(elements), arg.number, arg.name);
+}
+
 int Call::later(const char* what) noexcept {
   if (failed()) return finish();
   return finish(fail(MPI_ERR_UNSUPPORTED_OPERATION, "Herald does not have this procedure yet (%s)", what));

@@ -29,6 +29,7 @@ class Call {
   const char* function() const noexcept { return function_; }
   bool large() const noexcept { return large_; }  // called by its _c name
   bool failed() const noexcept { return error_ != MPI_SUCCESS; }
+  int error() const noexcept { return error_; }  // the class of the first failed check
 
   // Handles to objects. Null and failed() if the handle is not valid.
   Comm* comm(MPI_Comm handle, Arg arg) noexcept {
@@ -155,6 +156,7 @@ class Call {
   void not_committed(Arg arg) noexcept;
   void null_buffer(const Datatype* datatype, Arg arg) noexcept;
   void null_pointer(Arg arg) noexcept;
+  void too_large(MPI_Count elements, Arg arg) noexcept;
   int raise(int error) noexcept;
 
   const char* function_;

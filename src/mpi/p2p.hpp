@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpi/p2p.hpp: from the arguments of a call to a send or receive operation.
+#pragma once
+#include "mpi/objects.hpp"
+#include "p2p/ops.hpp"
+
+namespace herald::mpi {
+
+inline void fill_send(p2p::SendOp& op, const void* buf, MPI_Count count, const Datatype& datatype, int dest,
+                      int tag, const Comm& comm, p2p::SendMode mode) noexcept {
+  op.context = comm.context;
+  op.tag = tag;
+  op.to = comm.peer(dest);
+  op.source = comm.rank;
+  op.mode = mode;
+  op.data = type::Cursor(*datatype.layout, const_cast<void*>(buf), count);
+}
+
+inline void fill_recv(p2p::RecvOp& op, void* buf, MPI_Count count, const Datatype& datatype, int source,
+                      int tag, const Comm& comm) noexcept {
+  op.context = comm.context;
+  op.tag = tag;
+  op.source = source;
+  op.data = type::Cursor(*datatype.layout, buf, count);
+}
+
+}  // namespace herald::mpi

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Blocking point-to-point: the operation lives on the caller's stack.
+#include <cstddef>
+#include <memory>
+
+#include "calls.hpp"
+#include "mpi/p2p.hpp"
+#include "mpi/request_complete.hpp"
+#include "mpi/status.hpp"
+
+namespace herald::mpi {
+namespace {
+
+int lost(Call& call) noexcept {
+  return call.fail(MPI_ERR_PROC_ABORTED, "the other process has ended or cannot be reached");
+}
+
+int finish_recv(Call& call, const p2p::RecvOp& op, MPI_Status* status) noexcept {
+  set_status(status, op.from_source, op.from_tag, static_cast<std::int64_t>(op.bytes), false);
+  if (op.status == Status::truncated) return fail_truncated(call, op);
+  return op.status == Status::ok ? MPI_SUCCESS : lost(call);
+}
+
+int send_and_wait(Call& call, const void* buf, MPI_Count count, const Datatype& datatype, int dest, int tag,
+                  const Comm& comm, p2p::SendMode mode) noexcept {
+  if (dest == MPI_PROC_NULL) return MPI_SUCCESS;
+  p2p::SendOp op;
+  fill_send(op, buf, count, datatype, dest, tag, comm, mode);
+  runtime().engine().start(op);
+  wait_until([&] { return op.done; });
+  return op.status == Status::ok ? MPI_SUCCESS : lost(call);
+}
+
+struct Exchange {
+  p2p::RecvOp recv;
+  p2p::SendOp send;
+  bool receives = false, sends = false;
+
+  void run() noexcept {
+    if (receives) runtime().engine().start(recv);
+    if (sends) runtime().engine().start(send);
+    wait_until([&] { return (!receives || recv.done) && (!sends || send.done); });
+  }
+  int finish(Call& call, MPI_Status* status) const noexcept {
+    if (sends && send.status != Status::ok) return lost(call);
+    if (receives) return finish_recv(call, recv, status);
+    set_proc_null_status(status);
+    return MPI_SUCCESS;
+  }
+};
+
+}  // namespace
+
+namespace api {
+
+int send(Call& call, const void* buf, MPI_Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
+  return send_and_wait(call, buf, count, *datatype, dest, tag, *comm, p2p::SendMode::standard);
+}
+int ssend(Call& call, const void* buf, MPI_Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
+  return send_and_wait(call, buf, count, *datatype, dest, tag, *comm, p2p::SendMode::synchronous);
+}
+int rsend(Call& call, const void* buf, MPI_Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
+  return send_and_wait(call, buf, count, *datatype, dest, tag, *comm, p2p::SendMode::ready);
+}
+
+int recv(Call& call, void* buf, MPI_Count count, Datatype* datatype, int source, int tag, Comm* comm,
+         MPI_Status* status) {
+  if (source == MPI_PROC_NULL) return set_proc_null_status(status), MPI_SUCCESS;
+  p2p::RecvOp op;
+  fill_recv(op, buf, count, *datatype, source, tag, *comm);
+  runtime().engine().start(op);
+  wait_until([&] { return op.done; });
+  return finish_recv(call, op, status);
+}
+
+int sendrecv(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, int dest, int sendtag,
+             void* recvbuf, MPI_Count recvcount, Datatype* recvtype, int source, int recvtag, Comm* comm,
+             MPI_Status* status) {
+  Exchange both;
+  both.receives = source != MPI_PROC_NULL;
+  both.sends = dest != MPI_PROC_NULL;
+  if (both.receives) fill_recv(both.recv, recvbuf, recvcount, *recvtype, source, recvtag, *comm);
+  if (both.sends)
+    fill_send(both.send, sendbuf, sendcount, *sendtype, dest, sendtag, *comm, p2p::SendMode::standard);
+  both.run();
+  return both.finish(call, status);
+}
+
+int sendrecv_replace(Call& call, void* buf, MPI_Count count, Datatype* datatype, int dest, int sendtag,
+                     int source, int recvtag, Comm* comm, MPI_Status* status) {
+  Exchange both;
+  both.receives = source != MPI_PROC_NULL;
+  both.sends = dest != MPI_PROC_NULL;
+  std::unique_ptr<std::byte[]> copy;
+  if (both.receives) fill_recv(both.recv, buf, count, *datatype, source, recvtag, *comm);
+  if (both.sends) {
+    fill_send(both.send, buf, count, *datatype, dest, sendtag, *comm, p2p::SendMode::standard);
+    const std::size_t bytes = both.send.data.total();
+    copy.reset(new (std::nothrow) std::byte[bytes]);
+    if (copy == nullptr)
+      return call.fail(MPI_ERR_NO_MEM, "no memory for a copy of the %zu bytes to send; use MPI_Sendrecv",
+                       bytes);
+    both.send.data.pack(copy.get(), bytes);
+    both.send.data = type::Cursor::bytes(copy.get(), bytes);
+  }
+  both.run();
+  return both.finish(call, status);
+}
+
+}  // namespace api
+}  // namespace herald::mpi

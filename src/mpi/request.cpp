@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/request.hpp"
+
+#include "mpi/tables.hpp"
+
+namespace herald::mpi {
+
+Request::~Request() {
+  switch (kind) {
+    case Kind::send: send.~SendOp(); break;
+    case Kind::recv: recv.~RecvOp(); break;
+    case Kind::work:
+    case Kind::nothing: break;
+  }
+}
+
+Request* find(MPI_Request handle) noexcept {
+  return tables().requests.find(reinterpret_cast<std::uintptr_t>(handle));
+}
+
+Request* new_request(Comm* comm) noexcept {
+  Request* request = tables().requests.create();
+  request->comm = comm;
+  if (comm != nullptr) retain(comm);
+  return request;
+}
+
+Request* new_work(Comm* comm, std::unique_ptr<Work> work, bool persistent) noexcept {
+  Request* request = new_request(comm);
+  request->kind = Request::Kind::work;
+  request->work = std::move(work);
+  request->persistent = persistent;
+  request->active = !persistent;
+  if (!persistent) request->work->start(*request);
+  return request;
+}
+
+void finish_work(Request& request, int error) noexcept {
+  request.error = error;
+  request.work_done = true;
+  if (request.detached)
+    destroy(&request);
+  else
+    runtime().engine().wake_waiters();
+}
+
+void destroy(Request* request) noexcept {
+  Comm* comm = request->comm;
+  tables().requests.destroy(request);
+  if (comm != nullptr) release(comm);
+}
+
+}  // namespace herald::mpi

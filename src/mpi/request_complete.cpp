@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/request_complete.hpp"
+
+#include "mpi/status.hpp"
+
+namespace herald::mpi {
+namespace {
+
+int error_of(Status status) noexcept {
+  switch (status) {
+    case Status::ok:
+    case Status::again: return MPI_SUCCESS;
+    case Status::truncated: return MPI_ERR_TRUNCATE;
+    case Status::no_memory: return MPI_ERR_NO_MEM;
+    case Status::bad_argument:
+    case Status::not_found: return MPI_ERR_ARG;
+    case Status::unsupported: return MPI_ERR_UNSUPPORTED_OPERATION;
+    case Status::peer_lost: return MPI_ERR_PROC_ABORTED;
+    case Status::group_lost:
+    case Status::stale_epoch:
+    case Status::engine_broken: return MPI_ERR_INTERN;
+  }
+  return MPI_ERR_INTERN;
+}
+
+}  // namespace
+
+int read_status(const Request& request, MPI_Status* status) noexcept {
+  switch (request.kind) {
+    case Request::Kind::send:
+      set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, request.send.cancelled);
+      return error_of(request.send.status);
+    case Request::Kind::recv: {
+      const p2p::RecvOp& op = request.recv;
+      if (op.cancelled)
+        set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, true);
+      else
+        set_status(status, op.from_source, op.from_tag, static_cast<std::int64_t>(op.bytes), false);
+      return error_of(op.status);
+    }
+    case Request::Kind::work:
+    case Request::Kind::nothing:
+      set_status(status, request.source, request.tag, request.bytes, request.cancelled);
+      return request.error;
+  }
+  return MPI_ERR_INTERN;
+}
+
+int complete(Request* request, MPI_Request* handle, MPI_Status* status) noexcept {
+  const int error = read_status(*request, status);
+  if (request->persistent) {
+    request->active = false;
+  } else {
+    destroy(request);
+    *handle = MPI_REQUEST_NULL;
+  }
+  return error;
+}
+
+int fail_truncated(Call& call, const p2p::RecvOp& op) noexcept {
+  return call.fail(
+      MPI_ERR_TRUNCATE,
+      "the message from rank %d with tag %d has %llu bytes, the receive buffer %llu; make it larger, or "
+      "ask with MPI_Probe first",
+      op.from_source, op.from_tag, static_cast<unsigned long long>(op.expected),
+      static_cast<unsigned long long>(op.data.total()));
+}
+
+void explain(Call& call, const Request& request, int error) noexcept {
+  // A communicator that the program has freed may go with this request: then nobody's handler is left but
+  // ours.
+  call.blame(request.comm != nullptr && request.comm->handle != 0 ? request.comm : nullptr);
+  if (error == MPI_ERR_TRUNCATE && request.kind == Request::Kind::recv) {
+    (void)fail_truncated(call, request.recv);
+  } else if (error != MPI_SUCCESS) {
+    (void)call.fail(error, "the operation that this request stands for failed");
+  }
+}
+
+Request* active_request(Call& call, MPI_Request handle, Arg arg) noexcept {
+  if (handle == MPI_REQUEST_NULL) return nullptr;
+  Request* request = find(handle);
+  if (request == nullptr) {
+    (void)call.fail(MPI_ERR_REQUEST,
+                    "argument %d (%s) is not a request: it was never made, or it is complete or freed",
+                    arg.number, arg.name);
+    return nullptr;
+  }
+  return request->active ? request : nullptr;
+}
+
+}  // namespace herald::mpi
