@@ -14,7 +14,7 @@ _BUILT = ('src', 'launch', 'tools', 'tests', 'examples', 'bench', 'sim')
 
 def wants_licence(path, text):
     name = os.path.basename(path)
-    return path.endswith(_SOURCE) or name in ('CMakeLists.txt', 'Makefile') or text.startswith('#!')
+    return text != '' and path.endswith(_SOURCE) or name in ('CMakeLists.txt', 'Makefile') or text.startswith('#!')
 
 
 def check(path, text):

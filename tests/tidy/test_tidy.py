@@ -109,6 +109,7 @@ class Hygiene(unittest.TestCase):
         self.assertTrue(hygiene.check('src/a.cpp', '// a file\n'))
         self.assertTrue(hygiene.check('scripts/a', '#!/bin/sh\necho\n'))
         self.assertEqual(hygiene.check('src/a.cpp', SPDX), [])
+        self.assertEqual(hygiene.check('src/__init__.py', ''), [])
         self.assertEqual(hygiene.check('scripts/a', '#!/bin/sh\n# SPDX-License-Identifier: BSD-3-Clause\n'), [])
         self.assertEqual(hygiene.check('README.md', '# Herald\n'), [])
 

@@ -40,7 +40,7 @@ def expect_two_ranks(program, home=BUILD):
 
 def in_place(folder):
     for wrapper, name in (('mpicc', 'hello.c'), ('mpicxx', 'hello.cpp')):
-        shutil.copy(HERE + '/hello.c', f'{folder}/{name}')
+        shutil.copy(HERE + '/findmpi/hello.c', f'{folder}/{name}')
         run(f'{BUILD}/bin/{wrapper}', '-Wall', '-Werror', '-o', f'{folder}/{wrapper}-hello', f'{folder}/{name}')
         expect_two_ranks(f'{folder}/{wrapper}-hello')
         run(f'{BUILD}/bin/{wrapper}', '-c', '-o', f'{folder}/hello.o', f'{folder}/{name}')
@@ -50,7 +50,6 @@ def in_place(folder):
 
 def findmpi(folder):
     shutil.copytree(HERE + '/findmpi', folder + '/findmpi')
-    shutil.copy(HERE + '/hello.c', folder + '/findmpi/hello.c')
     run('cmake', '-S', folder + '/findmpi', '-B', folder + '/out', '-G', 'Ninja', f'-DMPI_HOME={BUILD}')
     run('cmake', '--build', folder + '/out')
     expect_two_ranks(folder + '/out/hello_c')
@@ -63,7 +62,7 @@ def findmpi(folder):
 def meson(folder):
     need('meson')
     shutil.copytree(HERE + '/meson', folder + '/meson')
-    shutil.copy(HERE + '/hello.c', folder + '/meson/hello.c')
+    shutil.copy(HERE + '/findmpi/hello.c', folder + '/meson/hello.c')
     env = {'MPICC': BUILD + '/bin/mpicc', 'MPICXX': BUILD + '/bin/mpicxx', 'PKG_CONFIG_LIBDIR': '/nonexistent'}
     run('meson', 'setup', folder + '/out', folder + '/meson', env=env)
     run('ninja', '-C', folder + '/out')
@@ -75,7 +74,7 @@ def pkg_config(folder):
     for package in ('herald', 'mpi'):
         env = {'PKG_CONFIG_PATH': BUILD + '/lib/pkgconfig'}
         flags = run('pkg-config', '--cflags', '--libs', package, env=env).split()
-        run('cc', '-o', f'{folder}/hello-{package}', HERE + '/hello.c', *flags)
+        run('cc', '-o', f'{folder}/hello-{package}', HERE + '/findmpi/hello.c', *flags)
         expect_two_ranks(f'{folder}/hello-{package}')
 
 
@@ -83,7 +82,7 @@ def install(folder):
     run('cmake', '--install', BUILD, '--prefix', folder + '/first')
     home = os.path.realpath(folder) + '/moved'
     os.rename(folder + '/first', home)
-    run(home + '/bin/mpicc', '-o', folder + '/hello', HERE + '/hello.c')
+    run(home + '/bin/mpicc', '-o', folder + '/hello', HERE + '/findmpi/hello.c')
     expect_two_ranks(folder + '/hello', home)
     if not os.path.islink(home + '/lib/libmpi_abi.so'):
         sys.exit('lib/libmpi_abi.so is missing: -lmpi_abi would not be found')
