@@ -18,7 +18,9 @@ constexpr std::int32_t kAnyTag = -2;
 enum class SendMode : std::uint8_t { standard, synchronous, ready };
 
 struct Op : ListLink {
-  // Called once, under the engine's lock, when `done` becomes true; may start further operations. May be null.
+  // Called under the engine's lock when `done` becomes true; may start further operations, and may let the
+  // operation's memory go. Once for each start, and once more if a send that was done already is asked back
+  // by cancel(). May be null.
   void (*on_done)(Op&) = nullptr;
   void* owner = nullptr;  // for on_done
   std::uint64_t context = 0;
@@ -29,15 +31,27 @@ struct Op : ListLink {
   type::Cursor data;  // what to send, or where to put what comes
 };
 
+// What has become of a send.
+//   idle -> queued -> left                          short: all bytes went in the push, match not known
+//                  -> pushed -> finished            short, synchronous: ack; long and nothing wanted: ack
+//                  -> pushed -> streaming -> finished    long: pull
+//   left -> recalling -> finished                   cancel() of a short send that was done already
+enum class SendPhase : std::uint8_t { idle, queued, left, pushed, streaming, recalling, finished };
+
 struct SendOp : Op {
   PeerId to = 0;
   std::int32_t source = 0;  // the sender's rank in the communicator: what the receiver matches
   SendMode mode = SendMode::standard;
   // Core's own
-  std::uint32_t id = 0;    // names this operation in answers from the receiver; 0: none
-  std::uint32_t seq = 0;   // counts messages from here to `to`
-  std::uint8_t phase = 0;
+  SendPhase phase = SendPhase::idle;
+  std::uint32_t id = 0;          // names this operation in answers from the receiver; 0: none
+  std::uint32_t seq = 0;         // counts messages from here to `to`
+  std::uint32_t receive_id = 0;  // names the receive that pulls
+  std::uint64_t end = 0;         // where the pulled bytes end
 };
+
+// What has become of a receive: idle -> posted -> pulling -> finished; short messages skip pulling.
+enum class RecvPhase : std::uint8_t { idle, posted, pulling, finished };
 
 struct RecvOp : Op {
   std::int32_t source = kAnySource;  // rank in the communicator, or kAnySource
@@ -46,12 +60,15 @@ struct RecvOp : Op {
   std::int32_t from_tag = kAnyTag;
   std::uint64_t bytes = 0;  // received (at most the room in `data`); status is `truncated` if more were sent
   // Core's own
-  std::uint32_t id = 0;
-  std::uint64_t expected = 0;
+  RecvPhase phase = RecvPhase::idle;
+  std::uint32_t id = 0;        // names this operation in data packets
+  PeerId from_peer = -1;       // who sends what is being pulled
+  std::uint64_t expected = 0;  // where the pulled bytes end
+  std::uint64_t order = 0;     // its turn among the posted receives of the context
 };
 
 // A message that has come but is not received yet: what a probe sees. Taken out of the queue by a matched
-// probe, it belongs to whoever holds it until Core::post_mrecv.
+// probe, it belongs to whoever holds it until start_matched().
 struct Message;
 
 struct Found {

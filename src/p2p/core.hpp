@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// p2p/core.hpp: point-to-point messages of one process: matching in MPI order, and push-pull (papers, 002).
+// In:  operations that the caller starts; packets from peers, in order per peer; the news that a peer left.
+// Out: packets, pulled by poll_transmit(); operations that become done.
+// Timers: none. Threads: none, the caller holds one lock around everything.
+//
+// A message of at most push_bytes goes whole in one push. Of a longer one the first push_bytes are pushed; the
+// receiver, when it has matched, pulls what it has room for, and the sender streams it as data packets. A
+// late receiver costs the pushed bytes and a record. Control packets overtake pushes, pushes overtake data.
+//
+// Invariants: an operation is in at most one list; `done` is set by run_finished() (or at once if there is no
+// on_done), never while Core is in the middle of something; a packet that makes no sense is counted and dropped.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "p2p/contexts.hpp"
+#include "p2p/id_table.hpp"
+#include "p2p/message.hpp"
+#include "p2p/ops.hpp"
+#include "wire/p2p_packet.hpp"
+
+namespace herald::p2p {
+
+struct CoreConfig {
+  std::int32_t peers = 1;           // in the job, this process included
+  std::uint32_t push_bytes = 4096;  // see knob push_bytes
+};
+
+struct CoreCounters {
+  std::uint64_t bad_packets = 0;   // dropped: unknown kind, ids that do not exist, lengths that do not fit
+  std::uint64_t unexpected = 0;    // messages that came before their receive
+  std::uint64_t late = 0;          // messages for forgotten contexts, thrown away
+  std::uint64_t finished = 0;      // operations that became done
+};
+
+class Core {
+ public:
+  explicit Core(const CoreConfig& config) noexcept;
+  ~Core();
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  // What the user wants. Operations must stay where they are until they are done.
+  void start(SendOp& op) noexcept;
+  void start(RecvOp& op) noexcept;
+  bool probe(std::uint64_t context, std::int32_t source, std::int32_t tag, Found& found) noexcept;
+  bool take(std::uint64_t context, std::int32_t source, std::int32_t tag, Found& found) noexcept;
+  void start_matched(RecvOp& op, Message* message) noexcept;
+  // A send whose message is not known to be matched is asked back; one that was done (short, standard) is not
+  // done again until the receiver has answered.
+  void cancel(SendOp& op) noexcept;
+  void cancel(RecvOp& op) noexcept;
+  void forget_context(std::uint64_t context) noexcept;
+
+  // What comes from peers. Anything but `ok` means that the packet was not taken: hand it in again later.
+  Status on_packet(PeerId from, std::span<const std::byte> packet) noexcept;
+  // The peer reads no more: what it was to send or to receive becomes done with Status::peer_lost.
+  void on_peer_gone(PeerId peer) noexcept;
+  bool is_gone(PeerId peer) const noexcept { return peers_[static_cast<std::size_t>(peer)].gone; }
+
+  // What is to go out. poll_transmit() writes the next packet for `to` and returns its length, 0 if there is
+  // none; `room` is at least wire::kLargestHeader + 1 bytes. What it wrote must be sent, in order.
+  bool wants_to_send(PeerId to) const noexcept { return peers_[static_cast<std::size_t>(to)].linked(); }
+  bool wants_to_send() const noexcept { return !wanting_.empty(); }
+  std::size_t poll_transmit(PeerId to, std::span<std::byte> room) noexcept;
+  // Walks round the peers for whom there is something: each call the next one; -1 if there are none.
+  PeerId next_wanting() noexcept;
+  std::size_t wanting() const noexcept { return wanting_count_; }
+
+  // Sets `done` and calls on_done for what has finished. True if there was anything.
+  bool run_finished() noexcept;
+
+  std::uint64_t sends_under_way() const noexcept { return sends_under_way_; }
+  const CoreCounters& counters() const noexcept { return counters_; }
+
+ private:
+  struct Control : ListLink {
+    std::uint32_t size = 0;
+    std::byte bytes[32];
+  };
+  struct Peer : ListLink {  // linked among the wanting
+    List<Control> control;
+    List<SendOp> pushes;
+    List<SendOp> streams;
+    std::uint32_t next_seq = 0;
+    bool gone = false;
+  };
+  static_assert(sizeof(Peer) <= 80, "kept for every peer");
+
+  Peer& peer(PeerId id) noexcept { return peers_[static_cast<std::size_t>(id)]; }
+  void want(Peer& to) noexcept;
+  void stop_wanting_if_idle(Peer& to) noexcept;
+  template <class Packet>
+  void control(PeerId to, const Packet& packet) noexcept;
+  std::size_t write_push(Peer& to, SendOp& op, std::span<std::byte> room) noexcept;
+  std::size_t write_data(SendOp& op, std::span<std::byte> room) noexcept;
+
+  void finish(Op& op, Status status) noexcept;
+  void finish_send(SendOp& op, Status status) noexcept;
+  void finish_recv(RecvOp& op, Status status) noexcept;
+  void deliver(RecvOp& op, const Envelope& envelope, const std::byte* payload) noexcept;
+  void answer_unwanted(const Envelope& envelope) noexcept;
+  Message* find_message(std::uint64_t context, std::int32_t source, std::int32_t tag, Found& found) noexcept;
+
+  Status on_push(PeerId from, std::span<const std::byte> packet) noexcept;
+  bool on_pull(PeerId from, const wire::PullPacket& packet) noexcept;
+  bool on_data(PeerId from, std::span<const std::byte> packet) noexcept;
+  bool on_ack(PeerId from, const wire::AckPacket& packet) noexcept;
+  void on_cancel(PeerId from, const wire::CancelPacket& packet) noexcept;
+  bool on_cancel_reply(PeerId from, const wire::CancelReplyPacket& packet) noexcept;
+
+  const CoreConfig config_;
+  std::vector<Peer> peers_;
+  List<Peer> wanting_;
+  std::size_t wanting_count_ = 0;
+  Contexts contexts_;
+  MessagePool messages_;
+  List<Control> free_controls_;
+  IdTable<SendOp> sends_;  // those that wait for an answer
+  IdTable<RecvOp> recvs_;  // those that pull
+  List<Op> finished_;
+  bool running_finished_ = false;
+  std::uint64_t sends_under_way_ = 0;
+  CoreCounters counters_;
+};
+
+}  // namespace herald::p2p

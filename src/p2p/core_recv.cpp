@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// p2p/core_recv.cpp: the receiving half of Core: matching, probing, pulling.
+#include <algorithm>
+#include <cstring>
+
+#include "p2p/core.hpp"
+
+namespace herald::p2p {
+
+using namespace wire;
+
+void Core::start(RecvOp& op) noexcept {
+  op.done = op.cancelled = false;
+  op.status = Status::ok;
+  op.id = 0;
+  op.bytes = 0;
+  if (op.data.position() != 0) op.data.seek(0);
+  Context* context = contexts_.find_or_make(op.context);
+  if (context == nullptr) return finish_recv(op, Status::no_memory);
+  contexts_.remember(*context);
+  Message* message = context->unexpected.find(op.source, op.tag);
+  if (message == nullptr) {
+    op.phase = RecvPhase::posted;
+    context->posted.add(op);
+    return;
+  }
+  context->unexpected.remove(*message);
+  deliver(op, message->envelope, message->payload());
+  messages_.put(message);
+}
+
+void Core::start_matched(RecvOp& op, Message* message) noexcept {
+  op.done = op.cancelled = false;
+  op.status = Status::ok;
+  op.id = 0;
+  op.bytes = 0;
+  if (op.data.position() != 0) op.data.seek(0);
+  deliver(op, message->envelope, message->payload());
+  messages_.put(message);
+}
+
+// The message has found its receive: place what was pushed, ask for what is missing and fits.
+void Core::deliver(RecvOp& op, const Envelope& envelope, const std::byte* payload) noexcept {
+  op.from_source = envelope.source;
+  op.from_tag = envelope.tag;
+  const std::uint64_t room = op.data.total();
+  const std::uint64_t wanted = std::min(envelope.bytes, room);
+  const Status status = envelope.bytes > room ? Status::truncated : Status::ok;
+  const auto placed = static_cast<std::size_t>(std::min<std::uint64_t>(envelope.pushed, room));
+  if (placed != 0) op.data.unpack(payload, placed);
+  op.bytes = placed;
+  op.status = status;
+  if (placed == wanted) {
+    answer_unwanted(envelope);
+    return finish_recv(op, status);
+  }
+  if (peer(envelope.from).gone) return finish_recv(op, Status::peer_lost);
+  op.id = recvs_.add(op);
+  if (op.id == 0) {
+    answer_unwanted(envelope);
+    return finish_recv(op, Status::no_memory);
+  }
+  op.phase = RecvPhase::pulling;
+  op.from_peer = envelope.from;
+  op.expected = wanted;
+  PullPacket packet;
+  packet.prefix = p2p_prefix(P2pKind::pull);
+  packet.send_id = envelope.send_id;
+  packet.seq = envelope.seq;
+  packet.receive_id = op.id;
+  packet.offset = envelope.pushed;
+  packet.bytes = wanted - placed;
+  control(envelope.from, packet);
+}
+
+// No more of this message is wanted: its sender, if it waits, need not.
+void Core::answer_unwanted(const Envelope& envelope) noexcept {
+  if (envelope.send_id == 0) return;
+  AckPacket packet;
+  packet.prefix = p2p_prefix(P2pKind::ack);
+  packet.send_id = envelope.send_id;
+  packet.seq = envelope.seq;
+  control(envelope.from, packet);
+}
+
+void Core::finish_recv(RecvOp& op, Status status) noexcept {
+  op.unlink();
+  if (op.id != 0) recvs_.remove(op.id);
+  op.id = 0;
+  op.phase = RecvPhase::finished;
+  finish(op, status);
+}
+
+Message* Core::find_message(std::uint64_t id, std::int32_t source, std::int32_t tag, Found& found) noexcept {
+  Context* context = contexts_.find(id);
+  if (context == nullptr) return nullptr;
+  Message* message = context->unexpected.find(source, tag);
+  if (message == nullptr) return nullptr;
+  found.source = message->envelope.source;
+  found.tag = message->envelope.tag;
+  found.bytes = message->envelope.bytes;
+  return message;
+}
+
+bool Core::probe(std::uint64_t context, std::int32_t source, std::int32_t tag, Found& found) noexcept {
+  if (find_message(context, source, tag, found) == nullptr) return false;
+  found.message = nullptr;
+  return true;
+}
+
+bool Core::take(std::uint64_t context, std::int32_t source, std::int32_t tag, Found& found) noexcept {
+  Message* message = find_message(context, source, tag, found);
+  if (message == nullptr) return false;
+  contexts_.find(context)->unexpected.remove(*message);
+  found.message = message;
+  return true;
+}
+
+void Core::cancel(RecvOp& op) noexcept {
+  if (op.phase != RecvPhase::posted) return;
+  contexts_.find(op.context)->posted.remove(op);
+  op.cancelled = true;
+  finish_recv(op, Status::ok);
+}
+
+void Core::forget_context(std::uint64_t id) noexcept {
+  Context* context = contexts_.find_or_make(id);
+  if (context == nullptr) return;
+  while (Message* message = context->unexpected.front()) {
+    context->unexpected.remove(*message);
+    answer_unwanted(message->envelope);
+    messages_.put(message);
+    ++counters_.late;
+  }
+  contexts_.forget(*context);
+}
+
+Status Core::on_packet(PeerId from, std::span<const std::byte> packet) noexcept {
+  P2pKind kind{};
+  bool good = from >= 0 && static_cast<std::size_t>(from) < peers_.size() && decode(packet, kind);
+  if (good) {
+    switch (kind) {
+      case P2pKind::push: return on_push(from, packet);
+      case P2pKind::pull: good = on_pull(from, as<PullPacket>(packet)); break;
+      case P2pKind::data: good = on_data(from, packet); break;
+      case P2pKind::ack: good = on_ack(from, as<AckPacket>(packet)); break;
+      case P2pKind::cancel: on_cancel(from, as<CancelPacket>(packet)); break;
+      case P2pKind::cancel_reply: good = on_cancel_reply(from, as<CancelReplyPacket>(packet)); break;
+      case P2pKind::goodbye: on_peer_gone(from); break;
+    }
+  }
+  if (!good) ++counters_.bad_packets;
+  return Status::ok;
+}
+
+Status Core::on_push(PeerId from, std::span<const std::byte> packet) noexcept {
+  const auto& header = as<PushPacket>(packet);
+  const std::byte* payload = packet.data() + sizeof header;
+  const Envelope envelope{.context = header.context,
+                          .bytes = header.message_bytes,
+                          .source = header.source,
+                          .tag = header.tag,
+                          .from = from,
+                          .send_id = header.send_id,
+                          .seq = header.seq,
+                          .pushed = header.payload_bytes};
+  const bool answered = envelope.pushed < envelope.bytes || (header.prefix.flags & kFlagSynchronous) != 0;
+  if (envelope.pushed > envelope.bytes || answered != (envelope.send_id != 0)) {
+    ++counters_.bad_packets;
+    return Status::ok;
+  }
+  Context* context = contexts_.find_or_make(envelope.context);
+  if (context == nullptr) return Status::no_memory;
+  if (RecvOp* op = context->posted.take(envelope.source, envelope.tag)) {
+    deliver(*op, envelope, payload);
+    return Status::ok;
+  }
+  if (context->forgotten) {
+    ++counters_.late;
+    answer_unwanted(envelope);
+    return Status::ok;
+  }
+  Message* message = messages_.get(envelope.pushed);
+  if (message == nullptr) return Status::no_memory;
+  message->envelope = envelope;
+  if (envelope.pushed != 0) std::memcpy(message->payload(), payload, envelope.pushed);
+  context->unexpected.add(*message);
+  ++counters_.unexpected;
+  return Status::ok;
+}
+
+bool Core::on_data(PeerId from, std::span<const std::byte> packet) noexcept {
+  const auto& header = as<DataPacket>(packet);
+  RecvOp* op = recvs_.find(header.receive_id);
+  if (op == nullptr || op->from_peer != from) return false;
+  const std::uint32_t bytes = header.payload_bytes;
+  if (bytes == 0 || header.offset != op->data.position() || bytes > op->expected - op->data.position()) return false;
+  op->data.unpack(packet.data() + sizeof header, bytes);
+  op->bytes += bytes;
+  if (op->data.position() == op->expected) finish_recv(*op, op->status);
+  return true;
+}
+
+void Core::on_cancel(PeerId from, const CancelPacket& packet) noexcept {
+  Context* context = contexts_.find(packet.context);
+  Message* message = context == nullptr ? nullptr : context->unexpected.find_seq(from, packet.seq);
+  if (message != nullptr) {
+    context->unexpected.remove(*message);
+    messages_.put(message);
+  }
+  CancelReplyPacket reply;
+  reply.prefix = p2p_prefix(P2pKind::cancel_reply, message != nullptr ? kFlagRemoved : std::uint16_t{0});
+  reply.send_id = packet.send_id;
+  reply.seq = packet.seq;
+  control(from, reply);
+}
+
+}  // namespace herald::p2p

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// p2p/core_send.cpp: the sending half of Core, and what goes out.
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/fatal.hpp"
+#include "p2p/core.hpp"
+
+namespace herald::p2p {
+
+using namespace wire;
+
+Core::Core(const CoreConfig& config) noexcept
+    : config_(config), peers_(static_cast<std::size_t>(config.peers)) {}
+
+Core::~Core() {
+  contexts_.for_each([this](Context& context) {
+    while (Message* message = context.unexpected.front()) {
+      context.unexpected.remove(*message);
+      messages_.put(message);
+    }
+  });
+  for (Peer& each : peers_)
+    while (Control* item = each.control.pop_front()) delete item;
+  while (Control* item = free_controls_.pop_front()) delete item;
+}
+
+void Core::want(Peer& to) noexcept {
+  if (to.linked()) return;
+  wanting_.push_back(to);
+  ++wanting_count_;
+}
+
+void Core::stop_wanting_if_idle(Peer& to) noexcept {
+  if (!to.linked() || !to.control.empty() || !to.pushes.empty() || !to.streams.empty()) return;
+  to.unlink();
+  --wanting_count_;
+}
+
+PeerId Core::next_wanting() noexcept {
+  Peer* first = wanting_.pop_front();
+  if (first == nullptr) return -1;
+  wanting_.push_back(*first);
+  return static_cast<PeerId>(first - peers_.data());
+}
+
+template <class Packet>
+void Core::control(PeerId to, const Packet& packet) noexcept {
+  static_assert(sizeof packet <= sizeof(Control::bytes));
+  Peer& receiver = peer(to);
+  if (receiver.gone) return;
+  Control* item = free_controls_.pop_front();
+  if (item == nullptr) item = new (std::nothrow) Control;
+  HERALD_ASSERT(item != nullptr && "no memory for a control packet");
+  item->size = sizeof packet;
+  std::memcpy(item->bytes, &packet, sizeof packet);
+  receiver.control.push_back(*item);
+  want(receiver);
+}
+template void Core::control(PeerId, const PullPacket&) noexcept;
+template void Core::control(PeerId, const AckPacket&) noexcept;
+template void Core::control(PeerId, const CancelReplyPacket&) noexcept;
+
+void Core::start(SendOp& op) noexcept {
+  Peer& to = peer(op.to);
+  op.done = op.cancelled = false;
+  op.status = Status::ok;
+  op.id = 0;
+  if (op.data.position() != 0) op.data.seek(0);
+  ++sends_under_way_;
+  if (to.gone) return finish_send(op, Status::peer_lost);
+  op.phase = SendPhase::queued;
+  to.pushes.push_back(op);
+  want(to);
+}
+
+std::size_t Core::poll_transmit(PeerId id, std::span<std::byte> room) noexcept {
+  Peer& to = peer(id);
+  std::size_t size = 0;
+  if (Control* item = to.control.pop_front()) {
+    size = item->size;
+    std::memcpy(room.data(), item->bytes, size);
+    free_controls_.push_front(*item);
+  } else {
+    while (size == 0 && !to.pushes.empty()) size = write_push(to, *to.pushes.front(), room);
+    if (size == 0 && !to.streams.empty()) size = write_data(*to.streams.front(), room);
+  }
+  stop_wanting_if_idle(to);
+  return size;
+}
+
+// 0 if the operation failed instead.
+std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) noexcept {
+  op.unlink();
+  const std::uint64_t bytes = op.data.total();
+  const std::size_t limit = std::min<std::size_t>(config_.push_bytes, room.size() - sizeof(PushPacket));
+  const auto pushed = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, limit));
+  const bool synchronous = op.mode == SendMode::synchronous;
+  const bool answered = synchronous || pushed < bytes;
+  if (answered) {
+    op.id = sends_.add(op);
+    if (op.id == 0) {
+      finish_send(op, Status::no_memory);
+      return 0;
+    }
+  }
+  op.seq = to.next_seq++;
+  PushPacket header;
+  header.prefix = p2p_prefix(P2pKind::push, synchronous ? kFlagSynchronous : std::uint16_t{0});
+  header.seq = op.seq;
+  header.context = op.context;
+  header.source = op.source;
+  header.tag = op.tag;
+  header.message_bytes = bytes;
+  header.send_id = op.id;
+  header.payload_bytes = pushed;
+  std::memcpy(room.data(), &header, sizeof header);
+  if (pushed != 0) op.data.pack(room.data() + sizeof header, pushed);
+  op.phase = SendPhase::pushed;
+  if (!answered) {
+    op.phase = SendPhase::left;
+    --sends_under_way_;
+    finish(op, Status::ok);
+  }
+  return sizeof header + pushed;
+}
+
+std::size_t Core::write_data(SendOp& op, std::span<std::byte> room) noexcept {
+  const std::uint64_t offset = op.data.position();
+  const auto bytes =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(op.end - offset, room.size() - sizeof(DataPacket)));
+  DataPacket header;
+  header.prefix = p2p_prefix(P2pKind::data);
+  header.receive_id = op.receive_id;
+  header.offset = offset;
+  header.payload_bytes = bytes;
+  std::memcpy(room.data(), &header, sizeof header);
+  op.data.pack(room.data() + sizeof header, bytes);
+  if (op.data.position() == op.end) finish_send(op, Status::ok);
+  return sizeof header + bytes;
+}
+
+void Core::finish_send(SendOp& op, Status status) noexcept {
+  op.unlink();
+  if (op.id != 0) sends_.remove(op.id);
+  op.id = 0;
+  op.phase = SendPhase::finished;
+  --sends_under_way_;
+  finish(op, status);
+}
+
+void Core::finish(Op& op, Status status) noexcept {
+  op.status = status;
+  ++counters_.finished;
+  if (op.on_done == nullptr)
+    op.done = true;
+  else
+    finished_.push_back(op);
+}
+
+bool Core::run_finished() noexcept {
+  if (finished_.empty() || running_finished_) return false;
+  running_finished_ = true;
+  while (Op* op = finished_.pop_front()) {
+    op->done = true;
+    op->on_done(*op);
+  }
+  running_finished_ = false;
+  return true;
+}
+
+void Core::cancel(SendOp& op) noexcept {
+  switch (op.phase) {
+    case SendPhase::queued:
+      op.cancelled = true;
+      finish_send(op, Status::ok);
+      stop_wanting_if_idle(peer(op.to));
+      return;
+    case SendPhase::left:
+      if (!op.done || peer(op.to).gone) return;
+      op.id = sends_.add(op);
+      if (op.id == 0) return;  // too many to ask: it stays sent
+      op.done = false;
+      op.phase = SendPhase::recalling;
+      ++sends_under_way_;
+      break;
+    case SendPhase::pushed: break;
+    case SendPhase::idle:
+    case SendPhase::streaming:
+    case SendPhase::recalling:
+    case SendPhase::finished: return;
+  }
+  CancelPacket packet;
+  packet.prefix = p2p_prefix(P2pKind::cancel);
+  packet.send_id = op.id;
+  packet.seq = op.seq;
+  packet.context = op.context;
+  control(op.to, packet);
+}
+
+bool Core::on_pull(PeerId from, const PullPacket& packet) noexcept {
+  SendOp* op = sends_.find(packet.send_id);
+  if (op == nullptr || op->to != from || op->seq != packet.seq || op->phase != SendPhase::pushed) return false;
+  const std::uint64_t offset = packet.offset;
+  const std::uint64_t bytes = packet.bytes;
+  if (offset != op->data.position() || bytes == 0 || bytes > op->data.remaining()) return false;
+  op->phase = SendPhase::streaming;
+  op->receive_id = packet.receive_id;
+  op->end = offset + bytes;
+  peer(from).streams.push_back(*op);
+  want(peer(from));
+  return true;
+}
+
+bool Core::on_ack(PeerId from, const AckPacket& packet) noexcept {
+  SendOp* op = sends_.find(packet.send_id);
+  if (op == nullptr || op->to != from || op->seq != packet.seq || op->phase != SendPhase::pushed) return false;
+  finish_send(*op, Status::ok);
+  return true;
+}
+
+// The receiver answers in order: if it matched the message first, its ack or pull came before this.
+bool Core::on_cancel_reply(PeerId from, const CancelReplyPacket& packet) noexcept {
+  const bool removed = (packet.prefix.flags & kFlagRemoved) != 0;
+  SendOp* op = sends_.find(packet.send_id);
+  if (op == nullptr || op->to != from || op->seq != packet.seq) return !removed;
+  if (op->phase == SendPhase::streaming) return !removed;
+  if (op->phase == SendPhase::pushed && !removed) return true;  // asked twice, or a taken message
+  op->cancelled = removed;
+  finish_send(*op, Status::ok);
+  return true;
+}
+
+void Core::on_peer_gone(PeerId id) noexcept {
+  Peer& lost = peer(id);
+  if (lost.gone) return;
+  lost.gone = true;
+  while (Control* item = lost.control.pop_front()) free_controls_.push_front(*item);
+  while (SendOp* op = lost.pushes.front()) finish_send(*op, Status::peer_lost);
+  while (SendOp* op = lost.streams.front()) finish_send(*op, Status::peer_lost);
+  stop_wanting_if_idle(lost);
+  sends_.for_each([&](SendOp& op) {
+    if (op.to != id) return;
+    const bool was_sent = op.phase == SendPhase::recalling;
+    finish_send(op, was_sent ? Status::ok : Status::peer_lost);
+  });
+  recvs_.for_each([&](RecvOp& op) {
+    if (op.from_peer == id) finish_recv(op, Status::peer_lost);
+  });
+}
+
+}  // namespace herald::p2p

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// p2p/message.hpp: a message that came before its receive: the record and the bytes that were pushed, in one
+// piece of memory from a pool. What a late receiver costs is this and no more.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/list.hpp"
+#include "p2p/ops.hpp"
+
+namespace herald::p2p {
+
+// What a push says about its message.
+struct Envelope {
+  std::uint64_t context = 0;
+  std::uint64_t bytes = 0;  // of the whole message
+  std::int32_t source = 0;
+  std::int32_t tag = 0;
+  PeerId from = 0;
+  std::uint32_t send_id = 0;
+  std::uint32_t seq = 0;
+  std::uint32_t pushed = 0;  // bytes that came with the push
+};
+
+struct BinLink : ListLink {
+  Message* message = nullptr;
+};
+
+struct Message : ListLink {
+  BinLink bin;
+  Envelope envelope;
+  std::uint32_t size_class = 0;
+
+  std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+};
+
+// Hands out messages with room for some bytes, in a few sizes, and keeps those that come back.
+class MessagePool {
+ public:
+  MessagePool() noexcept = default;
+  ~MessagePool();
+  MessagePool(const MessagePool&) = delete;
+  MessagePool& operator=(const MessagePool&) = delete;
+
+  Message* get(std::uint32_t payload_bytes) noexcept;  // null: no memory
+  void put(Message* message) noexcept;
+
+ private:
+  static constexpr std::array<std::uint32_t, 5> kSizes{64, 256, 1024, 4096, 16384};
+  static constexpr std::uint32_t kKept = 1024;  // free ones of one size; more go back to the system
+  struct Shelf {
+    List<Message> free;
+    std::uint32_t count = 0;
+  };
+  std::array<Shelf, kSizes.size()> shelves_;
+};
+
+}  // namespace herald::p2p

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wire/p2p_packet.hpp"
+
+namespace herald::wire {
+namespace {
+
+template <class Packet>
+bool fits(std::span<const std::byte> packet, std::uint16_t known_flags) noexcept {
+  return packet.size() == sizeof(Packet) && (as<P2pPrefix>(packet).flags & ~known_flags) == 0;
+}
+
+template <class Packet>
+bool fits_with_payload(std::span<const std::byte> packet, std::uint16_t known_flags) noexcept {
+  if (packet.size() < sizeof(Packet)) return false;
+  const auto& header = as<Packet>(packet);
+  return (header.prefix.flags & ~known_flags) == 0 && packet.size() - sizeof(Packet) == header.payload_bytes;
+}
+
+}  // namespace
+
+bool decode(std::span<const std::byte> packet, P2pKind& kind) noexcept {
+  if (packet.size() < sizeof(P2pPrefix)) return false;
+  const auto& prefix = as<P2pPrefix>(packet);
+  if (prefix.version != kP2pVersion) return false;
+  const auto claimed = static_cast<P2pKind>(static_cast<std::uint8_t>(prefix.kind));
+  bool good = false;
+  switch (claimed) {
+    case P2pKind::push: good = fits_with_payload<PushPacket>(packet, kFlagSynchronous); break;
+    case P2pKind::pull: good = fits<PullPacket>(packet, 0); break;
+    case P2pKind::data:
+      good = fits_with_payload<DataPacket>(packet, 0) && as<DataPacket>(packet).reserved == 0;
+      break;
+    case P2pKind::ack: good = fits<AckPacket>(packet, 0); break;
+    case P2pKind::cancel: good = fits<CancelPacket>(packet, 0); break;
+    case P2pKind::cancel_reply: good = fits<CancelReplyPacket>(packet, kFlagRemoved); break;
+    case P2pKind::goodbye: good = fits<GoodbyePacket>(packet, 0); break;
+  }
+  if (good) kind = claimed;
+  return good;
+}
+
+}  // namespace herald::wire
