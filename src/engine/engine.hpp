@@ -18,7 +18,8 @@ namespace herald::engine {
 class Engine {
  public:
   // Exchanges addresses with the peers through `boot` and opens the paths. Null with `why` on failure.
-  static std::unique_ptr<Engine> open(boot::Boot& boot, const Knobs& knobs, bool threads_multiple, std::string& why);
+  static std::unique_ptr<Engine> open(boot::Boot& boot, const Knobs& knobs, bool threads_multiple,
+                                      std::string& why);
   virtual ~Engine() = default;
 
   virtual int rank() const noexcept = 0;
@@ -29,9 +30,11 @@ class Engine {
   // Point-to-point. The op must stay where it is until it is done.
   virtual void start(p2p::SendOp& op) noexcept = 0;
   virtual void start(p2p::RecvOp& op) noexcept = 0;
-  virtual bool probe(std::uint64_t context, std::int32_t source, std::int32_t tag, p2p::Found& found) noexcept = 0;
+  virtual bool probe(std::uint64_t context, std::int32_t source, std::int32_t tag,
+                     p2p::Found& found) noexcept = 0;
   // As probe, and takes the message out of the queue: no other receive can match it.
-  virtual bool take(std::uint64_t context, std::int32_t source, std::int32_t tag, p2p::Found& found) noexcept = 0;
+  virtual bool take(std::uint64_t context, std::int32_t source, std::int32_t tag,
+                    p2p::Found& found) noexcept = 0;
   virtual void start_matched(p2p::RecvOp& op, p2p::Message* message) noexcept = 0;
   // Ask for cancellation; the op becomes done either way, with `cancelled` telling.
   virtual void cancel(p2p::SendOp& op) noexcept = 0;

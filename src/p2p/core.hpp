@@ -4,12 +4,13 @@
 // Out: packets, pulled by poll_transmit(); operations that become done.
 // Timers: none. Threads: none, the caller holds one lock around everything.
 //
-// A message of at most push_bytes goes whole in one push. Of a longer one the first push_bytes are pushed; the
-// receiver, when it has matched, pulls what it has room for, and the sender streams it as data packets. A
+// A message of at most push_bytes goes whole in one push. Of a longer one the first push_bytes are pushed;
+// the receiver, when it has matched, pulls what it has room for, and the sender streams it as data packets. A
 // late receiver costs the pushed bytes and a record. Control packets overtake pushes, pushes overtake data.
 //
 // Invariants: an operation is in at most one list; `done` is set by run_finished() (or at once if there is no
-// on_done), never while Core is in the middle of something; a packet that makes no sense is counted and dropped.
+// on_done), never while Core is in the middle of something; a packet that makes no sense is counted and
+// dropped.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -30,10 +31,10 @@ struct CoreConfig {
 };
 
 struct CoreCounters {
-  std::uint64_t bad_packets = 0;   // dropped: unknown kind, ids that do not exist, lengths that do not fit
-  std::uint64_t unexpected = 0;    // messages that came before their receive
-  std::uint64_t late = 0;          // messages for forgotten contexts, thrown away
-  std::uint64_t finished = 0;      // operations that became done
+  std::uint64_t bad_packets = 0;  // dropped: unknown kind, ids that do not exist, lengths that do not fit
+  std::uint64_t unexpected = 0;   // messages that came before their receive
+  std::uint64_t late = 0;         // messages for forgotten contexts, thrown away
+  std::uint64_t finished = 0;     // operations that became done
 };
 
 class Core {

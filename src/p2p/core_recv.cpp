@@ -194,7 +194,8 @@ bool Core::on_data(PeerId from, std::span<const std::byte> packet) noexcept {
   RecvOp* op = recvs_.find(header.receive_id);
   if (op == nullptr || op->from_peer != from) return false;
   const std::uint32_t bytes = header.payload_bytes;
-  if (bytes == 0 || header.offset != op->data.position() || bytes > op->expected - op->data.position()) return false;
+  if (bytes == 0 || header.offset != op->data.position() || bytes > op->expected - op->data.position())
+    return false;
   op->data.unpack(packet.data() + sizeof header, bytes);
   op->bytes += bytes;
   if (op->data.position() == op->expected) finish_recv(*op, op->status);

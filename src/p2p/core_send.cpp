@@ -201,7 +201,8 @@ void Core::cancel(SendOp& op) noexcept {
 
 bool Core::on_pull(PeerId from, const PullPacket& packet) noexcept {
   SendOp* op = sends_.find(packet.send_id);
-  if (op == nullptr || op->to != from || op->seq != packet.seq || op->phase != SendPhase::pushed) return false;
+  if (op == nullptr || op->to != from || op->seq != packet.seq || op->phase != SendPhase::pushed)
+    return false;
   const std::uint64_t offset = packet.offset;
   const std::uint64_t bytes = packet.bytes;
   if (offset != op->data.position() || bytes == 0 || bytes > op->data.remaining()) return false;
@@ -215,7 +216,8 @@ bool Core::on_pull(PeerId from, const PullPacket& packet) noexcept {
 
 bool Core::on_ack(PeerId from, const AckPacket& packet) noexcept {
   SendOp* op = sends_.find(packet.send_id);
-  if (op == nullptr || op->to != from || op->seq != packet.seq || op->phase != SendPhase::pushed) return false;
+  if (op == nullptr || op->to != from || op->seq != packet.seq || op->phase != SendPhase::pushed)
+    return false;
   finish_send(*op, Status::ok);
   return true;
 }

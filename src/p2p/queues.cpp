@@ -10,11 +10,15 @@ constexpr std::uint32_t kFirstBins = 64;
 constexpr std::uint32_t kMostBins = 1u << 16;
 constexpr std::uint32_t kFill = 4;  // items per bin before there are more bins
 
-bool fits(std::int32_t wanted_source, std::int32_t wanted_tag, std::int32_t source, std::int32_t tag) noexcept {
-  return (wanted_source == source || wanted_source == kAnySource) && (wanted_tag == tag || wanted_tag == kAnyTag);
+bool fits(std::int32_t wanted_source, std::int32_t wanted_tag, std::int32_t source,
+          std::int32_t tag) noexcept {
+  return (wanted_source == source || wanted_source == kAnySource) &&
+         (wanted_tag == tag || wanted_tag == kAnyTag);
 }
 
-bool has_wildcard(std::int32_t source, std::int32_t tag) noexcept { return source == kAnySource || tag == kAnyTag; }
+bool has_wildcard(std::int32_t source, std::int32_t tag) noexcept {
+  return source == kAnySource || tag == kAnyTag;
+}
 
 }  // namespace
 
@@ -104,7 +108,8 @@ Message* UnexpectedQueue::find(std::int32_t source, std::int32_t tag) noexcept {
   if (spread_ && !has_wildcard(source, tag)) {
     List<BinLink>& bin = bins_.of(source, tag);
     for (BinLink* link = bin.front(); link != nullptr; link = bin.next(*link))
-      if (link->message->envelope.source == source && link->message->envelope.tag == tag) return link->message;
+      if (link->message->envelope.source == source && link->message->envelope.tag == tag)
+        return link->message;
     return nullptr;
   }
   for (Message* message = list_.front(); message != nullptr; message = list_.next(*message))

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/lock.hpp"
+
+#include <sched.h>
+
+namespace herald::engine {
+
+// A mutex may be taken again by who has just left it, time after time. So who spins waits here until another
+// thread got in, for a bounded number of yields: the one that waits may have been put off the processor.
+void Lock::give_way() noexcept {
+  if (!active_ || !others_want_it()) return;
+  constexpr int kYields = 64;
+  const std::uint32_t turn = turns_.load(std::memory_order_relaxed);
+  const std::uint32_t depth = give_up();
+  for (int i = 0; i < kYields && others_want_it() && turns_.load(std::memory_order_relaxed) == turn; ++i)
+    sched_yield();
+  take_back(depth);
+}
+
+}  // namespace herald::engine

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine/lock.hpp: the one lock around the engine. Recursive; does nothing unless it was made active.
+// give_up() and take_back() let a waiting call leave it, however deep it is in.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+namespace herald::engine {
+
+class Lock {
+ public:
+  explicit Lock(bool active) noexcept : active_(active) {}
+
+  void lock() noexcept {
+    if (active_) lock_slow();
+  }
+  void unlock() noexcept {
+    if (active_ && --depth_ == 0) leave();
+  }
+  bool active() const noexcept { return active_; }
+  bool others_want_it() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
+
+  // The caller holds the lock; returns how deep, for take_back().
+  std::uint32_t give_up() noexcept {
+    if (!active_) return 0;
+    const std::uint32_t depth = depth_;
+    depth_ = 0;
+    leave();
+    return depth;
+  }
+  void take_back(std::uint32_t depth) noexcept {
+    if (!active_) return;
+    enter();
+    depth_ = depth;
+  }
+  // Lets a thread that waits for the lock have it for a while.
+  void give_way() noexcept;
+
+ private:
+  // An address that no other live thread has.
+  static const void* self() noexcept {
+    static thread_local char here;
+    return &here;
+  }
+  void lock_slow() noexcept {
+    if (owner_.load(std::memory_order_relaxed) != self()) enter();
+    ++depth_;
+  }
+  void enter() noexcept {
+    if (!mutex_.try_lock()) {
+      waiting_.fetch_add(1, std::memory_order_relaxed);
+      mutex_.lock();
+      waiting_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    owner_.store(self(), std::memory_order_relaxed);
+    turns_.fetch_add(1, std::memory_order_relaxed);
+  }
+  void leave() noexcept {
+    owner_.store(nullptr, std::memory_order_relaxed);
+    mutex_.unlock();
+  }
+
+  const bool active_;
+  std::mutex mutex_;
+  std::atomic<const void*> owner_{nullptr};
+  std::atomic<std::uint32_t> waiting_{0};
+  std::atomic<std::uint32_t> turns_{0};  // how often it was entered
+  std::uint32_t depth_ = 0;              // under mutex_
+};
+
+}  // namespace herald::engine

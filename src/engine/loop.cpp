@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine/loop.cpp: turns, waiting and sleeping.
+#include "engine/loop.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <ctime>
+
+namespace herald::engine {
+namespace {
+
+constexpr int kDrainPackets = 64;                      // of one inbox in one turn
+constexpr Duration kLongestSleep = milliseconds(100);  // a safety net: whoever has news rings
+constexpr int kTurnsPerClock = 32;
+
+void relax() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace
+
+Instant Loop::now() const noexcept {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return {std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec};
+}
+
+void Loop::start(p2p::SendOp& op) noexcept {
+  const p2p::PeerId to = op.to;
+  core_.start(op);
+  pump(to);
+  settle();
+}
+
+void Loop::start(p2p::RecvOp& op) noexcept {
+  core_.start(op);
+  if (core_.wants_to_send()) pump_all();
+  settle();
+}
+
+void Loop::start_matched(p2p::RecvOp& op, p2p::Message* message) noexcept {
+  core_.start_matched(op, message);
+  if (core_.wants_to_send()) pump_all();
+  settle();
+}
+
+bool Loop::probe(std::uint64_t context, std::int32_t source, std::int32_t tag, p2p::Found& found) noexcept {
+  if (core_.probe(context, source, tag, found)) return true;
+  return progress() && core_.probe(context, source, tag, found);
+}
+
+bool Loop::take(std::uint64_t context, std::int32_t source, std::int32_t tag, p2p::Found& found) noexcept {
+  if (core_.take(context, source, tag, found)) return true;
+  return progress() && core_.take(context, source, tag, found);
+}
+
+void Loop::cancel(p2p::SendOp& op) noexcept {
+  const p2p::PeerId to = op.to;
+  core_.cancel(op);
+  pump(to);
+  settle();
+}
+
+void Loop::cancel(p2p::RecvOp& op) noexcept {
+  core_.cancel(op);
+  settle();
+}
+
+void Loop::forget_context(std::uint64_t context) noexcept {
+  core_.forget_context(context);
+  if (core_.wants_to_send()) pump_all();
+  settle();
+}
+
+// Completions become visible, and threads that sleep get to look at them.
+void Loop::settle() noexcept {
+  core_.run_finished();
+  if (core_.counters().finished == told_) return;
+  told_ = core_.counters().finished;
+  ++activity_;
+  if (sleepers_ != 0) bell_->ring();
+}
+
+// Writes what Core has for the peer straight into the peer's cells, until its inbox is full.
+bool Loop::pump(p2p::PeerId peer) noexcept {
+  path::Inbox* to = outlet(peer);
+  bool moved = false;
+  while (core_.wants_to_send(peer)) {
+    std::uint64_t position = 0;
+    path::Cell* cell = to->claim(position);
+    if (cell == nullptr) {
+      if (to->is_closed()) core_.on_peer_gone(peer);
+      break;
+    }
+    // An empty packet where Core has none after all: the cell is claimed and must be handed over.
+    const std::size_t size = core_.poll_transmit(peer, {cell->packet(), to->packet_bytes()});
+    to->publish(*cell, position, rank_, static_cast<std::uint32_t>(size));
+    moved = true;
+  }
+  if (!moved) return false;
+  if (to != &self_.inbox())
+    to->bell().ring_if_asleep();
+  else if (sleepers_ != 0)
+    bell_->ring();
+  return true;
+}
+
+bool Loop::pump_all() noexcept {
+  bool moved = false;
+  for (std::size_t n = core_.wanting(); n != 0; --n) {
+    const p2p::PeerId peer = core_.next_wanting();
+    if (peer < 0) break;
+    moved = pump(peer) || moved;
+  }
+  return moved;
+}
+
+bool Loop::drain(path::Inbox& inbox) noexcept {
+  int taken = 0;
+  for (; taken < kDrainPackets; ++taken) {
+    path::Cell* cell = inbox.front();
+    if (cell == nullptr) break;
+    const std::size_t size = std::min<std::size_t>(cell->size, inbox.packet_bytes());
+    if (size != 0 && core_.on_packet(cell->from, {cell->packet(), size}) != Status::ok) break;  // later
+    inbox.pop();
+    core_.run_finished();
+  }
+  if (taken == 0) return false;
+  inbox.feed([this](std::uint32_t producer) {
+    path::Inbox* hungry = outlet(static_cast<p2p::PeerId>(producer));
+    if (hungry != nullptr) hungry->bell().ring_if_asleep();
+  });
+  return true;
+}
+
+bool Loop::run_hooks() noexcept {
+  bool moved = false;
+  for (std::size_t i = 0; i < hooks_.size(); ++i) {  // a hook may add or remove hooks
+    const HookEntry entry = hooks_[i];
+    moved = entry.hook(entry.context) || moved;
+  }
+  return moved;
+}
+
+bool Loop::progress() noexcept {
+  if (in_turn_ || closed_) return false;
+  in_turn_ = true;
+  bool moved = drain(self_.inbox());
+  if (own_ != nullptr) moved = drain(*own_) || moved;
+  if (core_.wants_to_send()) moved = pump_all() || moved;
+  if (!hooks_.empty()) moved = run_hooks() || moved;
+  in_turn_ = false;
+  settle();
+  if (moved) ++activity_;
+  return moved;
+}
+
+void Loop::wait_turn() noexcept {
+  const std::uint64_t before = activity_;
+  if (progress()) return;
+  ++waiters_;
+  const SpinPlan plan = waiters_ > 1 && spin_.spin_us != 0 ? SpinPlan{0, kYieldsCrowded} : spin_;
+  Instant end{};
+  for (int turn = 1; activity_ == before; ++turn) {
+    if (plan.spin_us != 0) {
+      if (turn % kTurnsPerClock == 1) {
+        const Instant time = now();
+        if (turn == 1) end = time + microseconds(plan.spin_us);
+        if (time > end) break;
+      }
+      relax();
+      lock_.give_way();
+    } else {
+      if (turn > plan.yields) break;
+      const std::uint32_t depth = lock_.give_up();
+      ::sched_yield();
+      lock_.take_back(depth);
+    }
+    if (activity_ == before) progress();
+  }
+  if (activity_ == before) sleep();
+  --waiters_;
+}
+
+// Lost wake-ups: we say that we sleep, then look once more; whoever has news does it the other way round. The
+// lock is held until the doorbell has been read, so a thread that completes our operation afterwards changes
+// it.
+void Loop::sleep() noexcept {
+  const std::uint32_t seen = bell_->before_sleep();
+  for (std::size_t n = core_.wanting(); n != 0; --n) {
+    const p2p::PeerId peer = core_.next_wanting();
+    if (peer >= 0) outlet(peer)->starve(static_cast<std::uint32_t>(rank_));
+  }
+  if (progress()) {
+    if (sleepers_ == 0) bell_->awake();
+    return;
+  }
+  ++sleepers_;
+  const std::uint32_t depth = lock_.give_up();
+  bell_->sleep(seen, kLongestSleep.ns);
+  lock_.take_back(depth);
+  if (--sleepers_ == 0) bell_->awake();
+  look_after_peers();
+}
+
+void Loop::wake_waiters() noexcept {
+  ++activity_;
+  if (sleepers_ != 0) bell_->ring();
+}
+
+void Loop::add_hook(Hook hook, void* context) noexcept { hooks_.push_back({hook, context}); }
+
+void Loop::remove_hook(Hook hook, void* context) noexcept {
+  const auto at = std::find_if(hooks_.begin(), hooks_.end(), [&](const HookEntry& entry) {
+    return entry.hook == hook && entry.context == context;
+  });
+  if (at != hooks_.end()) hooks_.erase(at);
+}
+
+}  // namespace herald::engine

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine/loop.hpp: the Engine there is: joins p2p::Core to the self and shm paths.
+// A turn: drain the inboxes into Core, send what Core wants, run the hooks. A waiting call takes turns until
+// something moved; if nothing does for the spin time, it sleeps on the doorbell of our inbox, which peers
+// ring when they wrote to us or made room for us, and threads of this process when they completed something.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "engine/lock.hpp"
+#include "engine/spin.hpp"
+#include "p2p/core.hpp"
+#include "path/self/self.hpp"
+#include "path/shm/shm.hpp"
+
+namespace herald::engine {
+
+class Loop final : public Engine {
+ public:
+  Loop(int rank, int size, const Knobs& knobs, bool threads_multiple) noexcept;
+  ~Loop() override;
+  // Exchanges addresses and opens the paths.
+  bool open(boot::Boot& boot, const Knobs& knobs, std::string& why);
+
+  int rank() const noexcept override { return rank_; }
+  int size() const noexcept override { return size_; }
+  bool is_local(p2p::PeerId peer) const noexcept override;
+  void start(p2p::SendOp& op) noexcept override;
+  void start(p2p::RecvOp& op) noexcept override;
+  bool probe(std::uint64_t context, std::int32_t source, std::int32_t tag,
+             p2p::Found& found) noexcept override;
+  bool take(std::uint64_t context, std::int32_t source, std::int32_t tag,
+            p2p::Found& found) noexcept override;
+  void start_matched(p2p::RecvOp& op, p2p::Message* message) noexcept override;
+  void cancel(p2p::SendOp& op) noexcept override;
+  void cancel(p2p::RecvOp& op) noexcept override;
+  void forget_context(std::uint64_t context) noexcept override;
+  bool progress() noexcept override;
+  void wait_turn() noexcept override;
+  void wake_waiters() noexcept override;
+  void add_hook(Hook hook, void* context) noexcept override;
+  void remove_hook(Hook hook, void* context) noexcept override;
+  Instant now() const noexcept override;
+  void lock() noexcept override { lock_.lock(); }
+  void unlock() noexcept override { lock_.unlock(); }
+  void close() noexcept override;
+  void emergency_cleanup() noexcept override;
+
+  const p2p::CoreCounters& counters() const noexcept { return core_.counters(); }
+
+ private:
+  struct HookEntry {
+    Hook hook;
+    void* context;
+  };
+  bool open_shm(boot::Boot& boot, const Knobs& knobs, std::size_t packet_bytes, std::string& why);
+  bool exchange_cards(boot::Boot& boot, std::vector<std::string>& cards, std::string& why);
+  void plan_spin(const Knobs& knobs);
+
+  path::Inbox* outlet(p2p::PeerId peer) noexcept { return outlets_[static_cast<std::size_t>(peer)]; }
+  bool drain(path::Inbox& inbox) noexcept;
+  bool pump(p2p::PeerId peer) noexcept;
+  bool pump_all() noexcept;
+  bool run_hooks() noexcept;
+  void settle() noexcept;
+  void sleep() noexcept;
+  void look_after_peers() noexcept;
+  void say_goodbye() noexcept;
+
+  const int rank_;
+  const int size_;
+  Lock lock_;
+  p2p::Core core_;
+  path::SelfPath self_;
+  std::unique_ptr<path::ShmPath> shm_;
+  std::vector<path::Inbox*> outlets_;  // by peer; null: no path
+  path::Inbox* own_ = nullptr;         // in shared memory; null: none
+  path::Doorbell* bell_ = nullptr;
+  std::vector<HookEntry> hooks_;
+  SpinPlan spin_;
+  std::uint64_t activity_ = 0;  // changes when anything moved: a waiting thread looks again
+  std::uint64_t told_ = 0;      // completions that sleepers were woken for
+  int sleepers_ = 0;            // threads of this process asleep
+  int waiters_ = 0;             // threads of this process in wait_turn()
+  bool in_turn_ = false;
+  bool closed_ = false;
+  Instant next_look_{};   // when to see whether peers still live
+  int next_look_at_ = 0;  // and which
+};
+
+}  // namespace herald::engine

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine/open.cpp: how the engine comes up and goes down.
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "engine/loop.hpp"
+
+namespace herald::engine {
+namespace {
+
+constexpr std::uint32_t kSelfCells = 64;
+constexpr std::int64_t kLeastPayload = 4096;  // of a cell
+constexpr std::int64_t kMostPayload = 65536;
+constexpr Duration kLookEvery = milliseconds(1000);
+constexpr int kLookAtOnce = 16;
+// How long close() waits without anything moving: for peers that are to take the last bytes of sends (they
+// may be computing), and for room for answers that nobody may need any more.
+constexpr Duration kFlushSends = milliseconds(600'000);
+constexpr Duration kFlushAnswers = milliseconds(5'000);
+
+std::size_t packet_bytes(const Knobs& knobs) {
+  return wire::kLargestHeader +
+         static_cast<std::size_t>(std::clamp(knobs.push_bytes, kLeastPayload, kMostPayload));
+}
+
+std::uint64_t random_number() {
+  std::uint64_t value = 0;
+  if (::getrandom(&value, sizeof value, 0) != sizeof value)
+    value = static_cast<std::uint64_t>(::getpid()) << 32 ^ reinterpret_cast<std::uintptr_t>(&value);
+  return value;
+}
+
+// What the launcher calls this job, or our parent, which the ranks of one host usually share.
+std::string job_name() {
+  const char* given = std::getenv("HERALD_JOB_ID");
+  return given != nullptr && *given != '\0' ? given : "p" + std::to_string(::getppid());
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> Engine::open(boot::Boot& boot, const Knobs& knobs, bool threads_multiple,
+                                     std::string& why) {
+  auto loop = std::make_unique<Loop>(boot.rank(), boot.size(), knobs, threads_multiple);
+  if (!loop->open(boot, knobs, why)) return nullptr;
+  return loop;
+}
+
+Loop::Loop(int rank, int size, const Knobs& knobs, bool threads_multiple) noexcept
+    : rank_(rank),
+      size_(size),
+      lock_(threads_multiple),
+      core_({.peers = size, .push_bytes = static_cast<std::uint32_t>(knobs.push_bytes)}),
+      outlets_(static_cast<std::size_t>(size), nullptr) {}
+
+Loop::~Loop() { emergency_cleanup(); }
+
+bool Loop::open(boot::Boot& boot, const Knobs& knobs, std::string& why) {
+  if (!self_.open(kSelfCells, packet_bytes(knobs), static_cast<std::uint32_t>(size_))) {
+    why = "no memory for the messages of a process to itself";
+    return false;
+  }
+  outlets_[static_cast<std::size_t>(rank_)] = &self_.inbox();
+  bell_ = &self_.inbox().bell();
+  if (size_ > 1) {
+    if (!knobs.path.empty() && !list_has(knobs.path, "shm")) {
+      why = "HERALD_PATH=" + knobs.path +
+            " leaves no way to reach the other ranks: it must name shm, or be unset";
+      return false;
+    }
+    if (!open_shm(boot, knobs, packet_bytes(knobs), why)) return false;
+  }
+  plan_spin(knobs);
+  return true;
+}
+
+bool Loop::open_shm(boot::Boot& boot, const Knobs& knobs, std::size_t bytes, std::string& why) {
+  path::ShmConfig config;
+  config.job = job_name();
+  config.rank = rank_;
+  config.size = size_;
+  config.cells = static_cast<std::uint64_t>(knobs.shm_cells);
+  config.packet_bytes = bytes;
+  config.nonce = random_number();
+  config.cpus = read_affinity();
+  shm_ = path::ShmPath::open(config, why);
+  if (!shm_) return false;
+  std::vector<std::string> cards(static_cast<std::size_t>(size_));
+  if (!exchange_cards(boot, cards, why) || !shm_->attach_all(cards, why)) return false;
+  own_ = &shm_->own();
+  bell_ = &own_->bell();
+  for (int peer = 0; peer < size_; ++peer)
+    if (peer != rank_) outlets_[static_cast<std::size_t>(peer)] = shm_->peer(peer);
+  return true;
+}
+
+bool Loop::exchange_cards(boot::Boot& boot, std::vector<std::string>& cards, std::string& why) {
+  static int generation = 0;  // a process may open and close the engine several times, one after the other
+  const std::string key = "herald-card-" + std::to_string(generation++);
+  bool good = boot.put(key, shm_->card()) == Status::ok && boot.fence() == Status::ok;
+  for (int peer = 0; good && peer < size_; ++peer)
+    if (peer != rank_) good = boot.get(peer, key, cards[static_cast<std::size_t>(peer)]) == Status::ok;
+  if (!good) why = "the ranks could not exchange their addresses: " + boot.last_error();
+  return good;
+}
+
+void Loop::plan_spin(const Knobs& knobs) {
+  std::vector<path::CpuMask> masks(static_cast<std::size_t>(size_));
+  for (int peer = 0; peer < size_; ++peer)
+    masks[static_cast<std::size_t>(peer)] = shm_ ? shm_->cpus_of(peer) : read_affinity();
+  const double quota = knobs.spin_us < 0 ? read_cpu_quota() : 0;
+  spin_ = choose_spin(masks, static_cast<std::size_t>(rank_), quota, knobs.spin_us);
+}
+
+bool Loop::is_local(p2p::PeerId peer) const noexcept {
+  return peer >= 0 && peer < size_ && outlets_[static_cast<std::size_t>(peer)] != nullptr;
+}
+
+// Peers that died without a goodbye: what waits for them need not wait for ever.
+void Loop::look_after_peers() noexcept {
+  if (!shm_) return;
+  const Instant time = now();
+  if (time < next_look_) return;
+  next_look_ = time + kLookEvery;
+  for (int i = 0; i < std::min(size_, kLookAtOnce); ++i) {
+    const int peer = next_look_at_;
+    next_look_at_ = (next_look_at_ + 1) % size_;
+    if (peer == rank_ || core_.is_gone(peer) || shm_->is_alive(peer)) continue;
+    core_.on_peer_gone(peer);
+    settle();
+  }
+}
+
+void Loop::close() noexcept {
+  lock();
+  Instant moved = now();
+  std::uint64_t seen = activity_;
+  while (!closed_ && (core_.sends_under_way() != 0 || core_.wants_to_send())) {
+    wait_turn();
+    const Instant time = now();
+    if (activity_ != seen) moved = time;
+    seen = activity_;
+    if (time - moved > (core_.sends_under_way() != 0 ? kFlushSends : kFlushAnswers)) break;
+  }
+  if (!closed_) {
+    if (own_ != nullptr) say_goodbye();
+    closed_ = true;
+    own_ = nullptr;
+    bell_ = &self_.inbox().bell();
+    std::fill(outlets_.begin(), outlets_.end(), nullptr);
+    if (shm_) shm_->close();
+  }
+  unlock();
+}
+
+// Nobody is woken for it, nor waited for: a peer with a full inbox finds ours closed when it looks.
+void Loop::say_goodbye() noexcept {
+  own_->close();
+  own_->feed([this](std::uint32_t producer) {
+    if (path::Inbox* hungry = outlet(static_cast<p2p::PeerId>(producer))) hungry->bell().ring_if_asleep();
+  });
+  const wire::GoodbyePacket packet{wire::p2p_prefix(wire::P2pKind::goodbye)};
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer == rank_ || core_.is_gone(peer)) continue;
+    std::uint64_t position = 0;
+    path::Inbox& to = *outlet(peer);
+    path::Cell* cell = to.claim(position);
+    if (cell == nullptr) continue;
+    std::memcpy(cell->packet(), &packet, sizeof packet);
+    to.publish(*cell, position, rank_, sizeof packet);
+  }
+}
+
+void Loop::emergency_cleanup() noexcept {
+  if (shm_) shm_->unlink_own();
+}
+
+}  // namespace herald::engine

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/spin.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+
+namespace herald::engine {
+namespace {
+
+using path::CpuMask;
+using path::kCpuWords;
+
+bool overlap(const CpuMask& a, const CpuMask& b) noexcept {
+  for (std::size_t i = 0; i < kCpuWords; ++i)
+    if ((a[i] & b[i]) != 0) return true;
+  return false;
+}
+
+std::string read_small_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  char text[4096];
+  const ssize_t n = ::read(fd, text, sizeof text);
+  ::close(fd);
+  return n > 0 ? std::string(text, static_cast<std::size_t>(n)) : std::string();
+}
+
+// The tightest quota from our control group up to the root.
+double quota_v2(std::string group) {
+  double tightest = 0;
+  for (;;) {
+    const double here = parse_cpu_max(read_small_file("/sys/fs/cgroup" + group + "/cpu.max"));
+    if (here > 0 && (tightest == 0 || here < tightest)) tightest = here;
+    if (group.empty()) return tightest;
+    group.resize(group.rfind('/'));
+  }
+}
+
+}  // namespace
+
+SpinPlan choose_spin(std::span<const CpuMask> masks, std::size_t me, double quota_cpus,
+                     std::int64_t knob_us) noexcept {
+  if (knob_us >= 0) return {knob_us, knob_us == 0 ? kYieldsCrowded : 0};
+  std::size_t rivals = 0;  // ourselves too
+  CpuMask reach{};
+  for (const CpuMask& mask : masks) {
+    if (!overlap(mask, masks[me])) continue;
+    ++rivals;
+    for (std::size_t i = 0; i < kCpuWords; ++i) reach[i] |= mask[i];
+  }
+  std::size_t cpus = 0;
+  for (std::uint64_t word : reach) cpus += static_cast<std::size_t>(std::popcount(word));
+  const bool crowded = rivals > cpus || (quota_cpus > 0 && static_cast<double>(masks.size()) > quota_cpus);
+  if (crowded) return {0, kYieldsCrowded};
+  return {kSpinAloneUs, 0};
+}
+
+CpuMask read_affinity() noexcept {
+  CpuMask mask{};
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  static_assert(sizeof set >= sizeof mask);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) std::memcpy(mask.data(), &set, sizeof mask);
+  if (!overlap(mask, mask)) mask[0] = 1;  // unknown: take it that there is one
+  return mask;
+}
+
+double parse_cpu_max(const std::string& text) noexcept {
+  char* end = nullptr;
+  const double quota = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || *end != ' ') return 0;
+  const double period = std::strtod(end, nullptr);
+  return quota > 0 && period > 0 ? quota / period : 0;
+}
+
+double read_cpu_quota() {
+  const std::string groups = read_small_file("/proc/self/cgroup");
+  std::size_t at = groups.rfind("0::", 0) == 0 ? 0 : groups.find("\n0::");
+  if (at != std::string::npos) {
+    at = groups.find("::", at) + 2;
+    std::string group = groups.substr(at, groups.find('\n', at) - at);
+    if (!group.empty() && group.back() == '/') group.pop_back();
+    const double quota = quota_v2(group);
+    if (quota > 0) return quota;
+  }
+  const std::string old_quota = read_small_file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
+  const std::string old_period = read_small_file("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  const double quota = std::strtod(old_quota.c_str(), nullptr);
+  const double period = std::strtod(old_period.c_str(), nullptr);
+  return quota > 0 && period > 0 ? quota / period : 0;
+}
+
+}  // namespace herald::engine

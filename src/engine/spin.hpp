@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine/spin.hpp: how long a waiting call spins before it sleeps, chosen from the processors that this
+// process may use and the ranks that compete for them.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "path/shm/segment.hpp"
+
+namespace herald::engine {
+
+constexpr std::int64_t kSpinAloneUs = 100;  // every rank has a processor: spinning takes nobody's
+constexpr int kYieldsCrowded = 2;           // ranks outnumber processors: let the others run, then sleep
+
+struct SpinPlan {
+  std::int64_t spin_us = 0;
+  int yields = 0;
+};
+
+// `masks`: where each local rank may run, `me` the place of ours in it. `quota_cpus`: 0 if there is no quota.
+// `knob_us`: -1 to choose.
+SpinPlan choose_spin(std::span<const path::CpuMask> masks, std::size_t me, double quota_cpus,
+                     std::int64_t knob_us) noexcept;
+
+path::CpuMask read_affinity() noexcept;
+// Processors that the control group grants, from the text of cpu.max ("max 100000", "150000 100000"); 0: no
+// limit.
+double parse_cpu_max(const std::string& text) noexcept;
+double read_cpu_quota();
+
+}  // namespace herald::engine

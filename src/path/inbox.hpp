@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// path/inbox.hpp: where packets for one process arrive: a bounded ring of cells that many producers fill and
+// one consumer empties, in any memory (private or shared), and the doorbell that the consumer sleeps on.
+//
+// Ring: every cell carries a turn. A producer may claim cell i for position p when its turn is p, and hands
+// it over by setting p + 1; the consumer gives it back for the next round by setting p + cells. A claimed
+// cell that is not handed over yet holds up those behind it, so claim and publish follow each other closely.
+//
+// Doorbell: the consumer says that it is about to sleep, looks once more, and sleeps on a futex. A producer
+// that has published looks whether anybody sleeps (both sides sequentially consistent: one of them sees the
+// other) and only then makes a system call.
+//
+// Starving: a producer that found the ring full leaves its bit; the consumer takes the bits after it has
+// given cells back and rings those producers' doorbells.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace herald::path {
+
+constexpr std::size_t kCacheLine = 64;
+
+struct alignas(kCacheLine) Doorbell {
+  std::atomic<std::uint32_t> rings;     // the futex
+  std::atomic<std::uint32_t> sleeping;  // somebody sleeps or is about to
+
+  // Consumer. Usage: v = before_sleep(); look once more; sleep(v, ...) or awake(). The count is read first:
+  // who takes the flag that is set here counts afterwards, so sleep() then returns at once.
+  std::uint32_t before_sleep() noexcept {
+    const std::uint32_t seen = rings.load(std::memory_order_seq_cst);
+    sleeping.store(1, std::memory_order_seq_cst);
+    return seen;
+  }
+  void sleep(std::uint32_t seen, std::int64_t timeout_ns) noexcept;
+  void awake() noexcept { sleeping.store(0, std::memory_order_relaxed); }
+
+  // Producer, after what the consumer is to see.
+  void ring_if_asleep() noexcept {
+    if (sleeping.load(std::memory_order_seq_cst) != 0) ring();
+  }
+  void ring() noexcept;
+};
+
+struct alignas(kCacheLine) InboxHead {
+  alignas(kCacheLine) std::atomic<std::uint64_t> claimed;   // next position, by producers
+  alignas(kCacheLine) std::atomic<std::uint32_t> starving;  // some bit of the starved words is set
+  std::atomic<std::uint32_t> closed;                        // the consumer has left for good
+  Doorbell bell;
+};
+
+struct Cell {
+  std::atomic<std::uint64_t> turn;
+  std::int32_t from;
+  std::uint32_t size;  // of the packet
+  std::byte* packet() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+  const std::byte* packet() const noexcept { return reinterpret_cast<const std::byte*>(this + 1); }
+};
+static_assert(sizeof(Cell) == 16);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
+              std::atomic<std::uint32_t>::is_always_lock_free);
+
+// The measures of an inbox and where its parts lie.
+struct InboxShape {
+  std::uint32_t cells = 0;       // a power of two
+  std::uint32_t cell_bytes = 0;  // a multiple of the cache line
+  std::uint32_t producers = 0;   // ids 0 .. producers - 1
+
+  static constexpr std::uint32_t kMostCells = 1u << 16;
+  static constexpr std::uint32_t kMostCellBytes = 1u << 21;
+  // Rounds what a user asked for up to what the ring can do.
+  static InboxShape make(std::uint64_t cells, std::uint64_t packet_bytes, std::uint32_t producers) noexcept;
+  bool sane() const noexcept;
+
+  std::size_t words() const noexcept { return (std::size_t{producers} + 63) / 64; }
+  std::size_t cells_at() const noexcept {
+    return (sizeof(InboxHead) + words() * 8 + kCacheLine - 1) / kCacheLine * kCacheLine;
+  }
+  std::size_t bytes() const noexcept { return cells_at() + std::size_t{cells} * cell_bytes; }
+  std::size_t packet_bytes() const noexcept { return cell_bytes - sizeof(Cell); }
+};
+
+// One process's view of an inbox. The consumer is one process; its threads take turns under their own lock.
+class Inbox {
+ public:
+  Inbox() noexcept = default;
+  // `memory`: shape.bytes() bytes, aligned to a cache line.
+  Inbox(void* memory, const InboxShape& shape) noexcept;
+  // Once, by the owner, before anybody else looks; the memory is zero.
+  void create() noexcept;
+
+  const InboxShape& shape() const noexcept { return shape_; }
+  std::size_t packet_bytes() const noexcept { return shape_.packet_bytes(); }
+  Doorbell& bell() noexcept { return head_->bell; }
+  bool is_open() const noexcept { return head_ != nullptr; }
+
+  // Producer: null when full. Every claimed cell must be published.
+  Cell* claim(std::uint64_t& position) noexcept;
+  void publish(Cell& cell, std::uint64_t position, std::int32_t from, std::uint32_t size) noexcept {
+    cell.from = from;
+    cell.size = size;
+    cell.turn.store(position + 1, std::memory_order_seq_cst);
+  }
+  // Producer: ask to be rung when there is room. Try to claim once more after this, then sleep.
+  void starve(std::uint32_t producer) noexcept;
+  bool is_closed() const noexcept { return head_->closed.load(std::memory_order_acquire) != 0; }
+
+  // Consumer: the next packet, null if there is none.
+  Cell* front() noexcept {
+    Cell& cell = at(next_);
+    return cell.turn.load(std::memory_order_seq_cst) == next_ + 1 ? &cell : nullptr;
+  }
+  void pop() noexcept {
+    at(next_).turn.store(next_ + shape_.cells, std::memory_order_release);
+    ++next_;
+  }
+  // Consumer, after pops: calls ring(producer) for each that starved.
+  template <class Ring>
+  void feed(Ring ring) noexcept {
+    if (head_->starving.exchange(0, std::memory_order_acq_rel) == 0) return;
+    for (std::size_t word = 0; word < shape_.words(); ++word) {
+      std::uint64_t bits = starved()[word].exchange(0, std::memory_order_acq_rel);
+      for (; bits != 0; bits &= bits - 1)
+        ring(static_cast<std::uint32_t>(word * 64 + static_cast<std::size_t>(__builtin_ctzll(bits))));
+    }
+  }
+  void close() noexcept { head_->closed.store(1, std::memory_order_release); }
+
+ private:
+  Cell& at(std::uint64_t position) noexcept {
+    return *reinterpret_cast<Cell*>(cells_ + (position & (shape_.cells - 1)) * shape_.cell_bytes);
+  }
+  std::atomic<std::uint64_t>* starved() noexcept {
+    return reinterpret_cast<std::atomic<std::uint64_t>*>(reinterpret_cast<std::byte*>(head_) +
+                                                         sizeof(InboxHead));
+  }
+
+  InboxHead* head_ = nullptr;
+  std::byte* cells_ = nullptr;
+  InboxShape shape_;
+  std::uint64_t next_ = 0;  // consumer's position
+};
+
+}  // namespace herald::path

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "path/shm/segment.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace herald::path {
+namespace {
+
+std::string reason(const char* what, const std::string& path) {
+  return std::string(what) + " " + path + ": " + std::strerror(errno);
+}
+
+std::size_t wanted_bytes(const InboxShape& shape) noexcept { return sizeof(SegmentHeader) + shape.bytes(); }
+
+// A new file, locked by us before anybody can see it: first without a name; where that is not to be had, with
+// one, and then the lock must have come before a tidying peer's.
+int make_locked(const SegmentName& name, bool& named) {
+  named = false;
+  int fd = ::open(name.directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd >= 0) {
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+    ::close(fd);
+  }
+  fd = ::open(name.path().c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return -1;
+  named = true;
+  struct stat info {};
+  if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd, &info) == 0 && info.st_nlink == 1) return fd;
+  ::unlink(name.path().c_str());
+  ::close(fd);
+  errno = EAGAIN;
+  return -1;
+}
+
+bool give_name(int fd, const SegmentName& name) {
+  const std::string through = "/proc/self/fd/" + std::to_string(fd);
+  return ::linkat(AT_FDCWD, through.c_str(), AT_FDCWD, name.path().c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
+// Takes the memory now: later a full file system would be a SIGBUS.
+bool reserve(int fd, const SegmentName& name, const InboxShape& shape, std::string& why) {
+  const std::size_t bytes = wanted_bytes(shape);
+  struct statvfs space {};
+  const bool known = ::fstatvfs(fd, &space) == 0;
+  const std::uint64_t there = known ? std::uint64_t{space.f_bavail} * space.f_frsize : 0;
+  int error = known && there < bytes ? ENOSPC : 0;
+  while (error == 0) {
+    error = ::posix_fallocate(fd, 0, static_cast<off_t>(bytes));
+    if (error == 0) return true;
+    if (error == EINTR) error = 0;
+  }
+  if (error == ENOSPC)
+    why = "rank " + std::to_string(name.rank) + " wants " + std::to_string(bytes) + " bytes in " +
+          name.directory + " for its inbox and " + std::to_string(there) +
+          " are there: make it smaller with HERALD_SHM_CELLS (now " + std::to_string(shape.cells) +
+          ") or HERALD_PUSH_BYTES, or give " + name.directory + " more room";
+  else
+    why = "cannot reserve " + std::to_string(bytes) + " bytes in " + name.directory + ": " +
+          std::strerror(error);
+  return false;
+}
+
+// Keeping a descriptor per peer open tells us when the peer dies; not when descriptors are short.
+bool may_keep(int fd) noexcept {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && static_cast<rlim_t>(fd) < limit.rlim_cur / 2;
+}
+
+}  // namespace
+
+Segment::Segment(Segment&& other) noexcept { *this = std::move(other); }
+
+Segment& Segment::operator=(Segment&& other) noexcept {
+  std::swap(base_, other.base_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(fd_, other.fd_);
+  std::swap(inbox_, other.inbox_);
+  return *this;
+}
+
+bool Segment::map(std::size_t bytes, std::string& why) {
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+  if (memory == MAP_FAILED) {
+    why = "cannot map " + std::to_string(bytes) + " bytes of shared memory: " + std::strerror(errno);
+    return false;
+  }
+  base_ = memory;
+  bytes_ = bytes;
+  return true;
+}
+
+bool Segment::create(const SegmentName& name, const InboxShape& shape, const CpuMask& cpus,
+                     std::string& why) {
+  bool named = false;
+  for (int attempt = 0; fd_ < 0 && attempt < 8; ++attempt) {
+    fd_ = make_locked(name, named);
+    if (fd_ < 0 && errno != EAGAIN) break;
+  }
+  if (fd_ < 0) {
+    why = reason("cannot make", name.path());
+    return false;
+  }
+  bool good = reserve(fd_, name, shape, why) && map(wanted_bytes(shape), why);
+  if (good) {
+    auto* head = new (base_) SegmentHeader{};
+    head->version = kSegmentVersion;
+    head->header_bytes = sizeof(SegmentHeader);
+    head->total_bytes = bytes_;
+    head->nonce = name.nonce;
+    head->rank = name.rank;
+    head->cells = shape.cells;
+    head->cell_bytes = shape.cell_bytes;
+    head->producers = shape.producers;
+    head->cpus = cpus;
+    inbox_ = Inbox(static_cast<std::byte*>(base_) + sizeof(SegmentHeader), shape);
+    inbox_.create();
+    head->magic = kSegmentMagic;
+    if (!named) {
+      named = good = give_name(fd_, name);
+      if (!good) why = reason("cannot name", name.path());
+    }
+  }
+  if (!good) {
+    if (named) ::unlink(name.path().c_str());
+    close();
+  }
+  return good;
+}
+
+bool Segment::attach(const SegmentName& name, std::string& why) {
+  const std::string path = name.path();
+  fd_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (fd_ < 0) {
+    why = reason("cannot open", path);
+    return false;
+  }
+  struct stat info {};
+  if (::fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode) ||
+      static_cast<std::size_t>(info.st_size) < sizeof(SegmentHeader)) {
+    why = path + " is not an inbox of Herald";
+    close();
+    return false;
+  }
+  if (!map(static_cast<std::size_t>(info.st_size), why) || !check(name, bytes_, why)) {
+    close();
+    return false;
+  }
+  const InboxShape shape{
+      .cells = header().cells, .cell_bytes = header().cell_bytes, .producers = header().producers};
+  inbox_ = Inbox(static_cast<std::byte*>(base_) + sizeof(SegmentHeader), shape);
+  if (!may_keep(fd_)) {
+    ::close(fd_);
+    fd_ = -1;
+  }
+  return true;
+}
+
+bool Segment::check(const SegmentName& name, std::uint64_t file_bytes, std::string& why) {
+  const SegmentHeader& head = header();
+  const InboxShape shape{.cells = head.cells, .cell_bytes = head.cell_bytes, .producers = head.producers};
+  const char* wrong = nullptr;
+  if (head.magic != kSegmentMagic)
+    wrong = "it does not begin as an inbox of Herald does";
+  else if (head.version != kSegmentVersion || head.header_bytes != sizeof(SegmentHeader))
+    wrong = "it was made by another version of Herald: all ranks must load the same library";
+  else if (head.nonce != name.nonce || head.rank != name.rank)
+    wrong = "it belongs to another process";
+  else if (!shape.sane() || head.total_bytes != file_bytes || wanted_bytes(shape) != file_bytes)
+    wrong = "its sizes contradict each other";
+  if (wrong == nullptr) return true;
+  why = "cannot use " + name.path() + " of rank " + std::to_string(name.rank) + ": " + wrong;
+  return false;
+}
+
+void Segment::close() noexcept {
+  if (base_ != nullptr) ::munmap(base_, bytes_);
+  if (fd_ >= 0) ::close(fd_);
+  base_ = nullptr;
+  bytes_ = 0;
+  fd_ = -1;
+  inbox_ = Inbox();
+}
+
+bool Segment::owner_lives() const noexcept {
+  if (fd_ < 0) return true;
+  if (::flock(fd_, LOCK_SH | LOCK_NB) != 0) return true;
+  ::flock(fd_, LOCK_UN);
+  return false;
+}
+
+}  // namespace herald::path

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// path/shm/segment.hpp: one process's inbox as a file in shared memory.
+// The owner makes it under a name that nobody can guess and holds a lock (flock) on it as long as it lives,
+// so that anybody can tell a dead owner. A peer opens it by name and believes nothing: magic, version, nonce,
+// rank and every size are checked before anything in it is followed.
+#pragma once
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "path/inbox.hpp"
+
+namespace herald::path {
+
+constexpr std::uint64_t kSegmentMagic = 0x31646c6172656868u;  // "hherald1"
+constexpr std::uint32_t kSegmentVersion = 1;
+constexpr std::size_t kCpuWords = 16;  // 1024 processors
+using CpuMask = std::array<std::uint64_t, kCpuWords>;
+
+struct alignas(kCacheLine) SegmentHeader {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t header_bytes;
+  std::uint64_t total_bytes;
+  std::uint64_t nonce;
+  std::int32_t rank;
+  std::uint32_t cells;
+  std::uint32_t cell_bytes;
+  std::uint32_t producers;
+  std::atomic<std::uint32_t> attached;  // peers that have it mapped
+  std::uint32_t reserved;
+  CpuMask cpus;  // where the owner may run
+};
+static_assert(sizeof(SegmentHeader) == 192);
+
+// Who a segment belongs to, as published to the peers.
+struct SegmentName {
+  std::string directory;
+  std::string file;
+  std::uint64_t nonce = 0;
+  std::int32_t rank = -1;
+  std::string path() const { return directory + "/" + file; }
+};
+
+class Segment {
+ public:
+  Segment() noexcept = default;
+  ~Segment() { close(); }
+  Segment(Segment&& other) noexcept;
+  Segment& operator=(Segment&& other) noexcept;
+
+  // Both: false with `why` on failure.
+  bool create(const SegmentName& name, const InboxShape& shape, const CpuMask& cpus, std::string& why);
+  bool attach(const SegmentName& name, std::string& why);
+  void close() noexcept;
+
+  bool is_open() const noexcept { return base_ != nullptr; }
+  SegmentHeader& header() noexcept { return *static_cast<SegmentHeader*>(base_); }
+  Inbox& inbox() noexcept { return inbox_; }
+  // Whether the owner of an attached segment is alive, as far as we can tell.
+  bool owner_lives() const noexcept;
+
+ private:
+  bool map(std::size_t bytes, std::string& why);
+  bool check(const SegmentName& name, std::uint64_t file_bytes, std::string& why);
+  void* base_ = nullptr;
+  std::size_t bytes_ = 0;
+  int fd_ = -1;
+  Inbox inbox_;
+};
+
+// Removes files `herald-<uid>-*` in `directory` whose owner is dead. Returns how many.
+int remove_stale_segments(const std::string& directory, uid_t uid);
+
+}  // namespace herald::path

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "path/shm/shm.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+
+namespace herald::path {
+namespace {
+
+std::string boot_id() {
+  char text[64] = {};
+  const int fd = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  const ssize_t n = fd < 0 ? 0 : ::read(fd, text, sizeof text - 1);
+  if (fd >= 0) ::close(fd);
+  std::string id(text, n > 0 ? static_cast<std::size_t>(n) : 0);
+  while (!id.empty() && std::isspace(static_cast<unsigned char>(id.back()))) id.pop_back();
+  return id.empty() ? "unknown" : id;
+}
+
+std::string hostname() {
+  char text[256] = {};
+  if (::gethostname(text, sizeof text - 1) != 0 || text[0] == '\0') return "?";
+  return text;
+}
+
+std::string hex(std::uint64_t value) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016" PRIx64, value);
+  return text;
+}
+
+bool is_plain(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+std::string plain(const std::string& text, std::size_t most) {
+  std::string out;
+  std::copy_if(text.begin(), text.end(), std::back_inserter(out), is_plain);
+  out.resize(std::min(out.size(), most));
+  return out.empty() ? "0" : out;
+}
+
+bool is_file_name(const std::string& text) {
+  return text.rfind("herald-", 0) == 0 && text.size() < 200 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return is_plain(c) || c == '-'; });
+}
+
+}  // namespace
+
+std::string write_card(const Card& card) {
+  return "shm1 " + card.host_id + " " + card.machine + " " + card.file + " " + hex(card.nonce) + " " +
+         card.hostname;
+}
+
+bool read_card(const std::string& text, Card& card) {
+  std::string kind, nonce;
+  std::string* const words[] = {&kind, &card.host_id, &card.machine, &card.file, &nonce, &card.hostname};
+  std::size_t at = 0;
+  for (std::string* word : words) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    if (at >= end) return false;
+    *word = text.substr(at, end - at);
+    at = end + 1;
+  }
+  if (kind != "shm1" || nonce.size() != 16 || !is_file_name(card.file)) return false;
+  if (!std::all_of(nonce.begin(), nonce.end(), [](unsigned char c) { return std::isxdigit(c) != 0; }))
+    return false;
+  card.nonce = std::strtoull(nonce.c_str(), nullptr, 16);
+  return true;
+}
+
+std::unique_ptr<ShmPath> ShmPath::open(const ShmConfig& config, std::string& why) {
+  std::unique_ptr<ShmPath> shm(new ShmPath(config));
+  struct stat info {};
+  if (::stat(config.directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
+    why = config.directory + " is not there: ranks on one host talk through it; mount a tmpfs on it";
+    return nullptr;
+  }
+  remove_stale_segments(config.directory, ::geteuid());
+  shm->card_.machine = boot_id();
+  shm->card_.host_id = shm->card_.machine + "/" + std::to_string(info.st_dev);
+  shm->card_.hostname = hostname();
+  shm->card_.nonce = config.nonce;
+  shm->card_.file = "herald-" + std::to_string(::geteuid()) + "-" + plain(config.job, 40) + "-" +
+                    std::to_string(config.rank) + "-" + hex(config.nonce).substr(0, 8);
+  const SegmentName name{config.directory, shm->card_.file, config.nonce, config.rank};
+  const InboxShape shape =
+      InboxShape::make(config.cells, config.packet_bytes, static_cast<std::uint32_t>(config.size));
+  if (!shm->own_.create(name, shape, config.cpus, why)) return nullptr;
+  shm->own_path_ = name.path();
+  shm->peers_.resize(static_cast<std::size_t>(config.size));
+  return shm;
+}
+
+bool ShmPath::attach_all(std::span<const std::string> cards, std::string& why) {
+  for (int i = 1; i < config_.size; ++i) {
+    const int rank = (config_.rank + i) % config_.size;  // not all at the same file at once
+    if (!attach(rank, cards[static_cast<std::size_t>(rank)], why)) return false;
+  }
+  return true;
+}
+
+bool ShmPath::attach(int rank, const std::string& text, std::string& why) {
+  const std::string me = "rank " + std::to_string(config_.rank) + " on host " + card_.hostname;
+  const std::string you = "rank " + std::to_string(rank);
+  Card card;
+  if (!read_card(text, card)) {
+    why = me + " cannot read the address that " + you + " published: all ranks must load the same library";
+    return false;
+  }
+  if (card.host_id != card_.host_id) {
+    if (card.machine == card_.machine)
+      why = me + " and " + you + " on host " + card.hostname + " run on one machine but do not share " +
+            config_.directory + " (containers): start them with a common one";
+    else
+      why = you + " runs on host " + card.hostname + " and " + me +
+            ": this version of Herald connects the ranks of one host only; start all ranks on one host";
+    return false;
+  }
+  Segment& segment = peers_[static_cast<std::size_t>(rank)];
+  const SegmentName name{config_.directory, card.file, card.nonce, rank};
+  std::string detail;
+  if (!segment.attach(name, detail)) {
+    why = me + " cannot attach the shared memory of " + you + ": " + detail;
+    return false;
+  }
+  const auto others = static_cast<std::uint32_t>(config_.size - 1);
+  if (segment.header().attached.fetch_add(1, std::memory_order_acq_rel) + 1 == others)
+    ::unlink(name.path().c_str());
+  return true;
+}
+
+Inbox* ShmPath::peer(int rank) noexcept {
+  Segment& segment = peers_[static_cast<std::size_t>(rank)];
+  return segment.is_open() ? &segment.inbox() : nullptr;
+}
+
+const CpuMask& ShmPath::cpus_of(int rank) noexcept {
+  Segment& segment = peers_[static_cast<std::size_t>(rank)];
+  return segment.is_open() ? segment.header().cpus : own_.header().cpus;
+}
+
+void ShmPath::unlink_own() noexcept {
+  // The name is random: nobody else's file is hit, even if ours is gone already.
+  if (!own_path_.empty()) ::unlink(own_path_.c_str());
+}
+
+void ShmPath::close() noexcept {
+  unlink_own();
+  if (own_.is_open()) own_.inbox().close();
+  own_.close();
+  for (Segment& segment : peers_) segment.close();
+}
+
+}  // namespace herald::path

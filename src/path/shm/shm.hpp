@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// path/shm/shm.hpp: messages between the processes of one host. Each has one inbox in shared memory, so
+// memory grows with the number of processes, and each maps the inboxes of the others. In:  who we are; then
+// what every rank published. Out: what we publish (the card: host, segment name, nonce); an inbox to write to
+// for each peer. Proof that a peer shares this host is attaching its segment. The file's name goes away as
+// soon as all have attached, so that nothing is left of a job that is killed.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "path/shm/segment.hpp"
+
+namespace herald::path {
+
+struct ShmConfig {
+  std::string directory = "/dev/shm";
+  std::string job;  // part of the file's name: letters and digits are used
+  int rank = 0;
+  int size = 1;
+  std::uint64_t cells = 128;
+  std::uint64_t packet_bytes = 4136;
+  std::uint64_t nonce = 0;  // random
+  CpuMask cpus{};
+};
+
+struct Card {
+  std::string host_id;   // equal: the same kernel and the same shared-memory file system
+  std::string machine;   // the kernel's part of it
+  std::string hostname;  // for messages only
+  std::string file;
+  std::uint64_t nonce = 0;
+};
+
+std::string write_card(const Card& card);
+// False if the text is not a card.
+bool read_card(const std::string& text, Card& card);
+
+class ShmPath {
+ public:
+  // Removes what dead jobs left, makes our segment. Null with `why` on failure.
+  static std::unique_ptr<ShmPath> open(const ShmConfig& config, std::string& why);
+  ~ShmPath() { close(); }
+
+  std::string card() const { return write_card(card_); }
+  // `cards`: one of each rank, in order. Every rank must be on this host: false with `why` if one is not.
+  bool attach_all(std::span<const std::string> cards, std::string& why);
+
+  Inbox& own() noexcept { return own_.inbox(); }
+  // Null: not attached.
+  Inbox* peer(int rank) noexcept;
+  const CpuMask& cpus_of(int rank) noexcept;
+  bool is_alive(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].owner_lives(); }
+
+  // Takes our segment's name away if it is still there. Safe at any time, in a signal handler too.
+  void unlink_own() noexcept;
+  void close() noexcept;
+
+ private:
+  ShmPath(const ShmConfig& config) : config_(config) {}
+  bool attach(int rank, const std::string& text, std::string& why);
+  ShmConfig config_;
+  Card card_;
+  std::string own_path_;
+  Segment own_;
+  std::vector<Segment> peers_;  // by rank; our own stays empty
+};
+
+}  // namespace herald::path
