@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tests/unit/engine/job.hpp: several forked processes with an engine each, and a Boot that keeps its values
+// in memory that they share. A child says what it thinks by its exit code; the parent waits for each with a
+// limit.
+#pragma once
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "boot/boot.hpp"
+#include "engine/engine.hpp"
+
+namespace herald::test {
+
+struct SharedTable {
+  static constexpr int kMostRanks = 64;
+  std::atomic<int> arrived;
+  std::atomic<int> round;
+  char values[kMostRanks][512];
+};
+
+class FakeBoot final : public boot::Boot {
+ public:
+  FakeBoot(SharedTable& table, int rank, int size) : table_(table), rank_(rank), size_(size) {
+    for (int i = 0; i < size; ++i) ranks_.push_back(i);
+  }
+  const char* name() const noexcept override { return "fake"; }
+  int rank() const noexcept override { return rank_; }
+  int size() const noexcept override { return size_; }
+  int app_number() const noexcept override { return -1; }
+  int universe_size() const noexcept override { return -1; }
+  std::span<const int> local_ranks() const noexcept override { return ranks_; }
+  Status put(std::string_view, std::string_view value) override {
+    std::snprintf(table_.values[rank_], sizeof table_.values[rank_], "%.*s", static_cast<int>(value.size()),
+                  value.data());
+    return Status::ok;
+  }
+  Status fence() override {
+    const int round = table_.round.load();
+    if (table_.arrived.fetch_add(1) + 1 == size_) {
+      table_.arrived.store(0);
+      table_.round.fetch_add(1);
+    }
+    while (table_.round.load() == round) sched_yield();
+    return Status::ok;
+  }
+  Status get(int rank, std::string_view, std::string& value) override {
+    value = table_.values[rank];
+    return Status::ok;
+  }
+  void abort(int code, const char*) noexcept override { _exit(code); }
+  Status finalize() override { return Status::ok; }
+  const std::string& last_error() const noexcept override { return error_; }
+
+ private:
+  SharedTable& table_;
+  int rank_, size_;
+  std::vector<int> ranks_;
+  std::string error_;
+};
+
+// Check in a child: prints and leaves with code 1.
+#define CHILD_CHECK(condition)                                                                 \
+  do {                                                                                         \
+    if (!(condition)) {                                                                        \
+      std::fprintf(stderr, "child %d: %s:%d: %s\n", getpid(), __FILE__, __LINE__, #condition); \
+      _exit(1);                                                                                \
+    }                                                                                          \
+  } while (0)
+
+class Job {
+ public:
+  using Main = std::function<void(engine::Engine&, boot::Boot&)>;
+  Job() {
+    void* memory =
+        mmap(nullptr, sizeof(SharedTable), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    table_ = new (memory) SharedTable{};
+  }
+  ~Job() { munmap(table_, sizeof(SharedTable)); }
+
+  Knobs knobs;
+
+  // True if every child came to its end and left with 0 within the limit. `main` runs in each child.
+  bool run(int size, const Main& main, int limit_s = 60) {
+    std::vector<pid_t> children;
+    for (int rank = 0; rank < size; ++rank) {
+      const pid_t pid = fork();
+      if (pid == 0) child(rank, size, main);
+      children.push_back(pid);
+    }
+    bool good = true;
+    const time_t end = time(nullptr) + limit_s;
+    for (std::size_t i = 0; i < children.size(); ++i)
+      good = reap(children[i], static_cast<int>(i), end) && good;
+    return good;
+  }
+
+ private:
+  [[noreturn]] void child(int rank, int size, const Main& main) {
+    FakeBoot boot(*table_, rank, size);
+    std::string why;
+    auto engine = engine::Engine::open(boot, knobs, false, why);
+    if (!engine) {
+      std::fprintf(stderr, "rank %d: %s\n", rank, why.c_str());
+      _exit(2);
+    }
+    main(*engine, boot);
+    engine->close();
+    engine.reset();
+    _exit(0);
+  }
+  static bool reap(pid_t pid, int rank, time_t end) {
+    int status = 0;
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+      if (time(nullptr) > end) {
+        std::fprintf(stderr, "rank %d did not end in time\n", rank);
+        kill(pid, SIGKILL);
+        waitpid(pid, &status, 0);
+        return false;
+      }
+      usleep(1000);
+    }
+    if (status != 0) std::fprintf(stderr, "rank %d ended with status 0x%x\n", rank, status);
+    return status == 0;
+  }
+  SharedTable* table_;
+};
+
+// Blocking calls over the engine, as the mpi room makes them.
+inline void wait(engine::Engine& engine, p2p::Op& op) {
+  engine.lock();
+  while (!op.done) engine.wait_turn();
+  engine.unlock();
+}
+
+inline void prepare(p2p::SendOp& op, int me, int to, int tag, const void* data, std::size_t bytes) {
+  op.context = 7;
+  op.source = me;
+  op.to = to;
+  op.tag = tag;
+  op.data = type::Cursor::bytes(const_cast<void*>(data), bytes);
+}
+
+inline void prepare(p2p::RecvOp& op, int from, int tag, void* data, std::size_t bytes) {
+  op.context = 7;
+  op.source = from;
+  op.tag = tag;
+  op.data = type::Cursor::bytes(data, bytes);
+}
+
+inline void send(engine::Engine& engine, int to, int tag, const void* data, std::size_t bytes,
+                 p2p::SendMode mode = p2p::SendMode::standard) {
+  p2p::SendOp op;
+  prepare(op, engine.rank(), to, tag, data, bytes);
+  op.mode = mode;
+  engine.start(op);
+  wait(engine, op);
+}
+
+inline std::uint64_t receive(engine::Engine& engine, int from, int tag, void* data, std::size_t bytes) {
+  p2p::RecvOp op;
+  prepare(op, from, tag, data, bytes);
+  engine.start(op);
+  wait(engine, op);
+  return op.bytes;
+}
+
+}  // namespace herald::test
