@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// launch/engines.cpp: see engines.hpp.
+#include "engines.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "machine.hpp"
+#include "text.hpp"
+
+namespace herald::launch {
+namespace {
+
+constexpr const char* kGuard = "HERALD_MPIEXEC_PID";
+
+void say(const std::string& text) { std::fputs(cat("mpiexec: ", text, "\n").c_str(), stderr); }
+
+bool is_self(const std::string& path) {
+  struct stat self {
+  }, other{};
+  return stat("/proc/self/exe", &self) == 0 && stat(path.c_str(), &other) == 0 &&
+         self.st_dev == other.st_dev && self.st_ino == other.st_ino;
+}
+
+// Every executable of that name in PATH that is not this program.
+std::vector<std::string> all_in_path(const std::string& name, const std::string& search_path) {
+  std::vector<std::string> out;
+  for (const std::string& folder : split(search_path, ":")) {
+    const std::string path = folder + "/" + name;
+    struct stat info {};
+    if (stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0 &&
+        !is_self(path))
+      out.push_back(path);
+  }
+  return out;
+}
+
+std::string shell_quoted(const std::string& word) {
+  std::string out = "'";
+  for (char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+// What a program prints, both streams, with an empty standard input.
+std::string output_of(const std::string& path, const char* args) {
+  FILE* pipe = popen(cat("exec ", shell_quoted(path), " ", args, " </dev/null 2>&1").c_str(), "re");
+  if (!pipe) return {};
+  std::string out;
+  char buffer[4096];
+  while (const std::size_t n = fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, n);
+  pclose(pipe);
+  return out;
+}
+
+struct Choice {
+  Engine engine;
+  std::string path;
+  std::string shown;
+};
+
+std::optional<Choice> choose(const Environment& env) {
+  const std::string path = env_value(env, "PATH").value_or(kDefaultPath);
+  const auto first = [&](const char* name) -> std::optional<std::string> {
+    const auto found = all_in_path(name, path);
+    return found.empty() ? std::nullopt : std::optional(found[0]);
+  };
+  if (env_value(env, "SLURM_JOB_ID"))
+    if (const auto found = first("srun")) return Choice{Engine::srun, *found, "srun"};
+  if (const auto found = first("prterun")) return Choice{Engine::prterun, *found, "prterun"};
+  if (const auto found = first("mpirun.openmpi")) return Choice{Engine::openmpi, *found, "mpirun.openmpi"};
+  for (const std::string& candidate : all_in_path("mpirun", path))
+    if (output_of(candidate, "--version").find("Open MPI") != std::string::npos)
+      return Choice{Engine::openmpi, candidate, candidate};
+  for (const char* name : {"mpiexec.hydra", "mpiexec.mpich"})
+    if (const auto found = first(name)) return Choice{Engine::hydra, *found, name};
+  return std::nullopt;
+}
+
+bool called_by_ourselves(const Environment& env) {
+  const auto guard = to_int(env_value(env, kGuard).value_or(""));
+  return guard && (*guard == getpid() || *guard == getppid());
+}
+
+// The table of programs for srun, as a file without a name that srun itself reads.
+bool give_table(Handover& plan) {
+  if (plan.multi_prog.empty()) return true;
+  const int fd = memfd_create("mpiexec-programs", 0);
+  if (fd < 0) return false;
+  if (write(fd, plan.multi_prog.data(), plan.multi_prog.size()) !=
+      static_cast<ssize_t>(plan.multi_prog.size()))
+    return false;
+  for (std::string& word : plan.argv)
+    if (word == kMultiProg) word = cat("/proc/self/fd/", fd);
+  return true;
+}
+
+int execute(Handover& plan, bool verbose) {
+  if (!give_table(plan)) {
+    say(cat("cannot make the table of programs for srun: ", std::strerror(errno)));
+    return 1;
+  }
+  for (const auto& [name, value] : plan.set) setenv(name.c_str(), value.c_str(), 1);
+  setenv(kGuard, cat(getpid()).c_str(), 1);
+  if (plan.close_stdin) {
+    const int null = open("/dev/null", O_RDONLY);
+    if (null > 0) dup2(null, 0), close(null);
+  }
+  if (verbose) say(cat("executing: ", join(plan.argv, " ")));
+  std::fflush(stderr);
+  std::vector<char*> argv;
+  for (std::string& word : plan.argv) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  execv(argv[0], argv.data());
+  say(cat("cannot execute ", plan.argv[0], ": ", std::strerror(errno)));
+  return 126;
+}
+
+}  // namespace
+
+Where find_hosts(const JobSpec& spec, const Environment& env) {
+  Where where;
+  if (!spec.hosts.empty()) {
+    where.hosts = parse_host_list(spec.hosts);
+  } else {
+    std::string file = spec.hostfile, what = "--hostfile";
+    for (const char* name :
+         {"HYDRA_HOST_FILE", "OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"}) {
+      if (!file.empty()) break;
+      file = env_value(env, name).value_or("");
+      what = name;
+    }
+    if (!file.empty()) where.hosts = parse_host_file(read_file(file, what), file);
+  }
+  if (!where.hosts.hosts.empty()) {
+    where.several = !all_here(where.hosts, is_this_host);
+    where.host_count = static_cast<std::int64_t>(where.hosts.hosts.size());
+  } else if (env_value(env, "SLURM_JOB_ID")) {
+    for (const char* name : {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"})
+      if (const auto nodes = to_int(env_value(env, name).value_or("")))
+        where.host_count = std::max(where.host_count, *nodes);
+    where.several = where.host_count > 1;
+  }
+  return where;
+}
+
+int hand_over(const JobSpec& spec, const Where& where, std::int64_t timeout_s, const Environment& env) {
+  if (called_by_ourselves(env)) {
+    say("handing over to another engine led back to this mpiexec; put a real engine (Open MPI, Hydra, Slurm) "
+        "in PATH before it");
+    return 1;
+  }
+  const auto choice = choose(env);
+  if (!choice) {
+    say(cat(
+        "the job names ", where.host_count == 1 ? "another host" : cat(where.host_count, " hosts"),
+        ", and no engine that reaches other hosts was found in PATH (looked for srun in a Slurm allocation, "
+        "prterun, mpirun.openmpi, Open MPI's mpirun, mpiexec.hydra); install one of them, for example "
+        "'apt install openmpi-bin' or 'apt install mpich'"));
+    return 1;
+  }
+  HandoverInput input;
+  input.engine = choice->engine;
+  input.path = choice->path;
+  input.hosts = where.hosts;
+  input.timeout_s = timeout_s;
+  setenv("HERALD_JOB_ID", random_hex(8).c_str(), 1);
+  setenv("HERALD_JOB_KEY", random_hex(16).c_str(), 1);
+  for (char** entry = environ; *entry; ++entry) input.env.emplace_back(*entry);
+  if (choice->engine == Engine::srun)
+    input.srun_mpi =
+        output_of(choice->path, "--mpi=list").find("pmix") != std::string::npos ? "pmix" : "pmi2";
+  Handover plan = translate(spec, input);
+  if (!spec.quiet) {
+    for (const std::string& note : plan.notes) say(note);
+    say(cat(where.host_count, where.host_count == 1 ? " host" : " hosts", ": handing over to ",
+            choice->shown));
+  }
+  return execute(plan, spec.verbose);
+}
+
+}  // namespace herald::launch

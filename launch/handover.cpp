@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// launch/handover.cpp: see handover.hpp. The job's key always travels by name, never by value on a command
+// line, where other users of the machine could read it.
+#include "handover.hpp"
+
+#include <algorithm>
+
+#include "text.hpp"
+
+namespace herald::launch {
+namespace {
+
+constexpr const char* kKeyNames[] = {"HERALD_JOB_ID", "HERALD_JOB_KEY"};
+
+using Words = std::vector<std::string>;
+
+void add(Words& to, std::initializer_list<std::string> words) { to.insert(to.end(), words); }
+
+// One program without -n: as many as there are slots. Several: one each.
+std::int64_t count_of(const JobSpec& spec, const App& app, const HostList& hosts) {
+  if (app.count) return app.count;
+  if (spec.apps.size() > 1) return 1;
+  if (hosts.hosts.empty()) return 0;  // the engine knows
+  return spec.ppn ? spec.ppn * static_cast<std::int64_t>(hosts.hosts.size()) : hosts.slots();
+}
+
+std::string stdin_word(const JobSpec& spec) {
+  switch (spec.stdin_to) {
+    case StdinTo::all: return "all";
+    case StdinTo::none: return "none";
+    case StdinTo::rank: break;
+  }
+  return cat(spec.stdin_rank);
+}
+
+bool default_stdin(const JobSpec& spec) { return spec.stdin_to == StdinTo::rank && spec.stdin_rank == 0; }
+
+class Translator {
+ public:
+  Translator(const JobSpec& spec, const HandoverInput& input) : spec_(spec), in_(input) {
+    out_.argv.push_back(in_.path);
+  }
+
+  Handover run() {
+    switch (in_.engine) {
+      case Engine::srun: srun(); break;
+      case Engine::prterun:
+      case Engine::openmpi: openmpi(); break;
+      case Engine::hydra: hydra(); break;
+    }
+    return std::move(out_);
+  }
+
+ private:
+  Words& argv() { return out_.argv; }
+
+  void programs(const std::function<void(const App&)>& options) {
+    for (std::size_t i = 0; i < spec_.apps.size(); ++i) {
+      const App& app = spec_.apps[i];
+      if (i) argv().push_back(":");
+      if (const std::int64_t count = count_of(spec_, app, in_.hosts)) add(argv(), {"-n", cat(count)});
+      options(app);
+      argv().insert(argv().end(), app.argv.begin(), app.argv.end());
+    }
+  }
+
+  // Open MPI's mpirun and prterun.
+  void openmpi() {
+    const bool prte = in_.engine == Engine::prterun;
+    if (spec_.allow_root) argv().push_back("--allow-run-as-root");
+    if (!in_.hosts.hosts.empty()) {
+      if (!in_.hosts.file.empty() && !in_.hosts.colon_counts)
+        add(argv(), {"--hostfile", in_.hosts.file});
+      else
+        add(argv(), {"--host", in_.hosts.text()});
+    }
+    std::string map = spec_.ppn ? cat("ppr:", spec_.ppn, ":node") : spec_.map_by;
+    if (prte) {
+      add(argv(), {"--map-by", cat(map, ":OVERSUBSCRIBE")});
+      if (spec_.label) add(argv(), {"--output", "tag"});
+    } else {
+      argv().push_back("--oversubscribe");
+      if (!map.empty()) add(argv(), {"--map-by", map});
+      if (spec_.label) argv().push_back("--tag-output");
+      argv().insert(argv().end(), spec_.openmpi_args.begin(), spec_.openmpi_args.end());
+    }
+    add(argv(), {"--bind-to", spec_.bind_to.empty() ? "none" : spec_.bind_to});
+    if (in_.timeout_s) add(argv(), {"--timeout", cat(in_.timeout_s)});
+    if (!default_stdin(spec_)) add(argv(), {"--stdin", stdin_word(spec_)});
+    programs([&](const App& app) {
+      if (!app.wdir.empty()) add(argv(), {"--wdir", app.wdir});
+      openmpi_env(app);
+    });
+  }
+
+  // Only what is named travels to other hosts, so Herald's own variables are named.
+  void openmpi_env(const App& app) {
+    const EnvRule rule = effective_rule(spec_.env, app.env);
+    Words names;
+    for (const std::string& entry : in_.env) {
+      const std::string name = entry.substr(0, entry.find('='));
+      if (name.starts_with("HERALD_") || (name == "LD_LIBRARY_PATH" && rule.base == EnvBase::all))
+        names.push_back(name);
+    }
+    if (rule.base == EnvBase::list) names.insert(names.end(), rule.names.begin(), rule.names.end());
+    for (const EnvEdit& edit : rule.edits)
+      names.erase(std::remove(names.begin(), names.end(), edit.name), names.end());
+    for (const std::string& name : names) add(argv(), {"-x", name});
+    for (const EnvEdit& edit : rule.edits)
+      add(argv(), {"-x", edit.value ? cat(edit.name, "=", *edit.value) : edit.name});
+  }
+
+  void hydra() {
+    if (!in_.hosts.hosts.empty()) {
+      if (!in_.hosts.file.empty() && !in_.hosts.slots_counts)
+        add(argv(), {"-f", in_.hosts.file});
+      else
+        add(argv(), {"-hosts", in_.hosts.text()});
+    }
+    if (spec_.ppn) add(argv(), {"-ppn", cat(spec_.ppn)});
+    if (!spec_.map_by.empty()) add(argv(), {"-map-by", spec_.map_by});
+    if (!spec_.bind_to.empty()) add(argv(), {"-bind-to", spec_.bind_to});
+    if (spec_.label) argv().push_back("-prepend-rank");
+    if (spec_.universe) add(argv(), {"-usize", *spec_.universe < 0 ? "INFINITE" : cat(*spec_.universe)});
+    if (spec_.keep_going) argv().push_back("-disable-auto-cleanup");
+    if (in_.timeout_s) out_.set.emplace_back("MPIEXEC_TIMEOUT", cat(in_.timeout_s));
+    argv().insert(argv().end(), spec_.hydra_args.begin(), spec_.hydra_args.end());
+    if (spec_.stdin_to == StdinTo::none)
+      out_.close_stdin = true;
+    else if (!default_stdin(spec_))
+      out_.notes.push_back(cat("--stdin ", stdin_word(spec_), ": Hydra gives standard input to rank 0 only"));
+    hydra_env("-genvlist", "-genv", spec_.env);
+    programs([&](const App& app) {
+      if (!app.wdir.empty()) add(argv(), {"-wdir", app.wdir});
+      hydra_env("-envlist", "-env", app.env);
+    });
+  }
+
+  void hydra_env(const char* list, const char* set, const EnvRule& rule) {
+    if (rule.base == EnvBase::none || rule.base == EnvBase::list)
+      add(argv(), {list, join(with_key(rule.base == EnvBase::list ? rule.names : Words{}), ",")});
+    for (const EnvEdit& edit : rule.edits) {
+      const auto value = edit.value ? edit.value : env_value(in_.env, edit.name);
+      if (value) add(argv(), {set, edit.name, *value});
+    }
+  }
+
+  static Words with_key(Words names) {
+    names.insert(names.end(), std::begin(kKeyNames), std::end(kKeyNames));
+    return names;
+  }
+
+  void srun() {
+    argv().push_back(cat("--mpi=", in_.srun_mpi));
+    if (!in_.hosts.hosts.empty()) {
+      add(argv(), {cat("--nodes=", in_.hosts.hosts.size()), cat("--nodelist=", in_.hosts.names())});
+    }
+    if (spec_.ppn) argv().push_back(cat("--ntasks-per-node=", spec_.ppn));
+    if (spec_.label) argv().push_back("--label");
+    if (!spec_.bind_to.empty()) argv().push_back(cat("--cpu-bind=", srun_binding()));
+    if (!default_stdin(spec_)) argv().push_back(cat("--input=", stdin_word(spec_)));
+    if (in_.timeout_s) argv().push_back(cat("--time=", clock_time(in_.timeout_s)));
+    if (!spec_.keep_going) argv().push_back("--kill-on-bad-exit=1");
+    argv().push_back("--overcommit");
+    if (spec_.apps.size() > 1) return srun_many();
+    const App& app = spec_.apps[0];
+    if (const std::int64_t count = count_of(spec_, app, in_.hosts)) argv().push_back(cat("--ntasks=", count));
+    if (!app.wdir.empty()) argv().push_back(cat("--chdir=", app.wdir));
+    srun_env(effective_rule(spec_.env, app.env));
+    argv().insert(argv().end(), app.argv.begin(), app.argv.end());
+  }
+
+  void srun_env(const EnvRule& rule) {
+    Words names = rule.base == EnvBase::list ? rule.names : Words{};
+    for (const EnvEdit& edit : rule.edits) {
+      if (edit.value) out_.set.emplace_back(edit.name, *edit.value);
+      names.push_back(edit.name);
+    }
+    argv().push_back(rule.base == EnvBase::all ? "--export=ALL"
+                                               : cat("--export=", join(with_key(names), ",")));
+  }
+
+  // srun reads "ranks program arguments" lines; directories and variables of one program go through env(1).
+  void srun_many() {
+    std::int64_t rank = 0;
+    for (const App& app : spec_.apps) {
+      const std::int64_t count = count_of(spec_, app, in_.hosts);
+      Words words;
+      if (!app.wdir.empty() || !app.env.edits.empty()) words.push_back("env");
+      if (!app.wdir.empty()) add(words, {"-C", app.wdir});
+      for (const EnvEdit& edit : app.env.edits)
+        if (edit.value) words.push_back(cat(edit.name, "=", *edit.value));
+      words.insert(words.end(), app.argv.begin(), app.argv.end());
+      std::string line = count == 1 ? cat(rank) : cat(rank, "-", rank + count - 1);
+      for (const std::string& word : words) line += cat(" ", quoted(word));
+      out_.multi_prog += line + "\n";
+      rank += count;
+    }
+    argv().push_back(cat("--ntasks=", rank));
+    srun_env(effective_rule(spec_.env, EnvRule{}));
+    add(argv(), {"--multi-prog", kMultiProg});
+  }
+
+  static std::string quoted(const std::string& word) {
+    if (word.find('\'') != std::string::npos || word.find('\n') != std::string::npos ||
+        word.find("%t") != std::string::npos || word.find("%o") != std::string::npos)
+      throw UsageError(cat("'", word,
+                           "': srun cannot take quotes, line ends, %t or %o in the arguments of several "
+                           "programs; put the command into a script"));
+    const bool plain = !word.empty() && word.find_first_of(" \t\"\\#*") == std::string::npos;
+    return plain ? word : cat("'", word, "'");
+  }
+
+  std::string srun_binding() const {
+    if (spec_.bind_to == "core") return "cores";
+    if (spec_.bind_to == "hwthread") return "threads";
+    if (spec_.bind_to == "socket") return "sockets";
+    return "none";
+  }
+
+  static std::string clock_time(std::int64_t seconds) {
+    const auto two = [](std::int64_t n) { return cat(n < 10 ? "0" : "", n); };
+    return cat(two(seconds / 3600), ":", two(seconds / 60 % 60), ":", two(seconds % 60));
+  }
+
+  const JobSpec& spec_;
+  const HandoverInput& in_;
+  Handover out_;
+};
+
+}  // namespace
+
+Handover translate(const JobSpec& spec, const HandoverInput& input) { return Translator(spec, input).run(); }
+
+}  // namespace herald::launch

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// launch/options.cpp: the table, and what is derived from it.
+#include "options.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "text.hpp"
+
+namespace herald::launch {
+namespace {
+
+using G = Group;
+
+// clang-format off
+constexpr Option kTable[] = {
+    {Opt::count, "n|np|c", "N", G::start, "start N processes of the program that follows"},
+    {Opt::wdir, "wdir|wd", "DIR", G::start, "working directory of the program"},
+    {Opt::configfile, "configfile", "FILE", G::start,
+     "read sections from FILE: one section a line, '#' comments, '\\' continues a line"},
+    {Opt::stdin_to, "s|stdin", "WHERE", G::start, "who reads standard input: a rank (default 0), 'all' or 'none'"},
+    {Opt::bind_to, "bind-to|binding", "WHAT", G::start,
+     "none (default), core or hwthread: tie each rank to one of the allowed cores; other words are noted and not obeyed"},
+
+    {Opt::env, "env", "NAME VALUE", G::environment, "set a variable for this program"},
+    {Opt::genv, "genv", "NAME VALUE", G::environment, "set a variable for all programs"},
+    {Opt::export_x, "x", "NAME[=VALUE]", G::environment, "set a variable, or pass it on, for this program"},
+    {Opt::envlist, "envlist", "A,B,...", G::environment, "pass only these variables to this program"},
+    {Opt::genvlist, "genvlist", "A,B,...", G::environment, "pass only these variables to all programs"},
+    {Opt::envall, "envall", "", G::environment, "pass the whole environment to this program (default)"},
+    {Opt::genvall, "genvall", "", G::environment, "pass the whole environment to all programs (default)"},
+    {Opt::envnone, "envnone", "", G::environment, "pass no variable but those set here, to this program"},
+    {Opt::genvnone, "genvnone", "", G::environment, "pass no variable but those set here, to all programs"},
+
+    {Opt::host, "host|hosts|H", "A[:N],B[:N],...", G::hosts, "hosts to run on, with the number of slots of each"},
+    {Opt::hostfile, "hostfile|machinefile|f", "FILE", G::hosts,
+     "file of hosts, one a line: 'name', 'name:N' or 'name slots=N'"},
+    {Opt::ppn, "ppn|perhost|N|npernode", "N", G::hosts, "processes on each host"},
+    {Opt::map_by, "map-by", "HOW", G::hosts, "ppr:N:node is --ppn N; other words matter only on several hosts"},
+
+    {Opt::label, "l|tag-output|prepend-rank", "", G::output, "begin each line of output with '[rank] '"},
+    {Opt::verbose, "v|verbose|d|debug-devel", "", G::output, "say what is started, and how it ended"},
+    {Opt::quiet, "q|quiet", "", G::output, "no notes; errors only"},
+
+    {Opt::timeout, "timeout", "SECONDS", G::job,
+     "end the job after so many seconds, with exit code 124 (also: variable MPIEXEC_TIMEOUT); 0: never"},
+    {Opt::keep_going, "disable-auto-cleanup|enable-recovery|continuous", "", G::job,
+     "a rank that fails does not end the others"},
+    {Opt::universe, "usize", "N", G::job, "universe size told to the programs: a number, SYSTEM or INFINITE"},
+    {Opt::allow_root, "allow-run-as-root", "", G::job, "only Open MPI asks for it; handed on to it"},
+
+    {Opt::version, "V|version", "", G::about, "print the version"},
+    {Opt::help, "h|help", "", G::about, "print this text"},
+
+    {Opt::pass_openmpi, "mca|gmca", "KEY VALUE", G::compatible, "Open MPI parameter"},
+    {Opt::pass_openmpi, "prefix", "DIR", G::compatible, "where Open MPI is on the other hosts"},
+    {Opt::ignored, "pmixmca|prtemca", "KEY VALUE", G::compatible, "parameter of another engine"},
+    {Opt::ignored, "oversubscribe|nooversubscribe|use-hwthread-cpus|report-bindings|nolocal|noprefix", "",
+     G::compatible, "more ranks than cores are always allowed"},
+    {Opt::ignored, "display-map|display-allocation|display-devel-map|bind-to-none|bynode|byslot", "", G::compatible,
+     "mapping"},
+    {Opt::ignored, "rank-by|display|tune|am|cpus-per-proc|cpus-per-rank", "WORD", G::compatible, "mapping"},
+    {Opt::pass_hydra, "launcher|bootstrap", "WORD", G::compatible, "how Hydra reaches other hosts"},
+    {Opt::pass_hydra, "launcher-exec|bootstrap-exec", "FILE", G::compatible, "the program with which Hydra does so"},
+    {Opt::pass_hydra, "iface", "NAME", G::compatible, "network interface for Hydra"},
+    {Opt::ignored, "rmk|topolib|membind|demux|nameserver|localhost|order-nodes|gpus-per-proc", "WORD", G::compatible,
+     "Hydra's"},
+    {Opt::ignored, "enable-x|disable-x|profile|pmi-port|skip-launch-node|disable-hostname-propagation|print-all-exitcodes",
+     "", G::compatible, "Hydra's"},
+
+    {Opt::refused, "prepend-pattern", "PATTERN", G::refused, "use --tag-output"},
+    {Opt::refused, "outfile-pattern|errfile-pattern|output-filename", "NAME", G::refused,
+     "let a shell redirect: mpiexec -n 4 sh -c './a.out > out.$PMI_RANK'"},
+    {Opt::refused, "merge-stderr-to-stdout|timestamp-output|xml", "", G::refused, "redirect with 2>&1, or filter the output"},
+    {Opt::refused, "rf|rankfile", "FILE", G::refused, "use --bind-to core, or --host with counts"},
+    {Opt::refused, "gdb|debug|tv|xterm|do-not-launch", "", G::refused,
+     "start a debugger as the program: mpiexec -n 2 xterm -e gdb ./a.out"},
+};
+// clang-format on
+
+std::string_view title(Group group) {
+  switch (group) {
+    case Group::start: return "Starting";
+    case Group::environment: return "Environment";
+    case Group::hosts: return "Hosts (more than one: handed to srun, prterun, Open MPI's mpirun or Hydra)";
+    case Group::output: return "Output";
+    case Group::job: return "The job";
+    case Group::about: return "About";
+    case Group::compatible: return "Accepted for compatibility, without effect on one machine";
+    case Group::refused: return "Known but refused, with what to do instead";
+  }
+  return {};
+}
+
+int distance(std::string_view a, std::string_view b) {  // edits between two words
+  std::vector<int> row(b.size() + 1), before;
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    before = row;
+    row[0] = static_cast<int>(i);
+    for (std::size_t j = 1; j <= b.size(); ++j)
+      row[j] = std::min({before[j] + 1, row[j - 1] + 1, before[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+  }
+  return row[b.size()];
+}
+
+void append_wrapped(std::string& out, std::size_t indent, std::string_view text) {
+  constexpr std::size_t kWidth = 96;
+  std::size_t column = 0;
+  for (const std::string& word : split(text, " ")) {
+    if (column == 0 || column + 1 + word.size() > kWidth) {
+      out += column ? "\n" : "";
+      out.append(indent, ' ');
+      column = indent;
+    } else {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+  }
+  out += '\n';
+}
+
+}  // namespace
+
+int Option::arg_count() const { return static_cast<int>(split(args, " ").size()); }
+
+std::span<const Option> option_table() { return kTable; }
+
+const Option* find_option(std::string_view name) {
+  for (const Option& option : kTable) {
+    for (const std::string& candidate : split(option.names, "|"))
+      if (candidate == name) return &option;
+  }
+  return nullptr;
+}
+
+std::string dashed(std::string_view name) { return cat(name.size() == 1 ? "-" : "--", name); }
+
+std::string nearest_option(std::string_view name) {
+  const std::size_t digits = name.find_first_of("0123456789");
+  if (digits != std::string_view::npos && digits > 0) {  // -n4 for -n 4
+    const std::string_view letters = name.substr(0, digits);
+    const Option* option = find_option(letters);
+    if (option && option->arg_count() == 1 && to_int(name.substr(digits)))
+      return cat("-", letters, " ", name.substr(digits));
+  }
+  int best = 1000;
+  std::string nearest;
+  for (const Option& option : kTable) {
+    for (const std::string& candidate : split(option.names, "|")) {
+      const int edits = distance(name, candidate);
+      if (candidate.size() > 1 && edits < best) {
+        best = edits;
+        nearest = dashed(candidate);
+      }
+    }
+  }
+  return best <= std::max<int>(1, static_cast<int>(name.size()) / 3) ? nearest : std::string{};
+}
+
+std::string usage_line() {
+  return "usage: mpiexec [options] [-n N] program [arguments] [: [-n N] program [arguments]]...\n";
+}
+
+std::string help_text() {
+  std::string out = usage_line();
+  out +=
+      "\nStarts the processes of an MPI program. Options may be written with one dash or two, and\n"
+      "--name=VALUE is the same as --name VALUE. '--' ends the options. Without -n one process is\n"
+      "started per available core, or per slot of the host list.\n";
+  Group group{};
+  bool first = true;
+  for (const Option& option : kTable) {
+    if (first || option.group != group) {
+      group = option.group;
+      out += cat("\n", title(group), ":\n");
+      first = false;
+    }
+    std::vector<std::string> names;
+    for (const std::string& name : split(option.names, "|")) names.push_back(dashed(name));
+    append_wrapped(out, 2, cat(join(names, ", "), option.args.empty() ? "" : " ", option.args));
+    append_wrapped(out, 8, option.help);
+  }
+  out +=
+      "\nThe exit code is that of the first rank that fails, 128 + the signal's number when a signal\n"
+      "ended it; 2: wrong option; 124: timeout; 126: not executable; 127: program not found.\n";
+  return out;
+}
+
+}  // namespace herald::launch

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// launch/options.hpp: the table of options. The parser, the help text and the nearest-name hint all read
+// this one table, so that they cannot drift apart. Pure.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace herald::launch {
+
+enum class Opt {
+  count,
+  wdir,
+  env,
+  genv,
+  export_x,
+  envlist,
+  genvlist,
+  envall,
+  genvall,
+  envnone,
+  genvnone,
+  host,
+  hostfile,
+  ppn,
+  map_by,
+  bind_to,
+  label,
+  timeout,
+  stdin_to,
+  configfile,
+  keep_going,
+  universe,
+  allow_root,
+  verbose,
+  quiet,
+  version,
+  help,
+  pass_openmpi,  // no effect on one machine; handed to Open MPI
+  pass_hydra,    // no effect on one machine; handed to Hydra
+  ignored,
+  refused
+};
+
+enum class Group { start, environment, hosts, output, job, about, compatible, refused };
+
+struct Option {
+  Opt id;
+  std::string_view names;  // without dashes, separated by '|'
+  std::string_view args;   // one word per argument that follows
+  Group group;
+  std::string_view help;
+
+  int arg_count() const;
+};
+
+std::span<const Option> option_table();
+
+// By name without dashes; null when there is none.
+const Option* find_option(std::string_view name);
+
+// The spelling (with dashes) of the option nearest to `name`; empty when nothing is near.
+std::string nearest_option(std::string_view name);
+
+// "-n" or "--wdir": how a name is written in help and messages.
+std::string dashed(std::string_view name);
+
+std::string usage_line();
+std::string help_text();
+
+}  // namespace herald::launch

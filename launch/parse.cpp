@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// launch/parse.cpp: command line to JobSpec.
+#include <algorithm>
+
+#include "options.hpp"
+#include "spec.hpp"
+#include "text.hpp"
+
+namespace herald::launch {
+namespace {
+
+std::int64_t positive(const std::string& text, const std::string& option, const char* what,
+                      std::int64_t most) {
+  const auto value = to_int(text);
+  if (!value) throw UsageError(cat(option, " ", text, ": not a number; give the number of ", what));
+  if (*value < 1) throw UsageError(cat(option, " ", text, ": the number of ", what, " must be at least 1"));
+  if (*value > most)
+    throw UsageError(cat(option, " ", text, ": the number of ", what, " must be at most ", most));
+  return *value;
+}
+
+class Parser {
+ public:
+  Parser(std::vector<std::string> words, const ReadFile& read_file)
+      : words_(std::move(words)), read_file_(read_file) {}
+
+  JobSpec run() {
+    while (at_ < words_.size()) {
+      section();
+      if (spec_.action != Action::run) return std::move(spec_);
+    }
+    if (spec_.apps.empty()) throw UsageError("no program given: name one after the options");
+    if (words_.back() == ":") throw UsageError("no program given after ':'");
+    if (spec_.total(1) > kMostRanks)
+      throw UsageError(cat("-n: ", spec_.total(1), " processes in all; the most is ", kMostRanks));
+    if (spec_.stdin_to == StdinTo::rank && spec_.stdin_rank > 0 && spec_.stdin_rank >= known_total())
+      throw UsageError(cat("--stdin ", spec_.stdin_rank, ": there is no such rank"));
+    return std::move(spec_);
+  }
+
+ private:
+  std::int64_t known_total() const {
+    for (const App& app : spec_.apps)
+      if (app.count == 0) return kMostRanks;
+    return spec_.total(1);
+  }
+
+  void section() {
+    app_ = App{};
+    bool ended = false;
+    while (at_ < words_.size() && !ended && words_[at_].size() > 1 && words_[at_][0] == '-') {
+      const std::string word = words_[at_++];
+      if (word == "--") {
+        ended = true;
+      } else {
+        one(word);
+        if (spec_.action != Action::run) return;
+      }
+    }
+    if (at_ == words_.size() || words_[at_] == ":") {
+      throw UsageError(spec_.apps.empty() && at_ == words_.size()
+                           ? "no program given: name one after the options"
+                           : cat("section ", spec_.apps.size() + 1, " between ':' names no program"));
+    }
+    while (at_ < words_.size() && words_[at_] != ":") app_.argv.push_back(words_[at_++]);
+    if (app_.argv[0].empty()) throw UsageError("the program's name is empty");
+    if (at_ < words_.size()) ++at_;
+    spec_.apps.push_back(std::move(app_));
+  }
+
+  void one(const std::string& word) {
+    std::string name = word.substr(word[1] == '-' ? 2 : 1);
+    const Option* option = find_option(name);
+    std::vector<std::string> args;
+    const std::size_t equals = name.find('=');
+    if (!option && equals != std::string::npos) {
+      option = find_option(name.substr(0, equals));
+      if (option && option->arg_count() == 1) {
+        args.push_back(name.substr(equals + 1));
+        name.resize(equals);
+      } else {
+        option = nullptr;
+      }
+    }
+    if (!option) {
+      const std::string near = nearest_option(name.substr(0, equals));
+      throw UsageError(cat(
+          "unknown option ", word, near.empty() ? "" : cat("; did you mean ", near, "?"),
+          near.empty() ? "; mpiexec --help lists all (if it belongs to the program, put it behind its name)"
+                       : ""));
+    }
+    const std::string shown = word.substr(0, word.find('='));
+    while (args.size() < static_cast<std::size_t>(option->arg_count())) {
+      if (at_ == words_.size())
+        throw UsageError(cat(shown, ": argument missing: ", shown, " ", option->args));
+      args.push_back(words_[at_++]);
+    }
+    apply(*option, shown, args);
+  }
+
+  void apply(const Option& option, const std::string& shown, const std::vector<std::string>& args) {
+    switch (option.id) {
+      case Opt::count: app_.count = positive(args[0], shown, "processes", kMostRanks); break;
+      case Opt::wdir: app_.wdir = args[0]; break;
+      case Opt::configfile: insert_config(args[0]); break;
+      case Opt::env: set(app_.env, shown, args[0], args[1]); break;
+      case Opt::genv: set(spec_.env, shown, args[0], args[1]); break;
+      case Opt::export_x: export_x(shown, args[0]); break;
+      case Opt::envlist: list(app_.env, args[0]); break;
+      case Opt::genvlist: list(spec_.env, args[0]); break;
+      case Opt::envall: app_.env.base = EnvBase::all; break;
+      case Opt::genvall: spec_.env.base = EnvBase::all; break;
+      case Opt::envnone: app_.env.base = EnvBase::none; break;
+      case Opt::genvnone: spec_.env.base = EnvBase::none; break;
+      case Opt::host: spec_.hosts += cat(spec_.hosts.empty() ? "" : ",", args[0]); break;
+      case Opt::hostfile: spec_.hostfile = args[0]; break;
+      case Opt::ppn: spec_.ppn = positive(args[0], shown, "processes on a host", kMostRanks); break;
+      case Opt::map_by: map_by(shown, args[0]); break;
+      case Opt::bind_to: spec_.bind_to = args[0]; break;
+      case Opt::label: spec_.label = true; break;
+      case Opt::timeout: spec_.timeout_s = parse_timeout(args[0], shown); break;
+      case Opt::stdin_to: stdin_to(shown, args[0]); break;
+      case Opt::keep_going: spec_.keep_going = true; break;
+      case Opt::universe: universe(shown, args[0]); break;
+      case Opt::allow_root: spec_.allow_root = true; break;
+      case Opt::verbose: spec_.verbose = true; break;
+      case Opt::quiet: spec_.quiet = true; break;
+      case Opt::version: spec_.action = Action::version; break;
+      case Opt::help: spec_.action = Action::help; break;
+      case Opt::pass_openmpi: pass(spec_.openmpi_args, "--", shown, args); break;
+      case Opt::pass_hydra: pass(spec_.hydra_args, "-", shown, args); break;
+      case Opt::ignored: break;
+      case Opt::refused: throw UsageError(cat(shown, " is not offered: ", option.help));
+    }
+  }
+
+  void insert_config(const std::string& path) {
+    if (++configs_ > 16) throw UsageError(cat("-configfile ", path, ": files that name each other"));
+    const auto more = parse_config(read_file_(path));
+    words_.insert(words_.begin() + static_cast<std::ptrdiff_t>(at_), more.begin(), more.end());
+  }
+
+  static void set(EnvRule& rule, const std::string& shown, const std::string& name,
+                  const std::string& value) {
+    if (name.empty() || name.find('=') != std::string::npos)
+      throw UsageError(cat(shown, " '", name, "': not the name of a variable"));
+    rule.edits.push_back({name, value});
+  }
+
+  void export_x(const std::string& shown, const std::string& text) {
+    const std::size_t equals = text.find('=');
+    if (equals == 0 || text.empty()) throw UsageError(cat(shown, " '", text, "': write NAME or NAME=VALUE"));
+    if (equals == std::string::npos)
+      app_.env.edits.push_back({text, std::nullopt});
+    else
+      app_.env.edits.push_back({text.substr(0, equals), text.substr(equals + 1)});
+  }
+
+  static void list(EnvRule& rule, const std::string& text) {
+    rule.base = EnvBase::list;
+    for (std::string& name : split(text, ",")) rule.names.push_back(std::move(name));
+  }
+
+  void map_by(const std::string& shown, const std::string& text) {
+    const auto parts = split(text, ":");
+    if (parts.size() >= 3 && parts[0] == "ppr" && parts[2] == "node")
+      spec_.ppn = positive(parts[1], cat(shown, " ", text), "processes on a host", kMostRanks);
+    else
+      spec_.map_by = text;
+  }
+
+  void stdin_to(const std::string& shown, const std::string& text) {
+    if (text == "all") {
+      spec_.stdin_to = StdinTo::all;
+    } else if (text == "none") {
+      spec_.stdin_to = StdinTo::none;
+    } else {
+      const auto rank = to_int(text);
+      if (!rank || *rank < 0) throw UsageError(cat(shown, " ", text, ": write a rank, 'all' or 'none'"));
+      spec_.stdin_to = StdinTo::rank;
+      spec_.stdin_rank = *rank;
+    }
+  }
+
+  void universe(const std::string& shown, const std::string& text) {
+    if (text == "SYSTEM") return;
+    spec_.universe = text == "INFINITE" ? -1 : positive(text, shown, "processes", kMostRanks);
+  }
+
+  static void pass(std::vector<std::string>& to, const char* dashes, const std::string& shown,
+                   const std::vector<std::string>& args) {
+    to.push_back(cat(dashes, shown.substr(shown.find_first_not_of('-'))));
+    to.insert(to.end(), args.begin(), args.end());
+  }
+
+  std::vector<std::string> words_;
+  const ReadFile& read_file_;
+  std::size_t at_ = 0;
+  int configs_ = 0;
+  App app_;
+  JobSpec spec_;
+};
+
+// Words of one line of a config file, with quotes and backslashes as in a shell.
+void append_words(std::vector<std::string>& out, const std::string& line) {
+  std::string word;
+  bool in_word = false;
+  char quote = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote) {
+      if (c == quote)
+        quote = 0;
+      else
+        word += c;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+      in_word = true;
+    } else if (c == '\\' && i + 1 < line.size()) {
+      word += line[++i];
+      in_word = true;
+    } else if (c == ' ' || c == '\t' || c == '\r') {
+      if (in_word) out.push_back(word);
+      word.clear();
+      in_word = false;
+    } else {
+      word += c;
+      in_word = true;
+    }
+  }
+  if (quote) throw UsageError(cat("-configfile: a quote is not closed in the line: ", line));
+  if (in_word) out.push_back(word);
+}
+
+}  // namespace
+
+std::int64_t JobSpec::total(std::int64_t missing) const {
+  std::int64_t sum = 0;
+  for (const App& app : apps) sum += app.count ? app.count : missing;
+  return sum;
+}
+
+std::vector<std::string> parse_config(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream lines(text);
+  std::string line, whole;
+  while (std::getline(lines, line)) {
+    const std::size_t first = line.find_first_not_of(" \t\r");
+    if (whole.empty() && (first == std::string::npos || line[first] == '#')) continue;
+    if (!line.empty() && line.back() == '\\') {
+      whole += line.substr(0, line.size() - 1) + " ";
+      continue;
+    }
+    whole += line;
+    if (!out.empty() && out.back() != ":") out.emplace_back(":");
+    append_words(out, whole);
+    whole.clear();
+  }
+  if (!whole.empty()) {
+    if (!out.empty() && out.back() != ":") out.emplace_back(":");
+    append_words(out, whole);
+  }
+  if (!out.empty() && out.back() == ":") out.pop_back();
+  return out;
+}
+
+std::int64_t parse_timeout(const std::string& text, const std::string& what) {
+  const auto value = to_int(text);
+  if (!value || *value < 0 || *value > 1000000000)
+    throw UsageError(cat(what, " '", text, "': write a number of seconds, 0 to 1000000000"));
+  return *value;
+}
+
+JobSpec parse_command_line(const std::vector<std::string>& words, const ReadFile& read_file) {
+  return Parser(words, read_file).run();
+}
+
+}  // namespace herald::launch

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// launch/pmi.cpp: the PMI-1 server. A line is "cmd=NAME key=value key=value\n".
+#include "pmi.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "text.hpp"
+
+namespace herald::launch {
+namespace {
+
+// The value of `key=` in a line of blank-separated pairs.
+std::optional<std::string_view> field(std::string_view line, std::string_view key,
+                                      bool rest_of_line = false) {
+  std::size_t at = 0;
+  while (at < line.size()) {
+    if (line[at] == ' ') {
+      ++at;
+      continue;
+    }
+    const std::size_t end = std::min(line.find(' ', at), line.size());
+    const std::string_view word = line.substr(at, end - at);
+    if (word.size() > key.size() && word[key.size()] == '=' && word.starts_with(key))
+      return rest_of_line ? line.substr(at + key.size() + 1) : word.substr(key.size() + 1);
+    at = end;
+  }
+  return std::nullopt;
+}
+
+// Names that the client side waits for do not always follow from the command's name.
+std::string reply_name(std::string_view command) {
+  if (command == "publish_name") return "publish_result";
+  if (command == "unpublish_name") return "unpublish_result";
+  if (command == "lookup_name") return "lookup_result";
+  return cat(command.substr(0, 64), "_result");
+}
+
+}  // namespace
+
+PmiServer::PmiServer(std::string kvs_name, std::vector<int> app_of_rank, long universe)
+    : kvs_name_(std::move(kvs_name)),
+      app_of_rank_(std::move(app_of_rank)),
+      universe_(universe),
+      clients_(app_of_rank_.size()) {
+  kvs_.reserve(4 * clients_.size());
+  kvs_["PMI_process_mapping"] = cat("(vector,(0,1,", clients_.size(), "))");
+}
+
+void PmiServer::on_bytes(int rank, std::string_view bytes) {
+  Client& client = clients_[index(rank)];
+  while (!bytes.empty()) {
+    const std::size_t newline = bytes.find('\n');
+    const std::string_view piece = bytes.substr(0, newline);
+    if (!client.skipping && client.in.size() + piece.size() > kPmiLineMax) {
+      client.skipping = true;
+      client.in.clear();
+      reply(rank, "cmd=error rc=-1 msg=line_too_long\n");
+    }
+    if (newline == std::string_view::npos) {
+      if (!client.skipping) client.in += piece;
+      return;
+    }
+    bytes.remove_prefix(newline + 1);
+    if (client.skipping) {
+      client.skipping = false;
+    } else if (client.in.empty()) {
+      on_line(rank, piece);
+    } else {
+      const std::string line = std::exchange(client.in, {}) + std::string(piece);
+      on_line(rank, line);
+    }
+  }
+}
+
+void PmiServer::on_line(int rank, std::string_view line) {
+  Client& client = clients_[index(rank)];
+  while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
+  if (client.in_mcmd) {
+    if (line != "endcmd") return;
+    client.in_mcmd = false;
+    reply(rank, "cmd=spawn_result rc=-1 msg=mpiexec_does_not_start_further_processes\n");
+    return;
+  }
+  if (line.empty()) return;
+  if (line.starts_with("mcmd=")) {
+    client.in_mcmd = true;
+    return;
+  }
+  on_command(rank, field(line, "cmd").value_or(""), line);
+}
+
+void PmiServer::on_command(int rank, std::string_view command, std::string_view line) {
+  Client& client = clients_[index(rank)];
+  if (command == "get") {
+    get(rank, line);
+  } else if (command == "put") {
+    put(rank, line);
+  } else if (command == "barrier_in") {
+    barrier_in(rank);
+  } else if (command == "init") {
+    const bool known = field(line, "pmi_version").value_or("") == "1";
+    client.initialized = client.initialized || known;
+    reply(rank, cat("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=", known ? 0 : -1, "\n"));
+  } else if (command == "get_maxes") {
+    reply(rank,
+          cat("cmd=maxes kvsname_max=256 keylen_max=", kPmiKeyMax, " vallen_max=", kPmiValueMax, " rc=0\n"));
+  } else if (command == "get_appnum") {
+    reply(rank, cat("cmd=appnum appnum=", app_of_rank_[index(rank)], " rc=0\n"));
+  } else if (command == "get_my_kvsname") {
+    reply(rank, cat("cmd=my_kvsname kvsname=", kvs_name_, " rc=0\n"));
+  } else if (command == "get_universe_size") {
+    reply(rank, cat("cmd=universe_size size=", universe_, " rc=0\n"));
+  } else if (command == "finalize") {
+    client.finalized = true;
+    reply(rank, "cmd=finalize_ack rc=0\n");
+  } else if (command == "abort") {
+    abort(rank, line);
+  } else if (command.empty()) {
+    reply(rank, "cmd=error rc=-1 msg=no_command\n");
+  } else {
+    reply(rank, cat("cmd=", reply_name(command), " rc=-1 msg=unknown_command\n"));
+  }
+}
+
+void PmiServer::put(int rank, std::string_view line) {
+  const auto kvs = field(line, "kvsname"), key = field(line, "key"), value = field(line, "value", true);
+  const char* wrong = nullptr;
+  if (!kvs || *kvs != kvs_name_)
+    wrong = "no_such_kvs";
+  else if (!key || key->empty() || key->size() > kPmiKeyMax)
+    wrong = "key_missing_or_too_long";
+  else if (!value || value->size() > kPmiValueMax)
+    wrong = "value_missing_or_too_long";
+  if (wrong) return reply(rank, cat("cmd=put_result rc=-1 msg=", wrong, "\n"));
+  kvs_.insert_or_assign(std::string(*key), std::string(*value));
+  reply(rank, "cmd=put_result rc=0 msg=success\n");
+}
+
+void PmiServer::get(int rank, std::string_view line) {
+  const auto kvs = field(line, "kvsname"), key = field(line, "key");
+  if (!kvs || *kvs != kvs_name_ || !key)
+    return reply(rank, "cmd=get_result rc=-1 msg=no_such_kvs value=unknown\n");
+  const auto found = kvs_.find(std::string(*key));
+  if (found == kvs_.end()) return reply(rank, "cmd=get_result rc=-1 msg=key_not_found value=unknown\n");
+  std::string text = "cmd=get_result rc=0 msg=success value=";
+  text += found->second;
+  text += '\n';
+  reply(rank, text);
+}
+
+void PmiServer::barrier_in(int rank) {
+  Client& client = clients_[index(rank)];
+  if (client.in_barrier) return;
+  client.in_barrier = true;
+  if (++waiting_ < clients_.size()) return;
+  waiting_ = 0;
+  for (std::size_t i = 0; i < clients_.size(); ++i) {
+    clients_[i].in_barrier = false;
+    reply(static_cast<int>(i), "cmd=barrier_out rc=0\n");
+  }
+}
+
+void PmiServer::abort(int rank, std::string_view line) {
+  if (abort_) return;
+  const auto code = to_int(field(line, "exitcode").value_or("1"));
+  std::string message(field(line, "message", true).value_or(field(line, "error_msg", true).value_or("")));
+  abort_ = PmiAbort{rank, static_cast<int>(code.value_or(1)), std::move(message)};
+}
+
+void PmiServer::on_exit(int rank) {
+  Client& client = clients_[index(rank)];
+  if (client.gone) return;
+  client.gone = true;
+  ++gone_;
+}
+
+std::optional<PmiStuck> PmiServer::stuck() const {
+  if (waiting_ == 0 || gone_ == 0) return std::nullopt;
+  PmiStuck stuck;
+  for (std::size_t i = 0; i < clients_.size(); ++i) {
+    const Client& client = clients_[i];
+    if (client.in_barrier && !client.gone && stuck.waiting < 0) stuck.waiting = static_cast<int>(i);
+    if (!client.in_barrier && client.gone && stuck.missing < 0) stuck.missing = static_cast<int>(i);
+  }
+  if (stuck.waiting < 0 || stuck.missing < 0) return std::nullopt;
+  return stuck;
+}
+
+std::vector<int> PmiServer::take_dirty() {
+  for (int rank : dirty_) clients_[index(rank)].dirty = false;
+  return std::exchange(dirty_, {});
+}
+
+void PmiServer::reply(int rank, std::string_view text) {
+  Client& client = clients_[index(rank)];
+  client.out += text;
+  if (!client.dirty) {
+    client.dirty = true;
+    dirty_.push_back(rank);
+  }
+}
+
+}  // namespace herald::launch

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// launch/pmi.hpp: the PMI-1 server of one job: lines in, lines out. Pure.
+// In:  bytes from each rank's socket; "this rank has ended".
+// Out: reply bytes per rank, a list of ranks that have some; an abort, once; a barrier that cannot end.
+// Invariant: a reply is made for every command that has one in the protocol, a wrong one included, so that
+//            no rank waits for ever.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace herald::launch {
+
+inline constexpr std::size_t kPmiKeyMax = 64, kPmiValueMax = 1024, kPmiLineMax = 16384;
+
+struct PmiAbort {
+  int rank = -1;
+  int code = 1;
+  std::string message;
+};
+
+struct PmiStuck {  // `waiting` is in a barrier that `missing` can no longer enter
+  int waiting = -1;
+  int missing = -1;
+};
+
+class PmiServer {
+ public:
+  PmiServer(std::string kvs_name, std::vector<int> app_of_rank, long universe);
+
+  void on_bytes(int rank, std::string_view bytes);
+  void on_exit(int rank);
+
+  bool initialized(int rank) const { return clients_[index(rank)].initialized; }
+  bool finalized(int rank) const { return clients_[index(rank)].finalized; }
+
+  std::string& output(int rank) { return clients_[index(rank)].out; }
+  // Ranks whose output grew since the last call.
+  std::vector<int> take_dirty();
+  const std::optional<PmiAbort>& aborted() const { return abort_; }
+  std::optional<PmiStuck> stuck() const;
+
+ private:
+  struct Client {
+    std::string in, out;
+    bool initialized = false, finalized = false, in_barrier = false, gone = false;
+    bool skipping = false;  // the rest of a line that was too long
+    bool in_mcmd = false;   // between mcmd= and endcmd
+    bool dirty = false;
+  };
+  static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
+  void on_line(int rank, std::string_view line);
+  void on_command(int rank, std::string_view command, std::string_view line);
+  void put(int rank, std::string_view line);
+  void get(int rank, std::string_view line);
+  void barrier_in(int rank);
+  void abort(int rank, std::string_view line);
+  void reply(int rank, std::string_view text);
+
+  std::string kvs_name_;
+  std::vector<int> app_of_rank_;
+  long universe_;
+  std::vector<Client> clients_;
+  std::vector<int> dirty_;
+  std::unordered_map<std::string, std::string> kvs_;
+  std::size_t waiting_ = 0;  // ranks in the barrier
+  std::size_t gone_ = 0;
+  std::optional<PmiAbort> abort_;
+};
+
+}  // namespace herald::launch

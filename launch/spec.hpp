@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// launch/spec.hpp: what a command line asks for. Pure: files are read through a function that is handed in.
+// In:  the words of the command line.
+// Out: a JobSpec, or a UsageError that names the option, the argument and the cure.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace herald::launch {
+
+inline constexpr std::int64_t kMostRanks = 1 << 20;
+
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct EnvEdit {
+  std::string name;
+  std::optional<std::string> value;  // nothing: pass the variable on as it is
+};
+
+enum class EnvBase { unset, all, none, list };
+
+struct EnvRule {
+  EnvBase base = EnvBase::unset;
+  std::vector<std::string> names;  // for EnvBase::list
+  std::vector<EnvEdit> edits;
+};
+
+struct App {
+  std::int64_t count = 0;  // 0: not given
+  std::vector<std::string> argv;
+  std::string wdir;
+  EnvRule env;
+};
+
+enum class StdinTo { rank, all, none };
+enum class Action { run, help, version };
+
+struct JobSpec {
+  Action action = Action::run;
+  std::vector<App> apps;
+  EnvRule env;  // for all programs
+  std::string hosts;
+  std::string hostfile;
+  std::int64_t ppn = 0;
+  std::string map_by;   // what is not ppr:N:node
+  std::string bind_to;  // empty: not given
+  bool label = false;
+  bool verbose = false;
+  bool quiet = false;
+  bool keep_going = false;
+  bool allow_root = false;
+  std::optional<std::int64_t> timeout_s;
+  std::optional<std::int64_t> universe;
+  StdinTo stdin_to = StdinTo::rank;
+  std::int64_t stdin_rank = 0;
+  std::vector<std::string> openmpi_args;  // as given, for hand-over only
+  std::vector<std::string> hydra_args;
+
+  // -n of every section added up; sections without -n count as `missing`.
+  std::int64_t total(std::int64_t missing) const;
+};
+
+// Returns the text of a file, or throws UsageError.
+using ReadFile = std::function<std::string(const std::string& path)>;
+
+JobSpec parse_command_line(const std::vector<std::string>& words, const ReadFile& read_file);
+
+// The sections of a -configfile as words, with ":" between lines.
+std::vector<std::string> parse_config(const std::string& text);
+
+// A number of seconds; throws UsageError naming `what`.
+std::int64_t parse_timeout(const std::string& text, const std::string& what);
+
+}  // namespace herald::launch
