@@ -12,6 +12,8 @@
 namespace herald::type {
 namespace {
 
+constexpr std::size_t kLongDoubleData = __LDBL_MANT_DIG__ == 64 ? 10 : sizeof(long double);
+
 enum class Change : std::uint8_t { none, narrow_signed, narrow_unsigned, extended };
 
 // How one number of a kind is written; a complex element is two numbers.
@@ -147,7 +149,8 @@ struct ExternalUnpack {
         Quad quad;
         std::memcpy(&quad, bytes, sizeof quad);
         const long double value = static_cast<long double>(quad);
-        std::memcpy(to, &value, sizeof value);
+        std::memset(to, 0, sizeof value);  // the padding of x87 numbers too
+        std::memcpy(to, &value, kLongDoubleData);
       } else {
         store(to, form.inside, load(bytes, form.outside, outside_signed(form)));
       }
