@@ -67,6 +67,7 @@ void Sum::add(const Layout& item, std::int64_t count, std::int64_t stride, std::
   widen(any_data_, data_lo_, data_hi_, lo + b.true_lb, hi + b.true_ub);
   const Checked size = Checked{b.size} * count + size_;
   ok_ = ok_ && size.ok();
+  if (!ok_) return;
   size_ = size.value();
   elements_ += count * item.elements();  // at most size_
   signature_ = joined(signature_, repeated(signature_of_layout(item), count));
