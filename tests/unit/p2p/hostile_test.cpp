@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What could go wrong: a packet with an id, offset or length that means nothing here is followed: memory
+// outside a buffer is written, an operation of somebody else ends, the process falls over. All must be
+// counted and dropped.
+#include <gtest/gtest.h>
+
+#include "tests/unit/p2p/world.hpp"
+
+using namespace herald;
+using namespace herald::test;
+using namespace herald::wire;
+
+namespace {
+
+template <class Packet>
+Bytes raw(const Packet& packet, std::size_t payload = 0) {
+  Bytes out(sizeof packet + payload, 0xcc);
+  std::memcpy(out.data(), &packet, sizeof packet);
+  return out;
+}
+
+void give(p2p::Core& core, int from, const Bytes& packet) {
+  ASSERT_EQ(core.on_packet(from, std::as_bytes(std::span(packet))), Status::ok);
+  core.run_finished();
+}
+
+DataPacket data_packet(std::uint32_t id, std::uint64_t offset, std::uint32_t payload) {
+  DataPacket packet;
+  packet.prefix = p2p_prefix(P2pKind::data);
+  packet.receive_id = id;
+  packet.offset = offset;
+  packet.payload_bytes = payload;
+  return packet;
+}
+
+PullPacket pull_packet(const p2p::SendOp& op, std::uint64_t offset, std::uint64_t bytes) {
+  PullPacket packet;
+  packet.prefix = p2p_prefix(P2pKind::pull);
+  packet.send_id = op.id;
+  packet.seq = op.seq;
+  packet.receive_id = 1;
+  packet.offset = offset;
+  packet.bytes = bytes;
+  return packet;
+}
+
+}  // namespace
+
+TEST(P2pHostile, data_that_nobody_asked_for) {
+  World world(3, 64, 200);
+  Send send(world, 0, 1, 3, random_bytes(1000, 1));
+  world.transmit(0, 1);
+  world.deliver(0, 1);
+  Recv recv(world, 1, 0, 3, 500);  // pulls 64..500
+  p2p::Core& core = world.core(1);
+  const Bytes before = recv.buffer;
+  give(core, 0, raw(data_packet(recv.id ^ 1, 64, 10), 10));           // no such receive
+  give(core, 0, raw(data_packet(recv.id + (1u << 22), 64, 10), 10));  // an older or younger one
+  give(core, 2, raw(data_packet(recv.id, 64, 10), 10));               // from somebody else
+  give(core, 0, raw(data_packet(recv.id, 63, 10), 10));               // not where we are
+  give(core, 0, raw(data_packet(recv.id, 65, 10), 10));
+  give(core, 0, raw(data_packet(recv.id, 64, 437), 437));  // one byte too many
+  give(core, 0, raw(data_packet(recv.id, 64, 0), 0));      // nothing
+  give(core, 0, raw(data_packet(recv.id, ~std::uint64_t{0}, 10), 10));
+  give(core, 7, raw(data_packet(recv.id, 64, 10), 10));  // no such peer
+  give(core, -1, raw(data_packet(recv.id, 64, 10), 10));
+  EXPECT_EQ(core.counters().bad_packets, 10u);
+  EXPECT_EQ(recv.buffer, before);
+  EXPECT_FALSE(recv.done);
+  world.settle();
+  EXPECT_TRUE(recv.done && send.done);
+  EXPECT_EQ(recv.buffer, Bytes(send.bytes.begin(), send.bytes.begin() + 500));
+}
+
+TEST(P2pHostile, pulls_acks_and_replies_that_do_not_fit) {
+  World world(3, 64, 200);
+  Send send(world, 0, 1, 3, random_bytes(1000, 1));
+  world.transmit(0, 1);
+  p2p::Core& core = world.core(0);
+  give(core, 1, raw(pull_packet(send, 63, 10)));
+  give(core, 1, raw(pull_packet(send, 64, 0)));
+  give(core, 1, raw(pull_packet(send, 64, 937)));
+  give(core, 1, raw(pull_packet(send, 64, ~std::uint64_t{0})));
+  give(core, 2, raw(pull_packet(send, 64, 10)));
+  PullPacket other = pull_packet(send, 64, 10);
+  other.seq = send.seq + 1;
+  give(core, 1, raw(other));
+  give(core, 1, raw(AckPacket{p2p_prefix(P2pKind::ack), send.id + 1, send.seq}));
+  give(core, 2, raw(AckPacket{p2p_prefix(P2pKind::ack), send.id, send.seq}));
+  give(core, 1, raw(AckPacket{p2p_prefix(P2pKind::ack), 0, 0}));
+  give(core, 1,
+       raw(CancelReplyPacket{p2p_prefix(P2pKind::cancel_reply, kFlagRemoved), send.id + 1, send.seq}));
+  EXPECT_EQ(core.counters().bad_packets, 10u);
+  EXPECT_FALSE(send.done);
+  give(core, 1, raw(pull_packet(send, 64, 936)));
+  give(core, 1, raw(pull_packet(send, 64, 936)));  // twice
+  give(core, 1, raw(CancelReplyPacket{p2p_prefix(P2pKind::cancel_reply, kFlagRemoved), send.id, send.seq}));
+  EXPECT_EQ(core.counters().bad_packets, 12u);
+  EXPECT_FALSE(send.done || send.cancelled);
+}
+
+TEST(P2pHostile, pushes_that_contradict_themselves) {
+  World world(2, 64, 200);
+  Recv recv(world, 1, p2p::kAnySource, p2p::kAnyTag, 100);
+  PushPacket push;
+  push.prefix = p2p_prefix(P2pKind::push);
+  push.context = 1;
+  push.message_bytes = 5;
+  push.payload_bytes = 6;
+  give(world.core(1), 0, raw(push, 6));  // more than the message
+  push.payload_bytes = 4;
+  give(world.core(1), 0, raw(push, 4));  // less, and nobody to pull from
+  push.payload_bytes = 5;
+  push.send_id = 9;
+  give(world.core(1), 0, raw(push, 5));  // awaits an answer that nobody owes
+  push.send_id = 0;
+  push.prefix = p2p_prefix(P2pKind::push, kFlagSynchronous);
+  give(world.core(1), 0, raw(push, 5));
+  EXPECT_EQ(world.core(1).counters().bad_packets, 4u);
+  EXPECT_FALSE(recv.done);
+}
+
+TEST(P2pHostile, random_changes_to_good_packets_do_no_harm) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    World world(2, 64, 200, seed);
+    std::vector<std::unique_ptr<Send>> sends;
+    std::vector<std::unique_ptr<Recv>> recvs;
+    for (int i = 0; i < 12; ++i) {
+      const int from = static_cast<int>(world.chance.below(2));
+      sends.push_back(
+          std::make_unique<Send>(world, from, 1 - from, i % 3, random_bytes(world.chance.below(400), seed)));
+      recvs.push_back(std::make_unique<Recv>(world, 1 - from, from, i % 3, world.chance.below(400)));
+    }
+    for (int step = 0; step < 400; ++step) {
+      const int from = static_cast<int>(world.chance.below(2));
+      world.transmit(from, 1 - from);
+      auto& link = world.link(from, 1 - from);
+      if (!link.empty() && world.chance.below(4) == 0) {
+        Bytes& packet = link.front();
+        packet[world.chance.below(packet.size())] ^= static_cast<unsigned char>(1u << world.chance.below(8));
+        if (world.chance.below(8) == 0) packet.resize(world.chance.below(packet.size()));
+      }
+      world.deliver(from, 1 - from);
+    }
+    // Operations that wait for what was lost are ended by their peer's end; none may be linked any more.
+    world.core(0).on_peer_gone(1);
+    world.core(1).on_peer_gone(0);
+    for (auto& recv : recvs)
+      if (!recv->done) {
+        world.core(0).cancel(*recv);
+        if (!recv->done) world.core(1).cancel(*recv);
+      }
+    for (auto& send : sends) EXPECT_TRUE(send->done);
+  }
+}

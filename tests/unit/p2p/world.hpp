@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tests/unit/p2p/world.hpp: several Cores in one process, joined by queues of packets. Each queue keeps its
+// order; whose turn it is comes from a seeded source of chance, so every run can be repeated.
+#pragma once
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "base/prng.hpp"
+#include "p2p/core.hpp"
+
+namespace herald::test {
+
+using Bytes = std::vector<unsigned char>;
+
+inline Bytes random_bytes(std::size_t size, std::uint64_t seed) {
+  Prng chance(seed);
+  Bytes out(size);
+  for (auto& byte : out) byte = static_cast<unsigned char>(chance.next());
+  return out;
+}
+
+class World {
+ public:
+  World(int peers, std::uint32_t push_bytes, std::size_t packet_bytes, std::uint64_t seed = 1)
+      : chance(seed),
+        peers_(peers),
+        packet_bytes_(packet_bytes),
+        links_(static_cast<std::size_t>(peers * peers)) {
+    for (int i = 0; i < peers; ++i)
+      cores_.push_back(
+          std::make_unique<p2p::Core>(p2p::CoreConfig{.peers = peers, .push_bytes = push_bytes}));
+  }
+
+  p2p::Core& core(int peer) { return *cores_[static_cast<std::size_t>(peer)]; }
+  std::deque<Bytes>& link(int from, int to) { return links_[static_cast<std::size_t>(from * peers_ + to)]; }
+  int peers() const { return peers_; }
+
+  // One packet out of `from` towards `to`, if there is one. Returns what went out.
+  const Bytes* transmit(int from, int to) {
+    if (!core(from).wants_to_send(to)) return nullptr;
+    Bytes room(packet_bytes_);
+    const std::size_t size = core(from).poll_transmit(to, std::as_writable_bytes(std::span(room)));
+    core(from).run_finished();
+    if (size == 0) return nullptr;
+    room.resize(size);
+    link(from, to).push_back(std::move(room));
+    return &link(from, to).back();
+  }
+
+  // One packet into `to`, if one is on its way.
+  bool deliver(int from, int to) {
+    if (link(from, to).empty()) return false;
+    const Bytes packet = std::move(link(from, to).front());
+    link(from, to).pop_front();
+    EXPECT_EQ(core(to).on_packet(from, std::as_bytes(std::span(packet))), Status::ok);
+    core(to).run_finished();
+    return true;
+  }
+
+  // Until nothing moves any more.
+  void settle() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (int from = 0; from < peers_; ++from)
+        for (int to = 0; to < peers_; ++to) {
+          while (transmit(from, to) != nullptr) moved = true;
+          while (deliver(from, to)) moved = true;
+        }
+    }
+  }
+
+  Prng chance;
+
+ private:
+  int peers_;
+  std::size_t packet_bytes_;
+  std::vector<std::unique_ptr<p2p::Core>> cores_;
+  std::vector<std::deque<Bytes>> links_;
+};
+
+struct Send : p2p::SendOp {
+  Bytes bytes;
+  Send(World& world, int from, int to_peer, std::int32_t tag_, Bytes data_, std::uint64_t context_ = 1,
+       p2p::SendMode mode_ = p2p::SendMode::standard)
+      : bytes(std::move(data_)) {
+    to = to_peer;
+    source = from;
+    tag = tag_;
+    context = context_;
+    mode = mode_;
+    data = type::Cursor::bytes(bytes.data(), bytes.size());
+    world.core(from).start(*this);
+    world.core(from).run_finished();
+  }
+};
+
+struct Recv : p2p::RecvOp {
+  Bytes buffer;
+  Recv(std::int32_t from, std::int32_t tag_, std::size_t room, std::uint64_t context_ = 1) : buffer(room) {
+    source = from;
+    tag = tag_;
+    context = context_;
+    data = type::Cursor::bytes(buffer.data(), buffer.size());
+  }
+  Recv(World& world, int me, std::int32_t from, std::int32_t tag_, std::size_t room,
+       std::uint64_t context_ = 1)
+      : Recv(from, tag_, room, context_) {
+    world.core(me).start(*this);
+    world.core(me).run_finished();
+  }
+};
+
+}  // namespace herald::test
