@@ -128,7 +128,7 @@ std::size_t Cursor::next_runs_slow(std::span<Run> out, std::size_t max_bytes) no
   const std::size_t length = clip(max_bytes);
   if (length == 0 || out.empty()) return 0;
   RunSink sink{out};
-  walk_items(*layout_, base_, position_, position_ + length, sink);
+  walk_items(*layout_, base_, first_ + position_, first_ + position_ + length, sink);
   position_ += sink.taken;
   return sink.used;
 }
@@ -137,7 +137,7 @@ std::size_t Cursor::pack_slow(void* to, std::size_t max_bytes) noexcept {
   const std::size_t length = clip(max_bytes);
   if (length == 0) return 0;
   PackSink sink{static_cast<char*>(to)};
-  walk_items(*layout_, base_, position_, position_ + length, sink);
+  walk_items(*layout_, base_, first_ + position_, first_ + position_ + length, sink);
   position_ += length;
   return length;
 }
@@ -146,7 +146,7 @@ std::size_t Cursor::unpack_slow(const void* from, std::size_t max_bytes) noexcep
   const std::size_t length = clip(max_bytes);
   if (length == 0) return 0;
   UnpackSink sink{static_cast<const char*>(from)};
-  walk_items(*layout_, base_, position_, position_ + length, sink);
+  walk_items(*layout_, base_, first_ + position_, first_ + position_ + length, sink);
   position_ += length;
   return length;
 }

@@ -43,6 +43,17 @@ class Cursor {
     return cursor;
   }
 
+  // Keep only the bytes [first, first + bytes) of what it covers now; they count from 0 again.
+  void narrow(std::uint64_t first, std::uint64_t bytes) noexcept {
+    first = std::min(first, total_);
+    total_ = std::min(bytes, total_ - first);
+    position_ = 0;
+    if (layout_)
+      first_ += first;
+    else
+      base_ += static_cast<std::uintptr_t>(first);
+  }
+
   std::uint64_t total() const noexcept { return total_; }
   std::uint64_t position() const noexcept { return position_; }
   std::uint64_t remaining() const noexcept { return total_ - position_; }
@@ -91,9 +102,10 @@ class Cursor {
   std::uintptr_t base_ = 0;
   std::uint64_t total_ = 0;
   std::uint64_t position_ = 0;
+  std::uint64_t first_ = 0;  // bytes of the items that lie before position 0, if layout_ is set
   LayoutRef layout_;
 };
 
-static_assert(sizeof(Cursor) <= 32, "a cursor is part of every send and receive");
+static_assert(sizeof(Cursor) <= 40, "a cursor is part of every send and receive");
 
 }  // namespace herald::type

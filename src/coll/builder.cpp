@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "coll/builder.hpp"
+
+#include <algorithm>
+
+#include "base/fatal.hpp"
+
+namespace herald::coll {
+namespace {
+
+constexpr std::uint64_t kScratchAlign = 64;
+
+// Contiguous data needs no layout: cheaper to run, and independent of the type's life.
+Piece plain(Piece piece) noexcept {
+  if (piece.layout == nullptr) return piece;
+  const type::Layout& layout = *piece.layout;
+  if (piece.bytes != 0 && !layout.dense() && !(layout.run() && piece.count == 1)) return piece;
+  piece.offset += layout.true_lb() + static_cast<std::int64_t>(piece.first);
+  piece.layout = nullptr;
+  piece.first = 0;
+  piece.count = 0;
+  return piece;
+}
+
+}  // namespace
+
+void Builder::keep(const type::Layout* layout) noexcept {
+  if (layout == nullptr) return;
+  // Few distinct layouts, except in alltoallw, where they come one after another.
+  const std::size_t seen = std::min<std::size_t>(plan_.layouts.size(), 4);
+  for (std::size_t i = 0; i < seen; ++i)
+    if (plan_.layouts[plan_.layouts.size() - 1 - i].get() == layout) return;
+  plan_.layouts.emplace_back(layout);
+}
+
+Step& Builder::add(StepKind kind, const Piece& a, After after) noexcept {
+  Step& step = plan_.steps.emplace_back();
+  step.kind = kind;
+  step.tag = tag_;
+  step.a = a;
+  keep(a.layout);
+  for (StepId earlier : after) also(last(), earlier);
+  return step;
+}
+
+void Builder::also(StepId step, StepId earlier) noexcept {
+  if (step == kNone || earlier == kNone) return;
+  HERALD_ASSERT(earlier < step && step == last());
+  edges_.push_back({earlier, step});
+}
+
+void Builder::window(std::uint32_t sends, std::uint32_t recvs) noexcept {
+  HERALD_ASSERT(sends_.steps.empty() && recvs_.steps.empty());
+  sends_.limit = sends;
+  recvs_.limit = recvs;
+}
+
+StepId Builder::message(Lane& lane, Step& step, int partner) noexcept {
+  const auto number = static_cast<std::uint32_t>(lane.steps.size());
+  step.partner = partner;
+  if (lane.limit != 0 && number >= lane.limit) {
+    const StepId before = lane.steps[number - lane.limit];
+    step.slot = plan_.steps[before].slot;
+    also(last(), before);
+  } else {
+    step.slot = plan_.slots++;
+  }
+  lane.steps.push_back(last());
+  return last();
+}
+
+StepId Builder::send(int to, const Piece& from, After after) noexcept {
+  return message(sends_, add(StepKind::send, plain(from), after), to);
+}
+
+StepId Builder::recv(int from, const Piece& to, After after) noexcept {
+  return message(recvs_, add(StepKind::recv, plain(to), after), from);
+}
+
+StepId Builder::copy(const Piece& from, const Piece& to, After after) noexcept {
+  if (from.bytes == 0 || to.bytes == 0) return kNone;
+  Step& step = add(StepKind::copy, plain(from), after);
+  step.b = plain(to);
+  keep(step.b.layout);
+  return last();
+}
+
+StepId Builder::reduce(const Piece& left, const Piece& inout, After after) noexcept {
+  if (left.count == 0) return kNone;
+  HERALD_ASSERT(left.layout != nullptr && left.layout == inout.layout && left.count == inout.count);
+  add(StepKind::reduce, left, after).b = inout;
+  return last();
+}
+
+Piece Builder::scratch(std::uint64_t bytes) noexcept {
+  Piece piece;
+  piece.buffer = Buffer::scratch;
+  piece.offset = static_cast<std::int64_t>(plan_.scratch_bytes);
+  piece.bytes = bytes;
+  plan_.scratch_bytes += (bytes + kScratchAlign - 1) / kScratchAlign * kScratchAlign;
+  return piece;
+}
+
+Piece Builder::scratch_items(const type::Layout& layout, std::int64_t count) noexcept {
+  const std::int64_t reach = count > 0 ? (count - 1) * layout.extent() : 0;
+  const std::int64_t low = layout.true_lb() + std::min<std::int64_t>(reach, 0);
+  const std::int64_t high = layout.true_ub() + std::max<std::int64_t>(reach, 0);
+  const auto span = static_cast<std::uint64_t>(high - low);
+  // Item 0 stands at a multiple of the alignment, and the first byte of data inside the scratch memory.
+  const auto align = static_cast<std::int64_t>(kScratchAlign);
+  const std::int64_t slack = ((low % align) + align) % align;
+  Piece piece = scratch(span + static_cast<std::uint64_t>(slack));
+  piece.offset += slack - low;
+  piece.layout = &layout;
+  piece.count = count;
+  piece.bytes = static_cast<std::uint64_t>(layout.size()) * static_cast<std::uint64_t>(count);
+  return piece;
+}
+
+Plan Builder::finish(const char* algorithm) noexcept {
+  plan_.algorithm = algorithm;
+  plan_.steps.emplace_back();  // ends the last list of successors
+  std::vector<Step>& steps = plan_.steps;
+  const auto edge_less = [](const Edge& x, const Edge& y) {
+    return x.from != y.from ? x.from < y.from : x.to < y.to;
+  };
+  std::sort(edges_.begin(), edges_.end(), edge_less);
+  const auto same = [](const Edge& x, const Edge& y) { return x.from == y.from && x.to == y.to; };
+  edges_.erase(std::unique(edges_.begin(), edges_.end(), same), edges_.end());
+  plan_.next.reserve(edges_.size());
+  std::size_t edge = 0;
+  for (StepId id = 0; id < steps.size(); ++id) {
+    steps[id].successors = static_cast<std::uint32_t>(edge);
+    for (; edge < edges_.size() && edges_[edge].from == id; ++edge) {
+      plan_.next.push_back(edges_[edge].to);
+      ++steps[edges_[edge].to].needs;
+    }
+  }
+  steps.shrink_to_fit();
+  plan_.layouts.shrink_to_fit();
+  return std::move(plan_);
+}
+
+}  // namespace herald::coll

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// coll/builder.hpp: puts a plan together, step by step.
+// A step may need only steps added before it: a plan is free of cycles by construction. Add the receive of a
+// round before its send, so that the receive is posted first.
+// Empty copies and reductions are left out (kNone comes back, and needing kNone is needing nothing); messages
+// are sent even if empty: leave them out where both sides know.
+#pragma once
+#include <initializer_list>
+#include <vector>
+
+#include "coll/ask.hpp"
+#include "coll/plan.hpp"
+
+namespace herald::coll {
+
+class Builder {
+ public:
+  using After = std::initializer_list<StepId>;
+
+  StepId send(int to, const Piece& from, After after = {}) noexcept;
+  StepId recv(int from, const Piece& to, After after = {}) noexcept;
+  StepId copy(const Piece& from, const Piece& to, After after = {}) noexcept;
+  StepId reduce(const Piece& left, const Piece& inout, After after = {}) noexcept;
+  // `step` needs `earlier` too. Only for the step added last.
+  void also(StepId step, StepId earlier) noexcept;
+
+  // Scratch memory: plain bytes, or room for `count` items of a layout.
+  Piece scratch(std::uint64_t bytes) noexcept;
+  Piece scratch_items(const type::Layout& layout, std::int64_t count) noexcept;
+
+  // Tags of the messages that follow: both sides count their rounds alike.
+  void round(int number) noexcept { tag_ = static_cast<std::uint8_t>(number); }
+  // At most so many sends and so many receives under way at once; 0: no limit. Call it before the first
+  // message. Safe only where every message is sent in the same round in which it is received, or where one
+  // side has no limit.
+  void window(std::uint32_t sends, std::uint32_t recvs) noexcept;
+
+  // Ends the building; `algorithm` must live for ever.
+  Plan finish(const char* algorithm) noexcept;
+
+ private:
+  struct Lane {  // sends or receives: their slots and their order
+    std::uint32_t limit = 0;
+    std::vector<StepId> steps;
+  };
+  Step& add(StepKind kind, const Piece& a, After after) noexcept;
+  StepId message(Lane& lane, Step& step, int partner) noexcept;
+  void keep(const type::Layout* layout) noexcept;
+  StepId last() const noexcept { return static_cast<StepId>(plan_.steps.size() - 1); }
+
+  struct Edge {
+    StepId from, to;
+  };
+  Plan plan_;
+  std::vector<Edge> edges_;
+  Lane sends_, recvs_;
+  std::uint8_t tag_ = 0;
+};
+
+}  // namespace herald::coll

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "coll/cache.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace herald::coll {
+
+void Key::add_layout(const type::Layout* layout) noexcept {
+  if (layout != nullptr && layout->dense()) {
+    add(layout->size() * 2 + 1);  // odd: no address
+    add(layout->true_lb());
+  } else {
+    add(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(layout)));
+    add(0);
+  }
+}
+
+std::uint64_t Key::hash() const noexcept {
+  std::uint64_t hash = 0x9e3779b97f4a7c15u + words_.size();
+  for (const std::int64_t word : words_) {
+    hash = (hash ^ static_cast<std::uint64_t>(word)) * 0xff51afd7ed558ccdu;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+PlanCache::~PlanCache() {
+  for (Set& set : sets_)
+    for (Kept* kept : set)
+      if (kept != nullptr) release(kept);
+}
+
+Kept* PlanCache::find(const Key& key, std::uint64_t hash) noexcept {
+  Set& set = sets_[hash % kSets];
+  for (std::size_t way = 0; way < kWays && set[way] != nullptr; ++way) {
+    Kept* kept = set[way];
+    if (kept->hash != hash || !std::ranges::equal(kept->key, key.words())) continue;
+    if (way != 0) std::rotate(set.begin(), set.begin() + way, set.begin() + way + 1);
+    ++counters_.found;
+    retain(kept);
+    return kept;
+  }
+  return nullptr;
+}
+
+Kept* PlanCache::add(Plan plan, const Key& key, std::uint64_t hash,
+                     std::span<const type::Layout* const> named) noexcept {
+  ++counters_.made;
+  Kept* kept = new Kept;
+  kept->plan = std::move(plan);
+  if (kept->plan.memory() + key.words().size_bytes() > kLargestPlan) return kept;
+  kept->hash = hash;
+  kept->key.assign(key.words().begin(), key.words().end());
+  for (const type::Layout* layout : named)
+    if (layout != nullptr && !layout->dense()) kept->named.emplace_back(layout);
+  Set& set = sets_[hash % kSets];
+  if (set.back() != nullptr) release(set.back());
+  std::move_backward(set.begin(), set.end() - 1, set.end());
+  set.front() = kept;
+  retain(kept);
+  return kept;
+}
+
+}  // namespace herald::coll

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// coll/cache.hpp: the plans that a communicator remembers, found by everything that went into making them.
+// Bounded: kSets * kWays plans of at most kLargestPlan bytes; in each set the one not used for longest goes.
+// Freed with the communicator; a plan that is running or belongs to a persistent request lives on until that
+// lets go. Everything happens under the engine's lock, so counts are plain numbers.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "coll/ask.hpp"
+#include "coll/plan.hpp"
+
+namespace herald::coll {
+
+// What a plan is found by: a row of words.
+class Key {
+ public:
+  void clear() noexcept { words_.clear(); }
+  void add(std::int64_t word) noexcept { words_.push_back(word); }
+  // Dense layouts of the same size give the same plan, whatever type they belong to.
+  void add_layout(const type::Layout* layout) noexcept;
+  std::int64_t* grow(std::size_t words) noexcept {  // valid until the next add or grow
+    words_.resize(words_.size() + words);
+    return words_.data() + words_.size() - words;
+  }
+  std::span<const std::int64_t> words() const noexcept { return words_; }
+  std::uint64_t hash() const noexcept;
+
+ private:
+  std::vector<std::int64_t> words_;
+};
+
+// A plan that is kept, by the cache and by whoever runs it.
+struct Kept {
+  Plan plan;
+  std::uint64_t hash = 0;
+  std::vector<std::int64_t> key;
+  // What the key names by address; held, so that no new layout can get the same address.
+  std::vector<type::LayoutRef> named;
+  std::uint32_t refs = 1;
+  // A runner at rest, ready to run this plan again, and how to be rid of it.
+  void* idle = nullptr;
+  void (*drop_idle)(void*) = nullptr;
+
+  Kept() = default;
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+  ~Kept() {
+    if (idle != nullptr) drop_idle(idle);
+  }
+};
+inline void retain(Kept* kept) noexcept { ++kept->refs; }
+inline void release(Kept* kept) noexcept {
+  if (--kept->refs == 0) delete kept;
+}
+
+class PlanCache {
+ public:
+  static constexpr std::size_t kSets = 16, kWays = 4, kLargestPlan = 256 * 1024;
+
+  PlanCache() = default;
+  PlanCache(const PlanCache&) = delete;
+  PlanCache& operator=(const PlanCache&) = delete;
+  ~PlanCache();
+
+  // Null if there is none. The caller gets a count of its own.
+  Kept* find(const Key& key, std::uint64_t hash) noexcept;
+  // Remembers a plan, unless it is too large. The caller has a count of its own on what comes back.
+  Kept* add(Plan plan, const Key& key, std::uint64_t hash,
+            std::span<const type::Layout* const> named) noexcept;
+
+  struct Counters {
+    std::uint64_t found = 0, made = 0;
+  };
+  const Counters& counters() const noexcept { return counters_; }
+
+ private:
+  using Set = std::array<Kept*, kWays>;  // most recently used first
+  std::array<Set, kSets> sets_{};
+  Counters counters_;
+};
+
+// What a communicator has of collectives. Made at its first one.
+struct CommState {
+  PlanCache plans;
+  Key key;                             // of the call being looked up: kept to save its memory
+  std::uint32_t persistent_count = 0;  // persistent collectives made so far: what matches them
+};
+
+}  // namespace herald::coll

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// coll/plan.hpp: a plan is a collective made ready for one rank: a graph of steps with all partners and sizes
+// known. It speaks of three buffers (send, receive, scratch) without knowing where they are, so one plan runs
+// again with the same or with other buffers.
+// Immutable once made (coll/builder.hpp). Steps are in an order in which they could run one after another.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "type/cursor.hpp"
+#include "type/layout.hpp"
+
+namespace herald::coll {
+
+using StepId = std::uint32_t;
+constexpr StepId kNone = ~StepId{0};
+
+enum class Buffer : std::uint8_t { send, recv, scratch };
+
+// A part of a buffer: `bytes` bytes of data, after the first `first` ones, of `count` items of a layout.
+struct Piece {
+  const type::Layout* layout = nullptr;  // null: plain bytes
+  std::int64_t offset =
+      0;                   // from the start of the buffer to the item at displacement 0, or to the first byte
+  std::int64_t count = 0;  // items; plain bytes: not used
+  std::uint64_t first = 0;
+  std::uint64_t bytes = 0;
+  Buffer buffer = Buffer::send;
+};
+
+enum class StepKind : std::uint8_t {
+  send,    // a to partner
+  recv,    // a from partner
+  copy,    // a to b
+  reduce,  // b = a op b, item by item: a is the left operand
+};
+
+struct Step {
+  StepKind kind = StepKind::copy;
+  std::uint8_t tag = 0;          // tells messages between the same two ranks apart
+  std::uint32_t slot = 0;        // send, recv: where the operation lives while it is under way
+  std::int32_t partner = -1;     // rank in the communicator
+  std::uint32_t needs = 0;       // steps that must complete before this one starts
+  std::uint32_t successors = 0;  // index in Plan::next of the first step that needs this one
+  Piece a, b;
+};
+
+struct Plan {
+  std::vector<Step> steps;  // one more than there are: its `successors` ends the last list
+  std::vector<StepId> next;
+  std::vector<type::LayoutRef> layouts;  // keeps what the pieces point to
+  std::uint32_t slots = 0;
+  std::uint64_t scratch_bytes = 0;
+  const char* algorithm = "";
+
+  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(steps.size()) - 1; }
+  std::size_t memory() const noexcept {
+    return sizeof(Plan) + steps.capacity() * sizeof(Step) + next.capacity() * sizeof(StepId) +
+           layouts.capacity() * sizeof(type::LayoutRef);
+  }
+};
+
+// Where the buffers of one run are. Integers, because MPI_BOTTOM is the address 0.
+struct Places {
+  std::uintptr_t at[3] = {0, 0, 0};
+  void* of(const Piece& piece) const noexcept {
+    return reinterpret_cast<void*>(at[static_cast<int>(piece.buffer)] +
+                                   static_cast<std::uintptr_t>(piece.offset));
+  }
+};
+
+inline type::Cursor cursor(const Piece& piece, const Places& places) noexcept {
+  if (piece.layout == nullptr) return type::Cursor::bytes(places.of(piece), piece.bytes);
+  type::Cursor all(*piece.layout, places.of(piece), piece.count);
+  if (piece.first != 0 || piece.bytes != all.total()) all.narrow(piece.first, piece.bytes);
+  return all;
+}
+
+}  // namespace herald::coll

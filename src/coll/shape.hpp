@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// coll/shape.hpp: what an algorithm may know of the communicator when it says whether it fits and what it
+// would cost. Everything here is the same at every rank, so every rank chooses the same.
+#pragma once
+#include <cstdint>
+
+namespace herald::coll {
+
+// Alpha-beta model. The defaults are of the order of one host's shared memory; they rank the algorithms
+// sanely without measurement.
+struct Cost {
+  double message_ns = 700;  // alpha: one message, however short
+  double byte_ns = 0.12;    // beta: one byte from one rank to another
+  double copy_byte_ns = 0.06;
+  double reduce_byte_ns = 0.12;
+};
+
+struct Shape {
+  int ranks = 1;
+  bool commutes = true;  // the reduction, if there is one
+  Cost cost;
+};
+
+// Smallest k with 2^k >= n.
+constexpr int log2_up(int n) noexcept {
+  int k = 0;
+  while ((1 << k) < n) ++k;
+  return k;
+}
+// Largest power of two that is not above n.
+constexpr int power_below(int n) noexcept {
+  int power = 1;
+  while (power * 2 <= n) power *= 2;
+  return power;
+}
+constexpr bool is_power(int n) noexcept { return (n & (n - 1)) == 0; }
+
+// `messages` one after another, and `bytes` moved on the way.
+constexpr double transfer_ns(const Shape& shape, double messages, double bytes) noexcept {
+  return messages * shape.cost.message_ns + bytes * shape.cost.byte_ns;
+}
+
+}  // namespace herald::coll

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "coll/table.hpp"
+
+#include <cstring>
+
+#include "base/fatal.hpp"
+#include "coll/make/makers.hpp"
+
+namespace herald::coll {
+namespace {
+
+// Where two cost the same, the earlier one is taken.
+constexpr const Algorithm* kTable[] = {
+    &kBarrierDissemination, &kBcastBinomial, &kBcastScatterAllgather, &kAllgatherDoubling,
+    &kAllgatherBruck,       &kAllgatherRing, &kAllgathervRing,
+};
+
+}  // namespace
+
+std::span<const Algorithm* const> algorithms() noexcept { return kTable; }
+
+const Algorithm* find_algorithm(Op op, const char* name) noexcept {
+  for (const Algorithm* row : kTable)
+    if (row->op == op && std::strcmp(row->name, name) == 0) return row;
+  return nullptr;
+}
+
+const Algorithm& choose(Op op, std::uint64_t bytes, const Shape& shape) noexcept {
+  const Algorithm* best = nullptr;
+  double cost = 0;
+  for (const Algorithm* row : kTable) {
+    if (row->op != op || !row->fits(shape)) continue;
+    const double mine = row->estimate(bytes, shape);
+    if (best != nullptr && mine >= cost) continue;
+    best = row;
+    cost = mine;
+  }
+  HERALD_ASSERT(best != nullptr);
+  return *best;
+}
+
+Plan make_plan(const Algorithm& algorithm, const Ask& ask) noexcept {
+  Builder builder;
+  algorithm.make(ask, builder);
+  return builder.finish(algorithm.name);
+}
+
+}  // namespace herald::coll

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpi/coll_bytes.cpp: the collectives that the library itself calls.
+#include "mpi/coll.hpp"
+#include "mpi/coll_run.hpp"
+#include "type/basic.hpp"
+
+namespace herald::mpi {
+namespace {
+
+Execution* prepare(Comm& comm, coll::Op op, int root, const void* send, void* recv,
+                   std::size_t bytes) noexcept {
+  const type::Layout& byte = type::basic_layout(type::Basic::byte);
+  coll::Ask ask;
+  ask.op = op;
+  ask.rank = comm.rank;
+  ask.size = comm.size;
+  ask.root = root;
+  ask.bytes = bytes;
+  const auto count = static_cast<std::int64_t>(bytes);
+  if (send != nullptr) ask.send = {coll::Buffer::send, &byte, count};
+  if (recv != nullptr) ask.recv = {coll::Buffer::recv, &byte, count};
+  coll::Key& key = coll_state(comm).key;
+  begin_key(key, ask);
+  Execution::Binding binding;
+  binding.send = send;
+  binding.recv = recv;
+  return Execution::make(comm, find_plan(comm, ask, key, {}), binding);
+}
+
+int run(Execution* execution) noexcept {
+  if (execution == nullptr) return MPI_ERR_NO_MEM;
+  const int error = execution->run();
+  Execution::recycle(execution);
+  return error;
+}
+
+}  // namespace
+
+int allgather_bytes(Comm& comm, const void* mine, void* all, std::size_t bytes_each) noexcept {
+  return run(prepare(comm, coll::Op::allgather, 0, mine, all, bytes_each));
+}
+
+int bcast_bytes(Comm& comm, void* data, std::size_t bytes, int root) noexcept {
+  return run(prepare(comm, coll::Op::bcast, root, nullptr, data, bytes));
+}
+
+int barrier(Comm& comm) noexcept { return run(prepare(comm, coll::Op::barrier, 0, nullptr, nullptr, 0)); }
+
+std::unique_ptr<Work> ibcast_bytes(Comm& comm, void* data, std::size_t bytes, int root, int (*then)(void*),
+                                   void* argument) noexcept {
+  Execution* execution = prepare(comm, coll::Op::bcast, root, nullptr, data, bytes);
+  if (execution != nullptr) execution->call_then(then, argument);
+  return std::unique_ptr<Work>(execution);
+}
+
+}  // namespace herald::mpi

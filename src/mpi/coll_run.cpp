@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/coll_run.hpp"
+
+#include <utility>
+
+#include "coll/table.hpp"
+#include "mpi/op.hpp"
+#include "type/pack.hpp"
+
+namespace herald::mpi {
+namespace {
+
+// Runners at rest: memory that all communicators together keep for the next run.
+constexpr std::size_t kIdleBytes = 32u << 20, kLargestIdle = 4u << 20;
+std::size_t idle_bytes = 0;
+
+// A tag names the collective and, in its last byte, the message within it. Persistent ones are matched by
+// the order of their init calls, so they may be started in any order.
+constexpr std::uint32_t kTagCounts = (1u << 22) - 1, kPersistentTag = 1u << 30;
+
+constexpr std::size_t round_up(std::size_t bytes, std::size_t to) noexcept {
+  return (bytes + to - 1) / to * to;
+}
+constexpr std::align_val_t kBlockAlign{64};
+
+int class_of(Status status) noexcept {
+  switch (status) {
+    case Status::ok:
+    case Status::again: return MPI_SUCCESS;
+    case Status::truncated: return MPI_ERR_TRUNCATE;
+    case Status::no_memory: return MPI_ERR_NO_MEM;
+    case Status::bad_argument:
+    case Status::not_found:
+    case Status::unsupported: return MPI_ERR_INTERN;
+    case Status::peer_lost:
+    case Status::group_lost:
+    case Status::stale_epoch:
+    case Status::engine_broken: return MPI_ERR_OTHER;
+  }
+  return MPI_ERR_INTERN;
+}
+
+}  // namespace
+
+struct Execution::Slot {
+  enum class Live : std::uint8_t { nothing, send, recv };
+  union {
+    p2p::SendOp send;
+    p2p::RecvOp recv;
+  };
+  Execution* owner = nullptr;
+  coll::StepId step = coll::kNone;
+  Live live = Live::nothing;
+
+  explicit Slot(Execution* execution) noexcept : owner(execution) {}
+  ~Slot() { clear(); }
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+  void clear() noexcept {
+    switch (std::exchange(live, Live::nothing)) {
+      case Live::nothing: break;
+      case Live::send: send.~SendOp(); break;
+      case Live::recv: recv.~RecvOp(); break;
+    }
+  }
+};
+
+Execution* Execution::make(Comm& comm, coll::Kept* kept, const Binding& binding) noexcept {
+  Execution* self = static_cast<Execution*>(std::exchange(kept->idle, nullptr));
+  if (self != nullptr) {
+    idle_bytes -= self->block_bytes_;
+  } else {
+    const coll::Plan& plan = kept->plan;
+    const std::size_t slots_at = round_up(sizeof(Execution), alignof(Slot));
+    const std::size_t words_at = slots_at + plan.slots * sizeof(Slot);
+    const std::size_t scratch_at = round_up(words_at + coll::Run::words(plan) * sizeof(std::uint32_t), 64);
+    const std::size_t bytes = scratch_at + plan.scratch_bytes;
+    auto* block = static_cast<std::byte*>(::operator new(bytes, kBlockAlign, std::nothrow));
+    if (block == nullptr) {
+      release(kept);
+      return nullptr;
+    }
+    self = ::new (block) Execution(kept, bytes);
+    self->slots_ = reinterpret_cast<Slot*>(block + slots_at);
+    for (std::uint32_t i = 0; i < plan.slots; ++i) ::new (self->slots_ + i) Slot(self);
+    self->words_ = reinterpret_cast<std::uint32_t*>(block + words_at);
+    self->places_.at[2] = reinterpret_cast<std::uintptr_t>(block + scratch_at);
+  }
+  self->comm_ = &comm;
+  self->places_.at[0] = reinterpret_cast<std::uintptr_t>(binding.send);
+  self->places_.at[1] = reinterpret_cast<std::uintptr_t>(binding.recv);
+  self->op_ = binding.op;
+  self->datatype_ = binding.datatype;
+  if (binding.op != nullptr) retain(binding.op);
+  if (binding.datatype != nullptr) retain(binding.datatype);
+  self->persistent_ = binding.persistent;
+  if (binding.persistent) self->persistent_id_ = coll_state(comm).persistent_count++;
+  return self;
+}
+
+void Execution::recycle(Execution* self) noexcept {
+  HERALD_ASSERT(self->done_);
+  self->clear_slots();
+  if (self->op_ != nullptr) release(std::exchange(self->op_, nullptr));
+  if (self->datatype_ != nullptr) release(std::exchange(self->datatype_, nullptr));
+  self->then_ = nullptr;
+  self->request_ = nullptr;
+  coll::Kept* kept = self->kept_;
+  if (kept->idle == nullptr && self->block_bytes_ <= kLargestIdle &&
+      idle_bytes + self->block_bytes_ <= kIdleBytes) {
+    idle_bytes += self->block_bytes_;
+    kept->idle = self;
+    kept->drop_idle = [](void* idle) {
+      idle_bytes -= static_cast<Execution*>(idle)->block_bytes_;
+      destroy(idle);
+    };
+  } else {
+    destroy(self);
+  }
+  release(kept);
+}
+
+void Execution::destroy(void* execution) noexcept {
+  auto* self = static_cast<Execution*>(execution);
+  for (std::uint32_t i = 0; i < self->kept_->plan.slots; ++i) self->slots_[i].~Slot();
+  self->~Execution();
+  ::operator delete(execution, kBlockAlign);
+}
+
+void Execution::clear_slots() noexcept {
+  for (std::uint32_t i = 0; i < kept_->plan.slots; ++i) slots_[i].clear();
+}
+
+void Execution::start(Request& request) noexcept {
+  request_ = &request;
+  begin();
+}
+
+int Execution::run() noexcept {
+  begin();
+  wait_until([this] { return done_; });
+  return error_;
+}
+
+void Execution::begin() noexcept {
+  const std::uint32_t count = persistent_ ? persistent_id_ : comm_->collective_count++;
+  tag_ = static_cast<std::int32_t>(((count & kTagCounts) << 8) | (persistent_ ? kPersistentTag : 0));
+  error_ = MPI_SUCCESS;
+  done_ = false;
+  run_.begin(kept_->plan, words_);
+  advance();
+}
+
+void Execution::advance() noexcept {
+  advancing_ = true;  // what completes at once is taken up by this loop, not by a deeper one
+  for (coll::StepId id = run_.next(); id != coll::kNone; id = run_.next()) perform(id);
+  advancing_ = false;
+  if (run_.done()) finish();
+}
+
+void Execution::perform(coll::StepId id) noexcept {
+  const coll::Step& step = kept_->plan.steps[id];
+  switch (step.kind) {
+    case coll::StepKind::send:
+    case coll::StepKind::recv: post(step, id); return;
+    case coll::StepKind::copy: {
+      type::Cursor from = cursor(step.a, places_), to = cursor(step.b, places_);
+      type::copy(from, to);
+      break;
+    }
+    case coll::StepKind::reduce:
+      note(reduce_into(*op_, *datatype_, places_.of(step.a), places_.of(step.b), step.a.count));
+      break;
+  }
+  run_.complete(id);
+}
+
+void Execution::post(const coll::Step& step, coll::StepId id) noexcept {
+  Slot& slot = slots_[step.slot];
+  slot.clear();
+  slot.step = id;
+  const auto fill = [&](p2p::Op& op) {
+    op.on_done = on_done;
+    op.owner = &slot;
+    op.context = comm_->context | kCollective;
+    op.tag = tag_ | step.tag;
+    op.data = cursor(step.a, places_);
+  };
+  engine::Engine& engine = runtime().engine();
+  if (step.kind == coll::StepKind::send) {
+    slot.live = Slot::Live::send;
+    p2p::SendOp& op = *::new (&slot.send) p2p::SendOp();
+    fill(op);
+    op.to = comm_->peer(step.partner);
+    op.source = comm_->rank;
+    engine.start(op);
+  } else {
+    slot.live = Slot::Live::recv;
+    p2p::RecvOp& op = *::new (&slot.recv) p2p::RecvOp();
+    fill(op);
+    op.source = step.partner;
+    engine.start(op);
+  }
+}
+
+void Execution::on_done(p2p::Op& op) noexcept {
+  Slot& slot = *static_cast<Slot*>(op.owner);
+  Execution& self = *slot.owner;
+  if (op.status != Status::ok) self.note(class_of(op.status));
+  self.run_.complete(slot.step);
+  if (!self.advancing_) self.advance();
+}
+
+void Execution::finish() noexcept {
+  if (then_ != nullptr) note(then_(argument_));
+  done_ = true;
+  // A request that the user let go destroys this object: nothing may follow.
+  if (request_ != nullptr) finish_work(*std::exchange(request_, nullptr), error_);
+}
+
+coll::CommState& coll_state(Comm& comm) noexcept {
+  if (!comm.coll) comm.coll = std::make_shared<coll::CommState>();
+  return *comm.coll;
+}
+
+void begin_key(coll::Key& key, const coll::Ask& ask) noexcept {
+  key.clear();
+  key.add(static_cast<std::int64_t>(ask.op) | (ask.in_place ? 256 : 0) | (ask.commutes ? 512 : 0) |
+          static_cast<std::int64_t>(ask.root) << 32);
+  key.add_layout(ask.send.layout);
+  key.add(ask.send.count);
+  key.add_layout(ask.recv.layout);
+  key.add(ask.recv.count);
+}
+
+coll::Kept* find_plan(Comm& comm, const coll::Ask& ask, const coll::Key& key,
+                      std::span<const type::Layout* const> named) noexcept {
+  coll::PlanCache& plans = coll_state(comm).plans;
+  const std::uint64_t hash = key.hash();
+  if (coll::Kept* kept = plans.find(key, hash)) return kept;
+  coll::Shape shape;
+  shape.ranks = comm.size;
+  shape.commutes = ask.commutes;
+  return plans.add(make_plan(coll::choose(ask.op, ask.bytes, shape), ask), key, hash, named);
+}
+
+}  // namespace herald::mpi

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpi/coll_run.hpp: runs plans: joins coll::Run to the engine.
+// Completed sends and receives advance the run (Op::on_done), so it moves in whatever call makes progress;
+// copies and reductions are done on the spot. One block of memory a run: this object, the run's words, the
+// operations and the scratch memory. It rests with its plan between runs.
+#pragma once
+#include <new>
+
+#include "coll/cache.hpp"
+#include "coll/run.hpp"
+#include "mpi/objects.hpp"
+#include "mpi/request.hpp"
+
+namespace herald::mpi {
+
+class Execution final : public Work {
+ public:
+  // What differs from run to run of the same plan.
+  struct Binding {
+    const void* send = nullptr;
+    void* recv = nullptr;
+    Op* op = nullptr;              // reductions; a count is held while bound
+    Datatype* datatype = nullptr;  // as above
+    bool persistent = false;       // matched by the order of the init calls
+  };
+
+  // Takes over the caller's count of `kept`. Null if there is no memory (the count is then let go).
+  static Execution* make(Comm& comm, coll::Kept* kept, const Binding& binding) noexcept;
+  // Back to rest, or gone. Not while it runs.
+  static void recycle(Execution* execution) noexcept;
+  static void operator delete(Execution* execution, std::destroying_delete_t) noexcept { recycle(execution); }
+
+  void start(Request& request) noexcept override;
+  // Runs to the end, turning the engine. Returns an error class.
+  int run() noexcept;
+
+  // Called when the run is over, before the request becomes ready; gives an error class.
+  void call_then(int (*then)(void*), void* argument) noexcept {
+    then_ = then;
+    argument_ = argument;
+  }
+
+ private:
+  struct Slot;
+  explicit Execution(coll::Kept* kept, std::size_t block_bytes) noexcept
+      : kept_(kept), block_bytes_(block_bytes) {}
+  ~Execution() override = default;
+  static void destroy(void* execution) noexcept;
+  static void on_done(p2p::Op& op) noexcept;
+
+  void begin() noexcept;
+  void advance() noexcept;
+  void perform(coll::StepId id) noexcept;
+  void post(const coll::Step& step, coll::StepId id) noexcept;
+  void finish() noexcept;
+  void clear_slots() noexcept;
+  void note(int error) noexcept {
+    if (error_ == MPI_SUCCESS) error_ = error;
+  }
+
+  coll::Kept* kept_;
+  std::size_t block_bytes_;
+  Comm* comm_ = nullptr;
+  Request* request_ = nullptr;
+  Op* op_ = nullptr;
+  Datatype* datatype_ = nullptr;
+  int (*then_)(void*) = nullptr;
+  void* argument_ = nullptr;
+  coll::Run run_;
+  coll::Places places_;
+  std::uint32_t* words_ = nullptr;
+  Slot* slots_ = nullptr;
+  std::int32_t tag_ = 0;
+  std::uint32_t persistent_id_ = 0;
+  int error_ = MPI_SUCCESS;
+  bool persistent_ = false;
+  bool advancing_ = false;
+  bool done_ = true;
+};
+
+// The plans of a communicator; made at the first collective.
+coll::CommState& coll_state(Comm& comm) noexcept;
+// Finds or makes the plan of a call. `fill` completes the ask with what only the making needs.
+coll::Kept* find_plan(Comm& comm, const coll::Ask& ask, const coll::Key& key,
+                      std::span<const type::Layout* const> named) noexcept;
+// The part of every key that is the same for all collectives.
+void begin_key(coll::Key& key, const coll::Ask& ask) noexcept;
+
+}  // namespace herald::mpi
