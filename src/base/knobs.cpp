@@ -71,6 +71,18 @@ bool is_choice(const char* choices, const std::string& value) {
   return all.find("|" + value + "|") != std::string::npos;
 }
 
+}  // namespace
+
+std::span<const KnobRow> knob_rows() noexcept { return kRows; }
+
+std::int64_t knob_int(const Knobs& knobs, std::size_t index) noexcept {
+  return *int_of(const_cast<Knobs&>(knobs), index);
+}
+
+const std::string& knob_text(const Knobs& knobs, std::size_t index) noexcept {
+  return *text_of(const_cast<Knobs&>(knobs), index);
+}
+
 std::string set_knob(Knobs& knobs, std::size_t index, const std::string& value) {
   const KnobRow& row = kRows[index];
   if (row.is_text) {
@@ -84,18 +96,6 @@ std::string set_knob(Knobs& knobs, std::size_t index, const std::string& value) 
            std::to_string(row.largest) + " (" + row.unit + ")";
   *int_of(knobs, index) = number;
   return {};
-}
-
-}  // namespace
-
-std::span<const KnobRow> knob_rows() noexcept { return kRows; }
-
-std::int64_t knob_int(const Knobs& knobs, std::size_t index) noexcept {
-  return *int_of(const_cast<Knobs&>(knobs), index);
-}
-
-const std::string& knob_text(const Knobs& knobs, std::size_t index) noexcept {
-  return *text_of(const_cast<Knobs&>(knobs), index);
 }
 
 Knobs read_knobs(char** environment, std::vector<std::string>& complaints) {

@@ -34,6 +34,10 @@ std::span<const KnobRow> knob_rows() noexcept;
 std::int64_t knob_int(const Knobs& knobs, std::size_t index) noexcept;
 const std::string& knob_text(const Knobs& knobs, std::size_t index) noexcept;
 
+// Sets row `index` from text, checked as from the environment. Returns what is wrong with it ("must be ..."),
+// or nothing.
+std::string set_knob(Knobs& knobs, std::size_t index, const std::string& value);
+
 // `environment` ends with a null pointer, as `environ` does.
 Knobs read_knobs(char** environment, std::vector<std::string>& complaints);
 

@@ -77,7 +77,7 @@ int Call::later(const char* what) noexcept {
 }
 
 int Call::raise(int error) noexcept {
-  if (error == MPI_SUCCESS) return MPI_SUCCESS;
+  if (error == MPI_SUCCESS || tool_) return error;
   LastError& last = last_error();
   if (last.error_class != error ||
       error_ == MPI_SUCCESS) {  // an implementation that gave a class and no words

@@ -19,12 +19,17 @@ enum class When : std::uint8_t { live, any, tool };
 
 class Call {
  public:
-  Call(const char* function, When when, bool large) noexcept : function_(function), large_(large) {
+  Call(const char* function, When when, bool large) noexcept
+      : function_(function), large_(large), tool_(when == When::tool) {
+    if (when == When::live && mode_now.load(std::memory_order_acquire) == Mode::one) [[likely]]
+      return;
     runtime().enter(*this, when);
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
-  ~Call() { runtime().leave(locked_); }
+  ~Call() {
+    if (locked_ != 0) runtime().leave(locked_);
+  }
 
   const char* function() const noexcept { return function_; }
   bool large() const noexcept { return large_; }  // called by its _c name
@@ -164,6 +169,7 @@ class Call {
   Session* session_ = nullptr;
   int error_ = MPI_SUCCESS;
   bool large_;
+  bool tool_;  // MPI_T: errors go back to the caller, never to a handler
   std::uint8_t locked_ = 0;
 };
 

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpi/runtime.hpp: the state of MPI in this process: not started, live, ended; and what lives meanwhile.
-// MPI_Init and every MPI_Session_init share one start: the first opens boot and engine, the last finalize
-// closes them. A process can start once (a PMIx client cannot come back).
+// MPI_Init and every MPI_Session_init share one start: the first opens boot and engine. MPI_Finalize, if it
+// is the last user, closes them for good (a PMIx client cannot come back). After the last
+// MPI_Session_finalize they stay open for the next session, and are closed when the process exits.
+//
+// Locks: `start_lock_` while there is no engine, and for calls that are allowed at any time when threads do
+// not call at once; the engine's lock when they do (MPI_THREAD_MULTIPLE); none on the short path.
 #pragma once
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/knobs.hpp"
 #include "boot/boot.hpp"
@@ -27,22 +32,33 @@ struct Info;
 struct Session;
 struct Request;
 
+// off: no call of kind `live` may come. one: one thread at a time. many: every call takes the engine's lock.
+enum class Mode : std::uint8_t { off, one, many };
+extern std::atomic<Mode> mode_now;
+
 class Runtime {
  public:
-  // Called by every entry point; `leave` gets what `enter` left in the call.
+  // Called by every entry point that cannot take the short path (call.hpp); `leave` gets what `enter` left.
   void enter(Call& call, When when) noexcept;
   void leave(std::uint8_t locked) noexcept;
 
   engine::Engine& engine() noexcept { return *engine_; }
-  bool live() const noexcept { return engine_live_.load(std::memory_order_acquire) != nullptr; }
+  bool live() const noexcept { return mode_now.load(std::memory_order_acquire) != Mode::off; }
   boot::Boot& boot() noexcept { return *boot_; }
-  const Knobs& knobs() const noexcept { return knobs_; }
+  bool booted() const noexcept { return boot_ != nullptr; }
+  bool ended() const noexcept { return ended_; }
+  bool threads_multiple() const noexcept { return threads_; }
+
+  // Settings. Read from the environment when first asked for; MPI_T may change them before the start.
+  const Knobs& knobs() noexcept;
+  std::string set_knob(std::size_t index, const std::string& value) noexcept;
+  bool knobs_frozen() const noexcept { return engine_ != nullptr; }
 
   // Opens boot and engine if this is the first user; counts users. On failure returns the error class with
-  // `why`.
-  int start(int thread_level, std::string& why) noexcept;
-  // Counts down; the last one closes. Nothing may be pending.
-  void stop() noexcept;
+  // `why`. Whether threads may call at once is decided by the first.
+  int start(Call& call, bool threads_multiple, std::string& why) noexcept;
+  // Counts down; the last one after MPI_Finalize closes. Nothing may be pending.
+  void stop(Call& call) noexcept;
   // Ends the whole job: message on stderr, launcher told, _exit. Never returns.
   [[noreturn]] void abort(int code, const char* message) noexcept;
 
@@ -55,21 +71,33 @@ class Runtime {
   std::uint64_t main_thread = 0;
   Comm* world = nullptr;
   Comm* self = nullptr;
-  Errhandler* initial_errhandler = nullptr;  // for errors before there is a communicator
+
+  // At process exit.
+  void on_exit(int status) noexcept;
 
  private:
+  void close() noexcept;
+  void tell_complaints() noexcept;
+
   std::recursive_mutex start_lock_;
   std::unique_ptr<boot::Boot> boot_;
   std::unique_ptr<engine::Engine> engine_;
-  std::atomic<engine::Engine*> engine_live_{nullptr};
   Knobs knobs_;
+  std::vector<std::string> complaints_;
+  bool knobs_read_ = false;
   int users_ = 0;
+  int pid_ = 0;  // who started: a forked child has nothing to close
+  bool threads_ = false;
   bool ended_ = false;
   std::uint32_t context_count_ = 0;
 };
 
 // The one of this process. Constructed on first use, never destroyed (exit handlers may still need it).
 Runtime& runtime() noexcept;
+
+// "rank 3 on HOST", or "HOST" while the rank is not known.
+const char* who_am_i() noexcept;
+const char* host_name() noexcept;
 
 // Seconds since some moment in the past, for MPI_Wtime.
 double wall_seconds() noexcept;

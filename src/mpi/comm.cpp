@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Communicators: what they say of themselves, and how they end.
+#include "mpi/comm.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "calls.hpp"
+#include "mpi/attr.hpp"
+#include "mpi/coll.hpp"
+#include "mpi/errors.hpp"
+#include "mpi/info.hpp"
+#include "mpi/tables.hpp"
+
+namespace herald::mpi {
+namespace {
+
+void set_up(Comm& comm, Group* group, std::uint64_t context, Errhandler* errhandler, Session* session) {
+  comm.context = context;
+  comm.group = group;
+  comm.rank = group->rank;
+  comm.size = group->size();
+  comm.errhandler = errhandler;
+  comm.session = session;
+  retain(errhandler);
+}
+
+Comm* make_predefined(MPI_Comm handle, const char* name, std::vector<std::int32_t> peers,
+                      std::uint64_t context) {
+  auto* comm = new Comm;
+  comm->handle = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(handle));
+  comm->predefined = true;
+  comm->name = name;
+  set_up(*comm, make_group(std::move(peers), nullptr), context, initial_errhandler(), nullptr);
+  return comm;
+}
+
+}  // namespace
+
+Comm* make_comm(Group* group, std::uint64_t context, Errhandler* errhandler, Session* session) noexcept {
+  Comm* comm = tables().comms.create();
+  set_up(*comm, group, context, errhandler, session);
+  return comm;
+}
+
+void make_world_comms() noexcept {
+  engine::Engine& engine = runtime().engine();
+  std::vector<std::int32_t> all(static_cast<std::size_t>(engine.size()));
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int32_t>(i);
+  runtime().world = make_predefined(MPI_COMM_WORLD, "MPI_COMM_WORLD", std::move(all), kWorldContext);
+  runtime().self = make_predefined(MPI_COMM_SELF, "MPI_COMM_SELF", {engine.rank()}, kSelfContext);
+}
+
+namespace api {
+namespace {
+
+// Copies a name into the program's buffer of MPI_MAX_OBJECT_NAME characters.
+int give_name(Call& call, const char* name, char* out, int* length) noexcept {
+  if (out == nullptr)
+    return call.fail(MPI_ERR_ARG,
+                     "argument 2 (comm_name) is a null pointer; give a buffer of "
+                     "MPI_MAX_OBJECT_NAME characters");
+  const std::size_t n = std::min<std::size_t>(std::strlen(name), MPI_MAX_OBJECT_NAME - 1);
+  std::memcpy(out, name, n);
+  out[n] = '\0';
+  *length = static_cast<int>(n);
+  return MPI_SUCCESS;
+}
+
+int end_comm(Call& call, MPI_Comm* handle) noexcept {
+  Comm* comm = call.comm(*handle, {1, "comm"});
+  if (comm == nullptr) return call.error();
+  if (comm->predefined)
+    return call.fail(MPI_ERR_COMM, "argument 1 (comm) is %s, which cannot be freed", comm->name.c_str());
+  const int error = delete_attributes(call, *comm);
+  if (error != MPI_SUCCESS) return error;
+  tables().comms.retire(comm);
+  release(comm);  // operations under way hold their own counts
+  *handle = MPI_COMM_NULL;
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int comm_size(Call&, Comm* comm, int* size) {
+  *size = comm->size;
+  return MPI_SUCCESS;
+}
+
+int comm_rank(Call&, Comm* comm, int* rank) {
+  *rank = comm->rank;
+  return MPI_SUCCESS;
+}
+
+int comm_group(Call&, Comm* comm, MPI_Group* group) {
+  *group = hand_out(comm->group);
+  return MPI_SUCCESS;
+}
+
+int comm_compare(Call&, Comm* comm1, Comm* comm2, int* result) {
+  if (comm1 == comm2) {
+    *result = MPI_IDENT;
+    return MPI_SUCCESS;
+  }
+  std::vector<std::int32_t> a = comm1->group->peers, b = comm2->group->peers;
+  if (a == b) {
+    *result = MPI_CONGRUENT;
+    return MPI_SUCCESS;
+  }
+  std::sort(a.begin(), a.end());
+  std::sort(b.begin(), b.end());
+  *result = a == b ? MPI_SIMILAR : MPI_UNEQUAL;
+  return MPI_SUCCESS;
+}
+
+int comm_free(Call& call, MPI_Comm* comm) { return end_comm(call, comm); }
+
+// All members have finished what they had under way: each waits for its own, then for the others.
+int comm_disconnect(Call& call, MPI_Comm* comm) {
+  Comm* object = call.comm(*comm, {1, "comm"});
+  if (object == nullptr) return call.error();
+  if (!object->predefined) {
+    const int error = barrier(*object);
+    if (error != MPI_SUCCESS) return error;
+    wait_until([object] { return object->refs == 1; });
+  }
+  return end_comm(call, comm);
+}
+
+int comm_get_name(Call& call, Comm* comm, char* comm_name, int* resultlen) {
+  return give_name(call, comm == nullptr ? "MPI_COMM_NULL" : comm->name.c_str(), comm_name, resultlen);
+}
+
+int comm_set_name(Call&, Comm* comm, const char* comm_name) {
+  comm->name.assign(comm_name, ::strnlen(comm_name, MPI_MAX_OBJECT_NAME - 1));
+  return MPI_SUCCESS;
+}
+
+int comm_test_inter(Call&, Comm*, int* flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+int comm_get_parent(Call&, MPI_Comm* parent) {
+  *parent = MPI_COMM_NULL;
+  return MPI_SUCCESS;
+}
+
+int topo_test(Call&, Comm*, int* status) {
+  *status = MPI_UNDEFINED;
+  return MPI_SUCCESS;
+}
+
+}  // namespace api
+}  // namespace herald::mpi
