@@ -10,6 +10,7 @@
 
 using namespace herald;
 using namespace herald::test;
+using Main = Job::Main;
 
 namespace {
 
@@ -145,19 +146,17 @@ TEST(Exchange, a_send_to_a_peer_that_has_left_ends_with_peer_lost) {
 
 TEST(Exchange, a_peer_that_was_killed_is_noticed) {
   Job job;
-  EXPECT_FALSE(job.run(
-      2,
-      [](engine::Engine& engine, boot::Boot&) {
-        if (engine.rank() == 1) kill(getpid(), SIGKILL);
-        std::vector<char> data(1000000);
-        p2p::SendOp op;
-        prepare(op, 0, 1, 1, data.data(), data.size());
-        engine.start(op);
-        wait(engine, op);
-        if (op.status != Status::peer_lost)
-          pause();  // the job then runs into its limit and the test is too slow
-      },
-      20));
+  const Main main = [](engine::Engine& engine, boot::Boot&) {
+    if (engine.rank() == 1) kill(getpid(), SIGKILL);
+    std::vector<char> data(1000000);
+    p2p::SendOp op;
+    prepare(op, 0, 1, 1, data.data(), data.size());
+    engine.start(op);
+    wait(engine, op);
+    CHILD_CHECK(op.status == Status::peer_lost);
+  };
+  EXPECT_FALSE(job.run(2, main, 20));
+  EXPECT_EQ(job.statuses(), (std::vector<int>{0, SIGKILL}));
   EXPECT_EQ(segments_in_shm(), 0);
 }
 

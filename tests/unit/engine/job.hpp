@@ -101,11 +101,14 @@ class Job {
       children.push_back(pid);
     }
     bool good = true;
+    statuses_.assign(children.size(), -1);
     const time_t end = time(nullptr) + limit_s;
-    for (std::size_t i = 0; i < children.size(); ++i)
-      good = reap(children[i], static_cast<int>(i), end) && good;
+    for (std::size_t i = 0; i < children.size(); ++i) good = reap(children[i], i, end) && good;
     return good;
   }
+
+  // As from waitpid(), by rank; -1: ended by us.
+  const std::vector<int>& statuses() const { return statuses_; }
 
  private:
   [[noreturn]] void child(int rank, int size, const Main& main) {
@@ -121,21 +124,22 @@ class Job {
     engine.reset();
     _exit(0);
   }
-  static bool reap(pid_t pid, int rank, time_t end) {
+  bool reap(pid_t pid, std::size_t rank, time_t end) {
     int status = 0;
     while (waitpid(pid, &status, WNOHANG) == 0) {
       if (time(nullptr) > end) {
-        std::fprintf(stderr, "rank %d did not end in time\n", rank);
+        std::fprintf(stderr, "rank %zu did not end in time\n", rank);
         kill(pid, SIGKILL);
         waitpid(pid, &status, 0);
-        return false;
+        return false;  // its status stays -1
       }
       usleep(1000);
     }
-    if (status != 0) std::fprintf(stderr, "rank %d ended with status 0x%x\n", rank, status);
+    statuses_[rank] = status;
     return status == 0;
   }
   SharedTable* table_;
+  std::vector<int> statuses_;
 };
 
 // Blocking calls over the engine, as the mpi room makes them.

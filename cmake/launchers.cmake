@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The behaviour programs of the library under other people's launchers, and under ours.
+#
+#   herald_launcher_tests(PROGRAM target ... RANKS n ... [ARGS a ...] [LAUNCHERS name ...] [TIMEOUT s] [FAILS])
+#       registers each program for each number of ranks under every launcher. FAILS: the job must end with
+#       another exit code than 0 (abort, a rank that dies) within TIMEOUT (default 60 s), leaving nothing.
+#
+# A launcher gets one test for all programs, launchers.NAME.programs, so that Slurm is started once. The jobs
+# are listed in tests/launchers/NAME.json in the build tree.
+set_property(GLOBAL PROPERTY HERALD_LAUNCHERS herald openmpi hydra slurm-pmix slurm-pmi2)
+
+function(herald_launcher_tests)
+  cmake_parse_arguments(ARG "FAILS" "TIMEOUT" "PROGRAM;RANKS;ARGS;LAUNCHERS" ${ARGN})
+  if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_PROGRAM OR NOT ARG_RANKS)
+    message(FATAL_ERROR "herald_launcher_tests: PROGRAM and RANKS are needed; not understood: ${ARG_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT ARG_LAUNCHERS)
+    get_property(ARG_LAUNCHERS GLOBAL PROPERTY HERALD_LAUNCHERS)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  set(fails false)
+  if(ARG_FAILS)
+    set(fails true)
+  endif()
+  list(JOIN ARG_RANKS "," ranks)
+  set(args "")
+  foreach(arg IN LISTS ARG_ARGS)
+    string(REPLACE "\\" "\\\\" arg "${arg}")
+    string(REPLACE "\"" "\\\"" arg "${arg}")
+    list(APPEND args "\"${arg}\"")
+  endforeach()
+  list(JOIN args "," args)
+  foreach(program IN LISTS ARG_PROGRAM)
+    foreach(launcher IN LISTS ARG_LAUNCHERS)
+      set(file "\"program\": \"$<TARGET_FILE:${program}>\"")
+      set(how "\"args\": [${args}], \"ranks\": [${ranks}], \"fails\": ${fails}, \"limit\": ${ARG_TIMEOUT}")
+      set_property(GLOBAL APPEND_STRING PROPERTY HERALD_JOBS_${launcher} ",\n  {${file}, ${how}}")
+    endforeach()
+  endforeach()
+endfunction()
+
+# One test with the label `launchers`: run.py under `launcher` with further arguments.
+function(herald_add_launcher_test name launcher)
+  add_test(NAME launchers.${name}
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/launchers/run.py --launcher ${launcher}
+            --mpiexec ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/mpiexec ${ARGN})
+  set_tests_properties(launchers.${name} PROPERTIES
+    LABELS launchers TIMEOUT 900 SKIP_RETURN_CODE 77 PROCESSORS 2)
+endfunction()
+
+# Called when all folders have been read.
+function(herald_write_launcher_tests)
+  get_property(launchers GLOBAL PROPERTY HERALD_LAUNCHERS)
+  foreach(launcher IN LISTS launchers)
+    get_property(jobs GLOBAL PROPERTY HERALD_JOBS_${launcher})
+    if(jobs)
+      string(SUBSTRING "${jobs}" 1 -1 jobs)  # the comma before the first
+      set(file ${PROJECT_BINARY_DIR}/tests/launchers/${launcher}.json)
+      file(GENERATE OUTPUT ${file} CONTENT "[${jobs}\n]\n")
+      herald_add_launcher_test(${launcher}.programs ${launcher} --suite ${file})
+    endif()
+  endforeach()
+endfunction()

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is run under one launcher, and how the outcome is judged."""
+import json
+import os
+
+from session import run_job
+
+
+class Case:
+    """One job. `expect` is a text that must be in the output `times` times. `fails`: the job must end with
+    another code than 0 before the limit. In all cases nothing may be left running."""
+
+    def __init__(self, name, ranks, program, expect="", times=0, fails=False, limit_s=60.0, kills=False):
+        self.name, self.ranks, self.program = name, ranks, program
+        self.expect, self.times, self.fails = expect, times, fails
+        self.limit_s, self.kills = limit_s, kills
+
+    def verdict(self, result):
+        """What is wrong; empty if nothing."""
+        wrong = []
+        if result.timed_out:
+            wrong.append(f"still running after {self.limit_s:g} s")
+        elif self.fails and result.code == 0:
+            wrong.append("exit code 0, though a rank failed")
+        elif not self.fails and result.code != 0:
+            wrong.append(f"exit code {result.code}")
+        if self.expect and result.output.count(self.expect) != self.times:
+            wrong.append(f"said {self.expect!r} {result.output.count(self.expect)} times, not {self.times}")
+        if "survived" in result.output and self.fails:
+            wrong.append("a rank outlived its job")
+        if result.leftovers:
+            wrong.append("left running: " + "; ".join(result.leftovers))
+        return wrong
+
+
+def probe_cases(probe, sizes=(1, 2, 4, 7, 16), repeats=20):
+    """Room boot alone, by boot_probe."""
+    for ranks in sizes:
+        for size in (0, 100, 5000):
+            yield Case(f"exchange of {size} bytes", ranks, [probe, "exchange", str(size)], "exchange ok", ranks)
+    yield Case("a large value", 4, [probe, "exchange", "200000"], "exchange ok", 4)
+    for ranks in (1, 4):
+        yield Case("a key that nobody put", ranks, [probe, "missing"], "missing ok", ranks)
+    for ranks in sizes:
+        for number in range(repeats):
+            yield Case(f"again, {number + 1} of {repeats}", ranks, [probe, "exchange"], "exchange ok", ranks,
+                       limit_s=30.0)
+    for how, code in (("abort", ["7"]), ("fence-abort", ["7"]), ("kill", []), ("fence-kill", []), ("exit", ["0"]),
+                      ("exit", ["5"])):
+        for ranks, victim in ((2, 0), (4, 3), (7, 1)):
+            yield Case(f"rank {victim}: {how} {' '.join(code)}", ranks, [probe, how, str(victim), *code], fails=True,
+                       limit_s=10.0, kills="kill" in how)
+
+
+def suite_cases(path):
+    """Programs from a file that herald_launcher_tests() wrote: a JSON list of
+    {program, args, ranks, fails, limit}."""
+    with open(path, encoding="utf-8") as file:
+        for entry in json.load(file):
+            for ranks in entry["ranks"]:
+                name = " ".join([os.path.basename(entry["program"]), *entry["args"]])
+                yield Case(name, ranks, [entry["program"], *entry["args"]], fails=entry["fails"],
+                           limit_s=float(entry["limit"]))
+
+
+def run_cases(launcher, directory, cases, stop_after=10):
+    """Runs all, prints what failed and a sum; returns 0 or 1."""
+    count = failures = 0
+    slowest = (0.0, "")
+    for case in cases:
+        command = launcher.command(case.ranks, case.program, ends_job_on_kill=case.kills)
+        result = run_job(command, launcher.environment, directory, case.limit_s)
+        count += 1
+        slowest = max(slowest, (result.seconds, f"{case.name} on {case.ranks} ranks"))
+        if wrong := case.verdict(result):
+            failures += 1
+            print(f"FAILED {case.name} on {case.ranks} ranks after {result.seconds:.2f} s: {', '.join(wrong)}")
+            print(f"  command: {' '.join(command)}")
+            print("  output:\n" + "".join(f"    {line}\n" for line in result.output.splitlines()[-40:]), flush=True)
+            if failures == stop_after:
+                print(f"stopping after {stop_after} failures")
+                break
+    if failures:
+        print(launcher.explain())
+    print(f"{count - failures} of {count} jobs passed; slowest {slowest[0]:.2f} s: {slowest[1]}", flush=True)
+    return 1 if failures or count == 0 else 0

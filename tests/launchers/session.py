@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A session: everything that a test starts, fenced in so that nothing outlives it.
+
+guarded(main) runs main() in a child process. The parent is the reaper of all that descends from it: when
+the child is gone, however it went, the parent ends what is left and removes the session's directory.
+run_job() runs one launcher command under a time limit and tells what the job left running. Processes are
+ended by their id, and only if they descend from the session or carry its mark in their environment.
+"""
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import uuid
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+JOB_MARK = "HERALD_TEST_JOB"
+# What a launcher around this test left must not reach the launchers inside it.
+FOREIGN = ("PMI_", "PMIX_", "PMI2_", "SLURM", "OMPI_", "ORTE_", "PRTE_", "HYDRA", "HYDI_", "MPI_LOCAL",
+           "MPIEXEC_", "MPIR_")
+
+
+def prctl(option, value):
+    ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+def process_table():
+    """{pid: (parent, state)}"""
+    table = {}
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
+                fields = file.read().rpartition(")")[2].split()
+            table[int(name)] = (int(fields[1]), fields[0])
+        except (OSError, IndexError, ValueError):
+            pass
+    return table
+
+
+def descendants(root):
+    """Living descendants of a process; the dead that nobody has buried yet do not count."""
+    table = process_table()
+    found, front = [], [root]
+    while front:
+        parent = front.pop()
+        children = [pid for pid, (above, _) in table.items() if above == parent and pid != root]
+        front += children
+        found += [pid for pid in children if table[pid][1] not in "ZX"]
+    return found
+
+
+def marked(mark):
+    """Living processes whose environment carries the mark of a job."""
+    wanted = f"{JOB_MARK}={mark}".encode()
+    found = []
+    for pid, (_, state) in process_table().items():
+        if state in "ZX" or pid == os.getpid():
+            continue
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                if wanted in file.read().split(b"\0"):
+                    found.append(pid)
+        except OSError:
+            pass
+    return found
+
+
+def describe(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return f"{pid}: " + file.read().replace(b"\0", b" ").decode(errors="replace").strip()
+    except OSError:
+        return f"{pid}: gone"
+
+
+def send(pid, number):
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
+
+
+def bury():
+    """Collect children that have ended."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0] != 0:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def end_descendants(root, patience_s=5.0):
+    for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, patience_s)):
+        end = time.monotonic() + wait_s
+        told = set()
+        while left := descendants(root):
+            for pid in set(left) - told:
+                send(pid, number)
+                told.add(pid)
+            if time.monotonic() > end:
+                break
+            bury()
+            time.sleep(0.02)
+
+
+class Interrupted(Exception):
+    """A signal asked us to stop: unwinds through every `with` and `finally`."""
+
+
+def stop(number, _frame):
+    raise Interrupted(signal.Signals(number).name)
+
+
+def guarded(main):
+    """Runs main(directory) in a child and returns its exit code. See the head of this file."""
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    directory = tempfile.mkdtemp(prefix="hl-")
+    guard = os.getpid()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                signal.signal(number, stop)
+            if os.getppid() == guard:
+                code = main(directory)
+        except Interrupted as reason:
+            print(f"stopped by {reason}", flush=True)
+        except BaseException:  # the child must not fall through into the guard's code
+            import traceback
+            traceback.print_exc()
+        os._exit(code)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda received, _frame: send(child, received))
+    code = None
+    while code is None:
+        pid, status = os.waitpid(-1, 0)  # orphans of the session come here too
+        if pid == child:
+            code = os.waitstatus_to_exitcode(status)
+    end_descendants(guard)
+    shutil.rmtree(directory, ignore_errors=True)
+    return code if code >= 0 else 128 - code
+
+
+def clean_environment(directory, extra=None):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    environment["TMPDIR"] = directory
+    environment.update(extra or {})
+    return environment
+
+
+class Result:
+    def __init__(self, code, seconds, output, timed_out, leftovers):
+        self.code, self.seconds, self.output = code, seconds, output
+        self.timed_out, self.leftovers = timed_out, leftovers
+
+
+def run_job(command, environment, directory, limit_s, stdin=subprocess.DEVNULL, echo=False, grace_s=3.0):
+    """Runs a launcher. After it has ended, its processes have grace_s to be gone; what is left is ended and told."""
+    mark = uuid.uuid4().hex
+    environment = dict(environment, **{JOB_MARK: mark})
+    begin = time.monotonic()
+    with tempfile.TemporaryFile(dir=directory) as log:
+        sink = None if echo else log
+        process = subprocess.Popen(command, env=environment, stdin=stdin, stdout=sink,
+                                   stderr=None if echo else subprocess.STDOUT, start_new_session=not echo)
+        timed_out = False
+        try:
+            process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+            process.terminate()
+            try:
+                process.wait(5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        finally:
+            if process.poll() is None:  # we were interrupted
+                process.terminate()
+        seconds = time.monotonic() - begin
+        end = time.monotonic() + grace_s
+        while (left := marked(mark)) and time.monotonic() < end:
+            time.sleep(0.02)
+        leftovers = [describe(pid) for pid in left]
+        for pid in left:
+            send(pid, signal.SIGKILL)
+        log.seek(0)
+        output = log.read().decode(errors="replace")
+    return Result(process.returncode, seconds, output, timed_out, leftovers)

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What could go wrong: ranks that outnumber processors spin and keep each other from running; ranks that are
+// bound to a processor each are taken for crowded; a quota of the control group is misread.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "engine/spin.hpp"
+
+using namespace herald;
+using namespace herald::engine;
+
+namespace {
+path::CpuMask mask(std::uint64_t low) {
+  path::CpuMask out{};
+  out[0] = low;
+  return out;
+}
+}  // namespace
+
+TEST(Spin, ranks_that_fit_spin_and_ranks_that_do_not_sleep) {
+  const std::vector<path::CpuMask> two(2, mask(0b11)), three(3, mask(0b11));
+  EXPECT_GT(choose_spin(two, 0, 0, -1).spin_us, 0);
+  EXPECT_EQ(choose_spin(three, 0, 0, -1).spin_us, 0);
+}
+
+TEST(Spin, bound_ranks_do_not_compete) {
+  const std::vector<path::CpuMask> bound{mask(1), mask(2), mask(4), mask(8)};
+  for (std::size_t me = 0; me < bound.size(); ++me) EXPECT_GT(choose_spin(bound, me, 0, -1).spin_us, 0);
+  const std::vector<path::CpuMask> shared{mask(1), mask(1), mask(4)};
+  EXPECT_EQ(choose_spin(shared, 0, 0, -1).spin_us, 0);
+  EXPECT_GT(choose_spin(shared, 2, 0, -1).spin_us, 0);
+}
+
+TEST(Spin, the_quota_counts) {
+  const std::vector<path::CpuMask> two(2, mask(0xff));
+  EXPECT_GT(choose_spin(two, 0, 2.0, -1).spin_us, 0);
+  EXPECT_EQ(choose_spin(two, 0, 1.5, -1).spin_us, 0);
+}
+
+TEST(Spin, the_knob_decides) {
+  const std::vector<path::CpuMask> many(9, mask(1));
+  EXPECT_EQ(choose_spin(many, 0, 0.5, 77).spin_us, 77);
+  EXPECT_EQ(choose_spin({many.data(), 1}, 0, 0, 0).spin_us, 0);
+}
+
+TEST(Spin, cpu_max_is_read) {
+  EXPECT_EQ(parse_cpu_max("max 100000\n"), 0);
+  EXPECT_DOUBLE_EQ(parse_cpu_max("150000 100000\n"), 1.5);
+  EXPECT_EQ(parse_cpu_max(""), 0);
+  EXPECT_EQ(parse_cpu_max("5"), 0);
+  EXPECT_EQ(parse_cpu_max("100000 0"), 0);
+  EXPECT_GE(read_cpu_quota(), 0);
+  const path::CpuMask here = read_affinity();
+  bool any = false;
+  for (std::uint64_t word : here) any = any || word != 0;
+  EXPECT_TRUE(any);
+}

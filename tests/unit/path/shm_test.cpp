@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What could go wrong: a segment of a stranger, of another version or a damaged one is followed; a full file
+// system ends in SIGBUS; files of killed jobs pile up, or a living job's file is taken for a dead one's; a
+// name stays after all have attached.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "path/shm/shm.hpp"
+
+using namespace herald;
+using namespace herald::path;
+
+namespace {
+
+// A folder of our own in shared memory, gone at the end with all that is in it.
+class ShmFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/dev/shm/herald-test-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    folder = name;
+  }
+  void TearDown() override { ASSERT_EQ(std::system(("rm -rf " + folder).c_str()), 0); }
+  ShmConfig config(int rank, int size) const {
+    ShmConfig c;
+    c.directory = folder;
+    c.job = "te/st";
+    c.rank = rank;
+    c.size = size;
+    c.cells = 8;
+    c.nonce = 0x1234567800000000u + static_cast<unsigned>(rank);
+    return c;
+  }
+  std::vector<std::unique_ptr<ShmPath>> open_all(int size) {
+    std::vector<std::unique_ptr<ShmPath>> all;
+    std::string why;
+    for (int rank = 0; rank < size; ++rank) all.push_back(ShmPath::open(config(rank, size), why));
+    return all;
+  }
+  static std::vector<std::string> cards_of(const std::vector<std::unique_ptr<ShmPath>>& all) {
+    std::vector<std::string> cards;
+    for (const auto& each : all) cards.push_back(each->card());
+    return cards;
+  }
+  int files() const {
+    FILE* list = popen(("ls " + folder + " | wc -l").c_str(), "r");
+    int count = -1;
+    if (fscanf(list, "%d", &count) != 1) count = -1;
+    pclose(list);
+    return count;
+  }
+  std::string file_of(int rank, const std::string& card) const {
+    Card read;
+    EXPECT_TRUE(read_card(card, read)) << rank;
+    return folder + "/" + read.file;
+  }
+  std::string folder;
+};
+
+}  // namespace
+
+TEST_F(ShmFolder, all_attach_and_the_names_are_gone) {
+  auto all = open_all(3);
+  const auto cards = cards_of(all);
+  EXPECT_EQ(files(), 3);
+  std::string why;
+  for (auto& each : all) EXPECT_TRUE(each->attach_all(cards, why)) << why;
+  EXPECT_EQ(files(), 0);
+  Inbox& to = *all[0]->peer(2);
+  std::uint64_t position = 0;
+  Cell* cell = to.claim(position);
+  ASSERT_NE(cell, nullptr);
+  to.publish(*cell, position, 0, 5);
+  ASSERT_NE(all[2]->own().front(), nullptr);
+  EXPECT_EQ(all[2]->own().front()->size, 5u);
+  EXPECT_EQ(all[0]->peer(0), nullptr);
+}
+
+TEST_F(ShmFolder, close_and_emergency_take_the_name_away) {
+  auto all = open_all(2);
+  all[0]->unlink_own();
+  EXPECT_EQ(files(), 1);
+  all[1]->close();
+  EXPECT_EQ(files(), 0);
+}
+
+TEST_F(ShmFolder, damaged_and_strange_segments_are_refused) {
+  struct Damage {
+    std::size_t at;
+    std::uint32_t value;
+    const char* says;
+  };
+  const Damage damages[] = {{offsetof(SegmentHeader, magic), 0, "begin"},
+                            {offsetof(SegmentHeader, version), 99, "version"},
+                            {offsetof(SegmentHeader, header_bytes), 64, "version"},
+                            {offsetof(SegmentHeader, nonce), 54321, "another process"},
+                            {offsetof(SegmentHeader, rank), 7, "another process"},
+                            {offsetof(SegmentHeader, cells), 1u << 31, "sizes"},
+                            {offsetof(SegmentHeader, cells), 16, "sizes"},
+                            {offsetof(SegmentHeader, cell_bytes), 63, "sizes"},
+                            {offsetof(SegmentHeader, producers), 0, "sizes"},
+                            {offsetof(SegmentHeader, producers), 100000, "sizes"},
+                            {offsetof(SegmentHeader, total_bytes), 1, "sizes"}};
+  for (const Damage& damage : damages) {
+    auto all = open_all(2);
+    const auto cards = cards_of(all);
+    const int fd = open(file_of(1, cards[1]).c_str(), O_RDWR);
+    ASSERT_GE(fd, 0);
+    ASSERT_EQ(pwrite(fd, &damage.value, sizeof damage.value, static_cast<off_t>(damage.at)), 4);
+    close(fd);
+    std::string why;
+    EXPECT_FALSE(all[0]->attach_all(cards, why)) << damage.at;
+    EXPECT_NE(why.find(damage.says), std::string::npos) << why;
+    EXPECT_NE(why.find("rank 1"), std::string::npos) << why;
+  }
+}
+
+TEST_F(ShmFolder, a_cut_file_or_none_is_refused) {
+  auto all = open_all(2);
+  auto cards = cards_of(all);
+  Card card;
+  ASSERT_TRUE(read_card(cards[1], card));
+  const std::string whole = folder + "/" + card.file;
+  card.file = "herald-copy";
+  const std::string copy = folder + "/" + card.file;
+  cards[1] = write_card(card);
+  ASSERT_EQ(std::system(("cp " + whole + " " + copy).c_str()), 0);
+  std::string why;
+  for (off_t bytes : {1000, 100, 0}) {
+    ASSERT_EQ(truncate(copy.c_str(), bytes), 0);
+    EXPECT_FALSE(all[0]->attach_all(cards, why)) << bytes;
+  }
+  ASSERT_EQ(unlink(copy.c_str()), 0);
+  EXPECT_FALSE(all[0]->attach_all(cards, why));
+  EXPECT_NE(why.find("No such file"), std::string::npos) << why;
+}
+
+TEST_F(ShmFolder, a_peer_on_another_host_is_named) {
+  auto all = open_all(2);
+  auto cards = cards_of(all);
+  Card card;
+  ASSERT_TRUE(read_card(cards[1], card));
+  card.hostname = "faraway";
+  card.host_id = card.machine + "/999999";
+  cards[1] = write_card(card);
+  std::string why;
+  EXPECT_FALSE(all[0]->attach_all(cards, why));
+  EXPECT_NE(why.find("do not share"), std::string::npos) << why;
+  card.machine = card.host_id = "other";
+  cards[1] = write_card(card);
+  EXPECT_FALSE(all[0]->attach_all(cards, why));
+  EXPECT_NE(why.find("rank 1 runs on host faraway"), std::string::npos) << why;
+}
+
+TEST(ShmCard, nonsense_is_not_a_card) {
+  Card card;
+  for (const char* text :
+       {"", "shm1", "shm1 a b c", "shm2 h m herald-1 0123456789abcdef x",
+        "shm1 h m ../etc/passwd 0123456789abcdef x", "shm1 h m herald-../x 0123456789abcdef x",
+        "shm1 h m herald-1 0123456789abcdeg x", "shm1 h m herald-1 0123 x",
+        "shm1 h m herald-1 0123456789abcdef", "shm1  h m herald-1 0123456789abcdef x"})
+    EXPECT_FALSE(read_card(text, card)) << text;
+  EXPECT_TRUE(read_card("shm1 h m herald-1 0123456789abcdef x", card));
+  EXPECT_EQ(card.nonce, 0x0123456789abcdefu);
+}
+
+TEST_F(ShmFolder, too_little_room_is_an_error_with_numbers_and_a_cure) {
+  ShmConfig c = config(0, 2);
+  c.cells = 65536;
+  c.packet_bytes = 1 << 20;  // 64 GiB
+  std::string why;
+  EXPECT_EQ(ShmPath::open(c, why), nullptr);
+  EXPECT_NE(why.find("wants 6872"), std::string::npos) << why;
+  EXPECT_NE(why.find("are there"), std::string::npos) << why;
+  EXPECT_NE(why.find("HERALD_SHM_CELLS (now 65536)"), std::string::npos) << why;
+  EXPECT_EQ(files(), 0);
+}
+
+// The same on a file system that is really small, where one may be mounted.
+TEST_F(ShmFolder, a_small_file_system_that_fills_up) {
+  const pid_t pid = fork();
+  ASSERT_GE(pid, 0);
+  if (pid == 0) {
+    if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) _exit(77);
+    if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) _exit(77);
+    if (mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=128k") != 0) _exit(77);
+    std::string why;
+    auto first = ShmPath::open(config(0, 4), why);
+    auto second = ShmPath::open(config(1, 4), why);
+    auto third = ShmPath::open(config(2, 4), why);
+    auto fourth = ShmPath::open(config(3, 4), why);
+    if (!first || !second || !third) _exit(1);
+    if (fourth || why.find("are there") == std::string::npos) _exit(2);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "no file system may be mounted here";
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(ShmFolder, what_a_killed_job_left_is_removed_and_the_living_is_not) {
+  const pid_t pid = fork();
+  ASSERT_GE(pid, 0);
+  if (pid == 0) {
+    std::string why;
+    auto left = ShmPath::open(config(0, 2), why);
+    kill(getpid(), SIGKILL);
+  }
+  waitpid(pid, nullptr, 0);
+  EXPECT_EQ(files(), 1);
+  const std::string strange = folder + "/herald-" + std::to_string(geteuid() + 1) + "-x-0-1";
+  const std::string other = folder + "/somebody-elses";
+  for (const std::string& path : {strange, other}) close(open(path.c_str(), O_CREAT | O_RDWR, 0600));
+  std::string why;
+  auto living = ShmPath::open(config(1, 2), why);
+  ASSERT_TRUE(living) << why;
+  EXPECT_EQ(files(), 3);  // the strange, the other and the living one
+  EXPECT_EQ(remove_stale_segments(folder, geteuid()), 0);
+  EXPECT_EQ(files(), 3);
+}
+
+TEST_F(ShmFolder, a_dead_owner_is_known) {
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t pid = fork();
+  ASSERT_GE(pid, 0);
+  if (pid == 0) {
+    std::string why;
+    auto owner = ShmPath::open(config(1, 2), why);
+    const std::string card = owner->card();
+    if (write(ready[1], card.data(), card.size()) < 0) _exit(1);
+    pause();
+  }
+  char text[512] = {};
+  ASSERT_GT(read(ready[0], text, sizeof text - 1), 0);
+  std::string why;
+  auto mine = ShmPath::open(config(0, 2), why);
+  const std::vector<std::string> cards{mine->card(), text};
+  ASSERT_TRUE(mine->attach_all(cards, why)) << why;
+  EXPECT_TRUE(mine->is_alive(1));
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  EXPECT_FALSE(mine->is_alive(1));
+  close(ready[0]);
+  close(ready[1]);
+}
