@@ -19,8 +19,10 @@ namespace herald::boot {
 
 namespace {
 
-// A launcher answers at once; only a fence waits for other ranks. A socket that leads nowhere is found out.
+// A launcher answers at once; only a fence waits for other ranks. So a socket that leads nowhere is found out
+// at the start. Later the end of the connection is the sign: a launcher may be stopped for a while.
 constexpr int kAnswerMs = 30'000;
+constexpr int kForever = LineChannel::kForever;
 // Some servers read a whole command into 1024 bytes, whatever length of value they promise.
 constexpr std::size_t kLongestCommand = 1023;
 
@@ -136,7 +138,7 @@ Status Pmi1::put(std::string_view key, std::string_view value) {
   for (const std::string& piece : cut_value(value, longest_value_)) {
     if (Status status = key_for(rank_, key, number++, full_key); status != Status::ok) return status;
     Status status =
-        request("cmd=put kvsname=" + kvs_ + " key=" + full_key + " value=" + piece, "put_result", kAnswerMs);
+        request("cmd=put kvsname=" + kvs_ + " key=" + full_key + " value=" + piece, "put_result", kForever);
     if (status != Status::ok) return status;
     if (field(reply_, "rc").value_or("-1") != "0")
       return refuse(Status::engine_broken,
@@ -146,7 +148,7 @@ Status Pmi1::put(std::string_view key, std::string_view value) {
 }
 
 Status Pmi1::fence() {
-  Status status = request("cmd=barrier_in", "barrier_out", LineChannel::kForever);
+  Status status = request("cmd=barrier_in", "barrier_out", kForever);
   if (status != Status::ok) return status;
   if (field(reply_, "rc").value_or("0") != "0")
     return refuse(Status::engine_broken, "the launcher's barrier failed: " + in_quotes(reply_));
@@ -154,7 +156,8 @@ Status Pmi1::fence() {
 }
 
 Status Pmi1::get_raw(std::string_view key, std::string& value) {
-  Status status = request("cmd=get kvsname=" + kvs_ + " key=" + std::string{key}, "get_result", kAnswerMs);
+  Status status = request("cmd=get kvsname=" + kvs_ + " key=" + std::string{key}, "get_result",
+                          serving_ ? kForever : kAnswerMs);
   if (status != Status::ok) return status;
   auto found = field(reply_, "value");
   if (field(reply_, "rc").value_or("-1") != "0" || !found)
@@ -194,11 +197,13 @@ Status Pmi1::finalize() {
 
 namespace {
 
+// `variable` told the way to the launcher.
 std::unique_ptr<Boot> started(std::unique_ptr<Pmi1> boot, char** environment, Status status,
-                              std::string& why) {
+                              const char* variable, std::string& why) {
   if (status == Status::ok) status = boot->start(environment);
   if (status == Status::ok) return boot;
-  why = boot->last_error();
+  why = std::string{variable} + "=" + in_quotes(find_variable(environment, variable)) + ": " +
+        boot->last_error() + "; if no launcher started this program, unset " + variable;
   return nullptr;
 }
 
@@ -227,7 +232,7 @@ std::unique_ptr<Boot> open_pmi1_socket(char** environment, int fd, std::string& 
     why = std::string{"duplicating PMI_FD: "} + std::strerror(errno);
     return nullptr;
   }
-  return started(std::make_unique<Pmi1>(mine, *rank, *size), environment, Status::ok, why);
+  return started(std::make_unique<Pmi1>(mine, *rank, *size), environment, Status::ok, "PMI_FD", why);
 }
 
 std::unique_ptr<Boot> open_pmi1_port(char** environment, const char* host_and_port, std::string& why) {
@@ -240,7 +245,7 @@ std::unique_ptr<Boot> open_pmi1_port(char** environment, const char* host_and_po
   if (fd < 0) return nullptr;
   auto boot = std::make_unique<Pmi1>(fd, -1, -1);
   Status status = boot->introduce(*id);
-  return started(std::move(boot), environment, status, why);
+  return started(std::move(boot), environment, status, "PMI_PORT", why);
 }
 
 }  // namespace herald::boot

@@ -2,7 +2,8 @@
 """A session: everything that a test starts, fenced in so that nothing outlives it.
 
 guarded(main) runs main() in a child process. The parent is the reaper of all that descends from it: when
-the child is gone, however it went, the parent ends what is left and removes the session's directory.
+the child is gone, however it went, the parent ends what is left and removes the session's directory. Should the
+parent be killed, the child does so.
 run_job() runs one launcher command under a time limit and tells what the job left running. Processes are
 ended by their id, and only if they descend from the session or carry its mark in their environment.
 """
@@ -125,6 +126,7 @@ def guarded(main):
     if child == 0:
         code = 1
         try:
+            prctl(PR_SET_CHILD_SUBREAPER, 1)
             prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 signal.signal(number, stop)
@@ -135,6 +137,10 @@ def guarded(main):
         except BaseException:  # the child must not fall through into the guard's code
             import traceback
             traceback.print_exc()
+        if os.getppid() != guard:  # it was killed: its work is ours
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            end_descendants(os.getpid())
+            shutil.rmtree(directory, ignore_errors=True)
         os._exit(code)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda received, _frame: send(child, received))

@@ -56,7 +56,7 @@ class RunTest(unittest.TestCase):
         return self.run_py("--suite", path)
 
     def wait_for(self, condition):
-        end = time.monotonic() + 10
+        end = time.monotonic() + 20
         while not condition():
             self.assertLess(time.monotonic(), end, "waited in vain")
             time.sleep(0.02)
@@ -124,13 +124,16 @@ class RunTest(unittest.TestCase):
             left = [int(pid) for pid in file.read().split()]
         os.kill(whom(process), number)
         process.communicate(timeout=30)
+        self.wait_for(lambda: not os.listdir(self.temporary))  # the last thing to go
         alive = {pid for pid, (_, state) in session.process_table().items() if state not in "ZX"}
         self.assertFalse(alive & set(left))
-        self.assertEqual(os.listdir(self.temporary), [])
         return process.returncode
 
     def test_sigterm_ends_everything(self):
         self.assertNotEqual(self.check_end(signal.SIGTERM, lambda process: process.pid), 0)
+
+    def test_a_killed_guard_leaves_nothing(self):
+        self.assertEqual(self.check_end(signal.SIGKILL, lambda process: process.pid), -signal.SIGKILL)
 
     def test_a_killed_worker_leaves_nothing(self):
         def worker(process):

@@ -154,6 +154,7 @@ TEST(Pmi1, wrong_answers_at_the_start_are_refused_in_words) {
     std::string why;
     EXPECT_EQ(start(launcher, 0, 2, &why), nullptr) << c.reply;
     EXPECT_NE(why.find(c.word), std::string::npos) << why;
+    EXPECT_NE(why.find("unset PMI_FD"), std::string::npos) << why;
   }
 }
 
