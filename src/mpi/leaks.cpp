@@ -46,7 +46,9 @@ void report_leaks() noexcept {
   Tables& all = tables();
   Tally requests, types, comms, groups, infos, errhandlers, ops;
   all.requests.each([&](Request& o) { requests.add(kind_of(o)); });
-  all.datatypes.each([&](Datatype& o) { types.add(o.name); });
+  all.datatypes.each([&](Datatype& o) {
+    if (!o.predefined) types.add(o.name);  // those without a name stay for ever
+  });
   all.comms.each([&](Comm& o) { comms.add(o.name); });
   all.groups.each([&](Group& o) {
     if (o.users != 0) groups.add("of " + std::to_string(o.size()));
