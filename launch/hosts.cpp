@@ -28,15 +28,15 @@ std::int64_t slots_of(const std::string& text, const std::string& where) {
 }
 
 // name, name:N; an IPv6 address has more than one colon and no count.
-bool add_word(HostList& list, const std::string& word, const std::string& where) {
+bool add_word(HostList& list, const std::string& word, std::int64_t slots, const std::string& where) {
   const std::size_t colon = word.find(':');
   if (colon == std::string::npos || word.find(':', colon + 1) != std::string::npos) {
-    add(list, word, 0);
+    add(list, word, slots);
     return false;
   }
   if (colon == 0) throw UsageError(cat(where, ": '", word, "' names no host"));
   const std::string count = word.substr(colon + 1);
-  add(list, word.substr(0, colon), count == "*" || count == "auto" ? 0 : slots_of(count, where));
+  add(list, word.substr(0, colon), count == "*" || count == "auto" ? slots : slots_of(count, where));
   return true;
 }
 
@@ -62,7 +62,7 @@ std::string HostList::names() const {
 
 HostList parse_host_list(const std::string& text) {
   HostList list;
-  for (const std::string& word : split(text, ", ")) add_word(list, word, cat("--host ", text));
+  for (const std::string& word : split(text, ", ")) add_word(list, word, 0, cat("--host ", text));
   if (list.hosts.empty()) throw UsageError(cat("--host '", text, "': no host is named"));
   return list;
 }
@@ -77,14 +77,15 @@ HostList parse_host_file(const std::string& text, const std::string& file) {
     const auto words = split(line, " \t\r");
     if (words.empty()) continue;
     const std::string where = cat("host file ", file, ", line ", number);
-    list.colon_counts |= add_word(list, words[0], where);
+    std::int64_t slots = 0;
     for (std::size_t i = 1; i < words.size(); ++i) {
       const std::size_t equals = words[i].find('=');
       const std::string key = words[i].substr(0, equals);
       if (equals == std::string::npos || (key != "slots" && key != "cpu" && key != "count")) continue;
       list.slots_counts = true;
-      list.hosts.back().slots = slots_of(words[i].substr(equals + 1), where);
+      slots = slots_of(words[i].substr(equals + 1), where);
     }
+    list.colon_counts |= add_word(list, words[0], slots, where);
   }
   if (list.hosts.empty()) throw UsageError(cat("host file ", file, ": no host is named in it"));
   return list;

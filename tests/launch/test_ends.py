@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What could go wrong: a job hangs, leaves processes or files behind, or hides a failure's exit code."""
+import glob
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from mpiexec_case import LIMIT, Case, alive, clean_env, text_of, wait_until
+
+
+class Ends(Case):
+    def test_exit_code_of_the_failing_rank(self):
+        begin = time.monotonic()
+        done = self.run_job("-n", 4, "sh", "-c", "[ $PMI_RANK = 2 ] && exit 7; sleep 100")
+        self.assertEqual(done.returncode, 7)
+        self.assertRegex(done.stderr, r"mpiexec: rank 2 \(pid \d+\) on \S+ exited with code 7\n")
+        self.assertLess(time.monotonic() - begin, 50)
+
+    def test_signal(self):
+        done = self.run_job("-n", 4, "sh", "-c", "[ $PMI_RANK = 3 ] && kill -SEGV $$; sleep 100")
+        self.assertEqual(done.returncode, 128 + signal.SIGSEGV)
+        self.assertRegex(done.stderr, r"mpiexec: rank 3 \(pid \d+\) on \S+ ended by signal 11 \(Segmentation fault\)")
+        self.assertEqual(done.stderr.count("mpiexec:"), 1, "only the cause is reported")
+
+    def test_ranks_that_ignore_sigterm_and_their_children_end_too(self):
+        command = self.sleeper("trap '' TERM;") + "; sleep 100"
+        job = self.start("-n", 3, "sh", "-c", command, stderr=subprocess.PIPE)
+        pids = self.pids(3)
+        os.kill(pids[1], signal.SIGKILL)
+        self.assertEqual(job.wait(LIMIT), 128 + signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: not any(alive(p) for p in pids)))
+        self.assertEqual(self.left_over(pids), [])
+
+    def left_over(self, groups):
+        out = []
+        for stat in glob.glob("/proc/[0-9]*/stat"):
+            fields = text_of(stat).rsplit(")", 1)[-1].split()
+            if fields and int(fields[2]) in groups and fields[0] not in "ZX":
+                out.append(stat)
+        return out
+
+    def test_one_signal_to_mpiexec_ends_all(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for old in glob.glob(os.path.join(self.dir, "pid.*")):
+                os.remove(old)
+            job = self.start("-n", 4, "sh", "-c", self.sleeper(), stderr=subprocess.PIPE)
+            pids = self.pids(4)
+            begin = time.monotonic()
+            job.send_signal(number)
+            self.assertEqual(job.wait(LIMIT), 128 + number)
+            self.assertLess(time.monotonic() - begin, 20)
+            self.assertEqual(self.left_over(pids), [])
+
+    def test_a_second_signal_kills_at_once(self):
+        job = self.start("-n", 2, "sh", "-c", self.sleeper("trap '' TERM;") + "; sleep 100", stderr=subprocess.PIPE)
+        pids = self.pids(2)
+        job.send_signal(signal.SIGINT)
+        time.sleep(0.05)
+        job.send_signal(signal.SIGINT)
+        self.assertEqual(job.wait(LIMIT), 130)
+        self.assertEqual(self.left_over(pids), [])
+
+    def test_a_killed_mpiexec_leaves_no_rank_no_child_and_no_file(self):
+        command = "touch /dev/shm/herald-$(id -u)-$HERALD_JOB_ID-$PMI_RANK-x; echo $HERALD_JOB_ID;" + self.sleeper()
+        job = self.start("-n", 3, "sh", "-c", command, stdout=subprocess.PIPE)
+        pids = self.pids(3)
+        job_id = job.stdout.readline().strip()
+        time.sleep(0.2)
+        job.kill()
+        job.wait(LIMIT)
+        self.assertTrue(wait_until(lambda: self.left_over(pids) == []), "ranks or their children live on")
+        self.assertTrue(wait_until(lambda: not glob.glob(f"/dev/shm/herald-*{job_id}*")))
+
+    def test_files_in_shared_memory_are_removed(self):
+        touch = "touch /dev/shm/herald-$(id -u)-$HERALD_JOB_ID-$PMI_RANK-x; echo $HERALD_JOB_ID; "
+        other = f"/dev/shm/herald-{os.getuid()}-0123456789abcdef-0-mpiexec-test"
+        open(other, "w").close()
+        self.addCleanup(os.remove, other)
+        for end in ("true", "kill -KILL $$"):
+            done = self.run_job("-n", 2, "sh", "-c", touch + end)
+            self.assertEqual(glob.glob(f"/dev/shm/*{done.stdout.split()[0]}*"), [])
+        self.assertTrue(os.path.exists(other), "files of other jobs stay")
+
+    def test_timeout(self):
+        done = self.run_job("--timeout", 1, "-n", 2, "sleep", "100")
+        self.assertEqual(done.returncode, 124)
+        self.assertIn("1 seconds", done.stderr)
+        self.assertEqual(self.run_job("-n", 2, "sleep", "100", env=clean_env(MPIEXEC_TIMEOUT="1")).returncode, 124)
+        self.assertEqual(self.run_job("--timeout", 100, "-n", 1, "true").returncode, 0)
+
+    def test_keep_going(self):
+        done = self.run_job("-disable-auto-cleanup", "-n", 3, "sh", "-c", "[ $PMI_RANK = 0 ] && exit 5; sleep 1; echo x")
+        self.assertEqual((done.returncode, done.stdout), (5, "x\nx\n"))
+
+    def test_processes_left_behind_do_not_hold_the_job(self):
+        begin = time.monotonic()
+        done = self.run_job("-n", 2, "sh", "-c", "sleep 100 & echo x")
+        self.assertEqual((done.returncode, done.stdout), (0, "x\nx\n"))
+        self.assertLess(time.monotonic() - begin, 60)
+
+    def test_what_others_print_while_one_fails_is_not_lost(self):
+        done = self.run_job("-n", 8, "sh", "-c", "echo last words; exit 3")
+        self.assertEqual(done.returncode, 3)
+        self.assertLessEqual(1, done.stdout.count("last words\n"))
+
+    def test_user_signals_are_passed_on(self):
+        job = self.start("-n", 2, "sh", "-c", "trap 'echo got; exit 0' USR1;" + self.sleeper(), stdout=subprocess.PIPE)
+        self.pids(2)
+        job.send_signal(signal.SIGUSR1)
+        self.assertEqual(job.stdout.read(), "got\ngot\n")
+        self.assertEqual(job.wait(LIMIT), 0)
+
+
+    def test_stop_and_continue(self):
+        job = self.start("-n", 2, "sh", "-c", self.sleeper(), stderr=subprocess.DEVNULL)
+        pids = self.pids(2)
+        state = lambda pid: text_of(f"/proc/{pid}/stat").rsplit(")", 1)[-1].split()[0]
+        job.send_signal(signal.SIGTSTP)
+        self.assertTrue(wait_until(lambda: all(state(p) == "T" for p in [job.pid, *pids])))
+        job.send_signal(signal.SIGCONT)
+        self.assertTrue(wait_until(lambda: all(state(p) != "T" for p in [job.pid, *pids])))
+        job.terminate()
+        self.assertEqual(job.wait(LIMIT), 128 + signal.SIGTERM)
+
+    def test_nohup_is_respected(self):
+        job = self.start("-n", 1, "sh", "-c", self.sleeper() + "; exit 3",
+                         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN), stderr=subprocess.DEVNULL)
+        pids = self.pids(1)
+        job.send_signal(signal.SIGHUP)
+        time.sleep(0.3)
+        self.assertIsNone(job.poll())
+        os.kill(pids[0], signal.SIGKILL)
+        self.assertEqual(job.wait(LIMIT), 128 + signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

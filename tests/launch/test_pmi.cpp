@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What could go wrong: lines cut anywhere are misread, a reply is missing (a rank waits for ever), a barrier
+// lets ranks through early, a dead rank leaves the others waiting, bad input stops the server.
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "launch/pmi.hpp"
+
+namespace herald::launch {
+namespace {
+
+struct Server : testing::Test {
+  PmiServer pmi{"kvs", {0, 0, 1}, 8};
+  std::string ask(int rank, const std::string& line) {
+    pmi.on_bytes(rank, line + "\n");
+    return std::exchange(pmi.output(rank), {});
+  }
+};
+
+TEST_F(Server, answers_the_questions_of_start_up) {
+  EXPECT_EQ(ask(0, "cmd=init pmi_version=1 pmi_subversion=1"),
+            "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
+  EXPECT_NE(ask(0, "cmd=get_maxes").find("keylen_max=64 vallen_max=1024"), std::string::npos);
+  EXPECT_NE(ask(2, "cmd=get_appnum").find("appnum=1"), std::string::npos);
+  EXPECT_NE(ask(1, "cmd=get_my_kvsname").find("kvsname=kvs"), std::string::npos);
+  EXPECT_NE(ask(1, "cmd=get_universe_size").find("size=8"), std::string::npos);
+  EXPECT_NE(ask(1, "cmd=get kvsname=kvs key=PMI_process_mapping").find("value=(vector,(0,1,3))\n"),
+            std::string::npos);
+  EXPECT_TRUE(pmi.initialized(0));
+  EXPECT_FALSE(pmi.initialized(1));
+  EXPECT_EQ(ask(0, "cmd=finalize"), "cmd=finalize_ack rc=0\n");
+  EXPECT_TRUE(pmi.finalized(0));
+}
+
+TEST_F(Server, a_later_protocol_version_is_refused) {
+  EXPECT_NE(ask(0, "cmd=init pmi_version=2 pmi_subversion=0").find("rc=-1"), std::string::npos);
+  EXPECT_FALSE(pmi.initialized(0));
+}
+
+TEST_F(Server, put_then_get_by_another_rank) {
+  EXPECT_NE(ask(0, "cmd=put kvsname=kvs key=k value=a=b,c").find("put_result rc=0"), std::string::npos);
+  EXPECT_NE(ask(1, "cmd=get kvsname=kvs key=k").find("value=a=b,c\n"), std::string::npos);
+  EXPECT_NE(ask(1, "cmd=get kvsname=kvs key=other").find("rc=-1"), std::string::npos);
+  EXPECT_NE(ask(1, "cmd=get kvsname=foreign key=k").find("rc=-1"), std::string::npos);
+}
+
+TEST_F(Server, lengths_are_held_to_what_get_maxes_said) {
+  const std::string put = "cmd=put kvsname=kvs key=";
+  EXPECT_NE(ask(0, put + std::string(64, 'k') + " value=" + std::string(1024, 'v')).find("rc=0"),
+            std::string::npos);
+  EXPECT_NE(ask(0, put + std::string(65, 'k') + " value=v").find("rc=-1"), std::string::npos);
+  EXPECT_NE(ask(0, put + "k value=" + std::string(1025, 'v')).find("rc=-1"), std::string::npos);
+  EXPECT_NE(ask(0, "cmd=put kvsname=kvs key=k").find("rc=-1"), std::string::npos);
+}
+
+TEST_F(Server, lines_may_be_cut_anywhere_and_come_together) {
+  const std::string text = "cmd=put kvsname=kvs key=k value=1\ncmd=get kvsname=kvs key=k\n";
+  for (char c : text) pmi.on_bytes(0, std::string_view(&c, 1));
+  const std::string slow = std::exchange(pmi.output(0), {});
+  pmi.on_bytes(1, text);
+  EXPECT_EQ(slow, pmi.output(1));
+  EXPECT_NE(slow.find("value=1\n"), std::string::npos);
+}
+
+TEST_F(Server, the_barrier_opens_when_all_are_in_and_can_be_used_again) {
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(ask(0, "cmd=barrier_in"), "");
+    EXPECT_EQ(ask(2, "cmd=barrier_in"), "");
+    EXPECT_EQ(ask(2, "cmd=barrier_in"), "");  // twice by one rank is still one rank
+    pmi.take_dirty();
+    EXPECT_EQ(ask(1, "cmd=barrier_in"), "cmd=barrier_out rc=0\n");
+    EXPECT_EQ(std::exchange(pmi.output(0), {}), "cmd=barrier_out rc=0\n");
+    EXPECT_EQ(std::exchange(pmi.output(2), {}), "cmd=barrier_out rc=0\n");
+    EXPECT_EQ(pmi.take_dirty().size(), 3U);
+  }
+}
+
+TEST_F(Server, a_rank_that_ended_makes_the_barrier_stuck) {
+  pmi.on_exit(1);
+  EXPECT_FALSE(pmi.stuck());
+  ask(0, "cmd=barrier_in");
+  ASSERT_TRUE(pmi.stuck());
+  EXPECT_EQ(pmi.stuck()->missing, 1);
+  EXPECT_EQ(pmi.stuck()->waiting, 0);
+}
+
+TEST_F(Server, a_rank_that_died_inside_the_barrier_does_not_hold_it) {
+  ask(1, "cmd=barrier_in");
+  pmi.on_exit(1);
+  ask(0, "cmd=barrier_in");
+  EXPECT_FALSE(pmi.stuck());
+  EXPECT_EQ(ask(2, "cmd=barrier_in"), "cmd=barrier_out rc=0\n");
+}
+
+TEST_F(Server, the_first_abort_counts) {
+  EXPECT_FALSE(pmi.aborted());
+  ask(1, "cmd=abort exitcode=7 message=out of luck");
+  ask(0, "cmd=abort exitcode=9");
+  ASSERT_TRUE(pmi.aborted());
+  EXPECT_EQ(pmi.aborted()->rank, 1);
+  EXPECT_EQ(pmi.aborted()->code, 7);
+  EXPECT_EQ(pmi.aborted()->message, "out of luck");
+}
+
+TEST_F(Server, what_it_does_not_know_gets_an_answer_and_it_goes_on) {
+  EXPECT_NE(ask(0, "cmd=publish_name service=s port=p").find("cmd=publish_result rc=-1"), std::string::npos);
+  EXPECT_NE(ask(0, "cmd=dance").find("cmd=dance_result rc=-1"), std::string::npos);
+  EXPECT_NE(ask(0, "nonsense").find("rc=-1"), std::string::npos);
+  EXPECT_NE(ask(0, "mcmd=spawn\nnprocs=2\nexecname=x\nendcmd").find("cmd=spawn_result rc=-1"),
+            std::string::npos);
+  EXPECT_NE(ask(0, std::string(100000, 'x')).find("line_too_long"), std::string::npos);
+  EXPECT_NE(ask(0, "cmd=get_appnum").find("appnum=0"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace herald::launch
