@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All-to-all straight between each two ranks: in round k to the rank k further on. A wide window (linear)
+// overlaps rounds; a window of one (pairwise) loads each rank with one message each way at a time. With
+// MPI_IN_PLACE both sides of a pair are served in the same round, through a little scratch memory.
+#include <algorithm>
+
+#include "coll/make/makers.hpp"
+
+namespace herald::coll {
+namespace {
+
+// Overlapping saves half of the start-up, and costs a tenth of the bandwidth in crowding.
+double estimate_linear(std::uint64_t bytes, const Shape& shape) noexcept {
+  const double others = shape.ranks - 1;
+  return transfer_ns(shape, 0.5 * others, 1.1 * others * static_cast<double>(bytes));
+}
+double estimate_pairwise(std::uint64_t bytes, const Shape& shape) noexcept {
+  const double others = shape.ranks - 1;
+  return transfer_ns(shape, others, others * static_cast<double>(bytes));
+}
+
+constexpr std::uint64_t kInPlaceScratch = 1u << 20;
+
+void make_in_place(const Ask& ask, Builder& b, std::uint32_t window) noexcept {
+  const int n = ask.size;
+  std::uint64_t largest = 0;
+  for (int i = 0; i < n; ++i)
+    if (i != ask.rank) largest = std::max(largest, ask.recv.bytes(i));
+  if (largest == 0) return;
+  const auto fitting =
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kInPlaceScratch / largest, 1, window));
+  const std::uint32_t areas = std::min(fitting, static_cast<std::uint32_t>(n));
+  b.window(areas, areas);
+  Piece area[kWindow];
+  StepId sent[kWindow];
+  for (std::uint32_t i = 0; i < areas; ++i) {
+    area[i] = b.scratch(largest);
+    sent[i] = kNone;
+  }
+  std::uint32_t used = 0;
+  for (int round = 0; round < n; ++round) {
+    const int partner = (round - ask.rank + n) % n;
+    const Piece block = ask.recv.block(partner);
+    if (partner == ask.rank || block.bytes == 0) continue;
+    const std::uint32_t i = used++ % areas;
+    const Piece saved = bytes_of(area[i], 0, block.bytes);
+    const StepId copied = b.copy(block, saved, {sent[i]});
+    b.recv(partner, block, {copied});
+    sent[i] = b.send(partner, saved, {copied});
+  }
+}
+
+void make(const Ask& ask, Builder& b, std::uint32_t window) noexcept {
+  if (ask.in_place) return make_in_place(ask, b, window);
+  const int n = ask.size;
+  b.window(window, window);
+  for (int k = 1; k < n; ++k) {
+    const int to = (ask.rank + k) % n, from = (ask.rank - k + n) % n;
+    const Piece in = ask.recv.block(from), out = ask.send.block(to);
+    if (in.bytes != 0) b.recv(from, in);
+    if (out.bytes != 0) b.send(to, out);
+  }
+  b.copy(ask.send.block(ask.rank), ask.recv.block(ask.rank));
+}
+
+void make_linear(const Ask& ask, Builder& b) noexcept { make(ask, b, kWindow); }
+void make_pairwise(const Ask& ask, Builder& b) noexcept { make(ask, b, 1); }
+
+constexpr const char* kLinear = "straight between each two ranks, many messages at a time";
+constexpr const char* kPairwise = "straight between each two ranks, one message each way at a time";
+
+}  // namespace
+
+const Algorithm kAlltoallLinear{Op::alltoall, "linear", kLinear, fits_any, estimate_linear, make_linear};
+const Algorithm kAlltoallPairwise{Op::alltoall, "pairwise",        kPairwise,
+                                  fits_any,     estimate_pairwise, make_pairwise};
+const Algorithm kAlltoallvLinear{Op::alltoallv, "linear", kLinear, fits_any, estimate_linear, make_linear};
+const Algorithm kAlltoallvPairwise{Op::alltoallv, "pairwise",        kPairwise,
+                                   fits_any,      estimate_pairwise, make_pairwise};
+const Algorithm kAlltoallwLinear{Op::alltoallw, "linear", kLinear, fits_any, estimate_linear, make_linear};
+const Algorithm kAlltoallwPairwise{Op::alltoallw, "pairwise",        kPairwise,
+                                   fits_any,      estimate_pairwise, make_pairwise};
+
+}  // namespace herald::coll

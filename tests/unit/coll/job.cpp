@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "job.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "type/pack.hpp"
+
+namespace herald::coll {
+namespace {
+
+constexpr std::byte kPattern{0xa5};
+
+type::LayoutRef make_layout(bool gappy) {
+  const type::Layout& word = type::basic_layout(type::Basic::uint32);
+  type::LayoutRef out, framed;
+  if (!gappy) {
+    (void)type::contiguous(kWords, word, out);
+    return out;
+  }
+  const std::int64_t blocks[] = {1, 2, 1}, at[] = {8, 16, 28};
+  (void)type::hindexed(blocks, at, word, out);
+  (void)type::resized(*out, 4, 36, framed);
+  return framed;
+}
+
+struct Flight {  // a send under way
+  StepId step = kNone;
+  bool gone = false;  // its data was taken and it is complete
+  std::vector<std::byte> data;
+};
+struct Posted {  // a receive under way
+  StepId step = kNone;
+};
+using Channel = std::tuple<int, int, int>;  // from, to, tag
+
+class Job {
+ public:
+  Job(const Algorithm& algorithm, std::vector<Member>& members, Reduction reduction, Prng& prng)
+      : members_(members), reduction_(reduction), prng_(prng), ranks_(members.size()) {
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      Rank& rank = ranks_[r];
+      rank.plan = make_plan(algorithm, members[r].ask);
+      rank.words.resize(Run::words(rank.plan) + 1);
+      rank.scratch.assign(rank.plan.scratch_bytes + 64, kPattern);
+      auto base = reinterpret_cast<std::uintptr_t>(rank.scratch.data());
+      rank.places.at[0] = members[r].send.address();
+      rank.places.at[1] = members[r].recv.address();
+      rank.places.at[2] = (base + 63) / 64 * 64;
+      rank.busy.assign(rank.plan.slots, false);
+      rank.run.begin(rank.plan, rank.words.data());
+    }
+  }
+
+  bool run(std::string& why) {
+    for (;;) {
+      if (!why_.empty()) return why = why_, false;
+      bool all = true;
+      for (Rank& rank : ranks_) all = all && rank.run.done();
+      if (all) break;
+      if (!turn()) return why = "nothing can go on", false;
+    }
+    for (auto& [channel, sends] : sends_)
+      if (!sends.empty()) return why = "a message was never received", false;
+    return true;
+  }
+
+ private:
+  struct Rank {
+    Plan plan;
+    Run run;
+    Places places;
+    std::vector<std::uint32_t> words;
+    std::vector<std::byte> scratch;
+    std::vector<bool> busy;  // slots
+  };
+
+  // One thing happens, chosen at random among what can.
+  bool turn() {
+    const std::size_t n = ranks_.size(), first = prng_.below(n);
+    for (std::size_t i = 0; i < n; ++i)
+      if (prng_.below(4) != 0 && advance((first + i) % n)) return true;
+    if (prng_.below(2) == 0 && deliver()) return true;
+    for (std::size_t i = 0; i < n; ++i)
+      if (advance((first + i) % n)) return true;
+    return deliver();
+  }
+
+  bool advance(std::size_t r) {
+    Rank& rank = ranks_[r];
+    const StepId id = rank.run.next();
+    if (id == kNone) return false;
+    const Step& step = rank.plan.steps[id];
+    switch (step.kind) {
+      case StepKind::send:
+      case StepKind::recv: {
+        if (rank.busy[step.slot]) why_ = "a slot was used twice at once";
+        rank.busy[step.slot] = true;
+        const int me = static_cast<int>(r);
+        if (step.kind == StepKind::send)
+          send(rank, me, id);
+        else
+          recvs_[{step.partner, me, step.tag}].push_back({id});
+        return true;
+      }
+      case StepKind::copy: {
+        type::Cursor from = cursor(step.a, rank.places), to = cursor(step.b, rank.places);
+        if (from.total() != to.total()) why_ = "a copy between pieces of unequal size";
+        type::copy(from, to);
+        break;
+      }
+      case StepKind::reduce: reduce(rank, step); break;
+    }
+    rank.run.complete(id);
+    return true;
+  }
+
+  // Short messages are taken along at once, long ones when the receiver is there: either may happen.
+  void send(Rank& rank, int me, StepId id) {
+    const Step& step = rank.plan.steps[id];
+    Flight& flight = sends_[{me, step.partner, step.tag}].emplace_back();
+    flight.step = id;
+    if (prng_.below(2) != 0) return;
+    type::Cursor data = cursor(step.a, rank.places);
+    flight.gone = true;
+    flight.data.resize(data.total());
+    data.pack(flight.data.data(), flight.data.size());
+    rank.busy[step.slot] = false;
+    rank.run.complete(id);
+  }
+
+  void reduce(Rank& rank, const Step& step) {
+    const type::Layout& layout = *step.a.layout;
+    for (std::int64_t i = 0; i < step.a.count; ++i) {
+      auto* left = static_cast<std::byte*>(rank.places.of(step.a)) + i * layout.extent();
+      auto* inout = static_cast<std::byte*>(rank.places.of(step.b)) + i * layout.extent();
+      Item a, b;
+      type::pack(layout, left, 1, &a);
+      type::pack(layout, inout, 1, &b);
+      const Item c = reduction_(a, b);
+      type::unpack(layout, inout, 1, &c);
+    }
+  }
+
+  bool deliver() {
+    std::vector<Channel> ready;
+    for (auto it = sends_.begin(); it != sends_.end();) {
+      if (it->second.empty()) {
+        it = sends_.erase(it);
+        continue;
+      }
+      const auto posted = recvs_.find(it->first);
+      if (posted != recvs_.end() && !posted->second.empty()) ready.push_back(it->first);
+      ++it;
+    }
+    if (ready.empty()) return false;
+    const Channel channel = ready[prng_.below(ready.size())];
+    Flight flight = std::move(sends_[channel].front());
+    const Posted posted = recvs_[channel].front();
+    sends_[channel].pop_front();
+    recvs_[channel].pop_front();
+    Rank& from = ranks_[static_cast<std::size_t>(std::get<0>(channel))];
+    Rank& to = ranks_[static_cast<std::size_t>(std::get<1>(channel))];
+    const Step &sent = from.plan.steps[flight.step], &got = to.plan.steps[posted.step];
+    type::Cursor source = flight.gone ? type::Cursor::bytes(flight.data.data(), flight.data.size())
+                                      : cursor(sent.a, from.places);
+    type::Cursor sink = cursor(got.a, to.places);
+    if (source.total() != sink.total()) why_ = "a message and its receive are of unequal size";
+    type::copy(source, sink);
+    to.busy[got.slot] = false;
+    if (!flight.gone) {
+      from.busy[sent.slot] = false;
+      from.run.complete(flight.step);
+    }
+    to.run.complete(posted.step);
+    return true;
+  }
+
+  std::vector<Member>& members_;
+  Reduction reduction_;
+  Prng& prng_;
+  std::vector<Rank> ranks_;
+  std::map<Channel, std::deque<Flight>> sends_;
+  std::map<Channel, std::deque<Posted>> recvs_;
+  std::string why_;
+};
+
+}  // namespace
+
+Item sum(const Item& a, const Item& b) noexcept {
+  Item c;
+  for (int i = 0; i < kWords; ++i) c.word[i] = a.word[i] + b.word[i];
+  return c;
+}
+
+Item product(const Item& a, const Item& b) noexcept {
+  Item c;
+  for (int row = 0; row < 2; ++row)
+    for (int column = 0; column < 2; ++column)
+      c.word[2 * row + column] = a.word[2 * row] * b.word[column] + a.word[2 * row + 1] * b.word[2 + column];
+  return c;
+}
+
+const type::Layout& dense_layout() {
+  static const type::LayoutRef layout = make_layout(false);
+  return *layout;
+}
+const type::Layout& gappy_layout() {
+  static const type::LayoutRef layout = make_layout(true);
+  return *layout;
+}
+
+Memory::Memory(const type::Layout& layout, std::int64_t items)
+    : bytes_(static_cast<std::size_t>((items + 2) * 64 + 64), kPattern), layout_(&layout), items_(items) {
+  base_ = (reinterpret_cast<std::uintptr_t>(bytes_.data()) + 63) / 64 * 64 + 64;
+}
+
+Item Memory::get(std::int64_t at, const type::Layout& layout) const {
+  Item item;
+  type::pack(layout, reinterpret_cast<const void*>(base_ + static_cast<std::uintptr_t>(at)), 1, &item);
+  return item;
+}
+
+void Memory::set(std::int64_t at, const type::Layout& layout, const Item& item) {
+  type::unpack(layout, reinterpret_cast<void*>(base_ + static_cast<std::uintptr_t>(at)), 1, &item);
+}
+
+bool Memory::gaps_intact() const {
+  std::vector<std::byte> copy = bytes_;
+  const std::uintptr_t shift = base_ - reinterpret_cast<std::uintptr_t>(bytes_.data());
+  std::vector<std::byte> blank(static_cast<std::size_t>(layout_->size()), kPattern);
+  for (std::int64_t i = 0; i < items_; ++i)
+    type::unpack(*layout_, copy.data() + shift + i * layout_->extent(), 1, blank.data());
+  return std::all_of(copy.begin(), copy.end(), [](std::byte b) { return b == kPattern; });
+}
+
+bool run_job(const Algorithm& algorithm, std::vector<Member>& members, Reduction reduction, Prng& prng,
+             std::string& why) {
+  return Job(algorithm, members, reduction, prng).run(why);
+}
+
+}  // namespace herald::coll

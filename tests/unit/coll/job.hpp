@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// job.hpp: runs the plans of all ranks of a collective in one process, over messages in memory.
+// What a real network may do is done on purpose, from a seed: ranks advance in any order, messages between
+// the same two ranks with the same tag stay in order but others overtake, sends complete late, and their data
+// is read as late as the receive, so a plan that reuses a buffer too early gives a wrong result.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "base/prng.hpp"
+#include "coll/ask.hpp"
+#include "coll/run.hpp"
+#include "coll/table.hpp"
+#include "type/build.hpp"
+
+namespace herald::coll {
+
+constexpr int kWords = 4;  // an item is a 2 x 2 matrix of 32-bit words
+struct Item {
+  std::uint32_t word[kWords] = {};
+  bool operator==(const Item&) const = default;
+};
+Item sum(const Item& a, const Item& b) noexcept;      // commutes
+Item product(const Item& a, const Item& b) noexcept;  // of matrices: does not
+
+// Two layouts of the same items: without gaps, and with gaps and a lower bound.
+const type::Layout& dense_layout();
+const type::Layout& gappy_layout();
+
+// Memory of `items` items in a layout, all filled with a pattern first: what is not an item must stay.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(const type::Layout& layout, std::int64_t items);
+  std::uintptr_t address() const noexcept { return base_; }
+  Item get(std::int64_t at, const type::Layout& layout) const;
+  void set(std::int64_t at, const type::Layout& layout, const Item& item);
+  // True if only the first `items` items may have changed since it was made.
+  bool gaps_intact() const;
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::uintptr_t base_ = 0;  // of item 0
+  const type::Layout* layout_ = nullptr;
+  std::int64_t items_ = 0;
+};
+
+struct Member {
+  Ask ask;
+  Memory send, recv;
+  std::vector<std::int64_t> send_counts, send_displs, recv_counts, recv_displs;
+  std::vector<const type::Layout*> send_layouts, recv_layouts;
+};
+
+using Reduction = Item (*)(const Item&, const Item&) noexcept;
+
+// False if no rank can go on and not all are done, or if a plan breaks a rule; `why` tells.
+bool run_job(const Algorithm& algorithm, std::vector<Member>& members, Reduction reduction, Prng& prng,
+             std::string& why);
+
+}  // namespace herald::coll
