@@ -18,8 +18,13 @@ MPI_Errhandler hand_out(Errhandler* errhandler) noexcept;
 // A communicator over `group` (its count is taken over), with a handle. This process is a member.
 Comm* make_comm(Group* group, std::uint64_t context, Errhandler* errhandler, Session* session) noexcept;
 
-// Divides `comm`: members with the same color (0 and up, or MPI_UNDEFINED) come together, by key, then rank.
-int split(Call& call, Comm& comm, int color, int key, Comm*& made) noexcept;
+// What a member of a communicator that is divided wants, and the context number it would give as a leader.
+struct Wish {
+  std::int32_t color, key;
+  std::uint64_t context;
+};
+// The new communicator of those with this process's color, by key, then rank. Null for MPI_UNDEFINED.
+Comm* join(Comm& comm, const std::vector<Wish>& wishes) noexcept;
 
 // Keeps the hints that Herald knows.
 void take_hints(Comm& comm, const Info& info) noexcept;

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Comm_split_type: division by what the processes share: memory, or a part of the machine.
+#include "calls.hpp"
+#include "mpi/coll.hpp"
+#include "mpi/comm.hpp"
+#include "mpi/hardware.hpp"
+#include "mpi/info.hpp"
+
+namespace herald::mpi::api {
+namespace {
+
+constexpr const char* kKindKey = "mpi_hw_resource_type";
+constexpr int kHost = -1;                 // by shared memory, wider than any kind of hardware
+constexpr int kNothing = kHardwareCount;  // no kind that would divide, or none that is known
+
+// Where a member is, and what it wants. Everyone sends one, whatever the split type, since members may mix
+// any type with MPI_UNDEFINED.
+struct Seat {
+  std::int32_t taking_part, key;
+  std::uint64_t context;
+  std::int32_t host;  // the first member that shares memory with this one
+  HardwarePlace place;
+};
+
+int host_of(const Comm& comm) noexcept {
+  for (int i = 0; i < comm.size; ++i)
+    if (i == comm.rank || runtime().engine().is_local(comm.peer(i))) return i;
+  return comm.rank;
+}
+
+// The widest kind that divides those who take part into several groups and leaves none of them out.
+int dividing_kind(const std::vector<Seat>& seats, const Seat& mine) noexcept {
+  for (int kind = kHost; kind < kHardwareCount; ++kind) {
+    bool divides = false, all_bound = true;
+    for (const Seat& seat : seats) {
+      if (seat.taking_part == 0) continue;
+      const auto id = [kind](const Seat& s) { return kind == kHost ? s.host : s.place.id[kind]; };
+      divides = divides || id(seat) != id(mine);
+      all_bound = all_bound && id(seat) >= 0;
+    }
+    if (divides && all_bound) return kind;
+  }
+  return kNothing;
+}
+
+// By what to divide. Without the key, or with one that is not known here, nobody gets a communicator.
+int chosen_kind(int split_type, Info* info, const std::vector<Seat>& seats, const Seat& mine) noexcept {
+  if (split_type == MPI_COMM_TYPE_SHARED) return kHost;
+  if (split_type == MPI_COMM_TYPE_HW_UNGUIDED) {
+    const int kind = dividing_kind(seats, mine);
+    if (info != nullptr && kind != kNothing)
+      info_put(*info, kKindKey, kind == kHost ? "mpi_shared_memory" : kHardwareKinds[kind]);
+    return kind;
+  }
+  const std::string* wish = info == nullptr ? nullptr : info_value(*info, kKindKey);
+  if (wish == nullptr) return kNothing;
+  if (*wish == "mpi_shared_memory") return kHost;
+  const int kind = hardware_kind(wish->c_str());
+  return kind < 0 ? kNothing : kind;
+}
+
+// Together: on the same host, and bound to the same instance of hardware of that kind.
+std::vector<Wish> wishes_of(const std::vector<Seat>& seats, const Seat& mine, int kind) noexcept {
+  std::vector<Wish> wishes;
+  wishes.reserve(seats.size());
+  for (const Seat& seat : seats) {
+    bool together =
+        mine.taking_part != 0 && seat.taking_part != 0 && kind != kNothing && seat.host == mine.host;
+    if (together && kind >= 0)
+      together = mine.place.id[kind] >= 0 && seat.place.id[kind] == mine.place.id[kind];
+    wishes.push_back({together ? 0 : MPI_UNDEFINED, seat.key, seat.context});
+  }
+  return wishes;
+}
+
+}  // namespace
+
+int comm_split_type(Call& call, Comm* comm, int split_type, int key, Info* info, MPI_Comm* newcomm) {
+  const bool taking_part = split_type != MPI_UNDEFINED;
+  if (taking_part && (split_type < MPI_COMM_TYPE_SHARED || split_type > MPI_COMM_TYPE_RESOURCE_GUIDED))
+    return call.fail(MPI_ERR_ARG,
+                     "argument 2 (split_type) is %d; use MPI_COMM_TYPE_SHARED, MPI_COMM_TYPE_HW_GUIDED, "
+                     "MPI_COMM_TYPE_HW_UNGUIDED, MPI_COMM_TYPE_RESOURCE_GUIDED or MPI_UNDEFINED",
+                     split_type);
+  Seat mine{taking_part ? 1 : 0, key, taking_part ? runtime().next_context() : 0, host_of(*comm), {}};
+  if (taking_part && split_type != MPI_COMM_TYPE_SHARED) mine.place = hardware_place();
+  std::vector<Seat> seats(static_cast<std::size_t>(comm->size));
+  const int error = allgather_bytes(*comm, &mine, seats.data(), sizeof mine);
+  if (error != MPI_SUCCESS) return call.fail(error, "the members could not exchange where they run");
+  const int kind = taking_part ? chosen_kind(split_type, info, seats, mine) : kNothing;
+  const Comm* made = join(*comm, wishes_of(seats, mine, kind));
+  *newcomm = made == nullptr ? MPI_COMM_NULL : handle_of(made);
+  return MPI_SUCCESS;
+}
+
+}  // namespace herald::mpi::api
