@@ -67,7 +67,7 @@ Tables* make_tables() noexcept {
   tables->env_info->handle = number(MPI_INFO_ENV);
   fill_env_info(*tables->env_info);
   make_ops(*tables);
-  if (&make_predefined_datatypes != nullptr) make_predefined_datatypes(*tables);
+  make_predefined_datatypes(*tables);
   return tables;
 }
 

@@ -27,7 +27,7 @@ struct Tables {
 
 // Fills in predefined_datatypes (mpi/datatype*.cpp): objects made with new, with `predefined`, `committed`,
 // their handle, layout and name set. Called once, when the tables are made.
-[[gnu::weak]] void make_predefined_datatypes(Tables& tables) noexcept;
+void make_predefined_datatypes(Tables& tables) noexcept;
 
 // Of this process; never destroyed.
 Tables& tables() noexcept;
