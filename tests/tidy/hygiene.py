@@ -84,3 +84,14 @@ def rooms_without_readme(files):
             elif parts[0] in ('launch', 'tools', 'examples', 'bench', 'tests', 'sim', 'lab'):
                 rooms.add(parts[0])
     return [(room, 'has no README.md') for room in sorted(rooms) if f'{room}/README.md' not in files]
+
+
+def unknown_names(files, page='docs/ARCHITECTURE.md'):
+    """Functions that the page names, as `name()` or `Class::name()`, and that no source has any more."""
+    code = '\n'.join(text for path, text in files.items() if path.startswith('src/'))
+    found = []
+    for line, row in enumerate(files.get(page, '').split('\n'), 1):
+        for name in re.findall(r'`(?:\w+::)*(\w+)\(\)`', row):
+            if not re.search(rf'\b{name}\s*\(', code):
+                found.append((f'{page}:{line}', f'{name}() is not in src/ any more'))
+    return found

@@ -129,6 +129,10 @@ class Hygiene(unittest.TestCase):
         self.assertEqual([path for path, _ in hygiene.dead(files)],
                          ['src/a/unused.cpp', 'src/a/unused.hpp', 'tests/three.c'])
 
+    def test_names_in_the_architecture(self):
+        files = {'docs/ARCHITECTURE.md': 'one\n`Core::start()` and `gone()`, `not_a_call`\n', 'src/a.cpp': 'void start(int);\n'}
+        self.assertEqual([place for place, _ in hygiene.unknown_names(files)], ['docs/ARCHITECTURE.md:2'])
+
     def test_readme(self):
         files = {'src/a/x.cpp': '', 'src/b/x.cpp': '', 'src/b/README.md': '', 'src/c/CMakeLists.txt': ''}
         self.assertEqual([room for room, _ in hygiene.rooms_without_readme(files)], ['src/a'])

@@ -57,6 +57,7 @@ def check_hygiene(files):
     found = [f'{path}:{line}: {words}' for path, text in files.items() for line, words in hygiene.check(path, text)]
     found += [f'{path}: {words}' for path, words in hygiene.dead(files)]
     found += [f'{path}: {words}' for path, words in hygiene.rooms_without_readme(files)]
+    found += [f'{place}: {words}' for place, words in hygiene.unknown_names(files)]
     return found
 
 
