@@ -13,6 +13,11 @@ namespace {
 constexpr int kDrainPackets = 64;                      // of one inbox in one turn
 constexpr Duration kLongestSleep = milliseconds(100);  // a safety net: whoever has news rings
 constexpr int kTurnsPerClock = 32;
+// So long between two looks at the clock while spinning means that another process had the processor.
+// Spinning is then left alone for a while, longer each time that it happens again.
+constexpr Duration kStolen = microseconds(40);
+constexpr Duration kShortestNoSpin = milliseconds(2);
+constexpr Duration kLongestNoSpin = milliseconds(200);
 
 void relax() noexcept {
 #if defined(__x86_64__)
@@ -89,6 +94,10 @@ void Loop::settle() noexcept {
 // Writes what Core has for the peer straight into the peer's cells, until its inbox is full.
 bool Loop::pump(p2p::PeerId peer) noexcept {
   path::Inbox* to = outlet(peer);
+  if (to == nullptr) {  // no path, or closed
+    core_.on_peer_gone(peer);
+    return true;
+  }
   bool moved = false;
   while (core_.wants_to_send(peer)) {
     std::uint64_t position = 0;
@@ -164,27 +173,44 @@ void Loop::wait_turn() noexcept {
   const std::uint64_t before = activity_;
   if (progress()) return;
   ++waiters_;
-  const SpinPlan plan = waiters_ > 1 && spin_.spin_us != 0 ? SpinPlan{0, kYieldsCrowded} : spin_;
-  Instant end{};
-  for (int turn = 1; activity_ == before; ++turn) {
-    if (plan.spin_us != 0) {
-      if (turn % kTurnsPerClock == 1) {
-        const Instant time = now();
-        if (turn == 1) end = time + microseconds(plan.spin_us);
-        if (time > end) break;
-      }
-      relax();
-      lock_.give_way();
-    } else {
-      if (turn > plan.yields) break;
-      const std::uint32_t depth = lock_.give_up();
-      ::sched_yield();
-      lock_.take_back(depth);
-    }
-    if (activity_ == before) progress();
-  }
+  const bool spun = spin_.spin_us != 0 && waiters_ == 1 && spin(before);
+  if (!spun) yield_turns(before);
   if (activity_ == before) sleep();
   --waiters_;
+}
+
+// False if this is no time for it: others use the processors just now.
+bool Loop::spin(std::uint64_t before) noexcept {
+  Instant last = now();
+  if (last < no_spin_until_) return false;
+  const Instant end = last + microseconds(spin_.spin_us);
+  for (int turn = 1; activity_ == before; ++turn) {
+    relax();
+    lock_.give_way();
+    if (activity_ == before) progress();
+    if (turn % kTurnsPerClock != 0) continue;
+    const Instant time = now();
+    if (time - last > kStolen) {  // we were put off the processor: somebody else needs it
+      no_spin_for_ = std::clamp(Duration{no_spin_for_.ns * 2}, kShortestNoSpin, kLongestNoSpin);
+      no_spin_until_ = time + no_spin_for_;
+      break;
+    }
+    if (time > end) {
+      no_spin_for_ = {};
+      break;
+    }
+    last = time;
+  }
+  return true;
+}
+
+void Loop::yield_turns(std::uint64_t before) noexcept {
+  for (int i = 0; i < kYieldsCrowded && activity_ == before; ++i) {
+    const std::uint32_t depth = lock_.give_up();
+    ::sched_yield();
+    lock_.take_back(depth);
+    if (activity_ == before) progress();
+  }
 }
 
 // Lost wake-ups: we say that we sleep, then look once more; whoever has news does it the other way round. The

@@ -64,6 +64,8 @@ class Loop final : public Engine {
   bool pump_all() noexcept;
   bool run_hooks() noexcept;
   void settle() noexcept;
+  bool spin(std::uint64_t before) noexcept;
+  void yield_turns(std::uint64_t before) noexcept;
   void sleep() noexcept;
   void look_after_peers() noexcept;
   void say_goodbye() noexcept;
@@ -79,6 +81,8 @@ class Loop final : public Engine {
   path::Doorbell* bell_ = nullptr;
   std::vector<HookEntry> hooks_;
   SpinPlan spin_;
+  Duration no_spin_for_{};
+  Instant no_spin_until_{};
   std::uint64_t activity_ = 0;  // changes when anything moved: a waiting thread looks again
   std::uint64_t told_ = 0;      // completions that sleepers were woken for
   int sleepers_ = 0;            // threads of this process asleep

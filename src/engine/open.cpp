@@ -22,6 +22,8 @@ constexpr int kLookAtOnce = 16;
 // may be computing), and for room for answers that nobody may need any more.
 constexpr Duration kFlushSends = milliseconds(600'000);
 constexpr Duration kFlushAnswers = milliseconds(5'000);
+constexpr Duration kAttachLimit =
+    milliseconds(5'000);  // for peers that are still opening: they need our segment's name
 
 std::size_t packet_bytes(const Knobs& knobs) {
   return wire::kLargestHeader +
@@ -147,7 +149,11 @@ void Loop::close() noexcept {
     if (time - moved > (core_.sends_under_way() != 0 ? kFlushSends : kFlushAnswers)) break;
   }
   if (!closed_) {
-    if (own_ != nullptr) say_goodbye();
+    if (own_ != nullptr) {
+      const Instant limit = now() + kAttachLimit;
+      while (!shm_->all_attached() && now() < limit) ::usleep(100);
+      say_goodbye();
+    }
     closed_ = true;
     own_ = nullptr;
     bell_ = &self_.inbox().bell();

@@ -46,7 +46,7 @@ double quota_v2(std::string group) {
 
 SpinPlan choose_spin(std::span<const CpuMask> masks, std::size_t me, double quota_cpus,
                      std::int64_t knob_us) noexcept {
-  if (knob_us >= 0) return {knob_us, knob_us == 0 ? kYieldsCrowded : 0};
+  if (knob_us >= 0) return {knob_us};
   std::size_t rivals = 0;  // ourselves too
   CpuMask reach{};
   for (const CpuMask& mask : masks) {
@@ -57,8 +57,7 @@ SpinPlan choose_spin(std::span<const CpuMask> masks, std::size_t me, double quot
   std::size_t cpus = 0;
   for (std::uint64_t word : reach) cpus += static_cast<std::size_t>(std::popcount(word));
   const bool crowded = rivals > cpus || (quota_cpus > 0 && static_cast<double>(masks.size()) > quota_cpus);
-  if (crowded) return {0, kYieldsCrowded};
-  return {kSpinAloneUs, 0};
+  return {crowded ? 0 : kSpinAloneUs};
 }
 
 CpuMask read_affinity() noexcept {

@@ -14,8 +14,7 @@ constexpr std::int64_t kSpinAloneUs = 100;  // every rank has a processor: spinn
 constexpr int kYieldsCrowded = 2;           // ranks outnumber processors: let the others run, then sleep
 
 struct SpinPlan {
-  std::int64_t spin_us = 0;
-  int yields = 0;
+  std::int64_t spin_us = 0;  // 0: yield kYieldsCrowded times, then sleep
 };
 
 // `masks`: where each local rank may run, `me` the place of ours in it. `quota_cpus`: 0 if there is no quota.

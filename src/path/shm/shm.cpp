@@ -146,6 +146,11 @@ const CpuMask& ShmPath::cpus_of(int rank) noexcept {
   return segment.is_open() ? segment.header().cpus : own_.header().cpus;
 }
 
+bool ShmPath::all_attached() noexcept {
+  return own_.header().attached.load(std::memory_order_acquire) + 1 >=
+         static_cast<std::uint32_t>(config_.size);
+}
+
 void ShmPath::unlink_own() noexcept {
   // The name is random: nobody else's file is hit, even if ours is gone already.
   if (!own_path_.empty()) ::unlink(own_path_.c_str());

@@ -53,6 +53,8 @@ class ShmPath {
   const CpuMask& cpus_of(int rank) noexcept;
   bool is_alive(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].owner_lives(); }
 
+  // Whether every peer has attached our segment, so that its name is not needed any more.
+  bool all_attached() noexcept;
   // Takes our segment's name away if it is still there. Safe at any time, in a signal handler too.
   void unlink_own() noexcept;
   void close() noexcept;

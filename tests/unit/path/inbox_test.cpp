@@ -75,10 +75,7 @@ TEST(Inbox, several_threads_fill_a_small_ring_that_wraps_round) {
   constexpr std::uint64_t kItems = 20000;
   std::vector<std::thread> threads;
   for (int i = 0; i < kProducers; ++i)
-    threads.emplace_back([&self, i] {
-      Inbox view = self.inbox();
-      put_all(view, i, kItems);
-    });
+    threads.emplace_back([view = self.inbox(), i]() mutable { put_all(view, i, kItems); });
   EXPECT_TRUE(take_all(self.inbox(), kProducers, kItems));
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(self.inbox().front(), nullptr);
