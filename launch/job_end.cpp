@@ -107,7 +107,7 @@ void Job::reap(pid_t first) {
   if (open_outputs_ == 0)
     drain();
   else
-    drain_at_ = now_ + (ending_ ? kGrace / 4 : kDrain);
+    drain_at_ = ending_ ? kill_at_.value_or(now_) : now_ + kDrain;
 }
 
 void Job::on_exit(int rank, int code, bool by_signal) {

@@ -78,7 +78,7 @@ JobPlan plan_job(const JobSpec& spec, const Where& where, std::int64_t timeout_s
                  std::vector<std::string>& notes) {
   JobPlan plan;
   std::int64_t missing = 1;
-  if (spec.apps.size() == 1)
+  if (spec.apps.size() == 1 && spec.apps[0].count == 0)
     missing = spec.ppn ? spec.ppn : !where.hosts.hosts.empty() ? where.hosts.slots() : available_cores();
   for (const App& app : spec.apps) {
     plan.apps.push_back(plan_app(spec, app, env));
