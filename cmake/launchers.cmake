@@ -1,16 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The behaviour programs of the library under other people's launchers, and under ours.
 #
-#   herald_launcher_tests(PROGRAM target ... RANKS n ... [ARGS a ...] [LAUNCHERS name ...] [TIMEOUT s] [FAILS])
-#       registers each program for each number of ranks under every launcher. FAILS: the job must end with
-#       another exit code than 0 (abort, a rank that dies) within TIMEOUT (default 60 s), leaving nothing.
+#   herald_launcher_tests(PROGRAM target ... RANKS n ... [ARGS a ...] [ENV NAME=value ...] [EXPECT text]
+#                         [LAUNCHERS name ...] [TIMEOUT s] [FAILS])
+#       registers each program for each number of ranks under every launcher. The job must end with exit code 0
+#       within TIMEOUT (default 60 s) and leave nothing running. EXPECT: its output holds this text. FAILS: it
+#       must end with another code (abort, a rank that dies).
 #
 # A launcher gets one test for all programs, launchers.NAME.programs, so that Slurm is started once. The jobs
 # are listed in tests/launchers/NAME.json in the build tree.
 set_property(GLOBAL PROPERTY HERALD_LAUNCHERS herald openmpi hydra slurm-pmix slurm-pmi2)
 
+# Strings in quotes, with commas between them.
+function(herald_json_strings out)
+  set(strings "")
+  foreach(text IN LISTS ARGN)
+    string(REPLACE "\\" "\\\\" text "${text}")
+    string(REPLACE "\"" "\\\"" text "${text}")
+    list(APPEND strings "\"${text}\"")
+  endforeach()
+  list(JOIN strings "," strings)
+  set(${out} "${strings}" PARENT_SCOPE)
+endfunction()
+
 function(herald_launcher_tests)
-  cmake_parse_arguments(ARG "FAILS" "TIMEOUT" "PROGRAM;RANKS;ARGS;LAUNCHERS" ${ARGN})
+  cmake_parse_arguments(ARG "FAILS" "TIMEOUT;EXPECT" "PROGRAM;RANKS;ARGS;ENV;LAUNCHERS" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_PROGRAM OR NOT ARG_RANKS)
     message(FATAL_ERROR "herald_launcher_tests: PROGRAM and RANKS are needed; not understood: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -25,17 +39,17 @@ function(herald_launcher_tests)
     set(fails true)
   endif()
   list(JOIN ARG_RANKS "," ranks)
-  set(args "")
-  foreach(arg IN LISTS ARG_ARGS)
-    string(REPLACE "\\" "\\\\" arg "${arg}")
-    string(REPLACE "\"" "\\\"" arg "${arg}")
-    list(APPEND args "\"${arg}\"")
-  endforeach()
-  list(JOIN args "," args)
+  herald_json_strings(args ${ARG_ARGS})
+  herald_json_strings(env ${ARG_ENV})
+  set(expect "\"\"")
+  if(ARG_EXPECT)
+    herald_json_strings(expect "${ARG_EXPECT}")
+  endif()
+  set(how "\"args\": [${args}], \"ranks\": [${ranks}], \"env\": [${env}], \"expect\": ${expect}")
+  string(APPEND how ", \"fails\": ${fails}, \"limit\": ${ARG_TIMEOUT}")
   foreach(program IN LISTS ARG_PROGRAM)
     foreach(launcher IN LISTS ARG_LAUNCHERS)
       set(file "\"program\": \"$<TARGET_FILE:${program}>\"")
-      set(how "\"args\": [${args}], \"ranks\": [${ranks}], \"fails\": ${fails}, \"limit\": ${ARG_TIMEOUT}")
       set_property(GLOBAL APPEND_STRING PROPERTY HERALD_JOBS_${launcher} ",\n  {${file}, ${how}}")
     endforeach()
   endforeach()

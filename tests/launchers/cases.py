@@ -7,13 +7,14 @@ from session import run_job
 
 
 class Case:
-    """One job. `expect` is a text that must be in the output `times` times. `fails`: the job must end with
+    """One job. `expect` is a text that must be in the output, `times` times if that is not 0. `fails`: the job must end with
     another code than 0 before the limit. In all cases nothing may be left running."""
 
-    def __init__(self, name, ranks, program, expect="", times=0, fails=False, limit_s=60.0, kills=False):
+    def __init__(self, name, ranks, program, expect="", times=0, fails=False, limit_s=60.0, kills=False,
+                 env=None):
         self.name, self.ranks, self.program = name, ranks, program
         self.expect, self.times, self.fails = expect, times, fails
-        self.limit_s, self.kills = limit_s, kills
+        self.limit_s, self.kills, self.env = limit_s, kills, env or {}
 
     def verdict(self, result):
         """What is wrong; empty if nothing."""
@@ -24,8 +25,11 @@ class Case:
             wrong.append("exit code 0, though a rank failed")
         elif not self.fails and result.code != 0:
             wrong.append(f"exit code {result.code}")
-        if self.expect and result.output.count(self.expect) != self.times:
-            wrong.append(f"said {self.expect!r} {result.output.count(self.expect)} times, not {self.times}")
+        said = result.output.count(self.expect) if self.expect else 0
+        if self.times and said != self.times:
+            wrong.append(f"said {self.expect!r} {said} times, not {self.times}")
+        elif self.expect and not said:
+            wrong.append(f"did not say {self.expect!r}")
         if "survived" in result.output and self.fails:
             wrong.append("a rank outlived its job")
         if result.leftovers:
@@ -54,13 +58,13 @@ def probe_cases(probe, sizes=(1, 2, 4, 7, 16), repeats=20):
 
 def suite_cases(path):
     """Programs from a file that herald_launcher_tests() wrote: a JSON list of
-    {program, args, ranks, fails, limit}."""
+    {program, args, ranks, env, expect, fails, limit}."""
     with open(path, encoding="utf-8") as file:
         for entry in json.load(file):
             for ranks in entry["ranks"]:
                 name = " ".join([os.path.basename(entry["program"]), *entry["args"]])
-                yield Case(name, ranks, [entry["program"], *entry["args"]], fails=entry["fails"],
-                           limit_s=float(entry["limit"]))
+                yield Case(name, ranks, [entry["program"], *entry["args"]], entry["expect"], fails=entry["fails"],
+                           limit_s=float(entry["limit"]), env=dict(one.split("=", 1) for one in entry["env"]))
 
 
 def run_cases(launcher, directory, cases, stop_after=10):
@@ -69,7 +73,7 @@ def run_cases(launcher, directory, cases, stop_after=10):
     slowest = (0.0, "")
     for case in cases:
         command = launcher.command(case.ranks, case.program, ends_job_on_kill=case.kills)
-        result = run_job(command, launcher.environment, directory, case.limit_s)
+        result = run_job(command, dict(launcher.environment, **case.env), directory, case.limit_s)
         count += 1
         slowest = max(slowest, (result.seconds, f"{case.name} on {case.ranks} ranks"))
         if wrong := case.verdict(result):

@@ -49,10 +49,11 @@ class RunTest(unittest.TestCase):
         self.assertEqual(os.listdir(self.temporary), [], "files were left")
         return process.returncode, output
 
-    def suite(self, program, fails=False, limit=20.0):
+    def suite(self, program, fails=False, limit=20.0, env=(), expect=""):
         path = os.path.join(self.directory, "suite.json")
         with open(path, "w", encoding="utf-8") as file:
-            json.dump([{"program": program, "args": ["x"], "ranks": [1, 2], "fails": fails, "limit": limit}], file)
+            json.dump([{"program": program, "args": ["x"], "ranks": [1, 2], "fails": fails, "limit": limit,
+                        "env": env, "expect": expect}], file)
         return self.run_py("--suite", path)
 
     def wait_for(self, condition):
@@ -90,6 +91,13 @@ class RunTest(unittest.TestCase):
     def test_a_job_that_should_fail_must_fail(self):
         self.assertEqual(self.suite("/bin/false", fails=True)[0], 0)
         self.assertEqual(self.suite("/bin/true", fails=True)[0], 1)
+
+    def test_expected_output_is_looked_for_and_variables_are_given(self):
+        program = script(self.directory, "says", 'echo "it is $COLOUR"\n')
+        self.assertEqual(self.suite(program, env=["COLOUR=a=b"], expect="it is a=b")[0], 0)
+        code, output = self.suite(program, env=["COLOUR=red"], expect="it is blue")
+        self.assertEqual(code, 1)
+        self.assertIn("did not say", output)
 
     def test_an_empty_suite_is_a_failure(self):
         path = os.path.join(self.directory, "suite.json")
