@@ -21,7 +21,7 @@ Status assemble(std::size_t length, BlockAt block_at, LayoutRef& out) noexcept {
   bool alike = true;  // the items' two trees are one and the same
   for (std::size_t i = 0; i < length; ++i) {
     const Block block = block_at(i);
-    if (block.count < 0 || !block.offset.ok()) return Status::bad_argument;
+    if (block.count < 0 || (block.count != 0 && !block.offset.ok())) return Status::bad_argument;
     sum.add(*block.item, block.count, block.item->extent(), block.offset.value());
     alike = alike && &block.item->elements_tree() == &block.item->move_tree();
     if (!sum.ok()) return Status::bad_argument;

@@ -134,6 +134,15 @@ TEST(Layout, empty_types) {
   EXPECT_EQ(cursor.pack(&c, 1), 0u);
 }
 
+// The place of a block without elements means nothing, however far away.
+TEST(Layout, empty_blocks_lie_nowhere) {
+  LayoutRef layout;
+  ASSERT_EQ(indexed(Vec{0, 2, 0}, Vec{INT64_MAX, 3, INT64_MIN}, kind(Basic::c_int), layout), Status::ok);
+  EXPECT_EQ(layout->lb(), 12);
+  EXPECT_EQ(layout->size(), 8);
+  EXPECT_TRUE(layout->run());
+}
+
 TEST(Layout, resized_bounds_hide_those_of_the_data) {
   LayoutRef wide, both;
   ASSERT_EQ(resized(kind(Basic::c_char), -4, 6, wide), Status::ok);
