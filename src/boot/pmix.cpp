@@ -182,15 +182,18 @@ int Pmix::job_int(pmix::Rank rank, const char* key) {
   return value != nullptr ? as_int(*value).value_or(-1) : -1;
 }
 
+// The launcher's list; without one (PMIx 5 does not find it where the launcher calls this host by another
+// name than the host itself does), the ranks with the node number of this one.
 void Pmix::find_local_ranks() {
   ValuePtr peers = job_value(pmix::kRankWildcard, pmix::kLocalPeers);
   if (peers != nullptr && peers->type == pmix::Type::string && peers->data.string != nullptr)
     local_ranks_ = parse_local_peers(peers->data.string, rank(), size_);
   if (!local_ranks_.empty()) return;
-  if (job_int(pmix::kRankWildcard, pmix::kLocalSize) == size_) {
-    for (int i = 0; i < size_; ++i) local_ranks_.push_back(i);
-  } else {
-    local_ranks_.push_back(rank());
+  const bool all = job_int(pmix::kRankWildcard, pmix::kLocalSize) == size_;
+  const int mine = all ? -1 : job_int(me_.rank, pmix::kNodeId);
+  for (int i = 0; i < size_; ++i) {
+    if (all || i == rank() || (mine >= 0 && job_int(static_cast<pmix::Rank>(i), pmix::kNodeId) == mine))
+      local_ranks_.push_back(i);
   }
 }
 

@@ -39,6 +39,7 @@ enum class Type : std::uint16_t {
 inline constexpr char kJobSize[] = "pmix.job.size";
 inline constexpr char kLocalSize[] = "pmix.local.size";
 inline constexpr char kLocalPeers[] = "pmix.lpeers";
+inline constexpr char kNodeId[] = "pmix.nodeid";
 inline constexpr char kAppNumber[] = "pmix.appnum";
 inline constexpr char kUniverseSize[] = "pmix.univ.size";
 inline constexpr char kCollectData[] = "pmix.collect";

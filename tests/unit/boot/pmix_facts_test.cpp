@@ -65,6 +65,7 @@ TEST(PmixFacts, keys_are_spelled_as_in_the_headers) {
   EXPECT_STREQ(kJobSize, PMIX_JOB_SIZE);
   EXPECT_STREQ(kLocalSize, PMIX_LOCAL_SIZE);
   EXPECT_STREQ(kLocalPeers, PMIX_LOCAL_PEERS);
+  EXPECT_STREQ(kNodeId, PMIX_NODEID);
   EXPECT_STREQ(kAppNumber, PMIX_APPNUM);
   EXPECT_STREQ(kUniverseSize, PMIX_UNIV_SIZE);
   EXPECT_STREQ(kCollectData, PMIX_COLLECT_DATA);
