@@ -8,6 +8,7 @@
 
 #include <cstring>
 #include <numeric>
+#include <thread>
 
 #include "type/build.hpp"
 #include "type/cursor.hpp"
@@ -151,6 +152,28 @@ TEST(Cursor, keeps_its_layout_alive) {
   int out[4];
   ASSERT_EQ(other.pack(out, sizeof out), sizeof out);
   EXPECT_EQ(out[3], 6);
+}
+
+// Cursors of one layout live and die in several threads (MPI_THREAD_MULTIPLE); the thread sanitizer watches.
+TEST(Cursor, threads_share_a_layout) {
+  LayoutRef layout;
+  ASSERT_EQ(vector(4, 1, 2, basic_layout(Basic::c_int), layout), Status::ok);
+  const LayoutRef& shared = layout;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([mine = shared, t] {
+      int memory[8], out[4];
+      for (int i = 0; i < 8; ++i) memory[i] = t + i;
+      for (int round = 0; round < 2000; ++round) {
+        Cursor cursor{mine, memory, 1};
+        Cursor other = cursor;
+        other.pack(out, sizeof out);
+        ASSERT_EQ(out[3], t + 6);
+      }
+    });
+  }
+  layout = LayoutRef{};
+  for (auto& thread : threads) thread.join();
 }
 
 TEST(Cursor, copies_between_layouts) {
