@@ -6,14 +6,11 @@
 
 namespace herald::coll {
 
-void Key::add_layout(const type::Layout* layout) noexcept {
-  if (layout != nullptr && layout->dense()) {
-    add(layout->size() * 2 + 1);  // odd: no address
-    add(layout->true_lb());
-  } else {
-    add(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(layout)));
-    add(0);
-  }
+void Key::write_layout(const type::Layout* layout, std::int64_t* words) noexcept {
+  const bool dense = layout != nullptr && layout->dense();
+  words[0] = dense ? layout->size() * 2 + 1  // odd: no address
+                   : static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(layout));
+  words[1] = dense ? layout->true_lb() : 0;
 }
 
 std::uint64_t Key::hash() const noexcept {

@@ -20,12 +20,15 @@ class Key {
  public:
   void clear() noexcept { words_.clear(); }
   void add(std::int64_t word) noexcept { words_.push_back(word); }
+  void add_layout(const type::Layout* layout) noexcept { write_layout(layout, grow(kLayoutWords)); }
   // Dense layouts of the same size give the same plan, whatever type they belong to.
-  void add_layout(const type::Layout* layout) noexcept;
+  static constexpr std::size_t kLayoutWords = 2;
+  static void write_layout(const type::Layout* layout, std::int64_t* words) noexcept;
   std::int64_t* grow(std::size_t words) noexcept {  // valid until the next add or grow
     words_.resize(words_.size() + words);
     return words_.data() + words_.size() - words;
   }
+  std::int64_t* data() noexcept { return words_.data(); }
   std::span<const std::int64_t> words() const noexcept { return words_; }
   std::uint64_t hash() const noexcept;
 

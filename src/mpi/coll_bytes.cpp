@@ -20,7 +20,9 @@ Execution* prepare(Comm& comm, coll::Op op, int root, const void* send, void* re
   if (send != nullptr) ask.send = {coll::Buffer::send, &byte, count};
   if (recv != nullptr) ask.recv = {coll::Buffer::recv, &byte, count};
   coll::Key& key = coll_state(comm).key;
-  begin_key(key, ask);
+  key.clear();
+  key.grow(kKeyHead);
+  write_key_head(key, ask);
   Execution::Binding binding;
   binding.send = send;
   binding.recv = recv;

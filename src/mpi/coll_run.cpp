@@ -165,6 +165,7 @@ void Execution::perform(coll::StepId id) noexcept {
     case coll::StepKind::recv: post(step, id); return;
     case coll::StepKind::copy: {
       type::Cursor from = cursor(step.a, places_), to = cursor(step.b, places_);
+      if (from.total() > to.total()) note(MPI_ERR_TRUNCATE);
       type::copy(from, to);
       break;
     }
@@ -223,24 +224,26 @@ coll::CommState& coll_state(Comm& comm) noexcept {
   return *comm.coll;
 }
 
-void begin_key(coll::Key& key, const coll::Ask& ask) noexcept {
-  key.clear();
-  key.add(static_cast<std::int64_t>(ask.op) | (ask.in_place ? 256 : 0) | (ask.commutes ? 512 : 0) |
-          static_cast<std::int64_t>(ask.root) << 32);
-  key.add_layout(ask.send.layout);
-  key.add(ask.send.count);
-  key.add_layout(ask.recv.layout);
-  key.add(ask.recv.count);
+void write_key_head(coll::Key& key, const coll::Ask& ask) noexcept {
+  std::int64_t* words = key.data();
+  words[0] = static_cast<std::int64_t>(ask.op) | (ask.in_place ? 256 : 0) | (ask.commutes ? 512 : 0) |
+             static_cast<std::int64_t>(ask.root) << 32;
+  words[1] = ask.send.count;
+  words[2] = ask.recv.count;
+  coll::Key::write_layout(ask.send.layout, words + 3);
+  coll::Key::write_layout(ask.recv.layout, words + 5);
 }
 
 coll::Kept* find_plan(Comm& comm, const coll::Ask& ask, const coll::Key& key,
-                      std::span<const type::Layout* const> named) noexcept {
+                      std::span<const type::Layout* const> more) noexcept {
   coll::PlanCache& plans = coll_state(comm).plans;
   const std::uint64_t hash = key.hash();
   if (coll::Kept* kept = plans.find(key, hash)) return kept;
   coll::Shape shape;
   shape.ranks = comm.size;
   shape.commutes = ask.commutes;
+  std::vector<const type::Layout*> named = {ask.send.layout, ask.recv.layout};
+  named.insert(named.end(), more.begin(), more.end());
   return plans.add(make_plan(coll::choose(ask.op, ask.bytes, shape), ask), key, hash, named);
 }
 

@@ -80,10 +80,11 @@ class Execution final : public Work {
 
 // The plans of a communicator; made at the first collective.
 coll::CommState& coll_state(Comm& comm) noexcept;
-// Finds or makes the plan of a call. `fill` completes the ask with what only the making needs.
+// Finds or makes the plan of a call. `more`: layouts that the key names besides those of the two sides.
 coll::Kept* find_plan(Comm& comm, const coll::Ask& ask, const coll::Key& key,
-                      std::span<const type::Layout* const> named) noexcept;
-// The part of every key that is the same for all collectives.
-void begin_key(coll::Key& key, const coll::Ask& ask) noexcept;
+                      std::span<const type::Layout* const> more) noexcept;
+// The words with which every key begins; the key has them already.
+constexpr std::size_t kKeyHead = 7;
+void write_key_head(coll::Key& key, const coll::Ask& ask) noexcept;
 
 }  // namespace herald::mpi

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/coll_caller.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+
+#include "mpi/op.hpp"
+
+namespace herald::mpi {
+
+Caller::Caller(Call& call, Comm& comm, coll::Op op, How how, int root) noexcept
+    : call_(call), comm_(comm), how_(how), key_(coll_state(comm).key) {
+  ask_.op = op;
+  ask_.rank = comm.rank;
+  ask_.size = comm.size;
+  ask_.root = root;
+  ask_.send.buffer = coll::Buffer::send;
+  ask_.recv.buffer = coll::Buffer::recv;
+  key_.clear();
+  key_.grow(kKeyHead);  // written last; rows of counts follow
+}
+
+bool Caller::check_type(const Datatype* type, Arg arg, std::int64_t index) noexcept {
+  char element[32] = "";
+  if (index >= 0) std::snprintf(element, sizeof element, "[%lld]", static_cast<long long>(index));
+  if (type == nullptr)
+    (void)call_.fail(MPI_ERR_TYPE, "argument %d (%s%s) is not a valid datatype: give one that exists",
+                     arg.number, arg.name, element);
+  else if (!type->committed)
+    (void)call_.fail(MPI_ERR_TYPE,
+                     "argument %d (%s%s) is a datatype that is not committed; call MPI_Type_commit first",
+                     arg.number, arg.name, element);
+  return !call_.failed();
+}
+
+bool Caller::check_fits(const Datatype& type, MPI_Count count, int blocks, Arg arg) noexcept {
+  call_.count(count, arg);
+  if (call_.failed()) return false;
+  count = count > INT64_MAX / blocks ? INT64_MAX : count * blocks;
+  if (type.layout->fits(count)) return true;
+  (void)call_.fail(MPI_ERR_COUNT, "argument %d (%s): so many items of this datatype do not fit into memory",
+                   arg.number, arg.name);
+  return false;
+}
+
+void Caller::check_buffer(const void* buffer, Arg arg, MPI_Count count, const Datatype& type) noexcept {
+  if (is_in_place(buffer))
+    (void)call_.fail(MPI_ERR_BUFFER,
+                     "argument %d (%s) is MPI_IN_PLACE, which means nothing %s; give a buffer", arg.number,
+                     arg.name, at_root() ? "here" : "at this rank");
+  else
+    call_.buffer(buffer, count, &type, arg);
+}
+
+void Caller::side(coll::Blocks& blocks, const void*& place, const Data& data, int many) noexcept {
+  if (call_.failed() || !check_type(data.type, data.type_arg)) return;
+  if (!check_fits(*data.type, data.count, many, data.count_arg)) return;
+  check_buffer(data.buffer, data.buffer_arg, data.count, *data.type);
+  place = data.buffer;
+  blocks.layout = data.type->layout.get();
+  blocks.count = data.count;
+}
+
+bool Caller::check_arrays(Counts counts, Arg counts_arg, Counts displacements,
+                          Arg displacements_arg) noexcept {
+  call_.out(counts.null() ? nullptr : this, counts_arg);
+  call_.out(displacements.null() ? nullptr : this, displacements_arg);
+  for (int i = 0; i < comm_.size && !call_.failed(); ++i) {
+    const MPI_Count count = counts[static_cast<std::size_t>(i)];
+    if (count < 0)
+      (void)call_.fail(MPI_ERR_COUNT, "argument %d (%s[%d]) is %lld; it must not be negative",
+                       counts_arg.number, counts_arg.name, i, static_cast<long long>(count));
+  }
+  return !call_.failed();
+}
+
+void Caller::side(coll::Blocks& blocks, const void*& place, const DataV& data) noexcept {
+  if (call_.failed() || !check_type(data.type, data.type_arg)) return;
+  if (!check_arrays(data.counts, data.counts_arg, data.displacements, data.displacements_arg)) return;
+  const auto n = static_cast<std::size_t>(comm_.size);
+  Rows& rows = rows_of(blocks);
+  rows = {true, key_.words().size()};
+  std::int64_t* words = key_.grow(2 * n);
+  MPI_Count largest = 0, at_begin = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    words[i] = data.counts[i];
+    words[n + i] = data.displacements[i];
+    largest = std::max(largest, data.counts[i]);
+    if (data.displacements[i] == 0) at_begin = std::max(at_begin, data.counts[i]);
+  }
+  if (!check_fits(*data.type, largest, 1, data.counts_arg)) return;
+  // Displacements may be addresses and the buffer null: only what plainly cannot be is refused.
+  check_buffer(data.buffer, data.buffer_arg, at_begin, *data.type);
+  place = data.buffer;
+  blocks.layout = data.type->layout.get();
+}
+
+void Caller::side(coll::Blocks& blocks, const void*& place, const DataW& data) noexcept {
+  if (call_.failed() ||
+      !check_arrays(data.counts, data.counts_arg, data.displacements, data.displacements_arg))
+    return;
+  call_.out(data.types, data.types_arg);
+  const auto n = static_cast<std::size_t>(comm_.size);
+  Rows& rows = rows_of(blocks);
+  rows = {true, key_.words().size()};
+  std::int64_t* words = key_.grow(2 * n);
+  for (std::size_t i = 0; i < n; ++i) {
+    words[i] = data.counts[i];
+    words[n + i] = data.displacements[i];
+  }
+  std::vector<const type::Layout*>& layouts = &blocks == &ask_.send ? send_layouts_ : recv_layouts_;
+  for (std::size_t i = 0; i < n && !call_.failed(); ++i) {
+    const Datatype* type = find(data.types[i]);
+    if (!check_type(type, data.types_arg, static_cast<std::int64_t>(i))) return;
+    if (!check_fits(*type, data.counts[i], 1, data.counts_arg)) return;
+    if (is_in_place(data.buffer) || data.displacements[i] == 0)
+      check_buffer(data.buffer, data.buffer_arg, data.counts[i], *type);
+    layouts.push_back(type->layout.get());
+    key_.add_layout(type->layout.get());
+  }
+  place = data.buffer;
+}
+
+void Caller::reduction(Op* op, Datatype* datatype) noexcept {
+  if (call_.failed()) return;
+  if (check_op(call_, *op, *datatype) != MPI_SUCCESS) return;
+  ask_.commutes = op->commutes;
+  binding_.op = op;
+  binding_.datatype = datatype;
+}
+
+void Caller::send_in_parts(Counts counts, Arg counts_arg) noexcept {
+  if (call_.failed() || !check_arrays(counts, counts_arg, counts, counts_arg)) return;
+  const auto n = static_cast<std::size_t>(comm_.size);
+  send_rows_ = {true, key_.words().size()};
+  std::int64_t* words = key_.grow(2 * n);
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    words[i] = counts[i];
+    words[n + i] = at;
+    at += counts[i];
+  }
+}
+
+void Caller::distinct(const void* one, Arg one_arg, const void* other, Arg other_arg,
+                      std::uint64_t bytes) noexcept {
+  if (call_.failed() || bytes == 0 || one == nullptr || one != other) return;
+  (void)call_.fail(
+      MPI_ERR_BUFFER,
+      "arguments %d (%s) and %d (%s) are the same buffer; give MPI_IN_PLACE as one, or two buffers",
+      one_arg.number, one_arg.name, other_arg.number, other_arg.name);
+}
+
+coll::Kept* Caller::plan() noexcept {
+  write_key_head(key_, ask_);
+  const std::int64_t* words = key_.words().data();
+  const auto n = static_cast<std::size_t>(comm_.size);
+  const auto point = [&](coll::Blocks& blocks, const Rows& rows,
+                         const std::vector<const type::Layout*>& layouts) {
+    if (!rows.used) return;
+    blocks.counts = words + rows.at;
+    blocks.displacements = words + rows.at + n;
+    if (!layouts.empty()) blocks.layouts = layouts.data();
+  };
+  point(ask_.send, send_rows_, send_layouts_);
+  point(ask_.recv, recv_rows_, recv_layouts_);
+  std::vector<const type::Layout*> named = send_layouts_;  // empty but for MPI_Alltoallw
+  named.insert(named.end(), recv_layouts_.begin(), recv_layouts_.end());
+  return find_plan(comm_, ask_, key_, named);
+}
+
+int Caller::finish_failed() noexcept {
+  if (how_.form == How::Form::keep)
+    ++coll_state(comm_).persistent_count;
+  else
+    ++comm_.collective_count;
+  return call_.fail(MPI_ERR_INTERN, "failed");  // the first failure stands
+}
+
+int Caller::go(std::uint64_t bytes) noexcept {
+  if (call_.failed()) return finish_failed();
+  ask_.bytes = bytes;
+  binding_.recv = const_cast<void*>(recv_);
+  binding_.persistent = how_.form == How::Form::keep;
+  Execution* execution = Execution::make(comm_, plan(), binding_);
+  if (execution == nullptr) {
+    (void)call_.fail(MPI_ERR_NO_MEM, "no memory for the work area of this collective");
+    return finish_failed();
+  }
+  if (how_.form != How::Form::wait) {
+    *how_.request =
+        handle_of(new_work(&comm_, std::unique_ptr<Work>(execution), how_.form == How::Form::keep));
+    return MPI_SUCCESS;
+  }
+  const int error = execution->run();
+  Execution::recycle(execution);
+  if (error == MPI_ERR_TRUNCATE)
+    return call_.fail(
+        error, "another rank sent more than this rank's counts and types have room for; they must match");
+  return error;
+}
+
+}  // namespace herald::mpi

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpi/coll_caller.hpp: from the arguments of a collective call to a plan that runs.
+// In:  buffers, counts and types, each with its number and name; which form of the call it is.
+// Out: the call's return value; or a request that runs the plan.
+// The generated entry point leaves to us what means something at some ranks only: datatypes, counts, buffers.
+// A call that fails its checks still counts as a collective, so that the following ones match.
+#pragma once
+#include <vector>
+
+#include "coll/ask.hpp"
+#include "mpi/call.hpp"
+#include "mpi/coll_run.hpp"
+
+namespace herald::mpi {
+
+// The three forms of every collective.
+struct How {
+  enum class Form : std::uint8_t { wait, start, keep };
+  Form form = Form::wait;
+  MPI_Request* request = nullptr;
+};
+
+// One buffer argument and what goes with it. The numbers are those of the first; names as in the standard.
+struct Data {
+  const void* buffer;
+  Arg buffer_arg;
+  MPI_Count count;
+  Arg count_arg;
+  Datatype* type;
+  Arg type_arg;
+};
+struct DataV {
+  const void* buffer;
+  Arg buffer_arg;
+  Counts counts;
+  Arg counts_arg;
+  Counts displacements;
+  Arg displacements_arg;
+  Datatype* type;
+  Arg type_arg;
+};
+struct DataW {
+  const void* buffer;
+  Arg buffer_arg;
+  Counts counts;
+  Arg counts_arg;
+  Counts displacements;
+  Arg displacements_arg;
+  const MPI_Datatype* types;
+  Arg types_arg;
+};
+
+class Caller {
+ public:
+  Caller(Call& call, Comm& comm, coll::Op op, How how, int root = 0) noexcept;
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+
+  bool at_root() const noexcept { return comm_.rank == ask_.root; }
+  // Checks, and makes it the send or receive side. `blocks`: how many blocks of `count` lie in the buffer.
+  void send(const Data& data, int blocks = 1) noexcept { side(ask_.send, binding_.send, data, blocks); }
+  void recv(const Data& data, int blocks = 1) noexcept { side(ask_.recv, recv_, data, blocks); }
+  void send(const DataV& data) noexcept { side(ask_.send, binding_.send, data); }
+  void recv(const DataV& data) noexcept { side(ask_.recv, recv_, data); }
+  void send(const DataW& data) noexcept { side(ask_.send, binding_.send, data); }
+  void recv(const DataW& data) noexcept { side(ask_.recv, recv_, data); }
+  void in_place() noexcept { ask_.in_place = true; }
+  // The operation, and that it fits the type of the receive side (or of the send side).
+  void reduction(Op* op, Datatype* datatype) noexcept;
+  // Blocks of the send side that lie one after another, of these sizes (MPI_Reduce_scatter).
+  void send_in_parts(Counts counts, Arg counts_arg) noexcept;
+  // Two buffers that must not be the same memory.
+  void distinct(const void* one, Arg one_arg, const void* other, Arg other_arg, std::uint64_t bytes) noexcept;
+
+  coll::Ask& ask() noexcept { return ask_; }
+  bool failed() const noexcept { return call_.failed(); }
+  // `bytes` is Ask::bytes. Returns what the entry point returns.
+  int go(std::uint64_t bytes) noexcept;
+
+ private:
+  struct Rows {  // where the counts of one side stand in the key
+    bool used = false;
+    std::size_t at = 0;
+  };
+  bool check_type(const Datatype* type, Arg arg, std::int64_t index = -1) noexcept;
+  bool check_fits(const Datatype& type, MPI_Count count, int blocks, Arg arg) noexcept;
+  void check_buffer(const void* buffer, Arg arg, MPI_Count count, const Datatype& type) noexcept;
+  void side(coll::Blocks& blocks, const void*& place, const Data& data, int many) noexcept;
+  void side(coll::Blocks& blocks, const void*& place, const DataV& data) noexcept;
+  void side(coll::Blocks& blocks, const void*& place, const DataW& data) noexcept;
+  bool check_arrays(Counts counts, Arg counts_arg, Counts displacements, Arg displacements_arg) noexcept;
+  Rows& rows_of(const coll::Blocks& blocks) noexcept {
+    return &blocks == &ask_.send ? send_rows_ : recv_rows_;
+  }
+  coll::Kept* plan() noexcept;
+  int finish_failed() noexcept;
+
+  Call& call_;
+  Comm& comm_;
+  How how_;
+  coll::Key& key_;
+  coll::Ask ask_;
+  Execution::Binding binding_;
+  const void* recv_ = nullptr;
+  Rows send_rows_, recv_rows_;
+  std::vector<const type::Layout*> send_layouts_, recv_layouts_;  // MPI_Alltoallw
+};
+
+inline bool is_in_place(const void* buffer) noexcept { return buffer == MPI_IN_PLACE; }
+
+inline std::uint64_t bytes_of(MPI_Count count, const Datatype* type) noexcept {
+  return type == nullptr
+             ? 0
+             : static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(type->layout->size());
+}
+
+}  // namespace herald::mpi

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpi/coll_calls.hpp: one function for each collective; its three forms differ in `how` only.
+#pragma once
+#include "mpi/coll_caller.hpp"
+
+namespace herald::mpi {
+
+int coll_barrier(Call& call, Comm* comm, How how) noexcept;
+int coll_bcast(Call& call, void* buffer, MPI_Count count, Datatype* datatype, int root, Comm* comm,
+               How how) noexcept;
+int coll_gather(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+                MPI_Count recvcount, Datatype* recvtype, int root, Comm* comm, How how) noexcept;
+int coll_gatherv(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+                 Counts recvcounts, Counts displs, Datatype* recvtype, int root, Comm* comm,
+                 How how) noexcept;
+int coll_scatter(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+                 MPI_Count recvcount, Datatype* recvtype, int root, Comm* comm, How how) noexcept;
+int coll_scatterv(Call& call, const void* sendbuf, Counts sendcounts, Counts displs, Datatype* sendtype,
+                  void* recvbuf, MPI_Count recvcount, Datatype* recvtype, int root, Comm* comm,
+                  How how) noexcept;
+int coll_allgather(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+                   MPI_Count recvcount, Datatype* recvtype, Comm* comm, How how) noexcept;
+int coll_allgatherv(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+                    Counts recvcounts, Counts displs, Datatype* recvtype, Comm* comm, How how) noexcept;
+int coll_alltoall(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+                  MPI_Count recvcount, Datatype* recvtype, Comm* comm, How how) noexcept;
+int coll_alltoallv(Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls, Datatype* sendtype,
+                   void* recvbuf, Counts recvcounts, Counts rdispls, Datatype* recvtype, Comm* comm,
+                   How how) noexcept;
+int coll_alltoallw(Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls,
+                   const MPI_Datatype* sendtypes, void* recvbuf, Counts recvcounts, Counts rdispls,
+                   const MPI_Datatype* recvtypes, Comm* comm, How how) noexcept;
+int coll_reduce(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, Datatype* datatype, Op* op,
+                int root, Comm* comm, How how) noexcept;
+int coll_allreduce(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, Datatype* datatype,
+                   Op* op, Comm* comm, How how) noexcept;
+int coll_scan(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, Datatype* datatype, Op* op,
+              Comm* comm, How how) noexcept;
+int coll_exscan(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, Datatype* datatype, Op* op,
+                Comm* comm, How how) noexcept;
+int coll_reduce_scatter(Call& call, const void* sendbuf, void* recvbuf, Counts recvcounts, Datatype* datatype,
+                        Op* op, Comm* comm, How how) noexcept;
+int coll_reduce_scatter_block(Call& call, const void* sendbuf, void* recvbuf, MPI_Count recvcount,
+                              Datatype* datatype, Op* op, Comm* comm, How how) noexcept;
+
+}  // namespace herald::mpi
