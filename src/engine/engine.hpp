@@ -11,6 +11,7 @@
 #include "base/instant.hpp"
 #include "base/knobs.hpp"
 #include "boot/boot.hpp"
+#include "p2p/counters.hpp"
 #include "p2p/ops.hpp"
 
 namespace herald::engine {
@@ -56,6 +57,7 @@ class Engine {
   virtual void remove_hook(Hook hook, void* context) noexcept = 0;
 
   virtual Instant now() const noexcept = 0;
+  virtual p2p::CoreCounters counters() const noexcept = 0;
   virtual void lock() noexcept = 0;
   virtual void unlock() noexcept = 0;
 

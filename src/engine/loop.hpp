@@ -47,7 +47,11 @@ class Loop final : public Engine {
   void close() noexcept override;
   void emergency_cleanup() noexcept override;
 
-  const p2p::CoreCounters& counters() const noexcept { return core_.counters(); }
+  p2p::CoreCounters counters() const noexcept override {
+    p2p::CoreCounters all = core_.counters();
+    all.held = core_.messages_held();
+    return all;
+  }
 
  private:
   struct HookEntry {

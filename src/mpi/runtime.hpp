@@ -52,7 +52,7 @@ class Runtime {
   // Settings. Read from the environment when first asked for; MPI_T may change them before the start.
   const Knobs& knobs() noexcept;
   std::string set_knob(std::size_t index, const std::string& value) noexcept;
-  bool knobs_frozen() const noexcept { return engine_ != nullptr; }
+  bool has_engine() const noexcept { return engine_ != nullptr; }
 
   // Opens boot and engine if this is the first user; counts users. On failure returns the error class with
   // `why`. Whether threads may call at once is decided by the first.

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "p2p/contexts.hpp"
+#include "p2p/counters.hpp"
 #include "p2p/id_table.hpp"
 #include "p2p/message.hpp"
 #include "p2p/ops.hpp"
@@ -28,13 +29,6 @@ namespace herald::p2p {
 struct CoreConfig {
   std::int32_t peers = 1;           // in the job, this process included
   std::uint32_t push_bytes = 4096;  // see knob push_bytes
-};
-
-struct CoreCounters {
-  std::uint64_t bad_packets = 0;  // dropped: unknown kind, ids that do not exist, lengths that do not fit
-  std::uint64_t unexpected = 0;   // messages that came before their receive
-  std::uint64_t late = 0;         // messages for forgotten contexts, thrown away
-  std::uint64_t finished = 0;     // operations that became done
 };
 
 class Core {
@@ -76,6 +70,7 @@ class Core {
 
   std::uint64_t sends_under_way() const noexcept { return sends_under_way_; }
   const CoreCounters& counters() const noexcept { return counters_; }
+  std::uint64_t messages_held() const noexcept { return messages_.held(); }
 
  private:
   struct Control : ListLink {

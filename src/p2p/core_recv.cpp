@@ -88,6 +88,10 @@ void Core::finish_recv(RecvOp& op, Status status) noexcept {
   if (op.id != 0) recvs_.remove(op.id);
   op.id = 0;
   op.phase = RecvPhase::finished;
+  if (!op.cancelled && (status == Status::ok || status == Status::truncated)) {
+    ++counters_.received;
+    counters_.received_bytes += op.bytes;
+  }
   finish(op, status);
 }
 

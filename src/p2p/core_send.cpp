@@ -147,6 +147,10 @@ void Core::finish_send(SendOp& op, Status status) noexcept {
   op.id = 0;
   op.phase = SendPhase::finished;
   --sends_under_way_;
+  if (status == Status::ok && !op.cancelled) {
+    ++counters_.sent;
+    counters_.sent_bytes += op.data.total();
+  }
   finish(op, status);
 }
 

@@ -19,6 +19,7 @@ Message* MessagePool::get(std::uint32_t payload_bytes) noexcept {
     Shelf& shelf = shelves_[size_class];
     if (Message* message = shelf.free.pop_front()) {
       --shelf.count;
+      ++held_;
       return message;
     }
     room = kSizes[size_class];
@@ -28,10 +29,12 @@ Message* MessagePool::get(std::uint32_t payload_bytes) noexcept {
   Message* message = new (memory) Message;
   message->bin.message = message;
   message->size_class = size_class;
+  ++held_;
   return message;
 }
 
 void MessagePool::put(Message* message) noexcept {
+  --held_;
   if (message->size_class < kSizes.size()) {
     Shelf& shelf = shelves_[message->size_class];
     if (shelf.count < kKept) {

@@ -45,6 +45,7 @@ class MessagePool {
 
   Message* get(std::uint32_t payload_bytes) noexcept;  // null: no memory
   void put(Message* message) noexcept;
+  std::uint64_t held() const noexcept { return held_; }  // got and not put back
 
  private:
   static constexpr std::array<std::uint32_t, 5> kSizes{64, 256, 1024, 4096, 16384};
@@ -54,6 +55,7 @@ class MessagePool {
     std::uint32_t count = 0;
   };
   std::array<Shelf, kSizes.size()> shelves_;
+  std::uint64_t held_ = 0;
 };
 
 }  // namespace herald::p2p

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// p2p/counters.hpp: what has happened so far, for tools and tests. Counts only grow, but for `held`.
+#pragma once
+#include <cstdint>
+
+namespace herald::p2p {
+
+struct CoreCounters {
+  std::uint64_t bad_packets = 0;  // dropped: unknown kind, ids that do not exist, lengths that do not fit
+  std::uint64_t unexpected = 0;   // messages that came before their receive
+  std::uint64_t late = 0;         // messages for forgotten contexts, thrown away
+  std::uint64_t finished = 0;     // operations that became done
+  std::uint64_t sent = 0, sent_bytes = 0;
+  std::uint64_t received = 0, received_bytes = 0;
+  std::uint64_t held = 0;  // messages that are here and not received yet
+};
+
+}  // namespace herald::p2p
