@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* coll_data.h: made-up data for the collective programs, and each collective with its check, so that the same
+   checks serve blocking, nonblocking and persistent calls. */
+#ifndef HERALD_TESTS_COLL_DATA_H
+#define HERALD_TESTS_COLL_DATA_H
+#include "check.h"
+
+enum { BARRIER, BCAST, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW,
+       REDUCE, ALLREDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN, EXSCAN, COLLECTIVES };
+enum { BLOCKING, NONBLOCKING, PERSISTENT };
+
+/* What rank `from` has for rank `to` at index i in turn `turn`. */
+static inline int value(int from, int to, int i, int turn) { return from * 10007 + to * 101 + i * 3 + turn * 17; }
+
+/* One collective of `count` ints a block. */
+typedef struct {
+  int op, count, root, in_place, turn, rank, size;
+  MPI_Comm comm;
+  int *send, *recv;
+  int *scounts, *sdispls, *rcounts, *rdispls;
+  MPI_Datatype *stypes, *rtypes;
+  MPI_Request request;
+} coll_t;
+
+/* Blocks of the v forms: 0 to 3 extra items, some empty, laid out with a gap between them. */
+static inline int v_count(const coll_t *c, int from, int to) {
+  if (c->count == 0) return 0;
+  if (c->op >= ALLTOALL && c->op <= ALLTOALLW) return c->in_place ? (from + to) % 3 * c->count : (from + 2 * to) % 4 * c->count;
+  return c->op == SCATTERV ? to % 3 * c->count : from % 3 * c->count;
+}
+
+static inline coll_t coll_new(int op, int count, int root, int in_place, MPI_Comm comm) {
+  coll_t c;
+  int i, space;
+  memset(&c, 0, sizeof c);
+  c.op = op;
+  c.count = count;
+  c.root = root;
+  c.comm = comm;
+  c.request = MPI_REQUEST_NULL;
+  MPI_Comm_rank(comm, &c.rank);
+  MPI_Comm_size(comm, &c.size);
+  c.in_place = in_place;
+  space = (c.size + 1) * (4 * count + 2) + 1;
+  c.send = malloc(sizeof(int) * (size_t)space);
+  c.recv = malloc(sizeof(int) * (size_t)space);
+  c.scounts = malloc(sizeof(int) * (size_t)c.size * 4);
+  c.sdispls = c.scounts + c.size;
+  c.rcounts = c.sdispls + c.size;
+  c.rdispls = c.rcounts + c.size;
+  c.stypes = malloc(sizeof(MPI_Datatype) * (size_t)c.size * 2);
+  c.rtypes = c.stypes + c.size;
+  for (i = 0; i < c.size; i++) {
+    const int unit = op == ALLTOALLW ? (int)sizeof(int) : 1;
+    c.scounts[i] = op == SCATTERV ? v_count(&c, root, i) : v_count(&c, c.rank, i);
+    c.rcounts[i] = op == REDUCE_SCATTER ? (count == 0 ? 0 : i % 3 * count) : v_count(&c, i, c.rank);
+    c.sdispls[i] = (c.size - 1 - i) * (4 * count + 1) * unit;
+    c.rdispls[i] = (c.size - 1 - i) * (4 * count + 1) * unit;
+    c.stypes[i] = c.rtypes[i] = MPI_INT;
+  }
+  return c;
+}
+
+static inline void coll_free(coll_t *c) {
+  free(c->send);
+  free(c->recv);
+  free(c->scounts);
+  free(c->stypes);
+}
+
+static inline int is_v(int op) { return op == GATHERV || op == SCATTERV || op == ALLGATHERV || op == ALLTOALLV || op == ALLTOALLW; }
+static inline int uses_in_place(const coll_t *c) {
+  if (c->op == BARRIER || c->op == BCAST) return 0;
+  if (c->op == REDUCE || (c->op >= GATHER && c->op <= SCATTERV)) return c->in_place && c->rank == c->root;
+  return c->in_place;
+}
+static inline int at(const coll_t *c, const int *displs, int block, int i) {
+  if (!is_v(c->op)) return block * c->count + i;
+  return displs[block] / (c->op == ALLTOALLW ? (int)sizeof(int) : 1) + i;
+}
+
+/* The input of this rank, for this turn. */
+static inline void coll_fill(coll_t *c, int turn) {
+  const int space = (c->size + 1) * (4 * c->count + 2), mine = uses_in_place(c);
+  int i, j, all = 0;
+  c->turn = turn;
+  for (i = 0; i < space; i++) c->send[i] = c->recv[i] = -1;
+  switch (c->op) {
+    case BARRIER: break;
+    case BCAST:
+      for (i = 0; c->rank == c->root && i < c->count; i++) c->recv[i] = value(c->root, 0, i, turn);
+      break;
+    case GATHER:
+    case ALLGATHER:
+      for (i = 0; i < c->count; i++) (mine ? c->recv + c->rank * c->count : c->send)[i] = value(c->rank, 0, i, turn);
+      break;
+    case GATHERV:
+    case ALLGATHERV:
+      for (i = 0; i < v_count(c, c->rank, 0); i++)
+        (mine ? c->recv + at(c, c->rdispls, c->rank, 0) : c->send)[i] = value(c->rank, 0, i, turn);
+      break;
+    case SCATTER:
+      for (j = 0; c->rank == c->root && j < c->size; j++)
+        for (i = 0; i < c->count; i++) c->send[j * c->count + i] = value(c->rank, j, i, turn);
+      break;
+    case SCATTERV:
+      for (j = 0; c->rank == c->root && j < c->size; j++)
+        for (i = 0; i < c->scounts[j]; i++) c->send[at(c, c->sdispls, j, i)] = value(c->rank, j, i, turn);
+      break;
+    case ALLTOALL:
+    case ALLTOALLV:
+    case ALLTOALLW:
+      for (j = 0; j < c->size; j++)
+        for (i = 0; i < (c->op == ALLTOALL ? c->count : mine ? c->rcounts[j] : c->scounts[j]); i++)
+          (mine ? c->recv : c->send)[at(c, mine ? c->rdispls : c->sdispls, j, i)] = value(c->rank, j, i, turn);
+      break;
+    default:
+      all = c->op == REDUCE_SCATTER_BLOCK ? c->size * c->count : c->count;
+      for (j = 0; c->op == REDUCE_SCATTER && j < c->size; j++) all = (j == 0 ? 0 : all) + c->rcounts[j];
+      for (i = 0; i < all; i++) (mine ? c->recv : c->send)[i] = value(c->rank, 0, i, turn);
+  }
+}
+
+static inline int sum_below(const coll_t *c, int ranks, int i) {
+  int r, sum = 0;
+  for (r = 0; r < ranks; r++) sum += value(r, 0, i, c->turn);
+  return sum;
+}
+
+static inline void coll_check(const coll_t *c) {
+  int i, j, from = 0, bad = 0;
+  switch (c->op) {
+    case BARRIER: break;
+    case BCAST:
+      for (i = 0; i < c->count; i++) bad += c->recv[i] != value(c->root, 0, i, c->turn);
+      break;
+    case GATHER:
+    case GATHERV:
+      if (c->rank != c->root) break;
+      /* fall through */
+    case ALLGATHER:
+    case ALLGATHERV:
+      for (j = 0; j < c->size; j++)
+        for (i = 0; i < (is_v(c->op) ? c->rcounts[j] : c->count); i++)
+          bad += c->recv[at(c, c->rdispls, j, i)] != value(j, 0, i, c->turn);
+      break;
+    case SCATTER:
+    case SCATTERV:
+      if (uses_in_place(c)) break;
+      for (i = 0; i < (c->op == SCATTER ? c->count : v_count(c, c->root, c->rank)); i++)
+        bad += c->recv[i] != value(c->root, c->rank, i, c->turn);
+      break;
+    case ALLTOALL:
+    case ALLTOALLV:
+    case ALLTOALLW:
+      for (j = 0; j < c->size; j++)
+        for (i = 0; i < (c->op == ALLTOALL ? c->count : c->rcounts[j]); i++)
+          bad += c->recv[at(c, c->rdispls, j, i)] != value(j, c->rank, i, c->turn);
+      break;
+    case REDUCE:
+      if (c->rank != c->root) break;
+      /* fall through */
+    case ALLREDUCE:
+      for (i = 0; i < c->count; i++) bad += c->recv[i] != sum_below(c, c->size, i);
+      break;
+    case REDUCE_SCATTER:
+      for (j = 0; j < c->rank; j++) from += c->rcounts[j];
+      for (i = 0; i < c->rcounts[c->rank]; i++) bad += c->recv[i] != sum_below(c, c->size, from + i);
+      break;
+    case REDUCE_SCATTER_BLOCK:
+      for (i = 0; i < c->count; i++) bad += c->recv[i] != sum_below(c, c->size, c->rank * c->count + i);
+      break;
+    case SCAN:
+      for (i = 0; i < c->count; i++) bad += c->recv[i] != sum_below(c, c->rank + 1, i);
+      break;
+    case EXSCAN:
+      for (i = 0; c->rank > 0 && i < c->count; i++) bad += c->recv[i] != sum_below(c, c->rank, i);
+      break;
+  }
+  if (bad != 0) {
+    fprintf(stderr, "rank %d: collective %d count %d root %d in place %d turn %d: %d values are wrong\n", c->rank, c->op,
+            c->count, c->root, c->in_place, c->turn, bad);
+    check_failures_++;
+  }
+}
+
+/* Calls the collective in one of its forms. */
+#define FORMS(form, c, name, Name, ...)                                                   \
+  ((form) == BLOCKING      ? MPI_##Name(__VA_ARGS__, (c)->comm)                           \
+   : (form) == NONBLOCKING ? MPI_I##name(__VA_ARGS__, (c)->comm, &(c)->request)           \
+                           : MPI_##Name##_init(__VA_ARGS__, (c)->comm, MPI_INFO_NULL, &(c)->request))
+
+static inline void coll_call(coll_t *c, int form) {
+  const int mine = uses_in_place(c);
+  const void *send = mine ? MPI_IN_PLACE : c->send;
+  const int own = v_count(c, c->rank, 0);
+  switch (c->op) {
+    case BARRIER:
+      if (form == BLOCKING) OK(MPI_Barrier(c->comm));
+      if (form == NONBLOCKING) OK(MPI_Ibarrier(c->comm, &c->request));
+      if (form == PERSISTENT) OK(MPI_Barrier_init(c->comm, MPI_INFO_NULL, &c->request));
+      break;
+    case BCAST: OK(FORMS(form, c, bcast, Bcast, c->recv, c->count, MPI_INT, c->root)); break;
+    case GATHER: OK(FORMS(form, c, gather, Gather, send, c->count, MPI_INT, c->recv, c->count, MPI_INT, c->root)); break;
+    case GATHERV: OK(FORMS(form, c, gatherv, Gatherv, send, own, MPI_INT, c->recv, c->rcounts, c->rdispls, MPI_INT, c->root)); break;
+    case SCATTER: OK(FORMS(form, c, scatter, Scatter, c->send, c->count, MPI_INT, mine ? MPI_IN_PLACE : c->recv, c->count, MPI_INT, c->root)); break;
+    case SCATTERV:
+      OK(FORMS(form, c, scatterv, Scatterv, c->send, c->scounts, c->sdispls, MPI_INT, mine ? MPI_IN_PLACE : c->recv,
+               v_count(c, c->root, c->rank), MPI_INT, c->root));
+      break;
+    case ALLGATHER: OK(FORMS(form, c, allgather, Allgather, send, c->count, MPI_INT, c->recv, c->count, MPI_INT)); break;
+    case ALLGATHERV: OK(FORMS(form, c, allgatherv, Allgatherv, send, own, MPI_INT, c->recv, c->rcounts, c->rdispls, MPI_INT)); break;
+    case ALLTOALL: OK(FORMS(form, c, alltoall, Alltoall, send, c->count, MPI_INT, c->recv, c->count, MPI_INT)); break;
+    case ALLTOALLV:
+      OK(FORMS(form, c, alltoallv, Alltoallv, send, c->scounts, c->sdispls, MPI_INT, c->recv, c->rcounts, c->rdispls, MPI_INT));
+      break;
+    case ALLTOALLW:
+      OK(FORMS(form, c, alltoallw, Alltoallw, send, c->scounts, c->sdispls, c->stypes, c->recv, c->rcounts, c->rdispls, c->rtypes));
+      break;
+    case REDUCE: OK(FORMS(form, c, reduce, Reduce, send, c->recv, c->count, MPI_INT, MPI_SUM, c->root)); break;
+    case ALLREDUCE: OK(FORMS(form, c, allreduce, Allreduce, send, c->recv, c->count, MPI_INT, MPI_SUM)); break;
+    case REDUCE_SCATTER: OK(FORMS(form, c, reduce_scatter, Reduce_scatter, send, c->recv, c->rcounts, MPI_INT, MPI_SUM)); break;
+    case REDUCE_SCATTER_BLOCK:
+      OK(FORMS(form, c, reduce_scatter_block, Reduce_scatter_block, send, c->recv, c->count, MPI_INT, MPI_SUM));
+      break;
+    case SCAN: OK(FORMS(form, c, scan, Scan, send, c->recv, c->count, MPI_INT, MPI_SUM)); break;
+    case EXSCAN: OK(FORMS(form, c, exscan, Exscan, send, c->recv, c->count, MPI_INT, MPI_SUM)); break;
+  }
+}
+#endif
