@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What could go wrong: a wrong argument crashes, hangs or passes; the message does not name it; after a refused call
+   the ranks count their collectives differently and the next one hangs; ranks that disagree on sizes hang instead of
+   saying so. */
+#include "check.h"
+
+static int rank, size;
+static MPI_Comm comm;
+
+static void arguments(void) {
+  int in[8] = {0}, out[64] = {0}, *counts = calloc((size_t)size, sizeof(int)), *displs = calloc((size_t)size, sizeof(int));
+  MPI_Datatype raw;
+  MPI_Request request = MPI_REQUEST_NULL;
+  OK(MPI_Type_contiguous(2, MPI_INT, &raw));
+  CHECK_CLASS(MPI_Bcast(in, -1, MPI_INT, 0, comm), MPI_ERR_COUNT);
+  CHECK_CLASS(MPI_Bcast(in, 1, MPI_DATATYPE_NULL, 0, comm), MPI_ERR_TYPE);
+  CHECK_CLASS(MPI_Bcast(in, 1, raw, 0, comm), MPI_ERR_TYPE);
+  CHECK_CLASS(MPI_Bcast(in, 1, MPI_INT, size, comm), MPI_ERR_ROOT);
+  CHECK_CLASS(MPI_Bcast(in, 1, MPI_INT, -1, comm), MPI_ERR_ROOT);
+  CHECK_CLASS(MPI_Bcast(NULL, 1, MPI_INT, 0, comm), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Bcast(MPI_IN_PLACE, 1, MPI_INT, 0, comm), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Bcast(in, 1, MPI_INT, 0, MPI_COMM_NULL), MPI_ERR_COMM);
+  CHECK_CLASS(MPI_Allreduce(in, out, 1, MPI_INT, MPI_OP_NULL, comm), MPI_ERR_OP);
+  CHECK_CLASS(MPI_Allreduce(in, out, 1, MPI_FLOAT, MPI_BXOR, comm), MPI_ERR_OP);
+  CHECK_CLASS(MPI_Allreduce(in, out, 1, MPI_INT, MPI_MAXLOC, comm), MPI_ERR_OP);
+  CHECK_CLASS(MPI_Allreduce(in, in, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Allreduce(in, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Allgather(in, 1, MPI_INT, NULL, 1, MPI_INT, comm), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Allgather(in, 1, MPI_INT, out, -3, MPI_INT, comm), MPI_ERR_COUNT);
+  CHECK_CLASS(MPI_Alltoall(in, 0, MPI_INT, out, 0, MPI_DATATYPE_NULL, comm), MPI_ERR_TYPE);
+  CHECK_CLASS(MPI_Alltoallv(in, NULL, displs, MPI_INT, out, counts, displs, MPI_INT, comm), MPI_ERR_ARG);
+  counts[size - 1] = -2;
+  CHECK_CLASS(MPI_Alltoallv(in, counts, displs, MPI_INT, out, counts, displs, MPI_INT, comm), MPI_ERR_COUNT);
+  CHECK_CLASS(MPI_Reduce_scatter(in, out, counts, MPI_INT, MPI_SUM, comm), MPI_ERR_COUNT);
+  CHECK_CLASS(MPI_Iallreduce(in, out, -1, MPI_INT, MPI_SUM, comm, &request), MPI_ERR_COUNT);
+  CHECK(request == MPI_REQUEST_NULL);
+  CHECK_CLASS(MPI_Bcast_init(in, 1, raw, 0, comm, MPI_INFO_NULL, &request), MPI_ERR_TYPE);
+  CHECK(request == MPI_REQUEST_NULL);
+  CHECK_CLASS(MPI_Ibarrier(comm, NULL), MPI_ERR_ARG);
+  if (size > 1 && rank == 1) { /* MPI_IN_PLACE at a rank that is not the root, seen by that rank only */
+    char text[MPI_MAX_ERROR_STRING];
+    int length, code = MPI_Gather(MPI_IN_PLACE, 1, MPI_INT, out, 1, MPI_INT, 0, MPI_COMM_SELF);
+    CHECK(code == MPI_SUCCESS); /* there it is the root */
+    code = MPI_Allreduce(in, out, 1, raw, MPI_SUM, comm);
+    OK(MPI_Error_string(code, text, &length));
+    CHECK(strstr(text, "datatype") != NULL && strstr(text, "MPI_Type_commit") != NULL);
+  } else {
+    CHECK_CLASS(MPI_Allreduce(in, out, 1, raw, MPI_SUM, comm), MPI_ERR_TYPE);
+  }
+  OK(MPI_Type_free(&raw));
+  free(counts);
+  free(displs);
+}
+
+static void still_in_step(void) {
+  int one = 1, sum = 0;
+  OK(MPI_Barrier(comm));
+  OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm));
+  CHECK(sum == size);
+}
+
+/* Only the root is wrong. The others do not depend on it here, and the next collective works. */
+static void wrong_at_the_root_only(void) {
+  int mine = rank, *all = malloc(sizeof(int) * (size_t)size);
+  if (rank == 0)
+    CHECK_CLASS(MPI_Gather(&mine, 1, MPI_INT, all, 1, MPI_DATATYPE_NULL, 0, comm), MPI_ERR_TYPE);
+  else
+    OK(MPI_Gather(&mine, 1, MPI_INT, NULL, -4, MPI_DATATYPE_NULL, 0, comm));
+  still_in_step();
+  free(all);
+}
+
+/* More is sent than there is room for. */
+static void truncation(void) {
+  int data[8] = {0}, *all = malloc(sizeof(int) * (size_t)size * 8);
+  MPI_Request request;
+  if (size == 1) {
+    CHECK_CLASS(MPI_Allgather(data, 4, MPI_INT, all, 2, MPI_INT, comm), MPI_ERR_TRUNCATE);
+    free(all);
+    return;
+  }
+  if (rank == 0)
+    OK(MPI_Bcast(data, 8, MPI_INT, 0, comm));
+  else
+    CHECK_CLASS(MPI_Bcast(data, 5, MPI_INT, 0, comm), rank & (rank - 1) ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
+  still_in_step();
+  if (rank == 0) {
+    CHECK_CLASS(MPI_Gather(data, 2, MPI_INT, all, 2, MPI_INT, 0, comm), MPI_ERR_TRUNCATE);
+  } else {
+    OK(MPI_Gather(data, 4, MPI_INT, NULL, 0, MPI_INT, 0, comm));
+  }
+  still_in_step();
+  if (rank == 0)
+    OK(MPI_Ibcast(data, 8, MPI_INT, 0, comm, &request));
+  else
+    OK(MPI_Ibcast(data, 5, MPI_INT, 0, comm, &request));
+  CHECK_CLASS(MPI_Wait(&request, MPI_STATUS_IGNORE), rank & (rank - 1) || rank == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
+  still_in_step();
+  free(all);
+}
+
+int main(int argc, char **argv) {
+  int failed;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  arguments();
+  still_in_step();
+  wrong_at_the_root_only();
+  truncation();
+  OK(MPI_Comm_free(&comm));
+  failed = check_done();
+  MPI_Finalize();
+  return failed;
+}
