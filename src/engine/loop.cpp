@@ -16,6 +16,7 @@ constexpr int kTurnsPerClock = 32;
 // So long between two looks at the clock while spinning means that another process had the processor.
 // Spinning is then left alone for a while, longer each time that it happens again.
 constexpr Duration kStolen = microseconds(40);
+constexpr Duration kSoon = microseconds(50);
 constexpr Duration kShortestNoSpin = milliseconds(2);
 constexpr Duration kLongestNoSpin = milliseconds(200);
 
@@ -103,7 +104,7 @@ bool Loop::pump(p2p::PeerId peer) noexcept {
     std::uint64_t position = 0;
     path::Cell* cell = to->claim(position);
     if (cell == nullptr) {
-      if (to->is_closed()) core_.on_peer_gone(peer);
+      if (to->is_closed()) depart(peer);
       break;
     }
     // An empty packet where Core has none after all: the cell is claimed and must be handed over.
@@ -162,11 +163,23 @@ bool Loop::progress() noexcept {
   bool moved = drain(self_.inbox());
   if (own_ != nullptr) moved = drain(*own_) || moved;
   if (core_.wants_to_send()) moved = pump_all() || moved;
+  if (!departing_.empty()) see_off();
   if (!hooks_.empty()) moved = run_hooks() || moved;
   in_turn_ = false;
   settle();
   if (moved) ++activity_;
   return moved;
+}
+
+// A peer was seen to be closed or dead. What it wrote before may still lie in our inbox, and counts.
+void Loop::depart(p2p::PeerId peer) noexcept {
+  if (std::find(departing_.begin(), departing_.end(), peer) == departing_.end()) departing_.push_back(peer);
+}
+
+void Loop::see_off() noexcept {
+  if (own_ != nullptr && !own_->is_empty()) return;
+  for (const p2p::PeerId peer : departing_) core_.on_peer_gone(peer);
+  departing_.clear();
 }
 
 void Loop::wait_turn() noexcept {
@@ -175,7 +188,12 @@ void Loop::wait_turn() noexcept {
   ++waiters_;
   const bool spun = spin_.spin_us != 0 && waiters_ == 1 && spin(before);
   if (!spun) yield_turns(before);
-  if (activity_ == before) sleep();
+  if (activity_ == before) {
+    const Instant begin = spun ? now() : Instant{};
+    sleep();
+    // Spinning brought nothing and sleeping did at once: whom we waited for needed this processor.
+    if (spun && now() - begin < kSoon) stop_spinning(now());
+  }
   --waiters_;
 }
 
@@ -191,17 +209,19 @@ bool Loop::spin(std::uint64_t before) noexcept {
     if (turn % kTurnsPerClock != 0) continue;
     const Instant time = now();
     if (time - last > kStolen) {  // we were put off the processor: somebody else needs it
-      no_spin_for_ = std::clamp(Duration{no_spin_for_.ns * 2}, kShortestNoSpin, kLongestNoSpin);
-      no_spin_until_ = time + no_spin_for_;
+      stop_spinning(time);
       break;
     }
-    if (time > end) {
-      no_spin_for_ = {};
-      break;
-    }
+    if (time > end) break;
     last = time;
   }
+  if (last - no_spin_until_ > kLongestNoSpin) no_spin_for_ = {};
   return true;
+}
+
+void Loop::stop_spinning(Instant time) noexcept {
+  no_spin_for_ = std::clamp(Duration{no_spin_for_.ns * 2}, kShortestNoSpin, kLongestNoSpin);
+  no_spin_until_ = time + no_spin_for_;
 }
 
 void Loop::yield_turns(std::uint64_t before) noexcept {

@@ -69,9 +69,12 @@ class Loop final : public Engine {
   bool run_hooks() noexcept;
   void settle() noexcept;
   bool spin(std::uint64_t before) noexcept;
+  void stop_spinning(Instant time) noexcept;
   void yield_turns(std::uint64_t before) noexcept;
   void sleep() noexcept;
   void look_after_peers() noexcept;
+  void depart(p2p::PeerId peer) noexcept;
+  void see_off() noexcept;
   void say_goodbye() noexcept;
 
   const int rank_;
@@ -93,8 +96,9 @@ class Loop final : public Engine {
   int waiters_ = 0;             // threads of this process in wait_turn()
   bool in_turn_ = false;
   bool closed_ = false;
-  Instant next_look_{};   // when to see whether peers still live
-  int next_look_at_ = 0;  // and which
+  std::vector<p2p::PeerId> departing_;  // gone as soon as our inbox has been empty once
+  Instant next_look_{};                 // when to see whether peers still live
+  int next_look_at_ = 0;                // and which
 };
 
 }  // namespace herald::engine

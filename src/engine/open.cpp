@@ -131,9 +131,7 @@ void Loop::look_after_peers() noexcept {
   for (int i = 0; i < std::min(size_, kLookAtOnce); ++i) {
     const int peer = next_look_at_;
     next_look_at_ = (next_look_at_ + 1) % size_;
-    if (peer == rank_ || core_.is_gone(peer) || shm_->is_alive(peer)) continue;
-    core_.on_peer_gone(peer);
-    settle();
+    if (peer != rank_ && !core_.is_gone(peer) && !shm_->is_alive(peer)) depart(peer);
   }
 }
 

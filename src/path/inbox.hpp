@@ -115,6 +115,8 @@ class Inbox {
     at(next_).turn.store(next_ + shape_.cells, std::memory_order_release);
     ++next_;
   }
+  // Consumer: nothing is here, and nobody is about to hand anything over.
+  bool is_empty() const noexcept { return head_->claimed.load(std::memory_order_acquire) == next_; }
   // Consumer, after pops: calls ring(producer) for each that starved.
   template <class Ring>
   void feed(Ring ring) noexcept {

@@ -147,6 +147,31 @@ TEST(Exchange, a_send_to_a_peer_that_has_left_ends_with_peer_lost) {
   }));
 }
 
+// What a peer wrote before it left still counts, even if we find out by its closed inbox before we have read
+// it.
+TEST(Exchange, the_last_bytes_of_a_peer_that_has_left_arrive) {
+  Job job;
+  EXPECT_TRUE(job.run(2, [](engine::Engine& engine, boot::Boot&) {
+    std::vector<unsigned char> data(300000), expected(300000);
+    fill(expected, 1);
+    if (engine.rank() == 1) return send(engine, 0, 1, expected.data(), expected.size());
+    p2p::RecvOp recv;
+    prepare(recv, 1, 1, data.data(), data.size());
+    engine.start(recv);
+    while (recv.phase != p2p::RecvPhase::pulling) engine.wait_turn();
+    usleep(300000);  // it sends all, and leaves
+    std::vector<p2p::SendOp> into_nothing(200);
+    for (p2p::SendOp& op : into_nothing) {
+      prepare(op, 0, 1, 2, data.data(), 1);
+      engine.start(op);
+    }
+    wait(engine, recv);
+    CHILD_CHECK(recv.status == Status::ok && data == expected);
+    for (p2p::SendOp& op : into_nothing) wait(engine, op);
+    CHILD_CHECK(into_nothing.back().status == Status::peer_lost);
+  }));
+}
+
 // Who is done first must not take its name away from peers that are still on their way to it.
 TEST(Exchange, processes_that_do_nothing_but_open_and_close) {
   for (int i = 0; i < 20; ++i) {
