@@ -28,6 +28,14 @@ void Call::bad_handle(Arg arg, int error_class, const char* what, bool null) noe
                arg.number, arg.name, what);
 }
 
+void Call::bad_comm(Arg arg, MPI_Comm handle) noexcept {
+  if (handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF)
+    (void)fail(MPI_ERR_COMM, "argument %d (%s) is %s, which exists from MPI_Init to MPI_Finalize only",
+               arg.number, arg.name, handle == MPI_COMM_WORLD ? "MPI_COMM_WORLD" : "MPI_COMM_SELF");
+  else
+    bad_handle(arg, MPI_ERR_COMM, "communicator", handle == MPI_COMM_NULL);
+}
+
 void Call::bad_value(Arg arg, int error_class, MPI_Count value, const char* rule) noexcept {
   (void)fail(error_class, "argument %d (%s) is %lld; it %s", arg.number, arg.name,
              static_cast<long long>(value), rule);

@@ -39,8 +39,7 @@ class Call {
   // Handles to objects. Null and failed() if the handle is not valid.
   Comm* comm(MPI_Comm handle, Arg arg) noexcept {
     Comm* object = find(handle);
-    if (object == nullptr)
-      return bad_handle(arg, MPI_ERR_COMM, "communicator", handle == MPI_COMM_NULL), nullptr;
+    if (object == nullptr) return bad_comm(arg, handle), nullptr;
     if (comm_ == nullptr) comm_ = object;
     return object;
   }
@@ -155,6 +154,7 @@ class Call {
  private:
   friend class Runtime;
   void bad_handle(Arg arg, int error_class, const char* what, bool null) noexcept;
+  void bad_comm(Arg arg, MPI_Comm handle) noexcept;
   void bad_value(Arg arg, int error_class, MPI_Count value, const char* rule) noexcept;
   void bad_rank(Arg arg, int error_class, int rank, const Comm* comm, bool wildcard) noexcept;
   void bad_tag(Arg arg, int value, bool wildcard) noexcept;

@@ -26,7 +26,7 @@ struct Row {
 
 constexpr Row kRows[] = {
     {"herald_messages_sent", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
-     [] { return Value{counters().sent}; }, "messages whose sending was completed"},
+     [] { return Value{counters().sent}; }, "messages sent"},
     {"herald_bytes_sent", MPI_T_PVAR_CLASS_AGGREGATE, PvarGroup::traffic,
      [] { return Value{counters().sent_bytes}; }, "bytes of user data in the messages sent"},
     {"herald_messages_received", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,

@@ -117,6 +117,8 @@ std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) no
   header.payload_bytes = pushed;
   std::memcpy(room.data(), &header, sizeof header);
   if (pushed != 0) op.data.pack(room.data() + sizeof header, pushed);
+  ++counters_.sent;
+  counters_.sent_bytes += bytes;
   op.phase = SendPhase::pushed;
   if (!answered) {
     op.phase = SendPhase::left;
@@ -147,10 +149,6 @@ void Core::finish_send(SendOp& op, Status status) noexcept {
   op.id = 0;
   op.phase = SendPhase::finished;
   --sends_under_way_;
-  if (status == Status::ok && !op.cancelled) {
-    ++counters_.sent;
-    counters_.sent_bytes += op.data.total();
-  }
   finish(op, status);
 }
 
