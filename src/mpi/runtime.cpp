@@ -86,6 +86,18 @@ void Runtime::tell_complaints() noexcept {
   complaints_.clear();
 }
 
+// HERALD_VERBOSE: 1 lets rank 0 say how the job started, 2 every rank.
+void Runtime::tell_start() noexcept {
+  if (knobs_.verbose < 1 || (knobs_.verbose < 2 && engine_->rank() != 0)) return;
+  int local = 0;
+  for (int peer = 0; peer < engine_->size(); ++peer) local += engine_->is_local(peer) ? 1 : 0;
+  std::fprintf(
+      stderr,
+      "herald: rank %d of %d: process %d, started by %s, threads %s; memory is shared with %d of %d ranks\n",
+      engine_->rank(), engine_->size(), pid_, boot_->name(), threads_ ? "multiple" : "one at a time", local,
+      engine_->size());
+}
+
 int Runtime::start(Call& call, bool threads_multiple, std::string& why) noexcept {
   if (ended_) {
     why = "MPI has ended in this process (MPI_Finalize) and cannot start again";
@@ -101,6 +113,7 @@ int Runtime::start(Call& call, bool threads_multiple, std::string& why) noexcept
     threads_ = threads_multiple;
     context_count_ = 0;
     pid_ = static_cast<int>(::getpid());
+    tell_start();
     hook_exit();
   }
   if (users_++ == 0) {

@@ -78,6 +78,7 @@ class Runtime {
  private:
   void close() noexcept;
   void tell_complaints() noexcept;
+  void tell_start() noexcept;
 
   std::recursive_mutex start_lock_;
   std::unique_ptr<boot::Boot> boot_;
