@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attributes. What could go wrong: callbacks called with wrong arguments, in the wrong order, twice or not at all; a
-   failing copy callback that leaves half a communicator behind; a failing delete callback that loses the attribute;
-   a freed key that takes its attributes with it; predefined attributes missing, or open to change. */
+/* Attributes. What could go wrong: callbacks called with wrong arguments, in the wrong order, twice or not at
+   all; a failing copy callback that leaves half a communicator behind; a failing delete callback that loses
+   the attribute; a freed key that takes its attributes with it; predefined attributes missing, or open to
+   change. */
 #include "check.h"
 
 static int copies, deletes, refuse_copy, refuse_delete;

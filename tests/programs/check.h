@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* check.h: for the C programs in this folder. A program calls check_done() before MPI_Finalize: it adds up the
-   failures of all ranks, rank 0 prints "passed" or the count, and the value is main's return value. */
+/* check.h: for the C programs in this folder. A program calls check_done() before MPI_Finalize: it adds up
+   the failures of all ranks, rank 0 prints "passed" or the count, and the value is main's return value. */
 #ifndef HERALD_TESTS_CHECK_H
 #define HERALD_TESTS_CHECK_H
 #include <mpi.h>
@@ -10,25 +10,26 @@
 
 static int check_failures_;
 
-#define CHECK(condition)                                                                   \
-  do {                                                                                     \
-    if (!(condition)) {                                                                    \
-      int check_rank_ = -1;                                                                \
-      MPI_Comm_rank(MPI_COMM_WORLD, &check_rank_);                                         \
-      if (check_failures_++ < 10)                                                          \
+#define CHECK(condition)                                                                              \
+  do {                                                                                                \
+    if (!(condition)) {                                                                               \
+      int check_rank_ = -1;                                                                           \
+      MPI_Comm_rank(MPI_COMM_WORLD, &check_rank_);                                                    \
+      if (check_failures_++ < 10)                                                                     \
         fprintf(stderr, "%s:%d: rank %d: failed: %s\n", __FILE__, __LINE__, check_rank_, #condition); \
-    }                                                                                      \
+    }                                                                                                 \
   } while (0)
 
 /* The call must return this error class. */
-#define CHECK_CLASS(call, wanted)                                                          \
-  do {                                                                                     \
-    int check_class_ = -1, check_code_ = (call);                                           \
-    MPI_Error_class(check_code_, &check_class_);                                           \
-    if (check_class_ != (wanted)) {                                                        \
-      fprintf(stderr, "%s:%d: %s gave class %d, wanted %s\n", __FILE__, __LINE__, #call, check_class_, #wanted); \
-      check_failures_++;                                                                   \
-    }                                                                                      \
+#define CHECK_CLASS(call, wanted)                                                                      \
+  do {                                                                                                 \
+    int check_class_ = -1, check_code_ = (call);                                                       \
+    MPI_Error_class(check_code_, &check_class_);                                                       \
+    if (check_class_ != (wanted)) {                                                                    \
+      fprintf(stderr, "%s:%d: %s gave class %d, wanted %s\n", __FILE__, __LINE__, #call, check_class_, \
+              #wanted);                                                                                \
+      check_failures_++;                                                                               \
+    }                                                                                                  \
   } while (0)
 
 #define OK(call) CHECK((call) == MPI_SUCCESS)

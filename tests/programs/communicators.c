@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Communicators. What could go wrong: members that disagree on who is in a new communicator, in which order, or on
-   its context, so that messages of two communicators mix; a duplicate that shares traffic with its parent; a split
-   whose ties do not follow the old ranks; a freed communicator that is taken for a live one. */
+/* Communicators. What could go wrong: members that disagree on who is in a new communicator, in which order,
+   or on its context, so that messages of two communicators mix; a duplicate that shares traffic with its
+   parent; a split whose ties do not follow the old ranks; a freed communicator that is taken for a live one.
+ */
 #include "check.h"
 
 static int world_rank, world_size;
@@ -30,8 +31,8 @@ static void check_usable(MPI_Comm comm) {
   MPI_Comm_size(comm, &size);
   for (i = 1; i < size; i++) {
     int out = rank * 100, in = -1;
-    OK(MPI_Sendrecv(&out, 1, MPI_INT, (rank + i) % size, i, &in, 1, MPI_INT, (rank + size - i) % size, i, comm,
-                    MPI_STATUS_IGNORE));
+    OK(MPI_Sendrecv(&out, 1, MPI_INT, (rank + i) % size, i, &in, 1, MPI_INT, (rank + size - i) % size, i,
+                    comm, MPI_STATUS_IGNORE));
     CHECK(in == (rank + size - i) % size * 100);
   }
 }
@@ -122,8 +123,8 @@ static void test_split_type(void) {
     CHECK(flag);
     OK(MPI_Comm_free(&unguided));
   }
-  OK(MPI_Comm_split_type(MPI_COMM_WORLD, world_rank == 0 ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
-                         &guided));
+  OK(MPI_Comm_split_type(MPI_COMM_WORLD, world_rank == 0 ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, 0,
+                         MPI_INFO_NULL, &guided));
   CHECK((guided == MPI_COMM_NULL) == (world_rank == 0));
   if (guided != MPI_COMM_NULL) OK(MPI_Comm_free(&guided));
   OK(MPI_Info_free(&info));

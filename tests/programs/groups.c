@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups. What could go wrong: an order that does not follow the standard's (union keeps the first group's order),
-   ranks translated wrongly, ranges with negative stride miscounted, a rank that comes twice or does not exist taken
-   without a word, the empty group made as an object that is not MPI_GROUP_EMPTY. */
+/* Groups. What could go wrong: an order that does not follow the standard's (union keeps the first group's
+   order), ranks translated wrongly, ranges with negative stride miscounted, a rank that comes twice or does
+   not exist taken without a word, the empty group made as an object that is not MPI_GROUP_EMPTY. */
 #include "check.h"
 
 static int rank, size;

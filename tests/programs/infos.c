@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Info objects. What could go wrong: a value cut without its end, a buffer length that forgets the terminator, keys
-   numbered wrongly after a deletion, lengths beyond the limits taken, MPI_INFO_ENV empty or open to change. */
+/* Info objects. What could go wrong: a value cut without its end, a buffer length that forgets the
+   terminator, keys numbered wrongly after a deletion, lengths beyond the limits taken, MPI_INFO_ENV empty or
+   open to change. */
 #include "check.h"
 
 static void test_values(void) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong: bytes lost or mixed up at the sizes where the protocol changes (one cell, push limit, pulls),
-   wrong source, tag or count in the status, messages overtaking each other, wildcards taking the wrong one. */
+/* What could go wrong: bytes lost or mixed up at the sizes where the protocol changes (one cell, push limit,
+   pulls), wrong source, tag or count in the status, messages overtaking each other, wildcards taking the
+   wrong one. */
 #include "check.h"
 
-static const int sizes[] = {0, 1, 7, 8, 63, 64, 1000, 4000, 4095, 4096, 4097, 8192, 65536, 100001, 1 << 20, 3000000};
+static const int sizes[] = {0,    1,    7,    8,    63,    64,     1000,    4000,
+                            4095, 4096, 4097, 8192, 65536, 100001, 1 << 20, 3000000};
 
 static void fill(unsigned char* buf, int n, int seed) {
   for (int i = 0; i < n; i++) buf[i] = (unsigned char)(i * 7 + seed * 13 + (i >> 8));
@@ -23,7 +25,8 @@ static void every_size_round_the_ring(int rank, int size) {
     MPI_Status status;
     fill(out, n, rank + n);
     in[n] = 0x5a;
-    OK(MPI_Sendrecv(out, n, MPI_BYTE, next, n % 1000, in, n, MPI_BYTE, prev, n % 1000, MPI_COMM_WORLD, &status));
+    OK(MPI_Sendrecv(out, n, MPI_BYTE, next, n % 1000, in, n, MPI_BYTE, prev, n % 1000, MPI_COMM_WORLD,
+                    &status));
     OK(MPI_Get_count(&status, MPI_BYTE, &got));
     CHECK(got == n && status.MPI_SOURCE == prev && status.MPI_TAG == n % 1000);
     CHECK(same(in, n, prev + n) && in[n] == 0x5a);
@@ -108,7 +111,8 @@ static void nobody(void) {
   OK(MPI_Irecv(&value, 1, MPI_INT, MPI_PROC_NULL, 5, MPI_COMM_WORLD, &request));
   OK(MPI_Wait(&request, &status));
   CHECK(status.MPI_SOURCE == MPI_PROC_NULL);
-  OK(MPI_Sendrecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, &count, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status));
+  OK(MPI_Sendrecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, &count, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD,
+                  &status));
   CHECK(status.MPI_SOURCE == MPI_PROC_NULL);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong: bad arguments that crash, hang or pass unnoticed; a message too long for its buffer that
-   writes past the end or is reported on the wrong request. */
+/* What could go wrong: bad arguments that crash, hang or pass unnoticed; a message too long for its buffer
+   that writes past the end or is reported on the wrong request. */
 #include "check.h"
 
 static void arguments(int size) {

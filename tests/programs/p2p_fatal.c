@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong: an error under the default handler that does not end the whole job, or ends it without saying
-   which rank, call and argument; a rank that dies or leaves while others wait for it, and the job hangs. The first
-   argument says which. */
+/* What could go wrong: an error under the default handler that does not end the whole job, or ends it without
+   saying which rank, call and argument; a rank that dies or leaves while others wait for it, and the job
+   hangs. The first argument says which. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong: a synchronous send that completes before it is matched, a persistent request that cannot be
-   started twice, a buffered send that needs a receiver, space in the buffer not given back, a cancelled operation
-   that hangs or whose message arrives all the same. */
+/* What could go wrong: a synchronous send that completes before it is matched, a persistent request that
+   cannot be started twice, a buffered send that needs a receiver, space in the buffer not given back, a
+   cancelled operation that hangs or whose message arrives all the same. */
 #include "check.h"
 
 static int peer_of(int rank, int size) { return size == 1 ? rank : (rank ^ 1) < size ? (rank ^ 1) : rank; }
@@ -33,7 +33,8 @@ static void persistent(int rank, int peer) {
   pack = (pack + MPI_BSEND_OVERHEAD) * 4;
   buffer = malloc((size_t)pack);
   OK(MPI_Buffer_attach(buffer, pack));
-  for (int i = 0; i < 4; i++) OK(MPI_Recv_init(in[i], kCount, MPI_INT, peer, 10 + i, MPI_COMM_WORLD, &requests[i]));
+  for (int i = 0; i < 4; i++)
+    OK(MPI_Recv_init(in[i], kCount, MPI_INT, peer, 10 + i, MPI_COMM_WORLD, &requests[i]));
   OK(MPI_Send_init(out[0], kCount, MPI_INT, peer, 10, MPI_COMM_WORLD, &requests[4]));
   OK(MPI_Ssend_init(out[1], kCount, MPI_INT, peer, 11, MPI_COMM_WORLD, &requests[5]));
   OK(MPI_Bsend_init(out[2], kCount, MPI_INT, peer, 12, MPI_COMM_WORLD, &requests[6]));
@@ -44,7 +45,8 @@ static void persistent(int rank, int peer) {
       for (int i = 0; i < kCount; i++) out[m][i] = rank + 10 * m + 100 * round + i;
     OK(MPI_Startall(4, requests));
     /* the receives are there: a ready send is right */
-    OK(MPI_Sendrecv(&round, 1, MPI_INT, peer, 9, &dummy, 1, MPI_INT, peer, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    OK(MPI_Sendrecv(&round, 1, MPI_INT, peer, 9, &dummy, 1, MPI_INT, peer, 9, MPI_COMM_WORLD,
+                    MPI_STATUS_IGNORE));
     OK(MPI_Startall(3, requests + 4));
     OK(MPI_Start(&requests[7]));
     OK(MPI_Waitall(8, requests, MPI_STATUSES_IGNORE));
@@ -115,7 +117,8 @@ static void cancelled(int rank, int peer) {
   OK(MPI_Test_cancelled(&status, &flag));
   CHECK(flag);
   for (int which = 0; which < 2; which++) { /* a long message, then a short one: nobody receives them */
-    OK(MPI_Isend(which ? small : big, which ? 4 : (int)sizeof big, MPI_CHAR, peer, 78, MPI_COMM_WORLD, &request));
+    OK(MPI_Isend(which ? small : big, which ? 4 : (int)sizeof big, MPI_CHAR, peer, 78, MPI_COMM_WORLD,
+                 &request));
     OK(MPI_Cancel(&request));
     OK(MPI_Wait(&request, &status));
     OK(MPI_Test_cancelled(&status, &flag));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong: an index or status that belongs to another request, inactive and null requests counted,
-   requests taken twice, get_status changing what it looks at, probes that lose or double a message. */
+/* What could go wrong: an index or status that belongs to another request, inactive and null requests
+   counted, requests taken twice, get_status changing what it looks at, probes that lose or double a message.
+ */
 #include "check.h"
 
 enum { kCount = 12 };
@@ -48,7 +49,8 @@ static void some(int peer) {
     else
       OK(MPI_Waitsome(kCount, requests, &out, indices, statuses));
     CHECK(out >= 0 && out <= left);
-    for (int i = 0; i < out; i++) CHECK(statuses[i].MPI_TAG == 100 + indices[i] && in[indices[i]] == indices[i]);
+    for (int i = 0; i < out; i++)
+      CHECK(statuses[i].MPI_TAG == 100 + indices[i] && in[indices[i]] == indices[i]);
     left -= out;
   }
   OK(MPI_Waitsome(kCount, requests, &out, indices, statuses));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong: lost wake-ups between threads that wait at the same time, requests completed by another
-   thread, races in matching and in the handle tables. */
+/* What could go wrong: lost wake-ups between threads that wait at the same time, requests completed by
+   another thread, races in matching and in the handle tables. */
 #include <pthread.h>
 
 #include "check.h"
@@ -21,8 +21,11 @@ static void* worker(void* argument) {
     MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
     MPI_Wait(&requests[0], &status);
     MPI_Get_count(&status, MPI_CHAR, &got);
-    if (got != n || (n > 0 && (big[me][1][0] != (char)(peer_ + round + me) || big[me][1][n - 1] != big[me][1][0]))) bad++;
-    MPI_Sendrecv(&round, 1, MPI_INT, peer_, tag + 1, &got, 1, MPI_INT, peer_, tag + 1, MPI_COMM_WORLD, &status);
+    if (got != n ||
+        (n > 0 && (big[me][1][0] != (char)(peer_ + round + me) || big[me][1][n - 1] != big[me][1][0])))
+      bad++;
+    MPI_Sendrecv(&round, 1, MPI_INT, peer_, tag + 1, &got, 1, MPI_INT, peer_, tag + 1, MPI_COMM_WORLD,
+                 &status);
     if (got != round) bad++;
   }
   failed_[me] = bad;
