@@ -134,12 +134,9 @@ Keyval& new_keyval(Keyval::For made_for, void (*copy)(), void (*remove)(), void*
   key->copy = copy;
   key->remove = remove;
   key->extra = extra;
-  std::size_t at = 0;
-  while (at < keys().size() && keys()[at] != nullptr) ++at;
-  key->number = kFirstKey + static_cast<int>(at);
-  if (at == keys().size()) keys().emplace_back();
-  keys()[at] = std::move(key);
-  return *keys()[at];
+  key->number = kFirstKey + static_cast<int>(keys().size());  // never given out twice
+  keys().push_back(std::move(key));
+  return *keys().back();
 }
 
 void release(Keyval& key) noexcept {

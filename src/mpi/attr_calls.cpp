@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The calls on attributes, and the attributes that the library itself hangs on MPI_COMM_WORLD.
+#include <utility>
+
 #include "calls.hpp"
 #include "mpi/attr.hpp"
 #include "mpi/errors.hpp"
@@ -18,7 +20,7 @@ Keyval* good_key(Call& call, int number, Keyval::For made_for) noexcept {
   Keyval* key = keyval(number);
   if (number == MPI_KEYVAL_INVALID)
     (void)call.fail(MPI_ERR_KEYVAL, "argument 2 (keyval) is MPI_KEYVAL_INVALID; give a key that was made");
-  else if (key == nullptr || key->freed)
+  else if (key == nullptr)
     (void)call.fail(MPI_ERR_KEYVAL, "argument 2 (keyval) is %d, which was never made, or has been freed",
                     number);
   else if (key->made_for != made_for)
@@ -71,8 +73,7 @@ int free_key(Call& call, int* number, Keyval::For made_for) noexcept {
                      *number);
   Keyval* key = good_key(call, *number, made_for);
   if (key == nullptr) return call.error();
-  key->freed = true;
-  release(*key);
+  if (!std::exchange(key->freed, true)) release(*key);  // again while in use: no harm
   *number = MPI_KEYVAL_INVALID;
   return MPI_SUCCESS;
 }

@@ -80,6 +80,16 @@ int end_comm(Call& call, MPI_Comm* handle) noexcept {
   return MPI_SUCCESS;
 }
 
+// Counts that do not stand for anything under way: the handle's own, and requests that are done or not
+// started.
+std::uint32_t idle_counts(Comm* comm) noexcept {
+  std::uint32_t counts = 1;
+  tables().requests.each([&](Request& request) {
+    if (request.comm == comm && (!request.active || request.ready())) ++counts;
+  });
+  return counts;
+}
+
 }  // namespace
 
 int comm_size(Call&, Comm* comm, int* size) {
@@ -120,9 +130,9 @@ int comm_disconnect(Call& call, MPI_Comm* comm) {
   Comm* object = call.comm(*comm, {1, "comm"});
   if (object == nullptr) return call.error();
   if (!object->predefined) {
+    wait_until([object] { return object->refs == idle_counts(object); });
     const int error = barrier(*object);
     if (error != MPI_SUCCESS) return error;
-    wait_until([object] { return object->refs == 1; });
   }
   return end_comm(call, comm);
 }

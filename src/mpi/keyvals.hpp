@@ -13,7 +13,7 @@ class Call;
 struct Keyval {
   enum class For : std::uint8_t { comm, type, win };
   For made_for = For::comm;
-  bool freed = false;  // by the program: no longer valid as an argument
+  bool freed = false;  // by the program: stays valid while an object has an attribute with it
   int number = 0;
   std::uint32_t uses = 1;      // the program's, and one for each attribute
   void (*copy)() = nullptr;    // cast to the type that made_for says; 0: copies nothing, 1: copies the value

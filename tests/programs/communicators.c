@@ -53,8 +53,10 @@ static void test_dup(void) {
   OK(MPI_Comm_free(&copy));
   CHECK(copy == MPI_COMM_NULL);
   check_usable(copy2);
-  OK(MPI_Comm_disconnect(&copy2));
+  OK(MPI_Recv_init(&result, 1, MPI_INT, 0, 0, copy2, &request));
+  OK(MPI_Comm_disconnect(&copy2)); /* a request that is not started is nothing to wait for */
   CHECK(copy2 == MPI_COMM_NULL);
+  OK(MPI_Request_free(&request));
 }
 
 static void test_many_idups(void) {
