@@ -118,13 +118,19 @@ const AddedErrors::Row* AddedErrors::find(int code) const noexcept {
   return row.used ? &row : nullptr;
 }
 
-// Numbers are never given out twice, so that an old code does not get a new meaning.
+// A removed number is given out again, the one removed longest ago first.
 int AddedErrors::add(int error_class) noexcept {
-  const int code = kFirst + static_cast<int>(rows_.size());
-  Row row;
+  int code = kFirst + static_cast<int>(rows_.size());
+  if (removed_.empty()) {
+    rows_.emplace_back();
+  } else {
+    code = removed_.front();
+    removed_.pop_front();
+  }
+  Row& row = rows_[static_cast<std::size_t>(code - kFirst)];
   row.used = true;
   row.error_class = error_class == 0 ? code : error_class;
-  rows_.push_back(row);
+  if (error_class >= kFirst) ++rows_[static_cast<std::size_t>(error_class - kFirst)].codes;
   return code;
 }
 
@@ -133,12 +139,7 @@ bool AddedErrors::is_class(int code) const noexcept {
   return row != nullptr && row->error_class == code;
 }
 
-bool AddedErrors::has_codes(int error_class) const noexcept {
-  for (std::size_t i = 0; i < rows_.size(); ++i)
-    if (rows_[i].used && rows_[i].error_class == error_class && kFirst + static_cast<int>(i) != error_class)
-      return true;
-  return false;
-}
+bool AddedErrors::has_codes(int error_class) const noexcept { return find(error_class)->codes != 0; }
 
 int AddedErrors::class_of(int code) const noexcept { return find(code)->error_class; }
 
@@ -155,7 +156,12 @@ bool AddedErrors::has_text(int code) const noexcept {
 
 const char* AddedErrors::text(int code) const noexcept { return find(code)->text.c_str(); }
 
-void AddedErrors::remove(int code) noexcept { rows_[static_cast<std::size_t>(code - kFirst)] = Row{}; }
+void AddedErrors::remove(int code) noexcept {
+  const int error_class = class_of(code);
+  if (error_class != code && error_class >= kFirst) --rows_[static_cast<std::size_t>(error_class - kFirst)].codes;
+  rows_[static_cast<std::size_t>(code - kFirst)] = Row{};
+  removed_.push_back(code);
+}
 
 int AddedErrors::last_used() const noexcept {
   for (std::size_t i = rows_.size(); i-- > 0;)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpi/errors.hpp: error classes in words, and the way from an error to its handler.
 #pragma once
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -52,11 +53,13 @@ class AddedErrors {
   struct Row {
     bool used = false;
     int error_class = 0;
+    int codes = 0;  // of a class: how many codes it has
     bool has_text = false;
     std::string text;
   };
   const Row* find(int code) const noexcept;
   std::vector<Row> rows_;
+  std::deque<int> removed_;
 };
 AddedErrors& added_errors() noexcept;
 // A class of the ABI, or one that was added.

@@ -80,12 +80,12 @@ void complete_env_info(Info& info, int thread_level) noexcept {
   info_put(info, "thread_level", thread_level_name(thread_level));
 }
 
+// The same before, during and after MPI: what only a started MPI knows is in MPI_INFO_ENV alone.
 int api::info_create_env(Call&, int argc, char* argv[], MPI_Info* info) {
   Info* made = new_info();
   std::vector<std::string> words;
   for (int i = 0; argv != nullptr && i < argc && argv[i] != nullptr; ++i) words.emplace_back(argv[i]);
   fill(*made, words.empty() ? command_line() : words);
-  if (runtime().world_state == Runtime::World::live) complete_env_info(*made, runtime().thread_level);
   *info = handle_of(made);
   return MPI_SUCCESS;
 }
