@@ -5,6 +5,7 @@
 
 #include "coll/table.hpp"
 #include "mpi/op.hpp"
+#include "mpi/request_complete.hpp"
 #include "type/pack.hpp"
 
 namespace herald::mpi {
@@ -22,23 +23,6 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t to) noexcept {
   return (bytes + to - 1) / to * to;
 }
 constexpr std::align_val_t kBlockAlign{64};
-
-int class_of(Status status) noexcept {
-  switch (status) {
-    case Status::ok:
-    case Status::again: return MPI_SUCCESS;
-    case Status::truncated: return MPI_ERR_TRUNCATE;
-    case Status::no_memory: return MPI_ERR_NO_MEM;
-    case Status::bad_argument:
-    case Status::not_found:
-    case Status::unsupported: return MPI_ERR_INTERN;
-    case Status::peer_lost:
-    case Status::group_lost:
-    case Status::stale_epoch:
-    case Status::engine_broken: return MPI_ERR_OTHER;
-  }
-  return MPI_ERR_INTERN;
-}
 
 }  // namespace
 
@@ -207,7 +191,7 @@ void Execution::post(const coll::Step& step, coll::StepId id) noexcept {
 void Execution::on_done(p2p::Op& op) noexcept {
   Slot& slot = *static_cast<Slot*>(op.owner);
   Execution& self = *slot.owner;
-  if (op.status != Status::ok) self.note(class_of(op.status));
+  if (op.status != Status::ok) self.note(error_of(op.status));
   self.run_.complete(slot.step);
   if (!self.advancing_) self.advance();
 }

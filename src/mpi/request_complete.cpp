@@ -4,7 +4,6 @@
 #include "mpi/status.hpp"
 
 namespace herald::mpi {
-namespace {
 
 int error_of(Status status) noexcept {
   switch (status) {
@@ -22,8 +21,6 @@ int error_of(Status status) noexcept {
   }
   return MPI_ERR_INTERN;
 }
-
-}  // namespace
 
 int read_status(const Request& request, MPI_Status* status) noexcept {
   switch (request.kind) {

@@ -6,6 +6,9 @@
 
 namespace herald::mpi {
 
+// What an operation that ended with `status` tells the program.
+int error_of(Status status) noexcept;
+
 // The status and the error class of a request that is ready. `status` may be MPI_STATUS_IGNORE.
 int read_status(const Request& request, MPI_Status* status) noexcept;
 

@@ -165,6 +165,7 @@ TEST(CollData, every_algorithm_against_the_definition) {
       for (const std::int64_t count : {0, 1, 2, 7, 40})
         for (int root = 0; root < (has_root(algorithm->op) ? ranks : 1); ++root)
           for (int flags = 0; flags < 8; ++flags) {
+            if (root > 1 && (root + flags / 2) % 2 != 0) continue;  // half of them, for most roots
             Case c;
             c.ranks = ranks;
             c.root = root;
@@ -172,7 +173,7 @@ TEST(CollData, every_algorithm_against_the_definition) {
             c.in_place = (flags & 1) != 0;
             c.gappy_send = (flags & 2) != 0;
             c.gappy_recv = (flags & 4) != 0;
-            for (int again = 0; again < 2; ++again) try_case(*algorithm, c, seed++);
+            for (int again = ranks <= 5 ? 2 : 1; again > 0; --again) try_case(*algorithm, c, seed++);
             if (HasFatalFailure()) return;
           }
   }

@@ -38,7 +38,7 @@ using Channel = std::tuple<int, int, int>;  // from, to, tag
 class Job {
  public:
   Job(const Algorithm& algorithm, std::vector<Member>& members, Reduction reduction, Prng& prng)
-      : members_(members), reduction_(reduction), prng_(prng), ranks_(members.size()) {
+      : reduction_(reduction), prng_(prng), ranks_(members.size()) {
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       Rank& rank = ranks_[r];
       rank.plan = make_plan(algorithm, members[r].ask);
@@ -177,7 +177,6 @@ class Job {
     return true;
   }
 
-  std::vector<Member>& members_;
   Reduction reduction_;
   Prng& prng_;
   std::vector<Rank> ranks_;
