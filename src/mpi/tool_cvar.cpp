@@ -92,7 +92,7 @@ int t_cvar_get_info(Call&, int cvar_index, char* name, int* name_len, int* verbo
   give_text(text.c_str(), desc, desc_len);
   give(row->is_text ? MPI_T_VERBOSITY_USER_BASIC : MPI_T_VERBOSITY_TUNER_BASIC, verbosity);
   give(shape == Shape::text ? MPI_CHAR : shape == Shape::large ? MPI_COUNT : MPI_INT, datatype);
-  const auto enum_number = static_cast<std::uintptr_t>(4096 + cvar_index);
+  const auto enum_number = std::uintptr_t{4096} + static_cast<std::uintptr_t>(cvar_index);
   give(shape == Shape::choice ? reinterpret_cast<MPI_T_enum>(enum_number) : MPI_T_ENUM_NULL, enumtype);
   give(MPI_T_BIND_NO_OBJECT, bind);
   give(MPI_T_SCOPE_ALL_EQ, scope);
