@@ -57,6 +57,11 @@ class Call {
     if (object != nullptr && !object->committed) not_committed(arg);
     return object;
   }
+  // Nothing is moved to or from MPI_PROC_NULL: any datatype will do, the null one too.
+  Datatype* committed_for(int rank, MPI_Datatype handle, Arg arg) noexcept {
+    if (rank == MPI_PROC_NULL && find(handle) == nullptr) [[unlikely]] return find(MPI_BYTE);
+    return committed(handle, arg);
+  }
   Group* group(MPI_Group handle, Arg arg) noexcept {
     Group* object = find(handle);
     if (object == nullptr) bad_handle(arg, MPI_ERR_GROUP, "group", handle == MPI_GROUP_NULL);

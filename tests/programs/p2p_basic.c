@@ -102,6 +102,8 @@ static void nobody(void) {
   OK(MPI_Recv(&value, 1, MPI_INT, MPI_PROC_NULL, 5, MPI_COMM_WORLD, &status));
   OK(MPI_Get_count(&status, MPI_INT, &count));
   CHECK(value == 42 && count == 0 && status.MPI_SOURCE == MPI_PROC_NULL && status.MPI_TAG == MPI_ANY_TAG);
+  OK(MPI_Recv(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, 5, MPI_COMM_WORLD, &status));
+  CHECK(status.MPI_SOURCE == MPI_PROC_NULL);
   OK(MPI_Probe(MPI_PROC_NULL, 5, MPI_COMM_WORLD, &status));
   CHECK(status.MPI_SOURCE == MPI_PROC_NULL);
   OK(MPI_Improbe(MPI_PROC_NULL, 5, MPI_COMM_WORLD, &flag, &message, &status));

@@ -65,11 +65,24 @@ def write_declarations(functions):
     return "\n".join(out)
 
 
+def partner(function, p):
+    """The rank that a datatype of a point-to-point call goes to or comes from; None if there are two, or none."""
+    ranks = [q.name for q in function.params if q.kind == "RANK" and q.name in ("dest", "source")]
+    if p.name.startswith("send"):
+        return "dest"
+    if p.name.startswith("recv"):
+        return "source"
+    return ranks[0] if len(ranks) == 1 else None
+
+
 def object_check(function, p, where):
     method = OBJECTS[p.kind].lower()
     if p.kind == "DATATYPE" and function.status == "coll":
         method = "maybe_datatype"  # at some ranks, or with MPI_IN_PLACE, it means nothing
     elif p.kind == "DATATYPE" and function.status == "p2p":
+        rank = partner(function, p)
+        if rank:
+            return f"  Datatype* const {p.name}_ = call.committed_for({rank}, {p.name}, {where});"
         method = "committed"
     elif p.kind == "INFO" and function.status != "info":
         method = "maybe_info"
