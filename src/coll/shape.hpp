@@ -15,11 +15,25 @@ struct Cost {
   double reduce_byte_ns = 0.12;
 };
 
+// Between hosts joined by Ethernet: 10 Gbit/s, and the way through both kernels.
+constexpr Cost kNetworkCost{.message_ns = 25000, .byte_ns = 0.9};
+
 struct Shape {
   int ranks = 1;
+  int hosts = 1;
   bool commutes = true;  // the reduction, if there is one
   Cost cost;
 };
+
+// Without measurement: every message costs what the slowest way between two ranks costs.
+constexpr Shape shape_of(int ranks, int hosts, bool commutes) noexcept {
+  Shape shape;
+  shape.ranks = ranks;
+  shape.hosts = hosts;
+  shape.commutes = commutes;
+  if (hosts > 1) shape.cost = kNetworkCost;
+  return shape;
+}
 
 // Smallest k with 2^k >= n.
 constexpr int log2_up(int n) noexcept {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "coll/table.hpp"
+#include "mpi/coll_choice.hpp"
 #include "mpi/op.hpp"
 #include "mpi/request_complete.hpp"
 #include "type/pack.hpp"
@@ -223,12 +224,10 @@ coll::Kept* find_plan(Comm& comm, const coll::Ask& ask, const coll::Key& key,
   coll::PlanCache& plans = coll_state(comm).plans;
   const std::uint64_t hash = key.hash();
   if (coll::Kept* kept = plans.find(key, hash)) return kept;
-  coll::Shape shape;
-  shape.ranks = comm.size;
-  shape.commutes = ask.commutes;
+  const coll::Shape shape = coll::shape_of(comm.size, 1, ask.commutes);
   std::vector<const type::Layout*> named = {ask.send.layout, ask.recv.layout};
   named.insert(named.end(), more.begin(), more.end());
-  return plans.add(make_plan(coll::choose(ask.op, ask.bytes, shape), ask), key, hash, named);
+  return plans.add(make_plan(choose_algorithm(ask, shape), ask), key, hash, named);
 }
 
 }  // namespace herald::mpi

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What could go wrong: `herald info` hides a setting or a mistyped name; the manual leaves a knob out."""
+"""What could go wrong: `herald info` hides a setting or a mistyped name; the manual leaves a knob out; `herald
+explain` leaves an algorithm out, misreads a size, or names another winner than the cheapest."""
 import os
 import re
 import subprocess
@@ -47,8 +48,37 @@ class Herald(unittest.TestCase):
         with open(BUILD + '/share/man/man7/herald-knobs.7', encoding='utf-8') as file:
             self.assertEqual(file.read(), done.stdout)
 
+    def test_explain_lists_all_and_marks_the_cheapest(self):
+        with open(SOURCE + '/src/base/knobs.def', encoding='utf-8') as file:
+            rows = re.findall(r'\(coll_(\w+), "auto", "auto\|([^"]+)"', file.read())
+        self.assertEqual(len(rows), 17)
+        for op, names in rows:
+            done = run('explain', op, '64k', '-n', '8')
+            self.assertEqual((done.returncode, done.stderr), (0, ''), op)
+            lines = re.findall(r'(?m)^([> ]) (\w+) +(does not fit|[\d.]+ [num]?s)  \S', done.stdout)
+            self.assertEqual(sorted(line[1] for line in lines), sorted(names.split('|')), op)
+            self.assertEqual([line[0] for line in lines], ['>'] + [' '] * (len(lines) - 1), op)
+            self.assertIn(f'\n{lines[0][1]} is taken', done.stdout)
+
+    def test_explain_reads_sizes_ops_and_shapes(self):
+        self.assertIn('bcast, 65536 bytes', run('explain', 'bcast', '64k').stdout)
+        self.assertIn('allreduce, 2097152 bytes', run('explain', 'MPI_Iallreduce', '2MiB').stdout)
+        one = run('explain', 'bcast', '8', '-n', '16').stdout
+        self.assertRegex(one, r'(?m)^> binomial ')
+        self.assertNotEqual(one, run('explain', 'bcast', '8', '-n', '16', '--hosts', '4').stdout)
+        self.assertRegex(run('explain', 'allreduce', '8M', '-n', '5', '--ordered').stdout, r'(?m)^  ring +does not fit')
+
+    def test_explain_obeys_the_settings(self):
+        done = run('explain', 'bcast', '8', HERALD_COLL_BCAST='scatter_allgather')
+        self.assertIn('scatter_allgather is taken: HERALD_COLL_BCAST says so', done.stdout)
+        done = run('explain', 'bcast', '8', HERALD_COLL_BCAST='nonsense')
+        self.assertIn('binomial is taken', done.stdout)
+        self.assertRegex(done.stderr, r'HERALD_COLL_BCAST=nonsense is ignored.*auto\|binomial')
+
     def test_wrong_use_is_an_error(self):
-        for words in ((), ('nonsense',), ('info', '--nonsense')):
+        for words in ((), ('nonsense',), ('info', '--nonsense'), ('explain',), ('explain', 'nonsense', '8'),
+                      ('explain', 'bcast', '8x'), ('explain', 'bcast', '8', '-n', '0'),
+                      ('explain', 'bcast', '8', '-n', '2', '--hosts', '3')):
             done = run(*words)
             self.assertNotEqual(done.returncode, 0, words)
             self.assertTrue(done.stderr, words)

@@ -6,17 +6,21 @@
 
 namespace herald::coll {
 
-extern const Algorithm kBarrierDissemination;
-extern const Algorithm kBcastBinomial, kBcastScatterAllgather;
+extern const Algorithm kBarrierDissemination, kBarrierTree;
+extern const Algorithm kBcastBinomial, kBcastScatterDoubling, kBcastScatterAllgather, kBcastChain,
+    kBcastBinary;
 extern const Algorithm kGatherLinear, kGatherBinomial, kGathervLinear;
 extern const Algorithm kScatterLinear, kScatterBinomial, kScattervLinear;
-extern const Algorithm kAllgatherRing, kAllgatherDoubling, kAllgatherBruck, kAllgathervRing;
+extern const Algorithm kAllgatherRing, kAllgatherDoubling, kAllgatherBruck, kAllgatherNeighbor;
+extern const Algorithm kAllgathervRing, kAllgathervBruck, kAllgathervLinear;
 extern const Algorithm kAlltoallLinear, kAlltoallPairwise, kAlltoallBruck;
 extern const Algorithm kAlltoallvLinear, kAlltoallvPairwise, kAlltoallwLinear, kAlltoallwPairwise;
-extern const Algorithm kReduceBinomial;
+extern const Algorithm kReduceBinomial, kReduceLinear, kReduceRabenseifner, kReducePipeline;
 extern const Algorithm kAllreduceDoubling, kAllreduceRabenseifner, kAllreduceRing;
 extern const Algorithm kReduceScatterTree, kReduceScatterPairwise, kReduceScatterOrdered;
 extern const Algorithm kReduceScatterBlockTree, kReduceScatterBlockPairwise, kReduceScatterBlockOrdered;
+extern const Algorithm kReduceScatterHalving, kReduceScatterRing;
+extern const Algorithm kReduceScatterBlockHalving, kReduceScatterBlockRing;
 extern const Algorithm kScanDoubling, kScanLinear, kExscanDoubling, kExscanLinear;
 
 inline bool fits_any(const Shape&) noexcept { return true; }

@@ -179,6 +179,25 @@ TEST(CollData, every_algorithm_against_the_definition) {
   }
 }
 
+// Much data: enough for several segments and for uneven parts.
+TEST(CollData, data_of_several_segments) {
+  std::uint64_t seed = 99;
+  for (const Algorithm* algorithm : algorithms()) {
+    if (algorithm->op != Op::bcast) continue;
+    for (const int ranks : {2, 4, 5})
+      for (const int flags : {0, 1, 2, 3}) {
+        Case c;
+        c.ranks = ranks;
+        c.root = ranks - 1;
+        c.count = 5003;
+        c.gappy_send = (flags & 1) != 0;
+        c.gappy_recv = (flags & 2) != 0;
+        try_case(*algorithm, c, seed++);
+        if (HasFatalFailure()) return;
+      }
+  }
+}
+
 // Windows: more ranks than messages that may be under way.
 TEST(CollData, many_ranks_stay_within_their_windows) {
   std::uint64_t seed = 77;

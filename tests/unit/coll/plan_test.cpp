@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: a step starts before what it needs, twice, or never; windows do not hold; scratch
 // areas overlap or lie outside the scratch memory; the table lacks a collective, names two algorithms alike,
-// or picks one that does not fit.
+// or picks one that does not fit; a setting HERALD_COLL_<op> offers other names than the table.
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 #include <utility>
 
+#include "base/knobs.hpp"
 #include "job.hpp"
 
 namespace herald::coll {
@@ -120,11 +121,29 @@ TEST(CollTable, has_a_fitting_algorithm_for_every_collective) {
   EXPECT_EQ(find_algorithm(Op::bcast, "nothing"), nullptr);
 }
 
+TEST(CollTable, the_settings_name_what_the_table_has) {
+  for (int op = 0; op < kOps; ++op) {
+    const std::string name = std::string("coll_") + name_of(static_cast<Op>(op));
+    std::string wanted = "auto";
+    for (const Algorithm* row : algorithms())
+      if (row->op == static_cast<Op>(op)) wanted += std::string("|") + row->name;
+    std::string offered = "no row in base/knobs.def";
+    for (const KnobRow& row : knob_rows())
+      if (row.name == name) offered = row.choices;
+    EXPECT_EQ(offered, wanted) << name;
+  }
+}
+
 TEST(CollTable, little_data_goes_in_few_messages_and_much_data_in_parts) {
   Shape shape;
   shape.ranks = 16;
   EXPECT_STREQ(choose(Op::bcast, 8, shape).name, "binomial");
-  EXPECT_STREQ(choose(Op::bcast, 8 << 20, shape).name, "scatter_allgather");
+  EXPECT_STREQ(choose(Op::bcast, 64 << 10, shape).name, "scatter_doubling");
+  EXPECT_STREQ(choose(Op::bcast, 8 << 20, shape).name, "chain");
+  EXPECT_STREQ(choose(Op::bcast, 1 << 20, shape_of(13, 13, true)).name, "scatter_allgather");
+  EXPECT_STREQ(choose(Op::reduce, 8, shape).name, "binomial");
+  EXPECT_STREQ(choose(Op::reduce, 1 << 20, shape).name, "rabenseifner");
+  EXPECT_STREQ(choose(Op::reduce_scatter, 4096, shape).name, "halving");
   EXPECT_STREQ(choose(Op::allreduce, 8, shape).name, "doubling");
   EXPECT_STREQ(choose(Op::allreduce, 8 << 20, shape).name, "rabenseifner");
   EXPECT_STREQ(choose(Op::alltoall, 8, shape).name, "bruck");

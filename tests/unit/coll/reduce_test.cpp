@@ -117,5 +117,24 @@ TEST(CollReduce, every_algorithm_against_the_definition) {
   }
 }
 
+// Much data: enough for several segments, more than there are areas for them.
+TEST(CollReduce, data_of_several_segments) {
+  std::uint64_t seed = 99;
+  for (const Algorithm* algorithm : algorithms()) {
+    if (algorithm->op != Op::reduce) continue;
+    for (const int ranks : {2, 3, 5})
+      for (const int flags : {0, 1, 2, 3}) {
+        Case c;
+        c.ranks = ranks;
+        c.root = ranks / 2;
+        c.count = 7001;
+        c.in_place = (flags & 1) != 0;
+        c.gappy_send = c.gappy_recv = (flags & 2) != 0;
+        try_case(*algorithm, c, seed++);
+        if (HasFatalFailure()) return;
+      }
+  }
+}
+
 }  // namespace
 }  // namespace herald::coll

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// coll/make/segments.hpp: cuts data into segments that follow one another through a pipeline: the same cuts
+// at every rank, because they depend on the size only.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+namespace herald::coll {
+
+constexpr std::uint64_t kSegmentBytes = 16384;  // long enough that its bytes outweigh its start-up
+constexpr std::uint64_t kMostSegments = 128;    // so that a plan stays small
+
+constexpr int segments_of(std::uint64_t bytes) noexcept {
+  return static_cast<int>(
+      std::clamp<std::uint64_t>((bytes + kSegmentBytes - 1) / kSegmentBytes, 1, kMostSegments));
+}
+
+// Nanoseconds of a pipeline: `stages` segments deep, `messages` per segment at its busiest rank.
+template <class Shape>
+double pipeline_ns(std::uint64_t bytes, const Shape& shape, double stages, double messages) noexcept {
+  const double count = segments_of(bytes), each = static_cast<double>(bytes) / count;
+  const double segment = shape.cost.message_ns + each * shape.cost.byte_ns;
+  return (stages + (count - 1) * messages) * segment;
+}
+
+}  // namespace herald::coll

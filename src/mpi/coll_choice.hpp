@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpi/coll_choice.hpp: which algorithm a collective uses: the one that HERALD_COLL_<OP> names, else the
+// cheapest by estimate. Knobs are the same at every rank of a job, so every rank chooses the same.
+#pragma once
+#include "coll/table.hpp"
+
+namespace herald::mpi {
+
+// One that is named but does not fit the call is not used; rank 0 of the first such communicator says so,
+// once for each operation.
+const coll::Algorithm& choose_algorithm(const coll::Ask& ask, const coll::Shape& shape) noexcept;
+
+}  // namespace herald::mpi

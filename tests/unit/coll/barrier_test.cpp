@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What could go wrong: a rank leaves a barrier that another one has not reached; the barrier never ends.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "coll/run.hpp"
+#include "coll/table.hpp"
+
+namespace herald::coll {
+namespace {
+
+// Runs the plans of all ranks but `absent` as far as they go; tells which ranks finished.
+std::vector<bool> run_without(const Algorithm& algorithm, int ranks, int absent) {
+  std::vector<Plan> plans;
+  std::vector<Run> runs(static_cast<std::size_t>(ranks));
+  std::vector<std::vector<std::uint32_t>> words;
+  for (int r = 0; r < ranks; ++r) {
+    Ask ask;
+    ask.op = Op::barrier;
+    ask.rank = r;
+    ask.size = ranks;
+    plans.push_back(make_plan(algorithm, ask));
+    words.emplace_back(Run::words(plans.back()) + 1);
+  }
+  std::map<std::tuple<int, int, int>, std::vector<StepId>> posted;
+  std::map<std::tuple<int, int, int>, int> sent;
+  for (int r = 0; r < ranks; ++r)
+    runs[static_cast<std::size_t>(r)].begin(plans[static_cast<std::size_t>(r)],
+                                            words[static_cast<std::size_t>(r)].data());
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (int r = 0; r < ranks; ++r) {
+      if (r == absent) continue;
+      Run& run = runs[static_cast<std::size_t>(r)];
+      for (StepId id = run.next(); id != kNone; id = run.next()) {
+        const Step& step = plans[static_cast<std::size_t>(r)].steps[id];
+        moved = true;
+        if (step.kind == StepKind::recv) {
+          posted[{step.partner, r, step.tag}].push_back(id);
+          continue;
+        }
+        ++sent[{r, step.partner, step.tag}];
+        run.complete(id);
+      }
+    }
+    for (auto& [channel, count] : sent) {
+      std::vector<StepId>& waiting = posted[channel];
+      for (; count > 0 && !waiting.empty(); --count, moved = true) {
+        runs[static_cast<std::size_t>(std::get<1>(channel))].complete(waiting.front());
+        waiting.erase(waiting.begin());
+      }
+    }
+  }
+  std::vector<bool> done;
+  for (const Run& run : runs) done.push_back(run.done());
+  return done;
+}
+
+TEST(CollBarrier, nobody_leaves_before_all_have_come) {
+  for (const Algorithm* algorithm : algorithms()) {
+    if (algorithm->op != Op::barrier) continue;
+    for (const int ranks : {1, 2, 3, 5, 8, 13, 33}) {
+      for (const bool done : run_without(*algorithm, ranks, -1)) EXPECT_TRUE(done) << algorithm->name;
+      for (int absent = 0; ranks > 1 && absent < ranks; ++absent) {
+        const std::vector<bool> done = run_without(*algorithm, ranks, absent);
+        for (int r = 0; r < ranks; ++r)
+          EXPECT_FALSE(done[static_cast<std::size_t>(r)])
+              << algorithm->name << ": rank " << r << " of " << ranks << " left before rank " << absent
+              << " came";
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace herald::coll
