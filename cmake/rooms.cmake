@@ -3,13 +3,15 @@
 #
 #   herald_room(NAME SOURCES a.cpp ... [USES base wire ...])
 #       object library herald_NAME from the calling folder; part of libmpi_abi.so.1
-#   herald_unit_test(NAME SOURCES a.cpp ... [USES room ...] [LIBS target ...])
+#   herald_unit_test(NAME SOURCES a.cpp ... [USES room ...] [LIBS target ...] [THREADS])
 #       GoogleTest program, registered with ctest under the label "unit"; part of the target unit_tests, which
-#       is all that the sanitizer presets build: tests with that label must be made here
+#       is all that the sanitizer presets build: tests with that label must be made here. Tests of rooms that
+#       know no thread are left out of the preset tsan, unless THREADS says that the test itself makes some
 #   herald_fuzzer(NAME SOURCES a.cpp ... [USES room ...])
 #       libFuzzer program, run for a few seconds by ctest under the label "fuzz"; preset fuzz only
 
 set_property(GLOBAL PROPERTY HERALD_ROOMS "")
+set(HERALD_THREADLESS base wire type op model rel group p2p coll)  # the pure rooms, and base
 add_custom_target(unit_tests)
 add_custom_target(fuzzers)
 
@@ -58,7 +60,7 @@ function(herald_unit_test name)
   if(NOT HERALD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS" "" "SOURCES;USES;LIBS" ${ARGN})
   add_executable(test_${name} ${ARG_SOURCES})
   target_link_libraries(test_${name} PRIVATE herald_flags GTest::gtest_main ${ARG_LIBS})
   # What is tested is built as the preset says; the tests themselves need not be fast, but quickly compiled.
@@ -70,6 +72,13 @@ function(herald_unit_test name)
   herald_link_rooms(test_${name} ${ARG_USES})
   set_target_properties(test_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME unit.${name} COMMAND test_${name})
+  herald_closure(rooms ${ARG_USES})
+  list(REMOVE_ITEM rooms ${HERALD_THREADLESS})
+  if(HERALD_SANITIZE STREQUAL "thread" AND ARG_USES AND NOT rooms AND NOT ARG_THREADS)
+    set_target_properties(test_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    set_tests_properties(unit.${name} PROPERTIES LABELS threadless TIMEOUT 300)
+    return()
+  endif()
   set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 300)
   add_dependencies(unit_tests test_${name})
 endfunction()
