@@ -59,7 +59,8 @@ class Call {
   }
   // Nothing is moved to or from MPI_PROC_NULL: any datatype will do, the null one too.
   Datatype* committed_for(int rank, MPI_Datatype handle, Arg arg) noexcept {
-    if (rank == MPI_PROC_NULL && find(handle) == nullptr) [[unlikely]] return find(MPI_BYTE);
+    if (rank == MPI_PROC_NULL && find(handle) == nullptr) [[unlikely]]
+      return find(MPI_BYTE);
     return committed(handle, arg);
   }
   Group* group(MPI_Group handle, Arg arg) noexcept {

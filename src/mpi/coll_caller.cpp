@@ -170,8 +170,8 @@ coll::Kept* Caller::plan() noexcept {
   return find_plan(comm_, ask_, key_, named);
 }
 
-// A refused call does not count as a collective: the program may make it good with a right one, which then meets
-// what the other ranks called.
+// A refused call does not count as a collective: the program may make it good with a right one, which then
+// meets what the other ranks called.
 int Caller::finish_failed() noexcept {
   return call_.fail(MPI_ERR_INTERN, "failed");  // the first failure stands
 }

@@ -158,7 +158,8 @@ const char* AddedErrors::text(int code) const noexcept { return find(code)->text
 
 void AddedErrors::remove(int code) noexcept {
   const int error_class = class_of(code);
-  if (error_class != code && error_class >= kFirst) --rows_[static_cast<std::size_t>(error_class - kFirst)].codes;
+  if (error_class != code && error_class >= kFirst)
+    --rows_[static_cast<std::size_t>(error_class - kFirst)].codes;
   rows_[static_cast<std::size_t>(code - kFirst)] = Row{};
   removed_.push_back(code);
 }

@@ -65,8 +65,8 @@ Errhandler* initial_errhandler() noexcept {
 
 int raise_error(int error, Comm* comm, Session* session) noexcept {
   Runtime& run = runtime();
-  // Errors without an object belong to MPI_COMM_SELF; before MPI 4 it was MPI_COMM_WORLD, and programs that know
-  // only that one set its handler alone.
+  // Errors without an object belong to MPI_COMM_SELF; before MPI 4 it was MPI_COMM_WORLD, and programs that
+  // know only that one set its handler alone.
   if (comm == nullptr && session == nullptr)
     comm = run.self != nullptr && run.self->errhandler == initial_errhandler() ? run.world : run.self;
   if (comm != nullptr) {

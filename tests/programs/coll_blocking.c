@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong: a blocking collective gives a wrong result for some size, root or place of its input; the
-   second call, which finds a remembered plan, uses the buffers of the first. */
+/* What could go wrong: a blocking collective gives a wrong result for some size, root or place of its input;
+   the second call, which finds a remembered plan, uses the buffers of the first. */
 #include "coll_data.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   static const int counts[] = {0, 1, 5, 300, 20000};
   int op, k, in_place, turn, size;
   MPI_Comm split;

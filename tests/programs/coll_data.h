@@ -5,12 +5,32 @@
 #define HERALD_TESTS_COLL_DATA_H
 #include "check.h"
 
-enum { BARRIER, BCAST, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW,
-       REDUCE, ALLREDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN, EXSCAN, COLLECTIVES };
+enum {
+  BARRIER,
+  BCAST,
+  GATHER,
+  GATHERV,
+  SCATTER,
+  SCATTERV,
+  ALLGATHER,
+  ALLGATHERV,
+  ALLTOALL,
+  ALLTOALLV,
+  ALLTOALLW,
+  REDUCE,
+  ALLREDUCE,
+  REDUCE_SCATTER,
+  REDUCE_SCATTER_BLOCK,
+  SCAN,
+  EXSCAN,
+  COLLECTIVES
+};
 enum { BLOCKING, NONBLOCKING, PERSISTENT };
 
 /* What rank `from` has for rank `to` at index i in turn `turn`. */
-static inline int value(int from, int to, int i, int turn) { return from * 10007 + to * 101 + i * 3 + turn * 17; }
+static inline int value(int from, int to, int i, int turn) {
+  return from * 10007 + to * 101 + i * 3 + turn * 17;
+}
 
 /* One collective of `count` ints a block. */
 typedef struct {
@@ -23,9 +43,10 @@ typedef struct {
 } coll_t;
 
 /* Blocks of the v forms: 0 to 3 extra items, some empty, laid out with a gap between them. */
-static inline int v_count(const coll_t *c, int from, int to) {
+static inline int v_count(const coll_t* c, int from, int to) {
   if (c->count == 0) return 0;
-  if (c->op >= ALLTOALL && c->op <= ALLTOALLW) return c->in_place ? (from + to) % 3 * c->count : (from + 2 * to) % 4 * c->count;
+  if (c->op >= ALLTOALL && c->op <= ALLTOALLW)
+    return c->in_place ? (from + to) % 3 * c->count : (from + 2 * to) % 4 * c->count;
   return c->op == SCATTERV ? to % 3 * c->count : from % 3 * c->count;
 }
 
@@ -61,26 +82,28 @@ static inline coll_t coll_new(int op, int count, int root, int in_place, MPI_Com
   return c;
 }
 
-static inline void coll_free(coll_t *c) {
+static inline void coll_free(coll_t* c) {
   free(c->send);
   free(c->recv);
   free(c->scounts);
   free(c->stypes);
 }
 
-static inline int is_v(int op) { return op == GATHERV || op == SCATTERV || op == ALLGATHERV || op == ALLTOALLV || op == ALLTOALLW; }
-static inline int uses_in_place(const coll_t *c) {
+static inline int is_v(int op) {
+  return op == GATHERV || op == SCATTERV || op == ALLGATHERV || op == ALLTOALLV || op == ALLTOALLW;
+}
+static inline int uses_in_place(const coll_t* c) {
   if (c->op == BARRIER || c->op == BCAST) return 0;
   if (c->op == REDUCE || (c->op >= GATHER && c->op <= SCATTERV)) return c->in_place && c->rank == c->root;
   return c->in_place;
 }
-static inline int at(const coll_t *c, const int *displs, int block, int i) {
+static inline int at(const coll_t* c, const int* displs, int block, int i) {
   if (!is_v(c->op)) return block * c->count + i;
   return displs[block] / (c->op == ALLTOALLW ? (int)sizeof(int) : 1) + i;
 }
 
 /* The input of this rank, for this turn. */
-static inline void coll_fill(coll_t *c, int turn) {
+static inline void coll_fill(coll_t* c, int turn) {
   const int space = (c->size + 1) * (4 * c->count + 2), mine = uses_in_place(c);
   int i, j, all = 0;
   c->turn = turn;
@@ -92,7 +115,8 @@ static inline void coll_fill(coll_t *c, int turn) {
       break;
     case GATHER:
     case ALLGATHER:
-      for (i = 0; i < c->count; i++) (mine ? c->recv + c->rank * c->count : c->send)[i] = value(c->rank, 0, i, turn);
+      for (i = 0; i < c->count; i++)
+        (mine ? c->recv + c->rank * c->count : c->send)[i] = value(c->rank, 0, i, turn);
       break;
     case GATHERV:
     case ALLGATHERV:
@@ -112,7 +136,8 @@ static inline void coll_fill(coll_t *c, int turn) {
     case ALLTOALLW:
       for (j = 0; j < c->size; j++)
         for (i = 0; i < (c->op == ALLTOALL ? c->count : mine ? c->rcounts[j] : c->scounts[j]); i++)
-          (mine ? c->recv : c->send)[at(c, mine ? c->rdispls : c->sdispls, j, i)] = value(c->rank, j, i, turn);
+          (mine ? c->recv : c->send)[at(c, mine ? c->rdispls : c->sdispls, j, i)] =
+              value(c->rank, j, i, turn);
       break;
     default:
       all = c->op == REDUCE_SCATTER_BLOCK ? c->size * c->count : c->count;
@@ -121,13 +146,13 @@ static inline void coll_fill(coll_t *c, int turn) {
   }
 }
 
-static inline int sum_below(const coll_t *c, int ranks, int i) {
+static inline int sum_below(const coll_t* c, int ranks, int i) {
   int r, sum = 0;
   for (r = 0; r < ranks; r++) sum += value(r, 0, i, c->turn);
   return sum;
 }
 
-static inline void coll_check(const coll_t *c) {
+static inline void coll_check(const coll_t* c) {
   int i, j, from = 0, bad = 0;
   switch (c->op) {
     case BARRIER: break;
@@ -178,21 +203,21 @@ static inline void coll_check(const coll_t *c) {
       break;
   }
   if (bad != 0) {
-    fprintf(stderr, "rank %d: collective %d count %d root %d in place %d turn %d: %d values are wrong\n", c->rank, c->op,
-            c->count, c->root, c->in_place, c->turn, bad);
+    fprintf(stderr, "rank %d: collective %d count %d root %d in place %d turn %d: %d values are wrong\n",
+            c->rank, c->op, c->count, c->root, c->in_place, c->turn, bad);
     check_failures_++;
   }
 }
 
 /* Calls the collective in one of its forms. */
-#define FORMS(form, c, name, Name, ...)                                                   \
-  ((form) == BLOCKING      ? MPI_##Name(__VA_ARGS__, (c)->comm)                           \
-   : (form) == NONBLOCKING ? MPI_I##name(__VA_ARGS__, (c)->comm, &(c)->request)           \
+#define FORMS(form, c, name, Name, ...)                                         \
+  ((form) == BLOCKING      ? MPI_##Name(__VA_ARGS__, (c)->comm)                 \
+   : (form) == NONBLOCKING ? MPI_I##name(__VA_ARGS__, (c)->comm, &(c)->request) \
                            : MPI_##Name##_init(__VA_ARGS__, (c)->comm, MPI_INFO_NULL, &(c)->request))
 
-static inline void coll_call(coll_t *c, int form) {
+static inline void coll_call(coll_t* c, int form) {
   const int mine = uses_in_place(c);
-  const void *send = mine ? MPI_IN_PLACE : c->send;
+  const void* send = mine ? MPI_IN_PLACE : c->send;
   const int own = v_count(c, c->rank, 0);
   switch (c->op) {
     case BARRIER:
@@ -201,27 +226,51 @@ static inline void coll_call(coll_t *c, int form) {
       if (form == PERSISTENT) OK(MPI_Barrier_init(c->comm, MPI_INFO_NULL, &c->request));
       break;
     case BCAST: OK(FORMS(form, c, bcast, Bcast, c->recv, c->count, MPI_INT, c->root)); break;
-    case GATHER: OK(FORMS(form, c, gather, Gather, send, c->count, MPI_INT, c->recv, c->count, MPI_INT, c->root)); break;
-    case GATHERV: OK(FORMS(form, c, gatherv, Gatherv, send, own, MPI_INT, c->recv, c->rcounts, c->rdispls, MPI_INT, c->root)); break;
-    case SCATTER: OK(FORMS(form, c, scatter, Scatter, c->send, c->count, MPI_INT, mine ? MPI_IN_PLACE : c->recv, c->count, MPI_INT, c->root)); break;
-    case SCATTERV:
-      OK(FORMS(form, c, scatterv, Scatterv, c->send, c->scounts, c->sdispls, MPI_INT, mine ? MPI_IN_PLACE : c->recv,
-               v_count(c, c->root, c->rank), MPI_INT, c->root));
+    case GATHER:
+      OK(FORMS(form, c, gather, Gather, send, c->count, MPI_INT, c->recv, c->count, MPI_INT, c->root));
       break;
-    case ALLGATHER: OK(FORMS(form, c, allgather, Allgather, send, c->count, MPI_INT, c->recv, c->count, MPI_INT)); break;
-    case ALLGATHERV: OK(FORMS(form, c, allgatherv, Allgatherv, send, own, MPI_INT, c->recv, c->rcounts, c->rdispls, MPI_INT)); break;
-    case ALLTOALL: OK(FORMS(form, c, alltoall, Alltoall, send, c->count, MPI_INT, c->recv, c->count, MPI_INT)); break;
+    case GATHERV:
+      OK(FORMS(form, c, gatherv, Gatherv, send, own, MPI_INT, c->recv, c->rcounts, c->rdispls, MPI_INT,
+               c->root));
+      break;
+    case SCATTER:
+      OK(FORMS(form, c, scatter, Scatter, c->send, c->count, MPI_INT, mine ? MPI_IN_PLACE : c->recv, c->count,
+               MPI_INT, c->root));
+      break;
+    case SCATTERV:
+      OK(FORMS(form, c, scatterv, Scatterv, c->send, c->scounts, c->sdispls, MPI_INT,
+               mine ? MPI_IN_PLACE : c->recv, v_count(c, c->root, c->rank), MPI_INT, c->root));
+      break;
+    case ALLGATHER:
+      OK(FORMS(form, c, allgather, Allgather, send, c->count, MPI_INT, c->recv, c->count, MPI_INT));
+      break;
+    case ALLGATHERV:
+      OK(FORMS(form, c, allgatherv, Allgatherv, send, own, MPI_INT, c->recv, c->rcounts, c->rdispls,
+               MPI_INT));
+      break;
+    case ALLTOALL:
+      OK(FORMS(form, c, alltoall, Alltoall, send, c->count, MPI_INT, c->recv, c->count, MPI_INT));
+      break;
     case ALLTOALLV:
-      OK(FORMS(form, c, alltoallv, Alltoallv, send, c->scounts, c->sdispls, MPI_INT, c->recv, c->rcounts, c->rdispls, MPI_INT));
+      OK(FORMS(form, c, alltoallv, Alltoallv, send, c->scounts, c->sdispls, MPI_INT, c->recv, c->rcounts,
+               c->rdispls, MPI_INT));
       break;
     case ALLTOALLW:
-      OK(FORMS(form, c, alltoallw, Alltoallw, send, c->scounts, c->sdispls, c->stypes, c->recv, c->rcounts, c->rdispls, c->rtypes));
+      OK(FORMS(form, c, alltoallw, Alltoallw, send, c->scounts, c->sdispls, c->stypes, c->recv, c->rcounts,
+               c->rdispls, c->rtypes));
       break;
-    case REDUCE: OK(FORMS(form, c, reduce, Reduce, send, c->recv, c->count, MPI_INT, MPI_SUM, c->root)); break;
-    case ALLREDUCE: OK(FORMS(form, c, allreduce, Allreduce, send, c->recv, c->count, MPI_INT, MPI_SUM)); break;
-    case REDUCE_SCATTER: OK(FORMS(form, c, reduce_scatter, Reduce_scatter, send, c->recv, c->rcounts, MPI_INT, MPI_SUM)); break;
+    case REDUCE:
+      OK(FORMS(form, c, reduce, Reduce, send, c->recv, c->count, MPI_INT, MPI_SUM, c->root));
+      break;
+    case ALLREDUCE:
+      OK(FORMS(form, c, allreduce, Allreduce, send, c->recv, c->count, MPI_INT, MPI_SUM));
+      break;
+    case REDUCE_SCATTER:
+      OK(FORMS(form, c, reduce_scatter, Reduce_scatter, send, c->recv, c->rcounts, MPI_INT, MPI_SUM));
+      break;
     case REDUCE_SCATTER_BLOCK:
-      OK(FORMS(form, c, reduce_scatter_block, Reduce_scatter_block, send, c->recv, c->count, MPI_INT, MPI_SUM));
+      OK(FORMS(form, c, reduce_scatter_block, Reduce_scatter_block, send, c->recv, c->count, MPI_INT,
+               MPI_SUM));
       break;
     case SCAN: OK(FORMS(form, c, scan, Scan, send, c->recv, c->count, MPI_INT, MPI_SUM)); break;
     case EXSCAN: OK(FORMS(form, c, exscan, Exscan, send, c->recv, c->count, MPI_INT, MPI_SUM)); break;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong: a wrong argument crashes, hangs or passes; the message does not name it; after a refused call
-   the ranks count their collectives differently and the next one hangs; ranks that disagree on sizes hang instead of
-   saying so. */
+/* What could go wrong: a wrong argument crashes, hangs or passes; the message does not name it; after a
+   refused call the ranks count their collectives differently and the next one hangs; ranks that disagree on
+   sizes hang instead of saying so. */
 #include "check.h"
 
 static int rank, size;
 static MPI_Comm comm;
 
 static void arguments(void) {
-  int in[8] = {0}, out[64] = {0}, *counts = calloc((size_t)size, sizeof(int)), *displs = calloc((size_t)size, sizeof(int));
+  int in[8] = {0}, out[64] = {0}, *counts = calloc((size_t)size, sizeof(int)),
+      *displs = calloc((size_t)size, sizeof(int));
   MPI_Datatype raw;
   MPI_Request request = MPI_REQUEST_NULL;
   OK(MPI_Type_contiguous(2, MPI_INT, &raw));
@@ -94,12 +95,13 @@ static void truncation(void) {
     OK(MPI_Ibcast(data, 8, MPI_INT, 0, comm, &request));
   else
     OK(MPI_Ibcast(data, 5, MPI_INT, 0, comm, &request));
-  CHECK_CLASS(MPI_Wait(&request, MPI_STATUS_IGNORE), rank & (rank - 1) || rank == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
+  CHECK_CLASS(MPI_Wait(&request, MPI_STATUS_IGNORE),
+              rank & (rank - 1) || rank == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
   still_in_step();
   free(all);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int failed;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What could go wrong: outstanding collectives on one communicator take each other's messages, or those of
-   point-to-point traffic; ranks that wait in different orders block each other; a collective only moves in the
-   wait for itself. */
+   point-to-point traffic; ranks that wait in different orders block each other; a collective only moves in
+   the wait for itself. */
 #include "coll_data.h"
 
 #define OUT 40
@@ -67,7 +67,8 @@ static void progress_anywhere(void) {
   OK(MPI_Iallreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request));
   if (rank == 0 && size > 1) {
     int got = 0;
-    OK(MPI_Recv(&got, 1, MPI_INT, size - 1, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE)); /* sent after it completed there */
+    OK(MPI_Recv(&got, 1, MPI_INT, size - 1, 77, MPI_COMM_WORLD,
+                MPI_STATUS_IGNORE)); /* sent after it completed there */
     CHECK(got == size);
     for (i = 0; !flag && i < 1000000; i++) OK(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
     CHECK(flag);
@@ -79,10 +80,10 @@ static void progress_anywhere(void) {
 }
 
 /* A type and an op that are freed while the call is under way live on. */
-static void add(void *in, void *inout, int *len, MPI_Datatype *type) {
+static void add(void* in, void* inout, int* len, MPI_Datatype* type) {
   int i;
   (void)type;
-  for (i = 0; i < *len; i++) ((int *)inout)[i] += ((int *)in)[i];
+  for (i = 0; i < *len; i++) ((int*)inout)[i] += ((int*)in)[i];
 }
 static void freed_meanwhile(void) {
   int rank, size, in[4], out[4];
@@ -104,7 +105,7 @@ static void freed_meanwhile(void) {
   CHECK(out[3] == size * (size - 1) / 2);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Comm dup;
   unsigned seed;
   MPI_Init(&argc, &argv);

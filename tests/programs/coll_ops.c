@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong: the operands of a function that does not commute change places for some number of ranks or
-   some root; a function on a derived type gets a buffer laid out differently, or the wrong count or type handle;
-   pairs with gaps; the large-count form of a user function. */
+/* What could go wrong: the operands of a function that does not commute change places for some number of
+   ranks or some root; a function on a derived type gets a buffer laid out differently, or the wrong count or
+   type handle; pairs with gaps; the large-count form of a user function. */
 #include "check.h"
 
 static int rank, size;
@@ -20,7 +20,7 @@ static map_t after(map_t f, map_t g) { /* first f, then g */
 }
 static MPI_Datatype map_type;
 static int wrong_type;
-static void compose(void *in, void *inout, int *len, MPI_Datatype *type) {
+static void compose(void* in, void* inout, int* len, MPI_Datatype* type) {
   map_t *f = in, *g = inout;
   int i, bytes;
   MPI_Type_size(*type, &bytes);
@@ -30,7 +30,7 @@ static void compose(void *in, void *inout, int *len, MPI_Datatype *type) {
     g[i].a = f[i].a * g[i].a % 65521u;
   }
 }
-static void compose_large(void *in, void *inout, MPI_Count *len, MPI_Datatype *type) {
+static void compose_large(void* in, void* inout, MPI_Count* len, MPI_Datatype* type) {
   int n = (int)*len;
   compose(in, inout, &n, type);
 }
@@ -43,18 +43,20 @@ static int differs(map_t got, int from, int to, int i) { /* ranks [from, to) in 
 }
 
 static void ordered(MPI_Op op, int count, int in_place) {
-  map_t *send = malloc(sizeof(map_t) * (size_t)(count * size + 1)), *recv = malloc(sizeof(map_t) * (size_t)(count * size + 1));
-  int *counts = malloc(sizeof(int) * (size_t)size);
+  map_t *send = malloc(sizeof(map_t) * (size_t)(count * size + 1)),
+        *recv = malloc(sizeof(map_t) * (size_t)(count * size + 1));
+  int* counts = malloc(sizeof(int) * (size_t)size);
   int i, root, bad = 0;
-  const void *from = in_place ? MPI_IN_PLACE : send;
-#define FILL(n)                                          \
-  for (i = 0; i < (n); i++) {                            \
-    send[i] = made_up(rank, i);                          \
-    recv[i] = in_place ? send[i] : made_up(99, i);       \
+  const void* from = in_place ? MPI_IN_PLACE : send;
+#define FILL(n)                                    \
+  for (i = 0; i < (n); i++) {                      \
+    send[i] = made_up(rank, i);                    \
+    recv[i] = in_place ? send[i] : made_up(99, i); \
   }
   for (root = 0; root < size; root++) {
     FILL(count);
-    OK(MPI_Reduce(in_place && rank == root ? MPI_IN_PLACE : send, recv, count, map_type, op, root, MPI_COMM_WORLD));
+    OK(MPI_Reduce(in_place && rank == root ? MPI_IN_PLACE : send, recv, count, map_type, op, root,
+                  MPI_COMM_WORLD));
     for (i = 0; rank == root && i < count; i++) bad += differs(recv[i], 0, size, i);
   }
   FILL(count);
@@ -123,7 +125,7 @@ static void predefined(void) {
   CHECK(total == big * size);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const int blocks[] = {1, 1};
   const MPI_Aint at[] = {0, 8};
   const MPI_Datatype types[] = {MPI_UNSIGNED, MPI_UNSIGNED};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong: a persistent collective sends what the buffers held at its init call; its second run meets
-   messages of the first; several of them, started in a different order by each rank, are mixed up. */
+/* What could go wrong: a persistent collective sends what the buffers held at its init call; its second run
+   meets messages of the first; several of them, started in a different order by each rank, are mixed up. */
 #include "coll_data.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   static coll_t c[COLLECTIVES * 2];
   int i, turn, rank, size;
   MPI_Init(&argc, &argv);
@@ -20,7 +20,8 @@ int main(int argc, char **argv) {
     CHECK(flag);
     for (i = 0; i < COLLECTIVES * 2; i++) coll_fill(&c[i], turn);
     /* Matching goes by the order of the init calls. */
-    for (i = 0; i < COLLECTIVES * 2; i++) OK(MPI_Start(&c[(i + rank * 5 + turn) % (COLLECTIVES * 2)].request));
+    for (i = 0; i < COLLECTIVES * 2; i++)
+      OK(MPI_Start(&c[(i + rank * 5 + turn) % (COLLECTIVES * 2)].request));
     if (turn == 3) OK(MPI_Barrier(MPI_COMM_WORLD)); /* an ordinary one does not disturb */
     for (i = COLLECTIVES * 2 - 1; i >= 0; i--) OK(MPI_Wait(&c[i].request, MPI_STATUS_IGNORE));
     for (i = 0; i < COLLECTIVES * 2; i++) coll_check(&c[i]);

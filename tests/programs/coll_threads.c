@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong: threads in collectives on different communicators block each other, sleep through the end of
-   their own collective because another thread made it progress, or share a remembered plan's memory. */
+/* What could go wrong: threads in collectives on different communicators block each other, sleep through the
+   end of their own collective because another thread made it progress, or share a remembered plan's memory.
+ */
 #include <pthread.h>
 
 #include "check.h"
@@ -10,7 +11,7 @@
 static MPI_Comm comms[THREADS];
 static int failures[THREADS];
 
-static void *work(void *argument) {
+static void* work(void* argument) {
   const int me = (int)(size_t)argument;
   int turn, i, rank, size;
   MPI_Comm_rank(comms[me], &rank);
@@ -30,13 +31,13 @@ static void *work(void *argument) {
   return NULL;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   pthread_t threads[THREADS];
   int provided, i, failed;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   CHECK(provided == MPI_THREAD_MULTIPLE);
   for (i = 0; i < THREADS; i++) OK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
-  for (i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, work, (void *)(size_t)i) == 0);
+  for (i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, work, (void*)(size_t)i) == 0);
   for (i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
   for (i = 0; i < THREADS; i++) {
     CHECK(failures[i] == 0);

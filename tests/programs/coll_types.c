@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong: types with gaps or a shifted lower bound are packed wrongly, or their gaps are written; ranks
-   that describe the same data by different types disagree on how it is cut; the 64-bit forms read their arrays as
-   ints; sizes across the switches between algorithms. */
+/* What could go wrong: types with gaps or a shifted lower bound are packed wrongly, or their gaps are
+   written; ranks that describe the same data by different types disagree on how it is cut; the 64-bit forms
+   read their arrays as ints; sizes across the switches between algorithms. */
 #include "check.h"
 
 static int rank, size;
@@ -21,9 +21,12 @@ static void bcast_columns(int rows) {
   int *m = malloc(sizeof(int) * (size_t)rows * 3), i, root, bad;
   for (root = 0; root < size; root += 3) {
     for (bad = 0, i = 0; i < rows * 3; i++) m[i] = rank == root ? i : -1;
-    if (rank == root) OK(MPI_Bcast(m + 1, 1, type, root, MPI_COMM_WORLD));
-    else if (rank % 2) OK(MPI_Bcast(m + 1, 1, type, root, MPI_COMM_WORLD));
-    else OK(MPI_Bcast(m, rows, MPI_INT, root, MPI_COMM_WORLD)); /* the same data without gaps */
+    if (rank == root)
+      OK(MPI_Bcast(m + 1, 1, type, root, MPI_COMM_WORLD));
+    else if (rank % 2)
+      OK(MPI_Bcast(m + 1, 1, type, root, MPI_COMM_WORLD));
+    else
+      OK(MPI_Bcast(m, rows, MPI_INT, root, MPI_COMM_WORLD)); /* the same data without gaps */
     if (rank != root && rank % 2)
       for (i = 0; i < rows * 3; i++) bad += m[i] != (i % 3 == 1 ? i : -1);
     if (rank != root && rank % 2 == 0)
@@ -38,7 +41,8 @@ static void bcast_columns(int rows) {
 static void gather_transposes(int rows) {
   MPI_Datatype to;
   MPI_Datatype vector;
-  int *send = malloc(sizeof(int) * (size_t)rows), *recv = malloc(sizeof(int) * (size_t)(rows * size)), i, j, root, bad = 0;
+  int *send = malloc(sizeof(int) * (size_t)rows), *recv = malloc(sizeof(int) * (size_t)(rows * size)), i, j,
+      root, bad = 0;
   OK(MPI_Type_vector(rows, 1, size, MPI_INT, &vector));
   OK(MPI_Type_create_resized(vector, 0, sizeof(int), &to));
   OK(MPI_Type_commit(&to));
@@ -65,9 +69,12 @@ static void gather_transposes(int rows) {
 
 /* Every rank sends columns and receives rows, with another type for each partner. */
 static void alltoallw_mixed(void) {
-  int n = 6, *send = malloc(sizeof(int) * (size_t)(n * size)), *recv = malloc(sizeof(int) * (size_t)(2 * n * size));
-  int *counts = malloc(sizeof(int) * (size_t)size * 4), *sd = counts + size, *rc = sd + size, *rd = rc + size, i, j, bad = 0;
-  MPI_Datatype *st = malloc(sizeof(MPI_Datatype) * (size_t)size), *rt = malloc(sizeof(MPI_Datatype) * (size_t)size);
+  int n = 6, *send = malloc(sizeof(int) * (size_t)(n * size)),
+      *recv = malloc(sizeof(int) * (size_t)(2 * n * size));
+  int *counts = malloc(sizeof(int) * (size_t)size * 4), *sd = counts + size, *rc = sd + size, *rd = rc + size,
+      i, j, bad = 0;
+  MPI_Datatype *st = malloc(sizeof(MPI_Datatype) * (size_t)size),
+               *rt = malloc(sizeof(MPI_Datatype) * (size_t)size);
   MPI_Datatype spread;
   OK(MPI_Type_vector(n, 1, 2, MPI_INT, &spread));
   OK(MPI_Type_commit(&spread));
@@ -84,7 +91,8 @@ static void alltoallw_mixed(void) {
   OK(MPI_Alltoallw(send, counts, sd, st, recv, rc, rd, rt, MPI_COMM_WORLD));
   for (j = 0; j < size; j++)
     for (i = 0; i < 2 * n; i++) {
-      const int wanted = j % 2 ? (i % 2 ? -7 : j * 10000 + rank * 100 + i / 2) : (i < n ? j * 10000 + rank * 100 + i : -7);
+      const int wanted =
+          j % 2 ? (i % 2 ? -7 : j * 10000 + rank * 100 + i / 2) : (i < n ? j * 10000 + rank * 100 + i : -7);
       bad += recv[j * 2 * n + i] != wanted;
     }
   CHECK(bad == 0);
@@ -98,11 +106,13 @@ static void alltoallw_mixed(void) {
 
 /* The 64-bit forms: their arrays are MPI_Count and MPI_Aint. */
 static void large_forms(void) {
-  MPI_Count *counts = malloc(sizeof(MPI_Count) * (size_t)size);
-  MPI_Aint *displs = malloc(sizeof(MPI_Aint) * (size_t)size);
-  int *send = malloc(sizeof(int) * (size_t)(2 * size)), *recv = malloc(sizeof(int) * (size_t)(3 * size)), i, bad = 0, sum = 0;
+  MPI_Count* counts = malloc(sizeof(MPI_Count) * (size_t)size);
+  MPI_Aint* displs = malloc(sizeof(MPI_Aint) * (size_t)size);
+  int *send = malloc(sizeof(int) * (size_t)(2 * size)), *recv = malloc(sizeof(int) * (size_t)(3 * size)), i,
+      bad = 0, sum = 0;
   MPI_Request request;
-  for (i = 0; i < size; i++) counts[i] = 2, displs[i] = 3 * (size - 1 - i), send[2 * i] = send[2 * i + 1] = rank * 100 + i;
+  for (i = 0; i < size; i++)
+    counts[i] = 2, displs[i] = 3 * (size - 1 - i), send[2 * i] = send[2 * i + 1] = rank * 100 + i;
   for (i = 0; i < 3 * size; i++) recv[i] = -1;
   OK(MPI_Allgatherv_c(send, 2, MPI_INT, recv, counts, displs, MPI_INT, MPI_COMM_WORLD));
   for (i = 0; i < size; i++) bad += recv[displs[i]] != i * 100 || recv[displs[i] + 2] != -1;
@@ -144,7 +154,7 @@ static void sweep(void) {
   CHECK(bad == 0);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int failed;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads that make communicators at the same time, each from a parent of its own. What could go wrong: members that
-   get the context number of another thread's communicator, so that messages mix; a lock held while waiting for peers,
-   so that nobody gets on; objects that two threads change at once. */
-#include "check.h"
+/* Threads that make communicators at the same time, each from a parent of its own. What could go wrong:
+   members that get the context number of another thread's communicator, so that messages mix; a lock held
+   while waiting for peers, so that nobody gets on; objects that two threads change at once. */
 #include <pthread.h>
+#include "check.h"
 
 enum { kThreads = 4, kRounds = 20 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The environment. What could go wrong: questions that must be answered before MPI_Init and after MPI_Finalize are not;
-   a clock that goes back; memory that is not aligned as asked; a level of threads that is not one. */
-#include "check.h"
+/* The environment. What could go wrong: questions that must be answered before MPI_Init and after
+   MPI_Finalize are not; a clock that goes back; memory that is not aligned as asked; a level of threads that
+   is not one. */
 #include <stdint.h>
+#include "check.h"
 
 static void any_time(int initialized, int finalized) {
   int a = -1, b = -1, length = 0;

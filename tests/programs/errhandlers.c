@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Error handlers, classes, codes and strings. What could go wrong: the handler of the wrong object is called, or with
-   the wrong code; a handler freed while it is attached dies; words too long for the program's buffer; codes that the
-   program added get a meaning twice. */
+/* Error handlers, classes, codes and strings. What could go wrong: the handler of the wrong object is called,
+   or with the wrong code; a handler freed while it is attached dies; words too long for the program's buffer;
+   codes that the program added get a meaning twice. */
 #include "check.h"
 
 static int calls, last_code;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations and MPI_Reduce_local. What could go wrong: operands in the wrong order, an operation taken on a type it
-   is not defined on, a user function that gets the wrong datatype or a count cut to 32 bits, a predefined operation
-   freed. */
-#include "check.h"
+/* Operations and MPI_Reduce_local. What could go wrong: operands in the wrong order, an operation taken on a
+   type it is not defined on, a user function that gets the wrong datatype or a count cut to 32 bits, a
+   predefined operation freed. */
 #include <stdint.h>
+#include "check.h"
 
 static int calls;
 static MPI_Datatype seen;

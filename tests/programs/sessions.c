@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sessions, without MPI_Init. What could go wrong: process sets with wrong sizes or names cut without a terminator; a
-   communicator from a group whose members do not agree on its context; two made at once under different tags that
-   mix; a second session after the last one was finalized that does not come up; an exit that leaves peers waiting. */
+/* Sessions, without MPI_Init. What could go wrong: process sets with wrong sizes or names cut without a
+   terminator; a communicator from a group whose members do not agree on its context; two made at once under
+   different tags that mix; a second session after the last one was finalized that does not come up; an exit
+   that leaves peers waiting. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -9,12 +10,12 @@
 #include <string.h>
 
 static int failures;
-#define CHECK(condition)                                                            \
-  do {                                                                              \
-    if (!(condition)) {                                                             \
-      fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);       \
-      failures++;                                                                   \
-    }                                                                               \
+#define CHECK(condition)                                                      \
+  do {                                                                        \
+    if (!(condition)) {                                                       \
+      fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
+      failures++;                                                             \
+    }                                                                         \
   } while (0)
 #define OK(call) CHECK((call) == MPI_SUCCESS)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_T. What could go wrong: it needs MPI_Init; a setting written before MPI_Init is ignored, or taken after it; wrong
-   error codes, or an error handler called; strings cut without a terminator; counters that run while stopped. */
+/* MPI_T. What could go wrong: it needs MPI_Init; a setting written before MPI_Init is ignored, or taken after
+   it; wrong error codes, or an error handler called; strings cut without a terminator; counters that run
+   while stopped. */
 #include "check.h"
 
 static void test_cvars_before_init(void) {
@@ -29,7 +30,8 @@ static void test_cvars_before_init(void) {
   length = 4;
   OK(MPI_T_cvar_get_info(0, name, &length, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
   CHECK(strcmp(name, "her") == 0 && length > 8);
-  CHECK(MPI_T_cvar_get_info(n, name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) == MPI_T_ERR_INVALID_INDEX);
+  CHECK(MPI_T_cvar_get_info(n, name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) ==
+        MPI_T_ERR_INVALID_INDEX);
   CHECK(MPI_T_cvar_get_index("herald_nonsense", &index) == MPI_T_ERR_INVALID_NAME);
   CHECK(MPI_T_cvar_get_index(NULL, &index) == MPI_T_ERR_INVALID);
   OK(MPI_T_cvar_get_index("herald_push_bytes", &index));
@@ -106,8 +108,8 @@ static void test_pvars(void) {
   OK(MPI_T_pvar_get_num(&n));
   for (i = 0; i < n; i++) {
     count = sizeof name;
-    OK(MPI_T_pvar_get_info(i, name, &count, NULL, &class, NULL, NULL, NULL, NULL, NULL, &readonly, &continuous,
-                           &atomic));
+    OK(MPI_T_pvar_get_info(i, name, &count, NULL, &class, NULL, NULL, NULL, NULL, NULL, &readonly,
+                           &continuous, &atomic));
     OK(MPI_T_pvar_get_index(name, class, &index));
     CHECK(index == i);
   }
