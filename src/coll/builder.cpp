@@ -40,6 +40,7 @@ Step& Builder::add(StepKind kind, const Piece& a, After after) noexcept {
   step.a = a;
   keep(a.layout);
   for (StepId earlier : after) also(last(), earlier);
+  also(last(), gate_);
   return step;
 }
 
@@ -90,6 +91,18 @@ StepId Builder::reduce(const Piece& left, const Piece& inout, After after) noexc
   HERALD_ASSERT(left.layout != nullptr && left.layout == inout.layout && left.count == inout.count);
   add(StepKind::reduce, left, after).b = inout;
   return last();
+}
+
+StepId Builder::check(const Piece& facts) noexcept {
+  add(StepKind::check, facts, {});
+  plan_.checked = true;
+  return last();
+}
+
+void Builder::gate(StepId step) noexcept {
+  gate_ = step;
+  tag_ = 0;
+  sends_ = recvs_ = Lane{};  // what was before the gate is complete
 }
 
 Piece Builder::scratch(std::uint64_t bytes) noexcept {

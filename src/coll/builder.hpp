@@ -21,6 +21,9 @@ class Builder {
   StepId recv(int from, const Piece& to, After after = {}) noexcept;
   StepId copy(const Piece& from, const Piece& to, After after = {}) noexcept;
   StepId reduce(const Piece& left, const Piece& inout, After after = {}) noexcept;
+  // The calls of all ranks are compared (coll/check.hpp); with gate(), all steps that follow wait for that.
+  StepId check(const Piece& facts) noexcept;
+  void gate(StepId step) noexcept;
   // `step` needs `earlier` too. Only for the step added last.
   void also(StepId step, StepId earlier) noexcept;
 
@@ -54,6 +57,7 @@ class Builder {
   Plan plan_;
   std::vector<Edge> edges_;
   Lane sends_, recvs_;
+  StepId gate_ = kNone;
   std::uint8_t tag_ = 0;
 };
 

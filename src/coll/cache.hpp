@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "coll/ask.hpp"
+#include "coll/check.hpp"
 #include "coll/plan.hpp"
 
 namespace herald::coll {
@@ -39,6 +40,7 @@ class Key {
 // A plan that is kept, by the cache and by whoever runs it.
 struct Kept {
   Plan plan;
+  Facts facts;  // of a checked plan
   std::uint64_t hash = 0;
   std::vector<std::int64_t> key;
   // What the key names by address; held, so that no new layout can get the same address.

@@ -34,6 +34,7 @@ enum class StepKind : std::uint8_t {
   recv,    // a from partner
   copy,    // a to b
   reduce,  // b = a op b, item by item: a is the left operand
+  check,   // a holds what every rank calls (coll/check.hpp): the run goes on only if they match
 };
 
 struct Step {
@@ -52,6 +53,7 @@ struct Plan {
   std::vector<type::LayoutRef> layouts;  // keeps what the pieces point to
   std::uint32_t slots = 0;
   std::uint64_t scratch_bytes = 0;
+  bool checked = false;  // begins with a check
   const char* algorithm = "";
 
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(steps.size()) - 1; }

@@ -43,6 +43,12 @@ class Run {
     }
   }
 
+  // Nothing more is to be done; no step is under way.
+  void abandon() noexcept {
+    left_ = 0;
+    head_ = tail_;
+  }
+
   bool done() const noexcept { return left_ == 0; }
 
  private:

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/fatal.hpp"
+#include "coll/check.hpp"
 #include "coll/make/makers.hpp"
 
 namespace herald::coll {
@@ -85,8 +86,9 @@ const Algorithm& choose(Op op, std::uint64_t bytes, const Shape& shape) noexcept
   return *best;
 }
 
-Plan make_plan(const Algorithm& algorithm, const Ask& ask) noexcept {
+Plan make_plan(const Algorithm& algorithm, const Ask& ask, bool checked) noexcept {
   Builder builder;
+  if (checked && ask.size > 1) exchange_facts(ask, builder);
   algorithm.make(ask, builder);
   return builder.finish(algorithm.name);
 }

@@ -27,6 +27,7 @@ const Algorithm* find_algorithm(Op op, const char* name) noexcept;
 // The cheapest that fits. There is always one.
 const Algorithm& choose(Op op, std::uint64_t bytes, const Shape& shape) noexcept;
 
-Plan make_plan(const Algorithm& algorithm, const Ask& ask) noexcept;
+// With `checked` the ranks first compare what they call (coll/check.hpp).
+Plan make_plan(const Algorithm& algorithm, const Ask& ask, bool checked = false) noexcept;
 
 }  // namespace herald::coll

@@ -181,6 +181,9 @@ int Caller::go(std::uint64_t bytes) noexcept {
   ask_.bytes = bytes;
   binding_.recv = const_cast<void*>(recv_);
   binding_.persistent = how_.form == How::Form::keep;
+  binding_.form = binding_.persistent             ? coll::Form::persistent
+                  : how_.form == How::Form::start ? coll::Form::nonblocking
+                                                  : coll::Form::blocking;
   Execution* execution = Execution::make(comm_, plan(), binding_);
   if (execution == nullptr) {
     (void)call_.fail(MPI_ERR_NO_MEM, "no memory for the work area of this collective");
@@ -192,7 +195,10 @@ int Caller::go(std::uint64_t bytes) noexcept {
     return MPI_SUCCESS;
   }
   const int error = execution->run();
+  if (execution->reason() != nullptr) [[unlikely]]
+    (void)call_.fail(error, "%s", execution->reason());
   Execution::recycle(execution);
+  if (call_.failed()) return call_.fail(error, "failed");  // the first failure stands
   if (error == MPI_ERR_TRUNCATE)
     return call_.fail(
         error, "another rank sent more than this rank's counts and types have room for; they must match");

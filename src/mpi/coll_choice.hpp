@@ -10,4 +10,7 @@ namespace herald::mpi {
 // once for each operation.
 const coll::Algorithm& choose_algorithm(const coll::Ask& ask, const coll::Shape& shape) noexcept;
 
+// HERALD_CHECK=collectives.
+bool checks_collectives() noexcept;
+
 }  // namespace herald::mpi

@@ -78,6 +78,8 @@ Execution* Execution::make(Comm& comm, coll::Kept* kept, const Binding& binding)
   self->datatype_ = binding.datatype;
   if (binding.op != nullptr) retain(binding.op);
   if (binding.datatype != nullptr) retain(binding.datatype);
+  if (kept->plan.checked) [[unlikely]]
+    self->write_facts(binding);
   self->persistent_ = binding.persistent;
   if (binding.persistent) self->persistent_id_ = coll_state(comm).persistent_count++;
   return self;
@@ -157,6 +159,9 @@ void Execution::perform(coll::StepId id) noexcept {
     case coll::StepKind::reduce:
       note(reduce_into(*op_, *datatype_, places_.of(step.a), places_.of(step.b), step.a.count));
       break;
+    case coll::StepKind::check:
+      if (!check_facts(step)) return run_.abandon();
+      break;
   }
   run_.complete(id);
 }
@@ -227,7 +232,10 @@ coll::Kept* find_plan(Comm& comm, const coll::Ask& ask, const coll::Key& key,
   const coll::Shape shape = coll::shape_of(comm.size, 1, ask.commutes);
   std::vector<const type::Layout*> named = {ask.send.layout, ask.recv.layout};
   named.insert(named.end(), more.begin(), more.end());
-  return plans.add(make_plan(choose_algorithm(ask, shape), ask), key, hash, named);
+  coll::Kept* kept =
+      plans.add(make_plan(choose_algorithm(ask, shape), ask, checks_collectives()), key, hash, named);
+  kept->facts = coll::facts_of(ask);
+  return kept;
 }
 
 }  // namespace herald::mpi

@@ -5,6 +5,7 @@
 // operations and the scratch memory. It rests with its plan between runs.
 #pragma once
 #include <new>
+#include <string>
 
 #include "coll/cache.hpp"
 #include "coll/run.hpp"
@@ -22,6 +23,7 @@ class Execution final : public Work {
     Op* op = nullptr;              // reductions; a count is held while bound
     Datatype* datatype = nullptr;  // as above
     bool persistent = false;       // matched by the order of the init calls
+    coll::Form form = coll::Form::internal;
   };
 
   // Takes over the caller's count of `kept`. Null if there is no memory (the count is then let go).
@@ -31,6 +33,7 @@ class Execution final : public Work {
   static void operator delete(Execution* execution, std::destroying_delete_t) noexcept { recycle(execution); }
 
   void start(Request& request) noexcept override;
+  const char* reason() const noexcept override { return reason_.empty() ? nullptr : reason_.c_str(); }
   // Runs to the end, turning the engine. Returns an error class.
   int run() noexcept;
 
@@ -51,6 +54,8 @@ class Execution final : public Work {
   void begin() noexcept;
   void advance() noexcept;
   void perform(coll::StepId id) noexcept;
+  void write_facts(const Binding& binding) noexcept;  // coll_check.cpp, as the next
+  bool check_facts(const coll::Step& step) noexcept;
   void post(const coll::Step& step, coll::StepId id) noexcept;
   void finish() noexcept;
   void clear_slots() noexcept;
@@ -70,6 +75,7 @@ class Execution final : public Work {
   coll::Places places_;
   std::uint32_t* words_ = nullptr;
   Slot* slots_ = nullptr;
+  std::string reason_;
   std::int32_t tag_ = 0;
   std::uint32_t persistent_id_ = 0;
   int error_ = MPI_SUCCESS;

@@ -26,6 +26,7 @@ struct Work {
   virtual ~Work() = default;
   // Begin (again). Calls finish_work(request) when done, now or later.
   virtual void start(Request& request) noexcept = 0;
+  virtual const char* reason() const noexcept { return nullptr; }  // why it failed, if that is known
   virtual void cancel(Request&) noexcept {}  // nothing, where MPI does not allow cancelling
 };
 

@@ -69,6 +69,9 @@ void explain(Call& call, const Request& request, int error) noexcept {
   call.blame(request.comm != nullptr && request.comm->handle != 0 ? request.comm : nullptr);
   if (error == MPI_ERR_TRUNCATE && request.kind == Request::Kind::recv) {
     (void)fail_truncated(call, request.recv);
+  } else if (error != MPI_SUCCESS && request.kind == Request::Kind::work && request.work &&
+             request.work->reason() != nullptr) {
+    (void)call.fail(error, "%s", request.work->reason());
   } else if (error != MPI_SUCCESS) {
     (void)call.fail(error, "the operation that this request stands for failed");
   }

@@ -111,6 +111,7 @@ class Job {
         break;
       }
       case StepKind::reduce: reduce(rank, step); break;
+      case StepKind::check: why_ = "a check in a plan made without one"; break;
     }
     rank.run.complete(id);
     return true;

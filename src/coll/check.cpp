@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "coll/check.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+
+#include "coll/make/tree.hpp"
+
+namespace herald::coll {
+namespace {
+
+bool has_root(Op op) noexcept {
+  return op == Op::bcast || op == Op::gather || op == Op::gatherv || op == Op::scatter ||
+         op == Op::scatterv || op == Op::reduce;
+}
+bool has_reduction(Op op) noexcept { return op >= Op::reduce; }
+// Sizes that the call lets differ from rank to rank are not compared.
+bool has_bytes(Op op) noexcept {
+  return op != Op::barrier && op != Op::gatherv && op != Op::scatterv && op != Op::alltoallv &&
+         op != Op::alltoallw;
+}
+
+bool match(const Facts& a, const Facts& b) noexcept {
+  return a.op == b.op && a.form == b.form && a.root == b.root && a.bytes == b.bytes &&
+         a.item_bytes == b.item_bytes && std::strncmp(a.reduction, b.reduction, sizeof a.reduction) == 0;
+}
+
+std::string call_of(const Facts& facts) {
+  std::string name = name_of(facts.op);
+  if (facts.form == Form::internal)
+    return "a call that makes or frees an object for all ranks (its " + name + ")";
+  if (facts.form == Form::nonblocking) return "MPI_I" + name;
+  name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
+  return "MPI_" + name + (facts.form == Form::persistent ? "_init" : "");
+}
+
+std::string one_text(const Facts& facts) {
+  std::string inner;
+  const auto add = [&](const std::string& text) { inner += (inner.empty() ? "" : ", ") + text; };
+  if (facts.root >= 0) add("root " + std::to_string(facts.root));
+  if (has_bytes(facts.op)) add(std::to_string(facts.bytes) + " bytes");
+  if (facts.reduces != 0) {
+    add("items of " + std::to_string(facts.item_bytes) + " bytes");
+    add(std::string(facts.reduction, strnlen(facts.reduction, sizeof facts.reduction)));
+  }
+  return "rank " + std::to_string(facts.rank) + " calls " + call_of(facts) +
+         (inner.empty() ? "" : " (" + inner + ")");
+}
+
+}  // namespace
+
+Facts facts_of(const Ask& ask) noexcept {
+  Facts facts;
+  facts.rank = ask.rank;
+  facts.op = ask.op;
+  if (has_root(ask.op)) facts.root = ask.root;
+  if (has_bytes(ask.op)) facts.bytes = ask.bytes;
+  if (!has_reduction(ask.op)) return facts;
+  const type::Layout* layout = ask.send.layout != nullptr ? ask.send.layout : ask.recv.layout;
+  facts.reduces = 1;
+  facts.item_bytes = layout == nullptr ? 0 : static_cast<std::uint32_t>(layout->size());
+  return facts;
+}
+
+// As the allgather after Bruck: log2(n) rounds.
+void exchange_facts(const Ask& ask, Builder& b) noexcept {
+  const int n = ask.size;
+  const Piece all = b.scratch(sizeof(Facts) * static_cast<std::uint64_t>(n));
+  const auto records = [&](int begin, int end) {
+    return bytes_of(all, sizeof(Facts) * static_cast<std::uint64_t>(begin),
+                    sizeof(Facts) * static_cast<std::uint64_t>(end - begin));
+  };
+  StepId have[kMaxRounds];
+  StepId sent[kMaxRounds];
+  int known = 0;
+  for (int distance = 1; distance < n; distance *= 2) {
+    const int count = std::min(distance, n - distance);
+    b.round(known);
+    const StepId got = b.recv((ask.rank + distance) % n, records(distance, distance + count));
+    sent[known] = b.send((ask.rank - distance + n) % n, records(0, count));
+    for (int i = 0; i < known; ++i) b.also(sent[known], have[i]);
+    have[known++] = got;
+  }
+  const StepId checked = b.check(all);
+  for (int i = 0; i < known; ++i) {
+    b.also(checked, have[i]);
+    b.also(checked, sent[i]);
+  }
+  b.gate(checked);
+}
+
+Mismatch find_mismatch(const Facts* records, int rank, int size) noexcept {
+  const auto of = [&](int r) { return records + (r - rank + size) % size; };
+  for (int r = 1; r < size; ++r)
+    if (!match(*of(0), *of(r))) return {of(0), of(r)};
+  return {};
+}
+
+std::string text_of(const Mismatch& mismatch) noexcept {
+  return one_text(*mismatch.one) + ", " + one_text(*mismatch.other);
+}
+
+}  // namespace herald::coll

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What could go wrong: with HERALD_CHECK=collectives, ranks whose calls do not match hang or go on with wrong data; the
+   message does not name both calls; calls that match are refused; a call in another form is not checked.
+   Without a case: errors are returned. With one: the call must end the job. */
+#include "coll_data.h"
+
+static int rank, size;
+
+/* Rank 1 (or the last one, in a larger job) makes another call than the rest. */
+static int odd(void) { return rank == size - 1; }
+
+static void expect(int error, const char *first, const char *second) {
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0, class = MPI_SUCCESS;
+  MPI_Error_class(error, &class);
+  MPI_Error_string(error, text, &length);
+  CHECK(class == MPI_ERR_OTHER);
+  if (strstr(text, first) == NULL || strstr(text, second) == NULL) {
+    fprintf(stderr, "rank %d: wanted '%s' and '%s' in: %s\n", rank, first, second, text);
+    check_failures_++;
+  }
+}
+
+static void call_case(const char *name, MPI_Comm comm) {
+  int data[20] = {0}, out[20];
+  char wanted[2][100];
+  int error = MPI_SUCCESS;
+  MPI_Request request;
+  const int other = size - 1;
+  if (strcmp(name, "root") == 0) {
+    error = MPI_Bcast(data, 10, MPI_INT, odd() ? other : 0, comm);
+    sprintf(wanted[0], "rank 0 calls MPI_Bcast (root 0, 40 bytes)");
+    sprintf(wanted[1], "rank %d calls MPI_Bcast (root %d, 40 bytes)", other, other);
+  } else if (strcmp(name, "bytes") == 0) {
+    error = MPI_Allreduce(data, out, odd() ? 11 : 10, MPI_INT, MPI_SUM, comm);
+    sprintf(wanted[0], "rank 0 calls MPI_Allreduce (40 bytes, items of 4 bytes, MPI_SUM)");
+    sprintf(wanted[1], "rank %d calls MPI_Allreduce (44 bytes, items of 4 bytes, MPI_SUM)", other);
+  } else if (strcmp(name, "items") == 0) {
+    error = MPI_Allreduce(data, out, odd() ? 2 : 4, odd() ? MPI_DOUBLE : MPI_INT, MPI_SUM, comm);
+    sprintf(wanted[0], "items of 4 bytes");
+    sprintf(wanted[1], "items of 8 bytes");
+  } else if (strcmp(name, "reduction") == 0) {
+    error = MPI_Reduce(data, out, 1, MPI_INT, odd() ? MPI_MAX : MPI_SUM, 0, comm);
+    sprintf(wanted[0], "rank 0 calls MPI_Reduce (root 0, 4 bytes, items of 4 bytes, MPI_SUM)");
+    sprintf(wanted[1], "rank %d calls MPI_Reduce (root 0, 4 bytes, items of 4 bytes, MPI_MAX)", other);
+  } else if (strcmp(name, "order") == 0) {
+    error = odd() ? MPI_Barrier(comm) : MPI_Bcast(data, 1, MPI_INT, 0, comm);
+    sprintf(wanted[0], "rank 0 calls MPI_Bcast (root 0, 4 bytes)");
+    sprintf(wanted[1], "rank %d calls MPI_Barrier", other);
+  } else if (strcmp(name, "nonblocking") == 0) {
+    OK(MPI_Iallgather(data, odd() ? 2 : 1, MPI_INT, malloc(sizeof(int) * 2 * (size_t)size), odd() ? 2 : 1, MPI_INT, comm, &request));
+    error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    sprintf(wanted[0], "rank 0 calls MPI_Iallgather (4 bytes)");
+    sprintf(wanted[1], "rank %d calls MPI_Iallgather (8 bytes)", other);
+  } else if (strcmp(name, "forms") == 0) {
+    if (odd()) {
+      error = MPI_Ibarrier(comm, &request);
+      if (error == MPI_SUCCESS) error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+      error = MPI_Barrier(comm);
+    }
+    sprintf(wanted[0], "rank 0 calls MPI_Barrier");
+    sprintf(wanted[1], "rank %d calls MPI_Ibarrier", other);
+  } else if (strcmp(name, "persistent") == 0) {
+    OK(MPI_Bcast_init(data, odd() ? 2 : 3, MPI_INT, 0, comm, MPI_INFO_NULL, &request));
+    error = MPI_Start(&request);
+    if (error == MPI_SUCCESS) error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    sprintf(wanted[0], "rank 0 calls MPI_Bcast_init (root 0, 12 bytes)");
+    sprintf(wanted[1], "rank %d calls MPI_Bcast_init (root 0, 8 bytes)", other);
+  } else {
+    CHECK(!"a case of that name");
+  }
+  if (size > 1)
+    expect(error, wanted[0], wanted[1]);
+  else
+    CHECK(error == MPI_SUCCESS);
+}
+
+int main(int argc, char **argv) {
+  static const char *const cases[] = {"root", "bytes", "items", "reduction", "order", "nonblocking", "persistent"};
+  int i, op, form;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (argc > 1) {
+    call_case(argv[1], MPI_COMM_WORLD);
+  } else {
+    /* Calls that match go through, twice each: made and remembered. */
+    for (op = 0; op < COLLECTIVES; op++)
+      for (form = BLOCKING; form <= PERSISTENT; form++)
+        for (i = 0; i < 4; i++) {
+          coll_t c = coll_new(op, 5 + i / 2 * 3000, (op + i) % size, i % 2, MPI_COMM_WORLD);
+          coll_fill(&c, i);
+          coll_call(&c, form);
+          if (form == PERSISTENT) OK(MPI_Start(&c.request));
+          if (form != BLOCKING) OK(MPI_Wait(&c.request, MPI_STATUS_IGNORE));
+          if (form == PERSISTENT) OK(MPI_Request_free(&c.request));
+          coll_check(&c);
+          coll_free(&c);
+        }
+    for (i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
+      MPI_Comm comm;
+      OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+      OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+      call_case(cases[i], comm);
+      OK(MPI_Comm_free(&comm));
+    }
+  }
+  i = check_done();
+  MPI_Finalize();
+  return i;
+}
