@@ -17,8 +17,9 @@ constexpr KnobRow kRows[] = {
 #undef HERALD_KNOB_TEXT
 };
 
-// Names under HERALD_ that are not knobs: what the launcher tells its ranks, and the compiler wrappers' own.
-constexpr const char* kReserved[] = {"JOB_KEY", "JOB_ID", "CC", "CXX"};
+// Names under HERALD_ that are not knobs: what the launcher tells its ranks, the compiler wrappers' own, and
+// the seed of randomised tests.
+constexpr const char* kReserved[] = {"JOB_KEY", "JOB_ID", "CC", "CXX", "SEED"};
 
 std::int64_t* int_of(Knobs& knobs, std::size_t index) {
   std::size_t at = 0;

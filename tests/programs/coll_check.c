@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong: with HERALD_CHECK=collectives, ranks whose calls do not match hang or go on with wrong data; the
-   message does not name both calls; calls that match are refused; a call in another form is not checked.
-   Without a case: errors are returned. With one: the call must end the job. */
+/* What could go wrong: with HERALD_CHECK=collectives, ranks whose calls do not match hang or go on with wrong
+   data; the message does not name both calls; calls that match are refused; a call in another form is not
+   checked. Without a case: errors are returned. With one: the call must end the job. */
 #include "coll_data.h"
 
 static int rank, size;
@@ -9,7 +9,7 @@ static int rank, size;
 /* Rank 1 (or the last one, in a larger job) makes another call than the rest. */
 static int odd(void) { return rank == size - 1; }
 
-static void expect(int error, const char *first, const char *second) {
+static void expect(int error, const char* first, const char* second) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0, class = MPI_SUCCESS;
   MPI_Error_class(error, &class);
@@ -21,7 +21,7 @@ static void expect(int error, const char *first, const char *second) {
   }
 }
 
-static void call_case(const char *name, MPI_Comm comm) {
+static void call_case(const char* name, MPI_Comm comm) {
   int data[20] = {0}, out[20];
   char wanted[2][100];
   int error = MPI_SUCCESS;
@@ -48,7 +48,8 @@ static void call_case(const char *name, MPI_Comm comm) {
     sprintf(wanted[0], "rank 0 calls MPI_Bcast (root 0, 4 bytes)");
     sprintf(wanted[1], "rank %d calls MPI_Barrier", other);
   } else if (strcmp(name, "nonblocking") == 0) {
-    OK(MPI_Iallgather(data, odd() ? 2 : 1, MPI_INT, malloc(sizeof(int) * 2 * (size_t)size), odd() ? 2 : 1, MPI_INT, comm, &request));
+    OK(MPI_Iallgather(data, odd() ? 2 : 1, MPI_INT, malloc(sizeof(int) * 2 * (size_t)size), odd() ? 2 : 1,
+                      MPI_INT, comm, &request));
     error = MPI_Wait(&request, MPI_STATUS_IGNORE);
     sprintf(wanted[0], "rank 0 calls MPI_Iallgather (4 bytes)");
     sprintf(wanted[1], "rank %d calls MPI_Iallgather (8 bytes)", other);
@@ -76,8 +77,9 @@ static void call_case(const char *name, MPI_Comm comm) {
     CHECK(error == MPI_SUCCESS);
 }
 
-int main(int argc, char **argv) {
-  static const char *const cases[] = {"root", "bytes", "items", "reduction", "order", "nonblocking", "persistent"};
+int main(int argc, char** argv) {
+  static const char* const cases[] = {"root",  "bytes",       "items",     "reduction",
+                                      "order", "nonblocking", "persistent"};
   int i, op, form;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -40,6 +40,9 @@ typedef struct {
   int *scounts, *sdispls, *rcounts, *rdispls;
   MPI_Datatype *stypes, *rtypes;
   MPI_Request request;
+  MPI_Datatype type; /* of an item: an int, or an int and a gap (coll_gappy) */
+  MPI_Op sum;
+  int *wide_send, *wide_recv, *wide_displs; /* null unless gappy */
 } coll_t;
 
 /* Blocks of the v forms: 0 to 3 extra items, some empty, laid out with a gap between them. */
@@ -59,6 +62,8 @@ static inline coll_t coll_new(int op, int count, int root, int in_place, MPI_Com
   c.root = root;
   c.comm = comm;
   c.request = MPI_REQUEST_NULL;
+  c.type = MPI_INT;
+  c.sum = MPI_SUM;
   MPI_Comm_rank(comm, &c.rank);
   MPI_Comm_size(comm, &c.size);
   c.in_place = in_place;
@@ -82,7 +87,55 @@ static inline coll_t coll_new(int op, int count, int root, int in_place, MPI_Com
   return c;
 }
 
+static inline int coll_space(const coll_t* c) { return (c->size + 1) * (4 * c->count + 2) + 1; }
+
+static void coll_add_gappy(void* in, void* inout, int* len, MPI_Datatype* type) {
+  int i;
+  (void)type;
+  for (i = 0; i < *len; i++) ((int*)inout)[2 * i] += ((int*)in)[2 * i];
+}
+
+/* The items are followed by gaps, which nothing may write. Before coll_fill. */
+static inline void coll_gappy(coll_t* c) {
+  int i;
+  OK(MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &c->type));
+  OK(MPI_Type_commit(&c->type));
+  OK(MPI_Op_create(coll_add_gappy, 1, &c->sum));
+  c->wide_send = malloc(sizeof(int) * 2 * (size_t)coll_space(c));
+  c->wide_recv = malloc(sizeof(int) * 2 * (size_t)coll_space(c));
+  c->wide_displs = malloc(sizeof(int) * 2 * (size_t)c->size);
+  for (i = 0; i < c->size; i++) {
+    c->wide_displs[i] = c->sdispls[i] * (c->op == ALLTOALLW ? 2 : 1);
+    c->wide_displs[c->size + i] = c->rdispls[i] * (c->op == ALLTOALLW ? 2 : 1);
+    c->stypes[i] = c->rtypes[i] = c->type;
+  }
+}
+static inline void coll_spread(coll_t* c) {
+  int i;
+  for (i = 0; c->wide_send != NULL && i < coll_space(c); i++) {
+    c->wide_send[2 * i] = c->send[i];
+    c->wide_recv[2 * i] = c->recv[i];
+    c->wide_send[2 * i + 1] = c->wide_recv[2 * i + 1] = -77;
+  }
+}
+static inline int coll_narrow(const coll_t* c) {
+  int i, bad = 0;
+  for (i = 0; c->wide_send != NULL && i < coll_space(c); i++) {
+    c->recv[i] = c->wide_recv[2 * i];
+    bad +=
+        c->wide_send[2 * i + 1] != -77 || c->wide_recv[2 * i + 1] != -77 || c->wide_send[2 * i] != c->send[i];
+  }
+  return bad;
+}
+
 static inline void coll_free(coll_t* c) {
+  if (c->wide_send != NULL) {
+    OK(MPI_Type_free(&c->type));
+    OK(MPI_Op_free(&c->sum));
+    free(c->wide_send);
+    free(c->wide_recv);
+    free(c->wide_displs);
+  }
   free(c->send);
   free(c->recv);
   free(c->scounts);
@@ -104,7 +157,7 @@ static inline int at(const coll_t* c, const int* displs, int block, int i) {
 
 /* The input of this rank, for this turn. */
 static inline void coll_fill(coll_t* c, int turn) {
-  const int space = (c->size + 1) * (4 * c->count + 2), mine = uses_in_place(c);
+  const int space = coll_space(c), mine = uses_in_place(c);
   int i, j, all = 0;
   c->turn = turn;
   for (i = 0; i < space; i++) c->send[i] = c->recv[i] = -1;
@@ -144,6 +197,7 @@ static inline void coll_fill(coll_t* c, int turn) {
       for (j = 0; c->op == REDUCE_SCATTER && j < c->size; j++) all = (j == 0 ? 0 : all) + c->rcounts[j];
       for (i = 0; i < all; i++) (mine ? c->recv : c->send)[i] = value(c->rank, 0, i, turn);
   }
+  coll_spread(c);
 }
 
 static inline int sum_below(const coll_t* c, int ranks, int i) {
@@ -153,7 +207,7 @@ static inline int sum_below(const coll_t* c, int ranks, int i) {
 }
 
 static inline void coll_check(const coll_t* c) {
-  int i, j, from = 0, bad = 0;
+  int i, j, from = 0, bad = coll_narrow(c);
   switch (c->op) {
     case BARRIER: break;
     case BCAST:
@@ -203,8 +257,9 @@ static inline void coll_check(const coll_t* c) {
       break;
   }
   if (bad != 0) {
-    fprintf(stderr, "rank %d: collective %d count %d root %d in place %d turn %d: %d values are wrong\n",
-            c->rank, c->op, c->count, c->root, c->in_place, c->turn, bad);
+    fprintf(stderr,
+            "rank %d: collective %d count %d root %d in place %d gaps %d turn %d: %d values are wrong\n",
+            c->rank, c->op, c->count, c->root, c->in_place, c->wide_send != NULL, c->turn, bad);
     check_failures_++;
   }
 }
@@ -217,7 +272,13 @@ static inline void coll_check(const coll_t* c) {
 
 static inline void coll_call(coll_t* c, int form) {
   const int mine = uses_in_place(c);
-  const void* send = mine ? MPI_IN_PLACE : c->send;
+  const int* from = c->wide_send != NULL ? c->wide_send : c->send;
+  int* recv = c->wide_send != NULL ? c->wide_recv : c->recv;
+  const int* sdispls = c->wide_send != NULL ? c->wide_displs : c->sdispls;
+  const int* rdispls = c->wide_send != NULL ? c->wide_displs + c->size : c->rdispls;
+  const MPI_Datatype type = c->type;
+  const MPI_Op sum = c->sum;
+  const void* send = mine ? MPI_IN_PLACE : from;
   const int own = v_count(c, c->rank, 0);
   switch (c->op) {
     case BARRIER:
@@ -225,55 +286,46 @@ static inline void coll_call(coll_t* c, int form) {
       if (form == NONBLOCKING) OK(MPI_Ibarrier(c->comm, &c->request));
       if (form == PERSISTENT) OK(MPI_Barrier_init(c->comm, MPI_INFO_NULL, &c->request));
       break;
-    case BCAST: OK(FORMS(form, c, bcast, Bcast, c->recv, c->count, MPI_INT, c->root)); break;
+    case BCAST: OK(FORMS(form, c, bcast, Bcast, recv, c->count, type, c->root)); break;
     case GATHER:
-      OK(FORMS(form, c, gather, Gather, send, c->count, MPI_INT, c->recv, c->count, MPI_INT, c->root));
+      OK(FORMS(form, c, gather, Gather, send, c->count, type, recv, c->count, type, c->root));
       break;
     case GATHERV:
-      OK(FORMS(form, c, gatherv, Gatherv, send, own, MPI_INT, c->recv, c->rcounts, c->rdispls, MPI_INT,
-               c->root));
+      OK(FORMS(form, c, gatherv, Gatherv, send, own, type, recv, c->rcounts, rdispls, type, c->root));
       break;
     case SCATTER:
-      OK(FORMS(form, c, scatter, Scatter, c->send, c->count, MPI_INT, mine ? MPI_IN_PLACE : c->recv, c->count,
-               MPI_INT, c->root));
+      OK(FORMS(form, c, scatter, Scatter, from, c->count, type, mine ? MPI_IN_PLACE : recv, c->count, type,
+               c->root));
       break;
     case SCATTERV:
-      OK(FORMS(form, c, scatterv, Scatterv, c->send, c->scounts, c->sdispls, MPI_INT,
-               mine ? MPI_IN_PLACE : c->recv, v_count(c, c->root, c->rank), MPI_INT, c->root));
+      OK(FORMS(form, c, scatterv, Scatterv, from, c->scounts, sdispls, type, mine ? MPI_IN_PLACE : recv,
+               v_count(c, c->root, c->rank), type, c->root));
       break;
     case ALLGATHER:
-      OK(FORMS(form, c, allgather, Allgather, send, c->count, MPI_INT, c->recv, c->count, MPI_INT));
+      OK(FORMS(form, c, allgather, Allgather, send, c->count, type, recv, c->count, type));
       break;
     case ALLGATHERV:
-      OK(FORMS(form, c, allgatherv, Allgatherv, send, own, MPI_INT, c->recv, c->rcounts, c->rdispls,
-               MPI_INT));
+      OK(FORMS(form, c, allgatherv, Allgatherv, send, own, type, recv, c->rcounts, rdispls, type));
       break;
-    case ALLTOALL:
-      OK(FORMS(form, c, alltoall, Alltoall, send, c->count, MPI_INT, c->recv, c->count, MPI_INT));
-      break;
+    case ALLTOALL: OK(FORMS(form, c, alltoall, Alltoall, send, c->count, type, recv, c->count, type)); break;
     case ALLTOALLV:
-      OK(FORMS(form, c, alltoallv, Alltoallv, send, c->scounts, c->sdispls, MPI_INT, c->recv, c->rcounts,
-               c->rdispls, MPI_INT));
+      OK(FORMS(form, c, alltoallv, Alltoallv, send, c->scounts, sdispls, type, recv, c->rcounts, rdispls,
+               type));
       break;
     case ALLTOALLW:
-      OK(FORMS(form, c, alltoallw, Alltoallw, send, c->scounts, c->sdispls, c->stypes, c->recv, c->rcounts,
-               c->rdispls, c->rtypes));
+      OK(FORMS(form, c, alltoallw, Alltoallw, send, c->scounts, sdispls, c->stypes, recv, c->rcounts, rdispls,
+               c->rtypes));
       break;
-    case REDUCE:
-      OK(FORMS(form, c, reduce, Reduce, send, c->recv, c->count, MPI_INT, MPI_SUM, c->root));
-      break;
-    case ALLREDUCE:
-      OK(FORMS(form, c, allreduce, Allreduce, send, c->recv, c->count, MPI_INT, MPI_SUM));
-      break;
+    case REDUCE: OK(FORMS(form, c, reduce, Reduce, send, recv, c->count, type, sum, c->root)); break;
+    case ALLREDUCE: OK(FORMS(form, c, allreduce, Allreduce, send, recv, c->count, type, sum)); break;
     case REDUCE_SCATTER:
-      OK(FORMS(form, c, reduce_scatter, Reduce_scatter, send, c->recv, c->rcounts, MPI_INT, MPI_SUM));
+      OK(FORMS(form, c, reduce_scatter, Reduce_scatter, send, recv, c->rcounts, type, sum));
       break;
     case REDUCE_SCATTER_BLOCK:
-      OK(FORMS(form, c, reduce_scatter_block, Reduce_scatter_block, send, c->recv, c->count, MPI_INT,
-               MPI_SUM));
+      OK(FORMS(form, c, reduce_scatter_block, Reduce_scatter_block, send, recv, c->count, type, sum));
       break;
-    case SCAN: OK(FORMS(form, c, scan, Scan, send, c->recv, c->count, MPI_INT, MPI_SUM)); break;
-    case EXSCAN: OK(FORMS(form, c, exscan, Exscan, send, c->recv, c->count, MPI_INT, MPI_SUM)); break;
+    case SCAN: OK(FORMS(form, c, scan, Scan, send, recv, c->count, type, sum)); break;
+    case EXSCAN: OK(FORMS(form, c, exscan, Exscan, send, recv, c->count, type, sum)); break;
   }
 }
 #endif

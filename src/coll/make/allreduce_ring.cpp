@@ -31,18 +31,20 @@ void make(const Ask& ask, Builder& b) noexcept {
     for (Piece& one : area) one = b.scratch_items(*result.layout, parts.count(0, 1));
 
   std::vector<StepId> sent(static_cast<std::size_t>(n), kNone);  // by part
-  StepId folded = kNone, before = kNone;                         // in the last round, in the one before
+  StepId folded = kNone;                                         // the last fold
+  StepId area_free[2] = {kNone, kNone};                          // the last fold that read it
   for (int k = 0; k < n - 1; ++k) {
     const int out = (ask.rank - k + n) % n, in = (ask.rank - k - 1 + n) % n;
     b.round(k);
     const Piece mine = part(own, in), sum = part(result, in);
     const Piece arrives = ask.in_place ? items_of(area[k % 2], 0, sum.count) : sum;
     StepId got = kNone;
-    if (sum.bytes != 0) got = b.recv(left, arrives, {ask.in_place ? before : kNone});
+    if (sum.bytes != 0) got = b.recv(left, arrives, {area_free[k % 2]});
     const Piece gone = part(k == 0 ? own : result, out);
     if (gone.bytes != 0) sent[static_cast<std::size_t>(out)] = b.send(right, gone, {folded});
-    before = folded;
+    if (sum.bytes == 0) continue;
     folded = ask.in_place ? b.reduce(arrives, sum, {got, folded}) : b.reduce(mine, sum, {got, folded});
+    if (ask.in_place) area_free[k % 2] = folded;
   }
   StepId have = folded;
   for (int k = 0; k < n - 1; ++k) {

@@ -117,6 +117,24 @@ TEST(CollReduce, every_algorithm_against_the_definition) {
   }
 }
 
+// Fewer items than ranks: parts are empty, and what they would have waited for must still be waited for.
+TEST(CollReduce, empty_parts) {
+  std::uint64_t seed = 4711;
+  for (const Algorithm* algorithm : algorithms()) {
+    if (!reduces(algorithm->op)) continue;
+    for (const int ranks : {7, 8, 13})
+      for (const std::int64_t count : {3, 4, 5, 6})
+        for (int again = 0; again < 12; ++again) {
+          Case c;
+          c.ranks = ranks;
+          c.count = count;
+          c.in_place = again % 2 == 0;
+          try_case(*algorithm, c, seed++);
+          if (HasFatalFailure()) return;
+        }
+  }
+}
+
 // Much data: enough for several segments, more than there are areas for them.
 TEST(CollReduce, data_of_several_segments) {
   std::uint64_t seed = 99;
