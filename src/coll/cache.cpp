@@ -14,12 +14,15 @@ void Key::write_layout(const type::Layout* layout, std::int64_t* words) noexcept
 }
 
 std::uint64_t Key::hash() const noexcept {
-  std::uint64_t hash = 0x9e3779b97f4a7c15u + words_.size();
-  for (const std::int64_t word : words_) {
-    hash = (hash ^ static_cast<std::uint64_t>(word)) * 0xff51afd7ed558ccdu;
-    hash ^= hash >> 32;
+  // One product a word, none of which waits for another; the factors differ, so the order of the words
+  // counts.
+  std::uint64_t hash = used_, factor = 0x9e3779b97f4a7c15u;
+  for (const std::int64_t word : words()) {
+    hash += static_cast<std::uint64_t>(word) * factor;
+    factor += 0x6a09e667f3bcc908u;  // even: the factor stays odd
   }
-  return hash;
+  hash = (hash ^ (hash >> 32)) * 0xff51afd7ed558ccdu;
+  return hash ^ (hash >> 32);
 }
 
 PlanCache::~PlanCache() {

@@ -19,22 +19,25 @@ namespace herald::coll {
 // What a plan is found by: a row of words.
 class Key {
  public:
-  void clear() noexcept { words_.clear(); }
-  void add(std::int64_t word) noexcept { words_.push_back(word); }
+  void clear() noexcept { used_ = 0; }
+  void add(std::int64_t word) noexcept { *grow(1) = word; }
   void add_layout(const type::Layout* layout) noexcept { write_layout(layout, grow(kLayoutWords)); }
   // Dense layouts of the same size give the same plan, whatever type they belong to.
   static constexpr std::size_t kLayoutWords = 2;
   static void write_layout(const type::Layout* layout, std::int64_t* words) noexcept;
-  std::int64_t* grow(std::size_t words) noexcept {  // valid until the next add or grow
-    words_.resize(words_.size() + words);
-    return words_.data() + words_.size() - words;
+  // For the caller to write, each of them; valid until the next add or grow.
+  std::int64_t* grow(std::size_t words) noexcept {
+    used_ += words;
+    if (used_ > words_.size()) words_.resize(used_);
+    return words_.data() + used_ - words;
   }
   std::int64_t* data() noexcept { return words_.data(); }
-  std::span<const std::int64_t> words() const noexcept { return words_; }
+  std::span<const std::int64_t> words() const noexcept { return {words_.data(), used_}; }
   std::uint64_t hash() const noexcept;
 
  private:
-  std::vector<std::int64_t> words_;
+  std::vector<std::int64_t> words_;  // never shrinks
+  std::size_t used_ = 0;
 };
 
 // A plan that is kept, by the cache and by whoever runs it.
