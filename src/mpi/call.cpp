@@ -93,6 +93,10 @@ int Call::raise(int error) noexcept {
     last.text[0] = '\0';
   }
   last.function = function_;
+  if (handler_ != nullptr) {
+    MPI_Comm none = MPI_COMM_NULL;
+    return call_errhandler(handler_, &none, error);
+  }
   return raise_error(error, comm_, session_);
 }
 

@@ -151,6 +151,7 @@ class Call {
   void blame(Session* session) noexcept { session_ = session; }
   void blame(MPI_Comm handle) noexcept { comm_ = find(handle); }
   void blame(MPI_Session handle) noexcept { session_ = find(handle); }
+  void blame(MPI_Errhandler handle) noexcept { handler_ = find(handle); }
 
   int finish() noexcept { return raise(error_); }
   int finish(int error) noexcept { return error == MPI_SUCCESS ? MPI_SUCCESS : raise(error); }
@@ -173,6 +174,7 @@ class Call {
   const char* function_;
   Comm* comm_ = nullptr;
   Session* session_ = nullptr;
+  Errhandler* handler_ = nullptr;
   int error_ = MPI_SUCCESS;
   bool large_;
   bool tool_;  // MPI_T: errors go back to the caller, never to a handler

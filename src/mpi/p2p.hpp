@@ -16,11 +16,20 @@ inline void fill_send(p2p::SendOp& op, const void* buf, MPI_Count count, const D
   op.data = type::Cursor(*datatype.layout, const_cast<void*>(buf), count);
 }
 
+// What a message must be a whole number of; 1 if the elements differ, or are pairs.
+inline std::uint8_t element_bytes(const type::Layout& layout) noexcept {
+  const type::Basic basic = layout.basic();
+  if (basic == type::Basic::none) return 1;
+  const type::BasicRow& row = type::row_of(basic);
+  return row.klass == type::Class::pair ? 1 : static_cast<std::uint8_t>(row.size);
+}
+
 inline void fill_recv(p2p::RecvOp& op, void* buf, MPI_Count count, const Datatype& datatype, int source,
                       int tag, const Comm& comm) noexcept {
   op.context = comm.context;
   op.tag = tag;
   op.source = source;
+  op.unit = element_bytes(*datatype.layout);
   op.data = type::Cursor(*datatype.layout, buf, count);
 }
 

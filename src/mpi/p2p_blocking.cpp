@@ -17,8 +17,7 @@ int lost(Call& call) noexcept {
 
 int finish_recv(Call& call, const p2p::RecvOp& op, MPI_Status* status) noexcept {
   set_status(status, op.from_source, op.from_tag, static_cast<std::int64_t>(op.bytes), false);
-  if (op.status == Status::truncated) return fail_truncated(call, op);
-  return op.status == Status::ok ? MPI_SUCCESS : lost(call);
+  return error_of(op) == MPI_SUCCESS ? MPI_SUCCESS : fail_receive(call, op);
 }
 
 int send_and_wait(Call& call, const void* buf, MPI_Count count, const Datatype& datatype, int dest, int tag,

@@ -5,7 +5,7 @@
 
 #include "calls.hpp"
 #include "mpi/p2p.hpp"
-#include "mpi/request.hpp"
+#include "mpi/request_complete.hpp"
 
 namespace herald::mpi {
 namespace {
@@ -64,8 +64,7 @@ struct PairWork final : Work {
       r.source = recv.from_source;
       r.tag = recv.from_tag;
       r.bytes = static_cast<std::int64_t>(recv.bytes);
-      if (recv.status == Status::truncated) error = MPI_ERR_TRUNCATE;
-      if (recv.status == Status::peer_lost) error = MPI_ERR_PROC_ABORTED;
+      error = error_of(recv);
     } else {
       r.source = MPI_PROC_NULL;
     }

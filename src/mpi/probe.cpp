@@ -127,7 +127,7 @@ int mrecv(Call& call, void* buf, MPI_Count count, Datatype* datatype, MPI_Messag
   set_status(status, op.from_source, op.from_tag, static_cast<std::int64_t>(op.bytes), false);
   if (comm->handle == 0) call.blame(static_cast<Comm*>(nullptr));
   release(comm);
-  return op.status == Status::truncated ? fail_truncated(call, op) : MPI_SUCCESS;
+  return error_of(op) == MPI_SUCCESS ? MPI_SUCCESS : fail_receive(call, op);
 }
 
 int imrecv(Call& call, void* buf, MPI_Count count, Datatype* datatype, MPI_Message* message,

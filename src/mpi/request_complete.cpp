@@ -33,7 +33,7 @@ int read_status(const Request& request, MPI_Status* status) noexcept {
         set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, true);
       else
         set_status(status, op.from_source, op.from_tag, static_cast<std::int64_t>(op.bytes), false);
-      return error_of(op.status);
+      return error_of(op);
     }
     case Request::Kind::work:
     case Request::Kind::nothing:
@@ -54,7 +54,20 @@ int complete(Request* request, MPI_Request* handle, MPI_Status* status) noexcept
   return error;
 }
 
-int fail_truncated(Call& call, const p2p::RecvOp& op) noexcept {
+int error_of(const p2p::RecvOp& op) noexcept {
+  if (op.status == Status::ok && op.unit != 1 && op.bytes % op.unit != 0) return MPI_ERR_TYPE;
+  return error_of(op.status);
+}
+
+int fail_receive(Call& call, const p2p::RecvOp& op) noexcept {
+  const int error = error_of(op);
+  if (error == MPI_ERR_TYPE)
+    return call.fail(
+        error,
+        "the message from rank %d with tag %d has %llu bytes, which is no whole number of elements of %d "
+        "bytes; sender and receiver must use matching datatypes",
+        op.from_source, op.from_tag, static_cast<unsigned long long>(op.bytes), op.unit);
+  if (error != MPI_ERR_TRUNCATE) return call.fail(error, "the other process has ended or cannot be reached");
   return call.fail(
       MPI_ERR_TRUNCATE,
       "the message from rank %d with tag %d has %llu bytes, the receive buffer %llu; make it larger, or "
@@ -67,8 +80,8 @@ void explain(Call& call, const Request& request, int error) noexcept {
   // A communicator that the program has freed may go with this request: then nobody's handler is left but
   // ours.
   call.blame(request.comm != nullptr && request.comm->handle != 0 ? request.comm : nullptr);
-  if (error == MPI_ERR_TRUNCATE && request.kind == Request::Kind::recv) {
-    (void)fail_truncated(call, request.recv);
+  if (error != MPI_SUCCESS && request.kind == Request::Kind::recv) {
+    (void)fail_receive(call, request.recv);
   } else if (error != MPI_SUCCESS && request.kind == Request::Kind::work && request.work &&
              request.work->reason() != nullptr) {
     (void)call.fail(error, "%s", request.work->reason());

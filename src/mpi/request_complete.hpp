@@ -19,8 +19,9 @@ int complete(Request* request, MPI_Request* handle, MPI_Status* status) noexcept
 // of the request's communicator. Call it before complete().
 void explain(Call& call, const Request& request, int error) noexcept;
 
-// A message that was longer than the room for it.
-int fail_truncated(Call& call, const p2p::RecvOp& op) noexcept;
+// The error class of a receive that is done; and saying it in words.
+int error_of(const p2p::RecvOp& op) noexcept;
+int fail_receive(Call& call, const p2p::RecvOp& op) noexcept;
 
 // A request that MPI_Wait and MPI_Test treat as nothing: null, or persistent and not started.
 // Null with call.failed() if the handle is not valid; null without if there is nothing to wait for.

@@ -55,6 +55,7 @@ enum class RecvPhase : std::uint8_t { idle, posted, pulling, finished };
 
 struct RecvOp : Op {
   std::int32_t source = kAnySource;  // rank in the communicator, or kAnySource
+  std::uint8_t unit = 1;             // bytes of one element: a message is a whole number of them
   // Filled in when it matched
   std::int32_t from_source = kAnySource;
   std::int32_t from_tag = kAnyTag;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What could go wrong: bad arguments that crash, hang or pass unnoticed; a message too long for its buffer
-   that writes past the end or is reported on the wrong request. */
+   that writes past the end or is reported on the wrong request; half an element received in silence. */
 #include "check.h"
 
 static void arguments(int size) {
@@ -65,6 +65,23 @@ static void truncation(int rank, int peer) {
   (void)rank;
 }
 
+static void broken_elements(int peer) {
+  char three[3] = {1, 2, 3};
+  int in[4] = {0};
+  double pair[2];
+  MPI_Request request;
+  OK(MPI_Isend(three, 3, MPI_BYTE, peer, 60, MPI_COMM_WORLD, &request));
+  CHECK_CLASS(MPI_Recv(in, 4, MPI_INT, peer, 60, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_ERR_TYPE);
+  OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  OK(MPI_Isend(in, 3, MPI_INT, peer, 61, MPI_COMM_WORLD, &request));
+  {
+    MPI_Request recv;
+    OK(MPI_Irecv(pair, 2, MPI_DOUBLE, peer, 61, MPI_COMM_WORLD, &recv));
+    CHECK_CLASS(MPI_Wait(&recv, MPI_STATUS_IGNORE), MPI_ERR_TYPE);
+  }
+  OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+}
+
 int main(int argc, char** argv) {
   int rank, size, result;
   OK(MPI_Init(&argc, &argv));
@@ -75,6 +92,7 @@ int main(int argc, char** argv) {
   arguments(size);
   the_message_says_what_to_do(size);
   truncation(rank, (rank ^ 1) < size ? (rank ^ 1) : rank);
+  broken_elements((rank ^ 1) < size ? (rank ^ 1) : rank);
   result = check_done();
   MPI_Finalize();
   return result;

@@ -11,6 +11,8 @@ OBJECTS = {"COMMUNICATOR": "Comm", "DATATYPE": "Datatype", "GROUP": "Group", "IN
 CHECKED_FIRST = ("COMMUNICATOR", "SESSION")  # they say whose error handler is called
 # Handles that may be null here.
 NULL_OK = {("MPI_Comm_get_name", "comm"), ("MPI_Type_get_name", "datatype")}
+# Calls whose errors go to the error handler among their arguments.
+OWN_ERRHANDLER = {"MPI_Comm_create_from_group", "MPI_Session_init"}
 ANY_SOURCE_OK = {"MPI_Recv", "MPI_Irecv", "MPI_Recv_init", "MPI_Probe", "MPI_Iprobe", "MPI_Mprobe", "MPI_Improbe",
                  "MPI_Sendrecv", "MPI_Sendrecv_replace", "MPI_Isendrecv", "MPI_Isendrecv_replace"}
 NO_OUT_CHECK = {"STATUS", "BUFFER", "STRING", "ARGUMENT_COUNT", "ARGUMENT_LIST", "LOGICAL_OPTIONAL", "EXTRA_STATE"}
@@ -135,13 +137,17 @@ def buffer_checks(function):
 
 def checks(function, big):
     first, rest = [], []
+    if function.name in OWN_ERRHANDLER:
+        first.append("  call.blame(errhandler);")
     for number, p in enumerate(function.shown(big), 1):
         where = f'{{{number}, "{p.name}"}}'
         if becomes_object(function, p):
             (first if p.kind in CHECKED_FIRST else rest).append(object_check(function, p, where))
         else:
             line = value_check(function, p, where)
-            if line:
+            if line and function.status == "comm" and p.out:
+                first.insert(1 if function.name in OWN_ERRHANDLER else 0, line)  # no object to blame yet
+            elif line:
                 rest.append(line)
     return first + rest + list(buffer_checks(function))
 
