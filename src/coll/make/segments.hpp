@@ -15,11 +15,15 @@ constexpr int segments_of(std::uint64_t bytes) noexcept {
       std::clamp<std::uint64_t>((bytes + kSegmentBytes - 1) / kSegmentBytes, 1, kMostSegments));
 }
 
+// A segment is a long message: it is asked for, and the rank that passes it on may have to be woken.
+constexpr double kSegmentStart = 4;
+
 // Nanoseconds of a pipeline: `stages` segments deep, `messages` per segment at its busiest rank.
 template <class Shape>
 double pipeline_ns(std::uint64_t bytes, const Shape& shape, double stages, double messages) noexcept {
   const double count = segments_of(bytes), each = static_cast<double>(bytes) / count;
-  const double segment = shape.cost.message_ns + each * shape.cost.byte_ns;
+  const double start = count > 1 ? kSegmentStart : 1;
+  const double segment = start * shape.cost.message_ns + each * shape.cost.byte_ns;
   return (stages + (count - 1) * messages) * segment;
 }
 
