@@ -70,9 +70,11 @@ struct LxorOf {
 template <class T>
 Levels integer_kernel(Kind kind) noexcept {
   constexpr Level kTop = sizeof(T) <= 8 ? Level::avx512 : Level::base;
+  // AVX-512 multiplies 64-bit numbers at less than half the speed of AVX2's three 32-bit products.
+  constexpr Level kProdTop = sizeof(T) == 8 ? Level::avx2 : kTop;
   switch (kind) {
     case Kind::sum: return levels<T, SumOf<T>, kTop>();
-    case Kind::prod: return levels<T, ProdOf<T>, kTop>();
+    case Kind::prod: return levels<T, ProdOf<T>, kProdTop>();
     case Kind::min: return levels<T, MinOf<T>, kTop>();
     case Kind::max: return levels<T, MaxOf<T>, kTop>();
     case Kind::band: return levels<T, BandOf<T>, kTop>();
