@@ -54,16 +54,24 @@ void warn(coll::Op op, const std::string& forced, const coll::Shape& shape,
       shape.commutes ? "" : " with an operation that does not commute", taken.name, names(op, shape).c_str());
 }
 
+// HERALD_VERBOSE=3 shows what is chosen whenever a plan is made.
+const coll::Algorithm& told(const coll::Algorithm& chosen, const coll::Ask& ask) noexcept {
+  if (runtime().knobs().verbose >= 3) [[unlikely]]
+    std::fprintf(stderr, "herald: rank %d: %s of %llu bytes on %d ranks by %s\n", runtime().engine().rank(),
+                 name_of(ask.op), static_cast<unsigned long long>(ask.bytes), ask.size, chosen.name);
+  return chosen;
+}
+
 }  // namespace
 
 const coll::Algorithm& choose_algorithm(const coll::Ask& ask, const coll::Shape& shape) noexcept {
   static const Rows rows = find_rows();
   const std::string& forced = knob_text(runtime().knobs(), rows[static_cast<std::size_t>(ask.op)]);
   const coll::Algorithm* named = coll::find_algorithm(ask.op, forced.c_str());
-  if (named != nullptr && named->fits(shape)) return *named;
+  if (named != nullptr && named->fits(shape)) return told(*named, ask);
   const coll::Algorithm& best = coll::choose(ask.op, ask.bytes, shape);
   if (named != nullptr) warn(ask.op, forced, shape, best);
-  return best;
+  return told(best, ask);
 }
 
 }  // namespace herald::mpi
