@@ -40,7 +40,7 @@ class Call {
   Comm* comm(MPI_Comm handle, Arg arg) noexcept {
     Comm* object = find(handle);
     if (object == nullptr) return bad_comm(arg, handle), nullptr;
-    if (comm_ == nullptr) comm_ = object;
+    if (comm_ == nullptr && !failed()) comm_ = object;
     return object;
   }
   Comm* maybe_comm(MPI_Comm handle, Arg arg) noexcept {
@@ -91,7 +91,7 @@ class Call {
     Session* object = find(handle);
     if (object == nullptr)
       return bad_handle(arg, MPI_ERR_SESSION, "session", handle == MPI_SESSION_NULL), nullptr;
-    if (session_ == nullptr) session_ = object;
+    if (session_ == nullptr && !failed()) session_ = object;
     return object;
   }
 
