@@ -37,7 +37,7 @@ bool Caller::check_type(const Datatype* type, Arg arg, std::int64_t index) noexc
 bool Caller::check_fits(const Datatype& type, MPI_Count count, int blocks, Arg arg) noexcept {
   call_.count(count, arg);
   if (call_.failed()) return false;
-  count = count > INT64_MAX / blocks ? INT64_MAX : count * blocks;
+  if (__builtin_mul_overflow(count, blocks, &count)) count = INT64_MAX;
   if (type.layout->fits(count)) return true;
   (void)call_.fail(MPI_ERR_COUNT, "argument %d (%s): so many items of this datatype do not fit into memory",
                    arg.number, arg.name);
