@@ -123,7 +123,11 @@ void explain(const Question& question) {
   if (question.hosts > question.ranks)
     throw CLI::ValidationError("--hosts", fmt::format("{} hosts need at least as many ranks; give -n {}",
                                                       question.hosts, question.hosts));
-  const coll::Shape shape = coll::shape_of(question.ranks, question.hosts, !question.ordered);
+  coll::Shape shape = coll::shape_of(question.ranks, question.hosts, !question.ordered);
+  if (question.hosts == 1) {
+    shape.shared_bytes = coll::kUsualSharedBytes;
+    shape.reads_peers = true;
+  }
   std::vector<const coll::Algorithm*> rows;
   std::size_t wide = 0;
   for (const coll::Algorithm* row : coll::algorithms())

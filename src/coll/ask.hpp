@@ -53,6 +53,7 @@ struct Ask {
   // What the choice of an algorithm goes by; the same at every rank. bcast, reductions: all of the data;
   // allgatherv: of all ranks; others: of one block, 0 if not every rank knows it.
   std::uint64_t bytes = 0;
+  std::uint32_t shared_bytes = 0;  // Shape::shared_bytes
   Blocks send, recv;
 
   // This rank's own contribution to a reduction, and the place of its result.

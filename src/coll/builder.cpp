@@ -105,6 +105,46 @@ void Builder::gate(StepId step) noexcept {
   sends_ = recvs_ = Lane{};  // what was before the gate is complete
 }
 
+Step& Builder::add_shared(StepKind kind, int number, int partner, const Piece& a, After after) noexcept {
+  HERALD_ASSERT(number < (kind == StepKind::post || kind == StepKind::fetch ? kPosts : kMeetings));
+  plan_.shared = true;
+  Step& step = add(kind, a, after);
+  step.tag = static_cast<std::uint8_t>(number);
+  step.partner = partner;
+  return step;
+}
+
+StepId Builder::post(int number, const Piece& from, bool copied, int wake, After after) noexcept {
+  Piece piece = plain(from);
+  StepId packed = kNone;
+  if (!copied && piece.layout != nullptr) {  // others read it by address: it must be one run
+    const Piece room = scratch(piece.bytes);
+    packed = copy(piece, room, after);
+    piece = room;
+  }
+  add_shared(StepKind::post, number, wake, piece, after).copied = copied;
+  also(last(), packed);
+  return last();
+}
+
+StepId Builder::fetch(int from, int number, const Piece& to, std::uint64_t first, bool whole,
+                      After after) noexcept {
+  Step& step = add_shared(StepKind::fetch, number, from, plain(to), after);
+  step.b.first = first;
+  step.whole = whole;
+  return last();
+}
+
+StepId Builder::arrive(int meeting, int wake, After after) noexcept {
+  add_shared(StepKind::arrive, meeting, wake, Piece{}, after);
+  return last();
+}
+
+StepId Builder::meet(int meeting, After after) noexcept {
+  add_shared(StepKind::meet, meeting, kNobody, Piece{}, after);
+  return last();
+}
+
 Piece Builder::scratch(std::uint64_t bytes) noexcept {
   Piece piece;
   piece.buffer = Buffer::scratch;

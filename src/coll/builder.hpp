@@ -24,6 +24,12 @@ class Builder {
   // The calls of all ranks are compared (coll/check.hpp); with gate(), all steps that follow wait for that.
   StepId check(const Piece& facts) noexcept;
   void gate(StepId step) noexcept;
+  // Shared-memory steps (coll/plan.hpp). What is posted and not copied stays as it is until all have read it.
+  StepId post(int number, const Piece& from, bool copied, int wake, After after = {}) noexcept;
+  StepId fetch(int from, int number, const Piece& to, std::uint64_t first, bool whole,
+               After after = {}) noexcept;
+  StepId arrive(int meeting, int wake, After after = {}) noexcept;
+  StepId meet(int meeting, After after = {}) noexcept;
   // `step` needs `earlier` too. Only for the step added last.
   void also(StepId step, StepId earlier) noexcept;
 
@@ -47,6 +53,7 @@ class Builder {
     std::vector<StepId> steps;
   };
   Step& add(StepKind kind, const Piece& a, After after) noexcept;
+  Step& add_shared(StepKind kind, int number, int partner, const Piece& a, After after) noexcept;
   StepId message(Lane& lane, Step& step, int partner) noexcept;
   void keep(const type::Layout* layout) noexcept;
   StepId last() const noexcept { return static_cast<StepId>(plan_.steps.size() - 1); }

@@ -35,11 +35,21 @@ enum class StepKind : std::uint8_t {
   copy,    // a to b
   reduce,  // b = a op b, item by item: a is the left operand
   check,   // a holds what every rank calls (coll/check.hpp): the run goes on only if they match
+  // Shared-memory steps, over a board that all ranks of the communicator see (path/shm/board.hpp). A step
+  // that must wait for another rank does not block: it is tried again.
+  post,  // a becomes readable by all, as post `tag` of this rank; `copied`: at once free again. Wakes partner
+  fetch,   // from post `tag` of partner, after its first b.first bytes, to a; `whole`: it should be no longer
+  arrive,  // this rank is counted at meeting `tag`; the last one wakes partner
+  meet,    // all ranks have arrived at meeting `tag`
 };
+constexpr std::int32_t kNobody = -1, kEverybody = -2;  // whom a post or an arrival wakes
+constexpr int kPosts = 2, kMeetings = 3;               // of one rank, and in all, in one run
 
 struct Step {
   StepKind kind = StepKind::copy;
   std::uint8_t tag = 0;          // tells messages between the same two ranks apart
+  bool copied = false;           // post
+  bool whole = false;            // fetch
   std::uint32_t slot = 0;        // send, recv: where the operation lives while it is under way
   std::int32_t partner = -1;     // rank in the communicator
   std::uint32_t needs = 0;       // steps that must complete before this one starts
@@ -54,6 +64,7 @@ struct Plan {
   std::uint32_t slots = 0;
   std::uint64_t scratch_bytes = 0;
   bool checked = false;  // begins with a check
+  bool shared = false;   // has shared-memory steps
   const char* algorithm = "";
 
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(steps.size()) - 1; }

@@ -22,6 +22,9 @@ struct Shape {
   int ranks = 1;
   int hosts = 1;
   bool commutes = true;  // the reduction, if there is one
+  // All ranks share a board in memory; a post copied onto it has at most so many bytes. 0: there is none.
+  std::uint32_t shared_bytes = 0;
+  bool reads_peers = false;  // and they can read each other's memory
   Cost cost;
 };
 
@@ -34,6 +37,11 @@ constexpr Shape shape_of(int ranks, int hosts, bool commutes) noexcept {
   if (hosts > 1) shape.cost = kNetworkCost;
   return shape;
 }
+
+// What an algorithm that cannot do it says that it would cost.
+constexpr double kNeverNs = 1e300;
+// What a post may copy, on the board of a communicator of usual size.
+constexpr std::uint32_t kUsualSharedBytes = 4048;
 
 // Smallest k with 2^k >= n.
 constexpr int log2_up(int n) noexcept {

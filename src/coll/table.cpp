@@ -60,6 +60,12 @@ constexpr const Algorithm* kTable[] = {
     &kScanLinear,
     &kExscanDoubling,
     &kExscanLinear,
+    &kBarrierShared,
+    &kBcastShared,
+    &kGatherShared,
+    &kAllgatherShared,
+    &kReduceShared,
+    &kAllreduceShared,
 };
 
 }  // namespace

@@ -51,6 +51,16 @@ class Engine {
   // Wake threads of this process that sleep in wait_turn().
   virtual void wake_waiters() noexcept = 0;
 
+  // What a peer waits for in memory that we share is there: wakes it if it sleeps.
+  virtual void ring(p2p::PeerId peer) noexcept = 0;
+  // Peers that have left or died so far, and whether this one has.
+  virtual std::uint32_t gone_count() const noexcept = 0;
+  virtual bool is_gone(p2p::PeerId peer) const noexcept = 0;
+  // Whether a waiting call may spin a little: every rank has a processor.
+  virtual bool may_spin() const noexcept = 0;
+  // The path of a new file in shared memory, that goes with this job; empty: there is no shared memory.
+  virtual std::string new_shm_path() = 0;
+
   // More work for each turn (collective plans in progress). Returns true if it moved anything.
   using Hook = bool (*)(void* context);
   virtual void add_hook(Hook hook, void* context) noexcept = 0;

@@ -259,6 +259,10 @@ void Loop::wake_waiters() noexcept {
   if (sleepers_ != 0) bell_->ring();
 }
 
+void Loop::ring(p2p::PeerId peer) noexcept {
+  if (path::Inbox* to = outlet(peer)) to->bell().ring_if_asleep();
+}
+
 void Loop::add_hook(Hook hook, void* context) noexcept { hooks_.push_back({hook, context}); }
 
 void Loop::remove_hook(Hook hook, void* context) noexcept {

@@ -39,6 +39,11 @@ class Loop final : public Engine {
   bool progress() noexcept override;
   void wait_turn() noexcept override;
   void wake_waiters() noexcept override;
+  void ring(p2p::PeerId peer) noexcept override;
+  std::uint32_t gone_count() const noexcept override { return core_.gone_count(); }
+  bool is_gone(p2p::PeerId peer) const noexcept override { return core_.is_gone(peer); }
+  bool may_spin() const noexcept override { return spin_.spin_us != 0; }
+  std::string new_shm_path() override;
   void add_hook(Hook hook, void* context) noexcept override;
   void remove_hook(Hook hook, void* context) noexcept override;
   Instant now() const noexcept override;
@@ -94,6 +99,7 @@ class Loop final : public Engine {
   std::uint64_t told_ = 0;      // completions that sleepers were woken for
   int sleepers_ = 0;            // threads of this process asleep
   int waiters_ = 0;             // threads of this process in wait_turn()
+  std::uint32_t files_ = 0;     // names given out by new_shm_path()
   bool in_turn_ = false;
   bool closed_ = false;
   std::vector<p2p::PeerId> departing_;  // gone as soon as our inbox has been empty once

@@ -122,6 +122,10 @@ bool Loop::is_local(p2p::PeerId peer) const noexcept {
   return peer >= 0 && peer < size_ && outlets_[static_cast<std::size_t>(peer)] != nullptr;
 }
 
+std::string Loop::new_shm_path() {
+  return shm_ && !closed_ ? shm_->own_path() + "-" + std::to_string(files_++) : std::string();
+}
+
 // Peers that died without a goodbye: what waits for them need not wait for ever.
 void Loop::look_after_peers() noexcept {
   if (!shm_) return;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "coll/ask.hpp"
 #include "mpi/objects.hpp"
 #include "mpi/request.hpp"
 
@@ -13,6 +14,10 @@ namespace herald::mpi {
 int allgather_bytes(Comm& comm, const void* mine, void* all, std::size_t bytes_each) noexcept;
 int bcast_bytes(Comm& comm, void* data, std::size_t bytes, int root) noexcept;
 int barrier(Comm& comm) noexcept;
+
+// As allgather_bytes, or bcast_bytes from rank 0, by messages only and not counted as a collective; each
+// round of an agreement once in the life of a communicator.
+int agree_bytes(Comm& comm, int round, coll::Op op, const void* mine, void* all, std::size_t bytes) noexcept;
 
 // Nonblocking broadcast of `bytes` from `root`; `then(argument)` runs under the lock when this rank has them,
 // just before the request becomes ready. `data` stays valid until then.

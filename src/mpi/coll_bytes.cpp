@@ -7,8 +7,8 @@
 namespace herald::mpi {
 namespace {
 
-Execution* prepare(Comm& comm, coll::Op op, int root, const void* send, void* recv,
-                   std::size_t bytes) noexcept {
+Execution* prepare(Comm& comm, coll::Op op, int root, const void* send, void* recv, std::size_t bytes,
+                   int agreement = -1) noexcept {
   const type::Layout& byte = type::basic_layout(type::Basic::byte);
   coll::Ask ask;
   ask.op = op;
@@ -19,6 +19,7 @@ Execution* prepare(Comm& comm, coll::Op op, int root, const void* send, void* re
   const auto count = static_cast<std::int64_t>(bytes);
   if (send != nullptr) ask.send = {coll::Buffer::send, &byte, count};
   if (recv != nullptr) ask.recv = {coll::Buffer::recv, &byte, count};
+  if (agreement < 0) ask.shared_bytes = coll_state(comm).shared_bytes(false);
   coll::Key& key = coll_state(comm).key;
   key.clear();
   key.grow(kKeyHead);
@@ -26,6 +27,7 @@ Execution* prepare(Comm& comm, coll::Op op, int root, const void* send, void* re
   Execution::Binding binding;
   binding.send = send;
   binding.recv = recv;
+  binding.agreement = agreement;
   return Execution::make(comm, find_plan(comm, ask, key, {}), binding);
 }
 
@@ -47,6 +49,10 @@ int bcast_bytes(Comm& comm, void* data, std::size_t bytes, int root) noexcept {
 }
 
 int barrier(Comm& comm) noexcept { return run(prepare(comm, coll::Op::barrier, 0, nullptr, nullptr, 0)); }
+
+int agree_bytes(Comm& comm, int round, coll::Op op, const void* mine, void* all, std::size_t bytes) noexcept {
+  return run(prepare(comm, op, 0, mine, all, bytes, round));
+}
 
 std::unique_ptr<Work> ibcast_bytes(Comm& comm, void* data, std::size_t bytes, int root, int (*then)(void*),
                                    void* argument) noexcept {

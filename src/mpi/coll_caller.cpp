@@ -11,6 +11,7 @@ namespace herald::mpi {
 
 Caller::Caller(Call& call, Comm& comm, coll::Op op, How how, int root) noexcept
     : call_(call), comm_(comm), how_(how), key_(coll_state(comm).key) {
+  if (how.form != How::Form::start) consider_board(comm);
   ask_.op = op;
   ask_.rank = comm.rank;
   ask_.size = comm.size;
@@ -184,6 +185,7 @@ int Caller::go(std::uint64_t bytes) noexcept {
   binding_.form = binding_.persistent             ? coll::Form::persistent
                   : how_.form == How::Form::start ? coll::Form::nonblocking
                                                   : coll::Form::blocking;
+  ask_.shared_bytes = coll_state(comm_).shared_bytes(binding_.persistent);
   Execution* execution = Execution::make(comm_, plan(), binding_);
   if (execution == nullptr) {
     (void)call_.fail(MPI_ERR_NO_MEM, "no memory for the work area of this collective");

@@ -68,9 +68,11 @@ const coll::Algorithm& choose_algorithm(const coll::Ask& ask, const coll::Shape&
   static const Rows rows = find_rows();
   const std::string& forced = knob_text(runtime().knobs(), rows[static_cast<std::size_t>(ask.op)]);
   const coll::Algorithm* named = coll::find_algorithm(ask.op, forced.c_str());
-  if (named != nullptr && named->fits(shape)) return told(*named, ask);
+  const auto fits = [&] { return named->fits(shape) && named->estimate(ask.bytes, shape) < coll::kNeverNs; };
+  if (named != nullptr && fits()) return told(*named, ask);
   const coll::Algorithm& best = coll::choose(ask.op, ask.bytes, shape);
-  if (named != nullptr) warn(ask.op, forced, shape, best);
+  // The first calls on a communicator have no board yet: that is no news.
+  if (named != nullptr && std::strcmp(named->name, "shared") != 0) warn(ask.op, forced, shape, best);
   return told(best, ask);
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/coll_run.hpp"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "coll/table.hpp"
 #include "mpi/coll_choice.hpp"
@@ -24,6 +26,11 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t to) noexcept {
   return (bytes + to - 1) / to * to;
 }
 constexpr std::align_val_t kBlockAlign{64};
+
+// How often a blocking call looks before it takes turns of the engine: about two microseconds.
+constexpr int kSpinPolls = 200;
+// Those with steps that wait for other ranks; null: to be taken out.
+std::vector<Execution*> listed;
 
 }  // namespace
 
@@ -58,7 +65,9 @@ Execution* Execution::make(Comm& comm, coll::Kept* kept, const Binding& binding)
     const coll::Plan& plan = kept->plan;
     const std::size_t slots_at = round_up(sizeof(Execution), alignof(Slot));
     const std::size_t words_at = slots_at + plan.slots * sizeof(Slot);
-    const std::size_t scratch_at = round_up(words_at + coll::Run::words(plan) * sizeof(std::uint32_t), 64);
+    const std::size_t waiting_at = words_at + coll::Run::words(plan) * sizeof(std::uint32_t);
+    const std::size_t waiting_bytes = plan.shared ? plan.size() * sizeof(coll::StepId) : 0;
+    const std::size_t scratch_at = round_up(waiting_at + waiting_bytes, 64);
     const std::size_t bytes = scratch_at + plan.scratch_bytes;
     auto* block = static_cast<std::byte*>(::operator new(bytes, kBlockAlign, std::nothrow));
     if (block == nullptr) {
@@ -69,6 +78,7 @@ Execution* Execution::make(Comm& comm, coll::Kept* kept, const Binding& binding)
     self->slots_ = reinterpret_cast<Slot*>(block + slots_at);
     for (std::uint32_t i = 0; i < plan.slots; ++i) ::new (self->slots_ + i) Slot(self);
     self->words_ = reinterpret_cast<std::uint32_t*>(block + words_at);
+    self->waiting_ = reinterpret_cast<coll::StepId*>(block + waiting_at);
     self->places_.at[2] = reinterpret_cast<std::uintptr_t>(block + scratch_at);
   }
   self->comm_ = &comm;
@@ -81,7 +91,11 @@ Execution* Execution::make(Comm& comm, coll::Kept* kept, const Binding& binding)
   if (kept->plan.checked) [[unlikely]]
     self->write_facts(binding);
   self->persistent_ = binding.persistent;
-  if (binding.persistent) self->persistent_id_ = coll_state(comm).persistent_count++;
+  self->agreement_ = binding.agreement;
+  CommColl& state = coll_state(comm);
+  if (binding.persistent) self->persistent_id_ = state.persistent_count++;
+  self->channel_ =
+      kept->plan.shared ? &state.channels[binding.persistent ? 1 + self->persistent_id_ : 0] : nullptr;
   return self;
 }
 
@@ -124,16 +138,35 @@ void Execution::start(Request& request) noexcept {
 }
 
 int Execution::run() noexcept {
+  spinning_ = true;
   begin();
+  if (!done_ && waiting_count_ != 0) {  // a peer that is about to answer does so within this
+    int polls = runtime().engine().may_spin() ? kSpinPolls : 1;
+    while (!done_ && waiting_count_ != 0 && polls-- != 0) poll(false);
+  }
+  spinning_ = false;
+  if (done_) return error_;
+  if (waiting_count_ != 0) enlist();
   wait_until([this] { return done_; });
   return error_;
 }
 
 void Execution::begin() noexcept {
-  const std::uint32_t count = persistent_ ? persistent_id_ : comm_->collective_count++;
-  tag_ = static_cast<std::int32_t>(((count & kTagCounts) << 8) | (persistent_ ? kPersistentTag : 0));
+  std::uint32_t tag = kPersistentTag;
+  if (agreement_ >= 0) {
+    tag |= (kTagCounts - static_cast<std::uint32_t>(agreement_)) << 8;
+  } else if (persistent_) {
+    tag |= (persistent_id_ & kTagCounts) << 8;
+    if (channel_ != nullptr) number_ = channel_->take_number();
+  } else {
+    number_ = comm_->collective_count++;
+    tag = (static_cast<std::uint32_t>(number_) & kTagCounts) << 8;
+  }
+  tag_ = static_cast<std::int32_t>(tag);
   error_ = MPI_SUCCESS;
   done_ = false;
+  waiting_count_ = 0;
+  if (channel_ != nullptr) channel_->begin(number_);
   run_.begin(kept_->plan, words_);
   advance();
 }
@@ -142,7 +175,60 @@ void Execution::advance() noexcept {
   advancing_ = true;  // what completes at once is taken up by this loop, not by a deeper one
   for (coll::StepId id = run_.next(); id != coll::kNone; id = run_.next()) perform(id);
   advancing_ = false;
-  if (run_.done()) finish();
+  if (run_.done())
+    finish();
+  else if (waiting_count_ != 0 && !spinning_)
+    enlist();
+}
+
+bool Execution::poll(bool look_for_lost) noexcept {
+  bool moved = false;
+  for (std::uint32_t i = 0; i < waiting_count_;) {
+    const coll::StepId id = waiting_[i];
+    const coll::Step& step = kept_->plan.steps[id];
+    int error = MPI_SUCCESS;
+    bool done = channel_->attempt(number_, step, places_, error);
+    if (!done && look_for_lost && channel_->is_lost(number_, step)) {
+      done = true;
+      // What it did before it left counts.
+      if (!channel_->attempt(number_, step, places_, error)) error = MPI_ERR_PROC_ABORTED;
+    }
+    if (!done) {
+      ++i;
+      continue;
+    }
+    note(error);
+    moved = true;
+    waiting_[i] = waiting_[--waiting_count_];
+    run_.complete(id);
+  }
+  if (moved) advance();
+  return moved;
+}
+
+bool Execution::poll_all(void*) noexcept {
+  bool moved = false;
+  const bool look_for_lost = runtime().engine().gone_count() != 0;
+  for (std::size_t i = 0; i < listed.size(); ++i)  // one that ends leaves a null
+    if (listed[i] != nullptr) moved = listed[i]->poll(look_for_lost) || moved;
+  std::erase(listed, nullptr);
+  if (listed.empty()) runtime().engine().remove_hook(poll_all, nullptr);
+  if (moved) runtime().engine().wake_waiters();
+  return moved;
+}
+
+void Execution::enlist() noexcept {
+  if (listed_) return;
+  listed_ = true;
+  if (listed.empty()) runtime().engine().add_hook(poll_all, nullptr);
+  listed.push_back(this);
+}
+
+// The entry goes in the next turn: one may be under way.
+void Execution::delist() noexcept {
+  if (!listed_) return;
+  listed_ = false;
+  *std::find(listed.begin(), listed.end(), this) = nullptr;
 }
 
 void Execution::perform(coll::StepId id) noexcept {
@@ -162,6 +248,18 @@ void Execution::perform(coll::StepId id) noexcept {
     case coll::StepKind::check:
       if (!check_facts(step)) return run_.abandon();
       break;
+    case coll::StepKind::post:
+    case coll::StepKind::fetch:
+    case coll::StepKind::arrive:
+    case coll::StepKind::meet: {
+      int error = MPI_SUCCESS;
+      if (!channel_->attempt(number_, step, places_, error)) {
+        waiting_[waiting_count_++] = id;
+        return;
+      }
+      note(error);
+      break;
+    }
   }
   run_.complete(id);
 }
@@ -203,21 +301,23 @@ void Execution::on_done(p2p::Op& op) noexcept {
 }
 
 void Execution::finish() noexcept {
+  delist();
+  if (channel_ != nullptr) channel_->end(number_);
   if (then_ != nullptr) note(then_(argument_));
   done_ = true;
   // A request that the user let go destroys this object: nothing may follow.
   if (request_ != nullptr) finish_work(*std::exchange(request_, nullptr), error_);
 }
 
-coll::CommState& coll_state(Comm& comm) noexcept {
-  if (!comm.coll) comm.coll = std::make_shared<coll::CommState>();
-  return *comm.coll;
+CommColl& coll_state(Comm& comm) noexcept {
+  if (!comm.coll) comm.coll = std::make_shared<CommColl>();
+  return static_cast<CommColl&>(*comm.coll);
 }
 
 void write_key_head(coll::Key& key, const coll::Ask& ask) noexcept {
   std::int64_t* words = key.data();
   words[0] = static_cast<std::int64_t>(ask.op) | (ask.in_place ? 256 : 0) | (ask.commutes ? 512 : 0) |
-             static_cast<std::int64_t>(ask.root) << 32;
+             (ask.shared_bytes != 0 ? 1024 : 0) | static_cast<std::int64_t>(ask.root) << 32;
   words[1] = ask.send.count;
   words[2] = ask.recv.count;
   coll::Key::write_layout(ask.send.layout, words + 3);
@@ -229,7 +329,9 @@ coll::Kept* find_plan(Comm& comm, const coll::Ask& ask, const coll::Key& key,
   coll::PlanCache& plans = coll_state(comm).plans;
   const std::uint64_t hash = key.hash();
   if (coll::Kept* kept = plans.find(key, hash)) return kept;
-  const coll::Shape shape = coll::shape_of(comm.size, 1, ask.commutes);
+  coll::Shape shape = coll::shape_of(comm.size, 1, ask.commutes);
+  shape.shared_bytes = ask.shared_bytes;
+  shape.reads_peers = coll_state(comm).reads_peers;
   std::vector<const type::Layout*> named = {ask.send.layout, ask.recv.layout};
   named.insert(named.end(), more.begin(), more.end());
   coll::Kept* kept =

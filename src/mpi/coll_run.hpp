@@ -9,6 +9,7 @@
 
 #include "coll/cache.hpp"
 #include "coll/run.hpp"
+#include "mpi/coll_shared.hpp"
 #include "mpi/objects.hpp"
 #include "mpi/request.hpp"
 
@@ -24,6 +25,7 @@ class Execution final : public Work {
     Datatype* datatype = nullptr;  // as above
     bool persistent = false;       // matched by the order of the init calls
     coll::Form form = coll::Form::internal;
+    int agreement = -1;  // not counted: matched by this number
   };
 
   // Takes over the caller's count of `kept`. Null if there is no memory (the count is then let go).
@@ -56,6 +58,11 @@ class Execution final : public Work {
   void perform(coll::StepId id) noexcept;
   void write_facts(const Binding& binding) noexcept;  // coll_check.cpp, as the next
   bool check_facts(const coll::Step& step) noexcept;
+  // Tries the steps that wait for other ranks. True if one was done; this object may then be gone.
+  bool poll(bool look_for_lost) noexcept;
+  static bool poll_all(void*) noexcept;
+  void enlist() noexcept;
+  void delist() noexcept;
   void post(const coll::Step& step, coll::StepId id) noexcept;
   void finish() noexcept;
   void clear_slots() noexcept;
@@ -76,16 +83,21 @@ class Execution final : public Work {
   std::uint32_t* words_ = nullptr;
   Slot* slots_ = nullptr;
   std::string reason_;
+  SharedChannel* channel_ = nullptr;  // null: the plan has no shared-memory steps
+  std::uint64_t number_ = 0;          // of this run, in the channel
+  coll::StepId* waiting_ = nullptr;   // shared-memory steps that could not be done yet
+  std::uint32_t waiting_count_ = 0;
   std::int32_t tag_ = 0;
   std::uint32_t persistent_id_ = 0;
+  int agreement_ = -1;
   int error_ = MPI_SUCCESS;
   bool persistent_ = false;
   bool advancing_ = false;
+  bool spinning_ = false;  // run() itself looks after the waiting steps
+  bool listed_ = false;    // the engine's turns do
   bool done_ = true;
 };
 
-// The plans of a communicator; made at the first collective.
-coll::CommState& coll_state(Comm& comm) noexcept;
 // Finds or makes the plan of a call. `more`: layouts that the key names besides those of the two sides.
 coll::Kept* find_plan(Comm& comm, const coll::Ask& ask, const coll::Key& key,
                       std::span<const type::Layout* const> more) noexcept;

@@ -95,7 +95,7 @@ struct Comm : Object {
   Errhandler* errhandler = nullptr;  // holds a count
   Session* session = nullptr;        // not null if it came from a session
   bool predefined = false;
-  std::uint32_t collective_count = 0;  // collectives started so far: what matches them
+  std::uint64_t collective_count = 0;  // collectives started so far: what matches them
   std::string name;
   Attributes attributes;
   Info info;

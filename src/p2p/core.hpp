@@ -54,6 +54,7 @@ class Core {
   Status on_packet(PeerId from, std::span<const std::byte> packet) noexcept;
   // The peer reads no more: what it was to send or to receive becomes done with Status::peer_lost.
   void on_peer_gone(PeerId peer) noexcept;
+  std::uint32_t gone_count() const noexcept { return gone_count_; }
   bool is_gone(PeerId peer) const noexcept { return peers_[static_cast<std::size_t>(peer)].gone; }
 
   // What is to go out. poll_transmit() writes the next packet for `to` and returns its length, 0 if there is
@@ -120,6 +121,7 @@ class Core {
   List<Op> finished_;
   bool running_finished_ = false;
   std::uint64_t sends_under_way_ = 0;
+  std::uint32_t gone_count_ = 0;
   CoreCounters counters_;
 };
 

@@ -240,6 +240,7 @@ void Core::on_peer_gone(PeerId id) noexcept {
   Peer& lost = peer(id);
   if (lost.gone) return;
   lost.gone = true;
+  ++gone_count_;
   while (Control* item = lost.control.pop_front()) free_controls_.push_front(*item);
   while (SendOp* op = lost.pushes.front()) finish_send(*op, Status::peer_lost);
   while (SendOp* op = lost.streams.front()) finish_send(*op, Status::peer_lost);

@@ -73,6 +73,14 @@ static void wrong_at_the_root_only(void) {
   free(all);
 }
 
+/* Who gets it straight from the root is told; who gets it from a rank that has cut it need not be. */
+#define CHECK_TRUNCATED(call)                                                                 \
+  do {                                                                                        \
+    int class_ = -1, code_ = (call);                                                          \
+    MPI_Error_class(code_, &class_);                                                          \
+    CHECK(class_ == MPI_ERR_TRUNCATE || ((rank & (rank - 1)) != 0 && class_ == MPI_SUCCESS)); \
+  } while (0)
+
 /* More is sent than there is room for. */
 static void truncation(void) {
   int data[8] = {0}, *all = malloc(sizeof(int) * (size_t)size * 8);
@@ -85,7 +93,7 @@ static void truncation(void) {
   if (rank == 0)
     OK(MPI_Bcast(data, 8, MPI_INT, 0, comm));
   else
-    CHECK_CLASS(MPI_Bcast(data, 5, MPI_INT, 0, comm), rank & (rank - 1) ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
+    CHECK_TRUNCATED(MPI_Bcast(data, 5, MPI_INT, 0, comm));
   still_in_step();
   if (rank == 0) {
     CHECK_CLASS(MPI_Gather(data, 2, MPI_INT, all, 2, MPI_INT, 0, comm), MPI_ERR_TRUNCATE);
@@ -97,8 +105,10 @@ static void truncation(void) {
     OK(MPI_Ibcast(data, 8, MPI_INT, 0, comm, &request));
   else
     OK(MPI_Ibcast(data, 5, MPI_INT, 0, comm, &request));
-  CHECK_CLASS(MPI_Wait(&request, MPI_STATUS_IGNORE),
-              rank & (rank - 1) || rank == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
+  if (rank == 0)
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  else
+    CHECK_TRUNCATED(MPI_Wait(&request, MPI_STATUS_IGNORE));
   still_in_step();
   free(all);
 }

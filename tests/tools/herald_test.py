@@ -64,7 +64,7 @@ class Herald(unittest.TestCase):
         self.assertIn('bcast, 65536 bytes', run('explain', 'bcast', '64k').stdout)
         self.assertIn('allreduce, 2097152 bytes', run('explain', 'MPI_Iallreduce', '2MiB').stdout)
         one = run('explain', 'bcast', '8', '-n', '16').stdout
-        self.assertRegex(one, r'(?m)^> binomial ')
+        self.assertRegex(one, r'(?m)^> shared ')
         self.assertNotEqual(one, run('explain', 'bcast', '8', '-n', '16', '--hosts', '4').stdout)
         self.assertRegex(run('explain', 'allreduce', '8M', '-n', '5', '--ordered').stdout, r'(?m)^  ring +does not fit')
 

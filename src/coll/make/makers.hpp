@@ -23,6 +23,9 @@ extern const Algorithm kReduceScatterHalving, kReduceScatterRing;
 extern const Algorithm kReduceScatterBlockHalving, kReduceScatterBlockRing;
 extern const Algorithm kScanDoubling, kScanLinear, kExscanDoubling, kExscanLinear;
 
+extern const Algorithm kBarrierShared, kBcastShared, kGatherShared, kAllgatherShared, kReduceShared,
+    kAllreduceShared;
+
 inline bool fits_any(const Shape&) noexcept { return true; }
 
 // How many messages a rank of a ring, or the root of a linear algorithm, keeps under way.

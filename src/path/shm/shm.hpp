@@ -47,6 +47,7 @@ class ShmPath {
   // `cards`: one of each rank, in order. Every rank must be on this host: false with `why` if one is not.
   bool attach_all(std::span<const std::string> cards, std::string& why);
 
+  const std::string& own_path() const noexcept { return own_path_; }
   Inbox& own() noexcept { return own_.inbox(); }
   // Null: not attached.
   Inbox* peer(int rank) noexcept;

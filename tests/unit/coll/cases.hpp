@@ -40,6 +40,8 @@ inline bool fits(const Algorithm& algorithm, const Case& c) {
   Shape shape;
   shape.ranks = c.ranks;
   shape.commutes = c.commutes;
+  shape.shared_bytes = kSharedBytes;
+  shape.reads_peers = true;
   return algorithm.fits(shape);
 }
 

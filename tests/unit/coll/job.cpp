@@ -33,6 +33,10 @@ struct Flight {  // a send under way
 struct Posted {  // a receive under way
   StepId step = kNone;
 };
+struct SharedPost {
+  StepId step = kNone;
+  std::vector<std::byte> data;  // if copied
+};
 using Channel = std::tuple<int, int, int>;  // from, to, tag
 
 class Job {
@@ -41,7 +45,9 @@ class Job {
       : reduction_(reduction), prng_(prng), ranks_(members.size()) {
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       Rank& rank = ranks_[r];
-      rank.plan = make_plan(algorithm, members[r].ask);
+      Ask ask = members[r].ask;
+      ask.shared_bytes = kSharedBytes;
+      rank.plan = make_plan(algorithm, ask);
       rank.words.resize(Run::words(rank.plan) + 1);
       rank.scratch.assign(rank.plan.scratch_bytes + 64, kPattern);
       auto base = reinterpret_cast<std::uintptr_t>(rank.scratch.data());
@@ -73,7 +79,9 @@ class Job {
     Places places;
     std::vector<std::uint32_t> words;
     std::vector<std::byte> scratch;
-    std::vector<bool> busy;  // slots
+    std::vector<bool> busy;       // slots
+    std::vector<StepId> waiting;  // shared-memory steps that could not be done yet
+    SharedPost posts[kPosts];
   };
 
   // One thing happens, chosen at random among what can.
@@ -82,13 +90,25 @@ class Job {
     for (std::size_t i = 0; i < n; ++i)
       if (prng_.below(4) != 0 && advance((first + i) % n)) return true;
     if (prng_.below(2) == 0 && deliver()) return true;
-    for (std::size_t i = 0; i < n; ++i)
-      if (advance((first + i) % n)) return true;
-    return deliver();
+    for (int attempts = 0; attempts < 200; ++attempts) {  // a step that waits is not tried every time
+      for (std::size_t i = 0; i < n; ++i)
+        if (advance((first + i) % n)) return true;
+      if (deliver()) return true;
+    }
+    return false;
   }
 
   bool advance(std::size_t r) {
     Rank& rank = ranks_[r];
+    if (!rank.waiting.empty() && prng_.below(2) == 0) {
+      const std::size_t i = prng_.below(rank.waiting.size());
+      const StepId id = rank.waiting[i];
+      if (attempt(r, rank.plan.steps[id], id)) {
+        rank.waiting.erase(rank.waiting.begin() + static_cast<std::ptrdiff_t>(i));
+        rank.run.complete(id);
+        return true;
+      }
+    }
     const StepId id = rank.run.next();
     if (id == kNone) return false;
     const Step& step = rank.plan.steps[id];
@@ -112,9 +132,51 @@ class Job {
       }
       case StepKind::reduce: reduce(rank, step); break;
       case StepKind::check: why_ = "a check in a plan made without one"; break;
+      case StepKind::post:
+      case StepKind::fetch:
+      case StepKind::arrive:
+      case StepKind::meet:
+        if (prng_.below(2) != 0 && attempt(r, step, id)) break;
+        rank.waiting.push_back(id);
+        return true;
     }
     rank.run.complete(id);
     return true;
+  }
+
+  // A shared-memory step. What was posted and not copied is read as late as it is fetched.
+  bool attempt(std::size_t r, const Step& step, StepId id) {
+    Rank& rank = ranks_[r];
+    const auto number = static_cast<std::size_t>(step.tag);
+    if (step.kind == StepKind::meet) return arrived_[number] == ranks_.size();
+    if (step.kind == StepKind::arrive) return ++arrived_[number], true;
+    if (step.kind == StepKind::post) {
+      SharedPost& post = rank.posts[number];
+      if (post.step != kNone) why_ = "a post was made twice";
+      post.step = id;
+      if (step.copied) post.data = packed(rank, step.a);
+      if (step.copied && post.data.size() > kSharedBytes) why_ = "a copied post is too long";
+      if (!step.copied && step.a.layout != nullptr) why_ = "a post by address is not one run";
+      return true;
+    }
+    Rank& from = ranks_[static_cast<std::size_t>(step.partner)];
+    const SharedPost& post = from.posts[number];
+    if (post.step == kNone) return false;
+    const Step& posted = from.plan.steps[post.step];
+    if (!posted.copied && step.a.bytes != 0 && from.run.done()) why_ = "read from a rank that is done";
+    std::vector<std::byte> data = posted.copied ? post.data : packed(from, posted.a);
+    if (step.b.first + step.a.bytes > data.size()) return why_ = "more is fetched than posted", true;
+    if (step.whole && step.a.bytes != 0 && step.a.bytes != data.size())
+      why_ = "a part is fetched as if whole";
+    cursor(step.a, rank.places).unpack(data.data() + step.b.first, step.a.bytes);
+    return true;
+  }
+
+  static std::vector<std::byte> packed(const Rank& rank, const Piece& piece) {
+    type::Cursor data = cursor(piece, rank.places);
+    std::vector<std::byte> bytes(data.total());
+    data.pack(bytes.data(), bytes.size());
+    return bytes;
   }
 
   // Short messages are taken along at once, long ones when the receiver is there: either may happen.
@@ -181,6 +243,7 @@ class Job {
   Reduction reduction_;
   Prng& prng_;
   std::vector<Rank> ranks_;
+  std::size_t arrived_[kMeetings] = {};
   std::map<Channel, std::deque<Flight>> sends_;
   std::map<Channel, std::deque<Posted>> recvs_;
   std::string why_;

@@ -20,6 +20,8 @@
 
 namespace herald::coll {
 
+constexpr std::uint32_t kSharedBytes = 80;  // what a post may copy: five items
+
 constexpr int kWords = 4;  // an item is a 2 x 2 matrix of 32-bit words
 struct Item {
   std::uint32_t word[kWords] = {};

@@ -148,6 +148,12 @@ TEST(CollTable, little_data_goes_in_few_messages_and_much_data_in_parts) {
   EXPECT_STREQ(choose(Op::allreduce, 8 << 20, shape).name, "rabenseifner");
   EXPECT_STREQ(choose(Op::alltoall, 8, shape).name, "bruck");
   EXPECT_STREQ(choose(Op::alltoall, 1 << 20, shape).name, "pairwise");
+  shape.shared_bytes = 4048;
+  EXPECT_STREQ(choose(Op::bcast, 8, shape).name, "shared");
+  EXPECT_STREQ(choose(Op::allreduce, 4096, shape).name, "doubling");  // nobody can read another's memory
+  shape.reads_peers = true;
+  EXPECT_STREQ(choose(Op::allreduce, 4096, shape).name, "shared");
+  shape.shared_bytes = 0;
   shape.ranks = 13;
   EXPECT_STREQ(choose(Op::allreduce, 8 << 20, shape).name, "ring");
   EXPECT_STREQ(choose(Op::allgather, 8, shape).name, "bruck");

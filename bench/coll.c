@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// coll.c: how long collectives take over the size of the data; built from this one source against any MPI.
+// Prints a line for each measurement: "NAME BYTES SECONDS", completion at the last rank, median of samples.
+// With no more ranks than cores each rank pins itself to a core of its own (BENCH_PIN=0: not), so that all
+// libraries run alike.
+//   coll [seconds for each measurement]
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { kSamples = 15, kLargest = 1 << 20 };
+
+static int rank, size;
+static char *in, *out;
+static MPI_Request persistent;
+
+static void pin(void) {
+  const char* wish = getenv("BENCH_PIN");
+  cpu_set_t all, one;
+  if ((wish != NULL && *wish == '0') || sched_getaffinity(0, sizeof all, &all) != 0) return;
+  if (size > CPU_COUNT(&all)) return;
+  int skip = rank, cpu = 0;
+  for (; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &all) && skip-- == 0) break;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  sched_setaffinity(0, sizeof one, &one);
+}
+
+// The root goes round, so that a call cannot begin long before the last one has ended everywhere.
+static int next_root(void) {
+  static int root = 0;
+  return root = (root + 1) % size;
+}
+
+static void barrier(int bytes) {
+  (void)bytes;
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+static void bcast(int bytes) { MPI_Bcast(in, bytes, MPI_CHAR, next_root(), MPI_COMM_WORLD); }
+static void reduce(int bytes) {
+  MPI_Reduce(in, out, bytes / 8, MPI_DOUBLE, MPI_SUM, next_root(), MPI_COMM_WORLD);
+}
+static void allreduce(int bytes) { MPI_Allreduce(in, out, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); }
+static void allgather(int bytes) { MPI_Allgather(in, bytes, MPI_CHAR, out, bytes, MPI_CHAR, MPI_COMM_WORLD); }
+static void gather(int bytes) {
+  MPI_Gather(in, bytes, MPI_CHAR, out, bytes, MPI_CHAR, next_root(), MPI_COMM_WORLD);
+}
+static void start_wait(int bytes) {
+  (void)bytes;
+  MPI_Start(&persistent);
+  MPI_Wait(&persistent, MPI_STATUS_IGNORE);
+}
+
+static int less(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+// Time of `times` calls at the slowest rank.
+static double sample(void (*call)(int), int bytes, int times) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = MPI_Wtime();
+  for (int i = 0; i < times; ++i) call(bytes);
+  double mine = MPI_Wtime() - start, slowest = 0;
+  MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return slowest;
+}
+
+static void measure(const char* name, void (*call)(int), int bytes, double seconds) {
+  double samples[kSamples];
+  int times = 1;
+  double once = sample(call, bytes, 1);
+  while (once < seconds / kSamples / 4 && times < 1 << 20) {
+    times *= 2;
+    once = sample(call, bytes, times);
+  }
+  times = (int)(times * (seconds / kSamples) / (once > 0 ? once : 1)) + 1;
+  MPI_Bcast(&times, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  for (int i = 0; i < kSamples; ++i) samples[i] = sample(call, bytes, times) / times;
+  qsort(samples, kSamples, sizeof *samples, less);
+  if (rank == 0) printf("%s %d %.9f\n", name, bytes, samples[kSamples / 2]);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  pin();
+  const double seconds = argc > 1 ? atof(argv[1]) : 0.2;
+  in = malloc(kLargest);
+  out = malloc((size_t)kLargest * (size_t)size);
+  memset(in, 0, kLargest);
+  memset(out, 0, (size_t)kLargest * (size_t)size);
+  static const int sizes[] = {8, 1024, 65536, 1 << 20};
+  measure("barrier", barrier, 0, seconds);
+  for (int i = 0; i < 4; ++i) {
+    measure("bcast", bcast, sizes[i], seconds);
+    measure("reduce", reduce, sizes[i], seconds);
+    measure("allreduce", allreduce, sizes[i], seconds);
+    measure("gather", gather, sizes[i], seconds);
+    measure("allgather", allgather, sizes[i], seconds);
+  }
+#if MPI_VERSION >= 4
+  MPI_Allreduce_init(in, out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &persistent);
+  measure("persistent", start_wait, 8, seconds);
+  MPI_Request_free(&persistent);
+#else
+  (void)start_wait;
+#endif
+  free(in);
+  free(out);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/coll_shared.hpp"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "mpi/coll.hpp"
+#include "mpi/request.hpp"
+#include "mpi/runtime.hpp"
+
+namespace herald::mpi {
+namespace {
+
+// How the ranks agree on a board.
+struct Offer {
+  std::uint64_t nonce = 0;
+  std::uint64_t most_bytes = 0;
+  char path[232] = {};  // empty: no board
+};
+enum : int { kOfferRound, kAttachedRound, kProbedRound };
+
+const std::uint64_t probe_word = path::Board::kProbe;
+
+bool all_local(const Comm& comm) noexcept {
+  for (int i = 0; i < comm.size; ++i)
+    if (!runtime().engine().is_local(comm.peer(i))) return false;
+  return true;
+}
+
+bool all_say_yes(Comm& comm, int round, bool mine) noexcept {
+  const char answer = mine ? 1 : 0;
+  std::vector<char> answers(static_cast<std::size_t>(comm.size));
+  if (agree_bytes(comm, round, coll::Op::allgather, &answer, answers.data(), 1) != MPI_SUCCESS) return false;
+  return std::find(answers.begin(), answers.end(), 0) == answers.end();
+}
+
+Offer make_offer(Comm& comm, path::Board& board) noexcept {
+  Offer offer;
+  offer.most_bytes = static_cast<std::uint64_t>(runtime().knobs().coll_board_bytes);
+  if (::getrandom(&offer.nonce, sizeof offer.nonce, 0) != sizeof offer.nonce)
+    offer.nonce = static_cast<std::uint64_t>(::getpid());
+  const path::BoardShape shape = path::BoardShape::make(comm.size, offer.most_bytes);
+  const std::string path = runtime().engine().new_shm_path();
+  if (shape.place_bytes == 0 || path.empty() || path.size() >= sizeof offer.path || !all_local(comm) ||
+      !board.create(path, shape, offer.nonce))
+    return offer;
+  std::memcpy(offer.path, path.c_str(), path.size() + 1);
+  return offer;
+}
+
+}  // namespace
+
+std::uint32_t CommColl::shared_bytes(bool persistent) const noexcept {
+  if (channels.empty() || (persistent && persistent_count >= path::BoardShape::kMoreChannels)) return 0;
+  return board.shape().channel(0).inline_bytes();
+}
+
+void CommColl::open(Comm& comm) noexcept {
+  tried = true;
+  if (!meet(comm)) {
+    board.close();
+    return;
+  }
+  for (int i = 0; i < comm.size; ++i) pids.push_back(board.owner(i).pid);
+  for (std::uint32_t i = 0; i < path::BoardShape::kChannels; ++i) {
+    channels.emplace_back(board.channel(i, comm.rank), comm);
+    channels.back().pids_ = &pids;
+  }
+}
+
+// Every rank goes through every round, or none does: what one of them finds wrong, all are told.
+bool CommColl::meet(Comm& comm) noexcept {
+  Offer offer;
+  if (comm.rank == 0) offer = make_offer(comm, board);
+  if (agree_bytes(comm, kOfferRound, coll::Op::bcast, nullptr, &offer, sizeof offer) != MPI_SUCCESS)
+    return false;
+  if (offer.path[0] == '\0') return false;
+  offer.path[sizeof offer.path - 1] = '\0';
+  const path::BoardShape shape = path::BoardShape::make(comm.size, offer.most_bytes);
+  bool good = comm.rank == 0 || board.attach(offer.path, shape, offer.nonce);
+  if (good) {
+    path::allow_reading();
+    board.owner(comm.rank) = {.pid = ::getpid(), .probe = reinterpret_cast<std::uintptr_t>(&probe_word)};
+  }
+  good = all_say_yes(comm, kAttachedRound, good);
+  board.unlink();
+  if (!good) return false;
+  const path::Board::Owner& next = board.owner((comm.rank + 1) % comm.size);
+  std::uint64_t word = 0;
+  const path::MemoryRun run{&word, sizeof word};
+  const bool read = path::read_memory(next.pid, next.probe, {&run, 1}) && word == path::Board::kProbe;
+  reads_peers = all_say_yes(comm, kProbedRound, read);
+  return true;
+}
+
+void SharedChannel::begin(std::uint64_t number) noexcept {
+  running_.push_back(number);
+  if (channel_.set_low(running_.front())) wake(coll::kEverybody);
+}
+
+void SharedChannel::end(std::uint64_t number) noexcept {
+  running_.erase(std::find(running_.begin(), running_.end(), number));
+  if (channel_.set_low(running_.empty() ? number + 1 : running_.front())) wake(coll::kEverybody);
+}
+
+void SharedChannel::wake(int whom) noexcept {
+  if (whom == coll::kNobody) return;
+  engine::Engine& engine = runtime().engine();
+  if (whom >= 0) {
+    if (whom != comm_->rank) engine.ring(comm_->peer(whom));
+    return;
+  }
+  for (int i = 0; i < comm_->size; ++i)
+    if (i != comm_->rank) engine.ring(comm_->peer(i));
+}
+
+bool SharedChannel::is_free(std::uint64_t number) noexcept {
+  if (channel_.is_free(number)) return true;
+  channel_.starve();
+  return channel_.is_free(number);
+}
+
+bool SharedChannel::attempt(std::uint64_t number, const coll::Step& step, const coll::Places& places,
+                            int& error) noexcept {
+  switch (step.kind) {
+    case coll::StepKind::post: return post(number, step, places);
+    case coll::StepKind::fetch: return fetch(number, step, places, error);
+    case coll::StepKind::meet: return channel_.met(number, step.tag);
+    case coll::StepKind::arrive:
+      if (!is_free(number)) return false;
+      if (channel_.arrive(number, step.tag)) wake(step.partner);
+      return true;
+    case coll::StepKind::send:
+    case coll::StepKind::recv:
+    case coll::StepKind::copy:
+    case coll::StepKind::reduce: break;
+  }
+  return true;
+}
+
+bool SharedChannel::post(std::uint64_t number, const coll::Step& step, const coll::Places& places) noexcept {
+  if (!is_free(number)) return false;
+  std::uint64_t address = 0;
+  if (step.copied && step.a.bytes != 0) {
+    cursor(step.a, places).pack(channel_.room(number), channel_.shape().inline_bytes());
+  } else if (!step.copied) {
+    address = reinterpret_cast<std::uintptr_t>(places.of(step.a));
+  }
+  channel_.post(number, step.tag, address, step.a.bytes);
+  wake(step.partner);
+  return true;
+}
+
+bool SharedChannel::fetch(std::uint64_t number, const coll::Step& step, const coll::Places& places,
+                          int& error) noexcept {
+  const path::Post* post = channel_.posted(number, step.partner, step.tag);
+  if (post == nullptr) return false;
+  if (step.a.bytes == 0) return true;
+  const std::uint64_t first = std::min(step.b.first, post->bytes);
+  const std::uint64_t bytes = std::min(post->bytes - first, step.a.bytes);
+  if (step.whole && post->bytes - first > step.a.bytes) error = MPI_ERR_TRUNCATE;
+  type::Cursor to = cursor(step.a, places);
+  if (post->address == 0) {
+    to.unpack(channel_.copy_of(number, step.partner) + first, bytes);
+    return true;
+  }
+  const std::int32_t pid = (*pids_)[static_cast<std::size_t>(step.partner)];
+  for (std::uint64_t done = 0; done < bytes;) {
+    type::Run runs[64];
+    path::MemoryRun memory[64];
+    const std::uint64_t before = to.position();
+    const std::size_t n = to.next_runs(runs, bytes - done);
+    for (std::size_t i = 0; i < n; ++i) memory[i] = {runs[i].data, runs[i].bytes};
+    if (!path::read_memory(pid, post->address + first + done, {memory, n})) {
+      error = MPI_ERR_BUFFER;
+      return true;
+    }
+    done += to.position() - before;
+  }
+  return true;
+}
+
+bool SharedChannel::is_lost(std::uint64_t number, const coll::Step& step) noexcept {
+  const engine::Engine& engine = runtime().engine();
+  const auto lost = [&](int rank) {
+    return engine.is_gone(comm_->peer(rank)) && !channel_.has_completed(number, rank);
+  };
+  if (step.kind == coll::StepKind::fetch) return lost(step.partner);
+  for (int i = 0; i < comm_->size; ++i)
+    if (i != comm_->rank && lost(i)) return true;
+  return false;
+}
+
+}  // namespace herald::mpi

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpi/coll_shared.hpp: the board of a communicator, and the shared-memory steps of plans over it.
+// The board is made at the first blocking (or persistent) collective after a few: short-lived communicators
+// do without. All ranks get it or none does, and then messages serve as before. It goes with the
+// communicator. Channel 0 carries blocking and nonblocking collectives, numbered as the communicator counts
+// them; the first persistent ones have a channel each, where their runs are numbered, so that they may be
+// started in any order.
+#pragma once
+#include <vector>
+
+#include "coll/cache.hpp"
+#include "coll/plan.hpp"
+#include "mpi/objects.hpp"
+#include "path/shm/board.hpp"
+
+namespace herald::mpi {
+
+// A channel, and which of its operations run here.
+class SharedChannel {
+ public:
+  SharedChannel(path::Channel channel, Comm& comm) noexcept : channel_(channel), comm_(&comm) {}
+  // Numbers grow from call to call.
+  void begin(std::uint64_t number) noexcept;
+  void end(std::uint64_t number) noexcept;
+  std::uint64_t take_number() noexcept { return next_++; }
+
+  // Does a step if it can be done now. `error` is set if it failed.
+  bool attempt(std::uint64_t number, const coll::Step& step, const coll::Places& places, int& error) noexcept;
+  // Whether a step that is not ready never will be, because a rank has gone without doing its part.
+  bool is_lost(std::uint64_t number, const coll::Step& step) noexcept;
+
+ private:
+  bool is_free(std::uint64_t number) noexcept;
+  bool post(std::uint64_t number, const coll::Step& step, const coll::Places& places) noexcept;
+  bool fetch(std::uint64_t number, const coll::Step& step, const coll::Places& places, int& error) noexcept;
+  void wake(int whom) noexcept;
+
+  path::Channel channel_;
+  Comm* comm_;
+  std::vector<std::uint64_t> running_;  // oldest first
+  std::uint64_t next_ = 0;
+
+  friend struct CommColl;
+  std::vector<std::int32_t>* pids_ = nullptr;  // by rank
+};
+
+// What a communicator has of collectives.
+struct CommColl : coll::CommState {
+  path::Board board;
+  std::vector<SharedChannel> channels;  // empty: no board
+  std::vector<std::int32_t> pids;
+  bool tried = false;
+  bool reads_peers = false;
+
+  // How much a post may copy; 0: plans must do without the board.
+  std::uint32_t shared_bytes(bool persistent) const noexcept;
+  // Makes the board, together with all ranks of `comm`.
+  void open(Comm& comm) noexcept;
+
+ private:
+  bool meet(Comm& comm) noexcept;
+};
+
+CommColl& coll_state(Comm& comm) noexcept;
+// At the start of a collective that may wait: makes the board if it is time.
+inline constexpr std::uint64_t kBoardAfter = 2;  // collectives
+inline void consider_board(Comm& comm) noexcept {
+  if (comm.size < 2 || comm.collective_count < kBoardAfter) return;
+  CommColl& state = coll_state(comm);
+  if (!state.tried) state.open(comm);
+}
+
+}  // namespace herald::mpi

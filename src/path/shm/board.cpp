@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "path/shm/board.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace herald::path {
+namespace {
+
+constexpr std::uint64_t kBoardMagic = 0x31647261626c7268u;
+constexpr std::uint32_t kLargestPlace = 4096, kSmallestPlace = 256;
+
+struct alignas(kCacheLine) BoardHeader {
+  std::uint64_t magic;
+  std::uint64_t nonce;
+  std::uint64_t total_bytes;
+  std::uint32_t ranks;
+  std::uint32_t place_bytes;
+};
+static_assert(sizeof(BoardHeader) == kCacheLine);
+
+constexpr std::size_t owners_bytes(std::uint32_t ranks) noexcept {
+  return (ranks * sizeof(Board::Owner) + kCacheLine - 1) / kCacheLine * kCacheLine;
+}
+
+// Takes the memory now: later a full file system would be a SIGBUS.
+bool reserve(int fd, std::size_t bytes) noexcept {
+  struct statvfs space {};
+  if (::fstatvfs(fd, &space) == 0 && std::uint64_t{space.f_bavail} * space.f_frsize < bytes) return false;
+  int error = EINTR;
+  while (error == EINTR) error = ::posix_fallocate(fd, 0, static_cast<off_t>(bytes));
+  return error == 0;
+}
+
+}  // namespace
+
+bool Channel::look(std::uint64_t below) noexcept {
+  std::uint64_t least = low_of(0).load(std::memory_order_seq_cst);
+  for (std::uint32_t rank = 1; rank < shape_.ranks && least > below; ++rank)
+    least = std::min(least, low_of(rank).load(std::memory_order_seq_cst));
+  if (least <= below) return false;  // not all were looked at
+  all_low_ = least;
+  return true;
+}
+
+bool Channel::arrive(std::uint64_t number, int meeting) noexcept {
+  std::atomic<std::uint64_t>& word = count(number, meeting);
+  std::uint64_t old = word.load(std::memory_order_relaxed), next = 0;
+  do {
+    next = old >> 16 == stamp(number) >> 16 ? old + 1 : stamp(number) | 1;
+  } while (!word.compare_exchange_weak(old, next, std::memory_order_seq_cst));
+  return next == (stamp(number) | shape_.ranks);
+}
+
+BoardShape BoardShape::make(int ranks, std::uint64_t most_bytes) noexcept {
+  BoardShape shape;
+  shape.ranks = static_cast<std::uint32_t>(ranks);
+  if (shape.ranks > kMostRanks) return shape;
+  for (std::uint32_t place = kLargestPlace; place >= kSmallestPlace; place /= 2) {
+    shape.place_bytes = place;
+    if (shape.bytes() <= most_bytes) return shape;
+  }
+  shape.place_bytes = 0;
+  return shape;
+}
+
+std::size_t BoardShape::channel_at(std::uint32_t which) const noexcept {
+  std::size_t at = sizeof(BoardHeader) + owners_bytes(ranks);
+  for (std::uint32_t i = 0; i < which; ++i) at += channel(i).bytes();
+  return at;
+}
+
+bool Board::map(int fd) noexcept {
+  void* memory = ::mmap(nullptr, shape_.bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED) return false;
+  memory_ = static_cast<std::byte*>(memory);
+  return true;
+}
+
+bool Board::create(const std::string& path, const BoardShape& shape, std::uint64_t nonce) noexcept {
+  shape_ = shape;
+  fd_ = ::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd_ < 0) return false;
+  path_ = path;
+  if (::flock(fd_, LOCK_EX | LOCK_NB) != 0 || !reserve(fd_, shape_.bytes()) || !map(fd_)) {
+    close();
+    return false;
+  }
+  auto& header = *reinterpret_cast<BoardHeader*>(memory_);
+  header = {.magic = kBoardMagic,
+            .nonce = nonce,
+            .total_bytes = shape_.bytes(),
+            .ranks = shape_.ranks,
+            .place_bytes = shape_.place_bytes};
+  return true;
+}
+
+bool Board::attach(const std::string& path, const BoardShape& shape, std::uint64_t nonce) noexcept {
+  shape_ = shape;
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return false;
+  struct stat info {};
+  const bool good = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+                    static_cast<std::size_t>(info.st_size) == shape_.bytes() && map(fd);
+  ::close(fd);
+  if (!good) return false;
+  const auto& header = *reinterpret_cast<const BoardHeader*>(memory_);
+  if (header.magic == kBoardMagic && header.nonce == nonce && header.total_bytes == shape_.bytes() &&
+      header.ranks == shape_.ranks && header.place_bytes == shape_.place_bytes)
+    return true;
+  close();
+  return false;
+}
+
+void Board::unlink() noexcept {
+  if (fd_ < 0) return;
+  ::unlink(path_.c_str());
+  ::close(fd_);
+  fd_ = -1;
+}
+
+void Board::close() noexcept {
+  unlink();
+  if (memory_ != nullptr) ::munmap(memory_, shape_.bytes());
+  memory_ = nullptr;
+}
+
+Board::Owner& Board::owner(int rank) noexcept {
+  return reinterpret_cast<Owner*>(memory_ + sizeof(BoardHeader))[rank];
+}
+
+void allow_reading() noexcept {
+#ifdef PR_SET_PTRACER
+  ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+#endif
+}
+
+bool read_memory(std::int32_t pid, std::uint64_t address, std::span<const MemoryRun> to) noexcept {
+  std::array<iovec, 64> local;
+  while (!to.empty()) {
+    const std::size_t n = std::min(to.size(), local.size());
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      local[i] = {to[i].data, to[i].bytes};
+      bytes += to[i].bytes;
+    }
+    // The kernel may stop early (signals, a limit of 2 GiB): go on from there.
+    for (std::size_t first = 0; bytes != 0;) {
+      const iovec remote{reinterpret_cast<void*>(address), bytes};
+      const ssize_t got = ::process_vm_readv(pid, &local[first], n - first, &remote, 1, 0);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return false;
+      address += static_cast<std::uint64_t>(got);
+      bytes -= static_cast<std::size_t>(got);
+      for (auto left = static_cast<std::size_t>(got); left != 0;) {
+        const std::size_t part = std::min(left, local[first].iov_len);
+        local[first].iov_base = static_cast<std::byte*>(local[first].iov_base) + part;
+        local[first].iov_len -= part;
+        left -= part;
+        if (local[first].iov_len == 0) ++first;
+      }
+    }
+    to = to.subspan(n);
+  }
+  return true;
+}
+
+}  // namespace herald::path

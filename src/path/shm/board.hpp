@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// path/shm/board.hpp: memory that the processes of one communicator on one host share for collectives.
+// A board has channels. In a channel operations are numbered from 0 upwards, the same at every rank;
+// operation q uses slot q mod slots. In a slot every rank has a place, where it posts data (or the address of
+// data) for the others, and there are meetings, where ranks are counted.
+//
+// Nothing is ever cleared: each word carries the number of its operation (plus 1: memory begins as zero), so
+// what is left of an older operation means "not yet".
+// A slot is used again only when every rank is done with its last operation: each rank says below which
+// number it has completed all (low). A rank that has to wait for that says so (starve), and is rung. Order:
+// what a post shows is written before its stamp (sequentially consistent, as the doorbells need it) and read
+// after it.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "path/inbox.hpp"
+
+namespace herald::path {
+
+struct Post {
+  std::atomic<std::uint64_t> stamp;
+  std::uint64_t address;  // in the poster's memory; 0: copied to its place
+  std::uint64_t bytes;
+};
+
+constexpr int kBoardPosts = 2, kBoardMeetings = 3;
+
+struct alignas(kCacheLine) Place {
+  Post posts[kBoardPosts];
+  std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + kHead; }
+  static constexpr std::size_t kHead = kBoardPosts * sizeof(Post);
+};
+static_assert(sizeof(Place) == kCacheLine && Place::kHead == 48);
+
+struct alignas(kCacheLine) Meetings {
+  std::atomic<std::uint64_t> count[kBoardMeetings];  // (number + 1) << 16 | ranks that arrived
+};
+
+struct ChannelShape {
+  std::uint32_t ranks = 0;
+  std::uint32_t slots = 0;
+  std::uint32_t place_bytes = 0;  // a multiple of the cache line
+
+  std::size_t lows_at() const noexcept { return kCacheLine; }
+  std::size_t meetings_at() const noexcept { return lows_at() + ranks * kCacheLine; }
+  std::size_t places_at() const noexcept { return meetings_at() + slots * sizeof(Meetings); }
+  std::size_t bytes() const noexcept { return places_at() + std::size_t{slots} * ranks * place_bytes; }
+  std::uint32_t inline_bytes() const noexcept {
+    return place_bytes - static_cast<std::uint32_t>(Place::kHead);
+  }
+};
+
+// One rank's view of a channel.
+class Channel {
+ public:
+  // `memory`: shape.bytes() bytes, zero at first, aligned to a cache line.
+  Channel(void* memory, const ChannelShape& shape, int rank) noexcept
+      : memory_(static_cast<std::byte*>(memory)), shape_(shape), rank_(static_cast<std::uint32_t>(rank)) {}
+
+  const ChannelShape& shape() const noexcept { return shape_; }
+
+  // All operations below `low` are complete here. True if another rank waits for that: ring all.
+  bool set_low(std::uint64_t low) noexcept {
+    if (low == low_) return false;
+    low_ = low;
+    low_of(rank_).store(low, std::memory_order_seq_cst);
+    return starving().load(std::memory_order_seq_cst) != 0 &&
+           starving().exchange(0, std::memory_order_seq_cst) != 0;
+  }
+  // Whether operation `number` may write to its slot. If not: starve(), ask again, then sleep.
+  bool is_free(std::uint64_t number) noexcept {
+    return number < shape_.slots || all_low_ > number - shape_.slots || look(number - shape_.slots);
+  }
+  bool has_completed(std::uint64_t number, int rank) noexcept {
+    return low_of(static_cast<std::uint32_t>(rank)).load(std::memory_order_acquire) > number;
+  }
+  void starve() noexcept { starving().store(1, std::memory_order_seq_cst); }
+
+  // Room for a copy: shape().inline_bytes() bytes.
+  std::byte* room(std::uint64_t number) noexcept { return place(number, rank_).data(); }
+  const std::byte* copy_of(std::uint64_t number, int rank) noexcept {
+    return place(number, static_cast<std::uint32_t>(rank)).data();
+  }
+  // address 0: it lies in room().
+  void post(std::uint64_t number, int which, std::uint64_t address, std::uint64_t bytes) noexcept {
+    Post& mine = place(number, rank_).posts[which];
+    mine.address = address;
+    mine.bytes = bytes;
+    mine.stamp.store(number + 1, std::memory_order_seq_cst);
+  }
+  // Null: not yet.
+  const Post* posted(std::uint64_t number, int rank, int which) noexcept {
+    const Post& post = place(number, static_cast<std::uint32_t>(rank)).posts[which];
+    return post.stamp.load(std::memory_order_seq_cst) == number + 1 ? &post : nullptr;
+  }
+
+  // True for the last one.
+  bool arrive(std::uint64_t number, int meeting) noexcept;
+  bool met(std::uint64_t number, int meeting) noexcept {
+    return count(number, meeting).load(std::memory_order_seq_cst) == (stamp(number) | shape_.ranks);
+  }
+
+ private:
+  static std::uint64_t stamp(std::uint64_t number) noexcept { return (number + 1) << 16; }
+  bool look(std::uint64_t below) noexcept;
+  std::atomic<std::uint32_t>& starving() noexcept {
+    return *reinterpret_cast<std::atomic<std::uint32_t>*>(memory_);
+  }
+  std::atomic<std::uint64_t>& low_of(std::uint32_t rank) noexcept {
+    return *reinterpret_cast<std::atomic<std::uint64_t>*>(memory_ + shape_.lows_at() + rank * kCacheLine);
+  }
+  std::atomic<std::uint64_t>& count(std::uint64_t number, int meeting) noexcept {
+    auto* all = reinterpret_cast<Meetings*>(memory_ + shape_.meetings_at());
+    return all[number % shape_.slots].count[meeting];
+  }
+  Place& place(std::uint64_t number, std::uint32_t rank) noexcept {
+    const std::size_t index = number % shape_.slots * shape_.ranks + rank;
+    return *reinterpret_cast<Place*>(memory_ + shape_.places_at() + index * shape_.place_bytes);
+  }
+
+  std::byte* memory_;
+  ChannelShape shape_;
+  std::uint32_t rank_;
+  std::uint64_t low_ = 0;
+  std::uint64_t all_low_ = 0;  // every rank's low was at least this when we looked
+};
+
+struct BoardShape {
+  std::uint32_t ranks = 0;
+  std::uint32_t place_bytes = 0;
+  static constexpr std::uint32_t kMostRanks = 4096;
+  static constexpr std::uint32_t kSlots = 4;      // of the main channel, 0
+  static constexpr std::uint32_t kMoreSlots = 2;  // of each further one
+  static constexpr std::uint32_t kMoreChannels = 2;
+  static constexpr std::uint32_t kChannels = 1 + kMoreChannels;
+
+  // The largest of at most `most_bytes`; place_bytes is 0 if not even the smallest fits.
+  static BoardShape make(int ranks, std::uint64_t most_bytes) noexcept;
+  ChannelShape channel(std::uint32_t which) const noexcept {
+    return {ranks, which == 0 ? kSlots : kMoreSlots, place_bytes};
+  }
+  std::size_t channel_at(std::uint32_t which) const noexcept;
+  std::size_t bytes() const noexcept { return channel_at(kChannels); }
+};
+
+// The file in shared memory. Made by one rank, attached by the others, and its name taken away again as soon
+// as all have it. While it has a name, its maker holds a lock on it (path/shm/stale.cpp).
+class Board {
+ public:
+  Board() noexcept = default;
+  ~Board() { close(); }
+  Board(const Board&) = delete;
+  Board& operator=(const Board&) = delete;
+
+  // False where there is no room, no permission, or no such file.
+  bool create(const std::string& path, const BoardShape& shape, std::uint64_t nonce) noexcept;
+  bool attach(const std::string& path, const BoardShape& shape, std::uint64_t nonce) noexcept;
+  // The maker: the name goes.
+  void unlink() noexcept;
+  void close() noexcept;
+  bool is_open() const noexcept { return memory_ != nullptr; }
+
+  // What each rank says of itself before the others look.
+  struct Owner {
+    std::int32_t pid;
+    std::uint64_t probe;  // the address of a word that holds kProbe
+  };
+  static constexpr std::uint64_t kProbe = 0x6865726f6c646a73u;
+  Owner& owner(int rank) noexcept;
+  Channel channel(std::uint32_t which, int rank) noexcept {
+    return {memory_ + shape_.channel_at(which), shape_.channel(which), rank};
+  }
+  const BoardShape& shape() const noexcept { return shape_; }
+
+ private:
+  bool map(int fd) noexcept;
+  BoardShape shape_;
+  std::byte* memory_ = nullptr;
+  int fd_ = -1;
+  std::string path_;
+};
+
+// Reads other processes' memory (CMA). The runs of `to` together take `bytes` bytes; they may be changed.
+struct MemoryRun {
+  void* data;
+  std::size_t bytes;
+};
+void allow_reading() noexcept;  // by other processes of the same user, where the kernel wants to be told
+bool read_memory(std::int32_t pid, std::uint64_t address, std::span<const MemoryRun> to) noexcept;
+
+}  // namespace herald::path
