@@ -136,7 +136,8 @@ bool SharedChannel::attempt(std::uint64_t number, const coll::Step& step, const 
     case coll::StepKind::send:
     case coll::StepKind::recv:
     case coll::StepKind::copy:
-    case coll::StepKind::reduce: break;
+    case coll::StepKind::reduce:
+    case coll::StepKind::check: break;
   }
   return true;
 }
