@@ -3,7 +3,7 @@
 """Compares Herald with the other MPI libraries on this machine: the same sources, built with each library's own
 compiler wrapper, run in turns (so that what else the machine does hits all alike), medians over the rounds.
 
-    bench/run.py --herald build/release [--rounds 5] [--largest 4194304] [--seconds 0.2] [--ranks 16] [--only p2p|startup]
+    bench/run.py --herald build/release [--rounds 5] [--largest 4194304] [--seconds 0.2] [--ranks 16] [--only p2p|coll|startup]
 
 Prints a table with ratios and writes JSON with the machine, the kernel and the commit beside the figures.
 """
@@ -41,7 +41,7 @@ def libraries(herald):
 def build(found, folder):
     os.makedirs(folder, exist_ok=True)
     for name, (compiler, _) in found.items():
-        for program in ('p2p', 'startup'):
+        for program in ('p2p', 'coll', 'startup'):
             subprocess.run([compiler, '-O2', '-w', '-o', f'{folder}/{program}.{name}', f'{HERE}/{program}.c'], check=True)
 
 
@@ -64,6 +64,36 @@ def bench_p2p(found, folder, options):
                 samples.setdefault((what, int(size)), {}).setdefault(name, []).append(float(value))
     print('\r' + ' ' * 50 + '\r', end='', file=sys.stderr)
     return {key: {name: statistics.median(values) for name, values in row.items()} for key, row in samples.items()}
+
+
+def bench_coll(found, folder, options):
+    """{(ranks, what, bytes): {library: median}}; MPICH spins, so it is left out where ranks outnumber cores."""
+    samples = {}
+    crowd = [n for n in (8, 16) if n > len(os.sched_getaffinity(0))]
+    for turn in range(options.rounds):
+        for ranks in [2] + crowd:
+            for name, (_, launcher) in found.items():
+                if ranks != 2 and name == 'mpich':
+                    continue
+                more = ['--mca', 'mpi_yield_when_idle', '1'] if ranks != 2 and name == 'openmpi' else []
+                print(f'\rcoll: round {turn + 1} of {options.rounds}, {ranks} ranks, {name}        ', end='',
+                      file=sys.stderr, flush=True)
+                words = launcher + more + ['-n', str(ranks), f'{folder}/coll.{name}', str(options.seconds / 2)]
+                for line in run(words, 300).splitlines():
+                    what, size, value = line.split()
+                    samples.setdefault((ranks, what, int(size)), {}).setdefault(name, []).append(float(value))
+    print('\r' + ' ' * 60 + '\r', end='', file=sys.stderr)
+    return {key: {name: statistics.median(values) for name, values in row.items()} for key, row in samples.items()}
+
+
+def report_coll(coll, names):
+    rows = []
+    for (ranks, what, size), row in coll.items():
+        times = ratio(row, min)
+        cells = ''.join(f'{row[name] * 1e6:>11.2f} us' if name in row else f'{"-":>14}' for name in names)
+        print(f'{f"{what} {size} B, {ranks} ranks":<26}{cells}' + (f'{times:>10.2f} x' if times is not None else ''))
+        rows.append({'what': what, 'ranks': ranks, 'bytes': size, 'value': row, 'ratio': times, 'unit': 's'})
+    return rows
 
 
 def bench_startup(found, folder, options):
@@ -127,18 +157,19 @@ def main():
     parser.add_argument('--largest', type=int, default=4 << 20)
     parser.add_argument('--seconds', type=float, default=0.2)
     parser.add_argument('--ranks', type=int, default=16)
-    parser.add_argument('--only', choices=('p2p', 'startup'))
+    parser.add_argument('--only', choices=('p2p', 'coll', 'startup'))
     options = parser.parse_args()
     herald = os.path.abspath(options.herald)
     folder = herald + '/bench'
     found = libraries(herald)
     build(found, folder)
-    p2p = bench_p2p(found, folder, options) if options.only != 'startup' else {}
-    startup = bench_startup(found, folder, options) if options.only != 'p2p' else {}
+    p2p = bench_p2p(found, folder, options) if options.only in (None, 'p2p') else {}
+    startup = bench_startup(found, folder, options) if options.only in (None, 'startup') else {}
+    coll = bench_coll(found, folder, options) if options.only in (None, 'coll') else {}
     facts = machine()
     print(f'{facts["cpu"]}, {facts["cores"]} cores, Linux {facts["kernel"]}, commit {facts["commit"]}; '
           f'medians of {options.rounds} rounds run in turns')
-    rows = report(p2p, startup, list(found), options)
+    rows = report(p2p, startup, list(found), options) + report_coll(coll, list(found))
     path = f'{folder}/result.json'
     with open(path, 'w', encoding='utf-8') as file:
         json.dump({'machine': facts, 'rounds': options.rounds, 'rows': rows}, file, indent=1)

@@ -72,7 +72,7 @@ class Herald(unittest.TestCase):
         done = run('explain', 'bcast', '8', HERALD_COLL_BCAST='scatter_allgather')
         self.assertIn('scatter_allgather is taken: HERALD_COLL_BCAST says so', done.stdout)
         done = run('explain', 'bcast', '8', HERALD_COLL_BCAST='nonsense')
-        self.assertIn('binomial is taken', done.stdout)
+        self.assertIn('shared is taken', done.stdout)
         self.assertRegex(done.stderr, r'HERALD_COLL_BCAST=nonsense is ignored.*auto\|binomial')
 
     def test_wrong_use_is_an_error(self):
