@@ -66,6 +66,11 @@ class Engine {
   virtual void add_hook(Hook hook, void* context) noexcept = 0;
   virtual void remove_hook(Hook hook, void* context) noexcept = 0;
 
+  // Called once for each peer that ended without saying goodbye, when that is noticed (within about a second
+  // of waiting), after everything it had sent was delivered and what needed it has failed with peer_lost.
+  using PeerDied = void (*)(p2p::PeerId peer);
+  virtual void when_peer_dies(PeerDied handler) noexcept = 0;
+
   virtual Instant now() const noexcept = 0;
   virtual p2p::CoreCounters counters() const noexcept = 0;
   virtual void lock() noexcept = 0;

@@ -178,8 +178,13 @@ void Loop::depart(p2p::PeerId peer) noexcept {
 
 void Loop::see_off() noexcept {
   if (own_ != nullptr && !own_->is_empty()) return;
-  for (const p2p::PeerId peer : departing_) core_.on_peer_gone(peer);
-  departing_.clear();
+  std::vector<p2p::PeerId> left;
+  left.swap(departing_);
+  for (const p2p::PeerId peer : left) {
+    const bool died = !core_.is_gone(peer) && !outlet(peer)->is_closed();
+    core_.on_peer_gone(peer);
+    if (died && peer_died_ != nullptr) peer_died_(peer);
+  }
 }
 
 void Loop::wait_turn() noexcept {

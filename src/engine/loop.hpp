@@ -46,6 +46,7 @@ class Loop final : public Engine {
   std::string new_shm_path() override;
   void add_hook(Hook hook, void* context) noexcept override;
   void remove_hook(Hook hook, void* context) noexcept override;
+  void when_peer_dies(PeerDied handler) noexcept override { peer_died_ = handler; }
   Instant now() const noexcept override;
   void lock() noexcept override { lock_.lock(); }
   void unlock() noexcept override { lock_.unlock(); }
@@ -100,6 +101,7 @@ class Loop final : public Engine {
   int sleepers_ = 0;            // threads of this process asleep
   int waiters_ = 0;             // threads of this process in wait_turn()
   std::uint32_t files_ = 0;     // names given out by new_shm_path()
+  PeerDied peer_died_ = nullptr;
   bool in_turn_ = false;
   bool closed_ = false;
   std::vector<p2p::PeerId> departing_;  // gone as soon as our inbox has been empty once

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t kSelfCells = 64;
 constexpr std::int64_t kLeastPayload = 4096;  // of a cell
 constexpr std::int64_t kMostPayload = 65536;
-constexpr Duration kLookEvery = milliseconds(1000);
+constexpr Duration kLookEvery = milliseconds(500);
 constexpr int kLookAtOnce = 16;
 // How long close() waits without anything moving: for peers that are to take the last bytes of sends (they
 // may be computing), and for room for answers that nobody may need any more.

@@ -18,6 +18,15 @@ namespace {
 
 constexpr std::uint8_t kStartLock = 1, kEngineLock = 2;  // Call::locked_
 
+// Not every launcher ends a job when one of its processes is killed (Slurm does not, by default).
+void peer_died(p2p::PeerId peer) {
+  char text[300];
+  std::snprintf(text, sizeof text,
+                "herald: %s: rank %d on this host has ended without MPI_Finalize: aborting the job",
+                who_am_i(), peer);
+  runtime().abort(1, text);
+}
+
 #ifdef __GLIBC__
 void exit_hook(int status, void*) { runtime().on_exit(status); }
 void hook_exit() { (void)::on_exit(exit_hook, nullptr); }
@@ -110,6 +119,7 @@ int Runtime::start(Call& call, bool threads_multiple, std::string& why) noexcept
     tell_complaints();
     engine_ = engine::Engine::open(*boot_, knobs_, threads_multiple, why);
     if (engine_ == nullptr) return MPI_ERR_OTHER;
+    engine_->when_peer_dies(peer_died);
     threads_ = threads_multiple;
     context_count_ = 0;
     pid_ = static_cast<int>(::getpid());
