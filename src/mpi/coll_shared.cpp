@@ -96,14 +96,16 @@ bool CommColl::meet(Comm& comm) noexcept {
   return true;
 }
 
+static_assert(path::Channel::kRingNone == coll::kNobody && path::Channel::kRingAll == coll::kEverybody);
+
 void SharedChannel::begin(std::uint64_t number) noexcept {
   running_.push_back(number);
-  if (channel_.set_low(running_.front())) wake(coll::kEverybody);
+  wake(channel_.set_low(running_.front()));
 }
 
 void SharedChannel::end(std::uint64_t number) noexcept {
   running_.erase(std::find(running_.begin(), running_.end(), number));
-  if (channel_.set_low(running_.empty() ? number + 1 : running_.front())) wake(coll::kEverybody);
+  wake(channel_.set_low(running_.empty() ? number + 1 : running_.front()));
 }
 
 void SharedChannel::wake(int whom) noexcept {
@@ -119,7 +121,7 @@ void SharedChannel::wake(int whom) noexcept {
 
 bool SharedChannel::is_free(std::uint64_t number) noexcept {
   if (channel_.is_free(number)) return true;
-  channel_.starve();
+  channel_.starve(number);
   return channel_.is_free(number);
 }
 

@@ -53,6 +53,22 @@ bool Channel::look(std::uint64_t below) noexcept {
   return true;
 }
 
+void Channel::starve(std::uint64_t number) noexcept {
+  const std::uint64_t mine = (number - shape_.slots + 1) << 16 | (rank_ + 1);
+  std::uint64_t old = starving().load(std::memory_order_seq_cst), next = 0;
+  do {
+    next = old == 0 || old == mine ? mine : std::min(old >> 16, mine >> 16) << 16 | kSeveral;
+  } while (!starving().compare_exchange_weak(old, next, std::memory_order_seq_cst));
+}
+
+// Of those who complete what is waited for, the last one sees that all have.
+int Channel::feed() noexcept {
+  const std::uint64_t seen = starving().load(std::memory_order_seq_cst);
+  if (seen == 0 || !look((seen >> 16) - 1)) return kRingNone;
+  const std::uint64_t who = starving().exchange(0, std::memory_order_seq_cst) & 0xffff;
+  return who == 0 ? kRingNone : who == kSeveral ? kRingAll : static_cast<int>(who) - 1;
+}
+
 bool Channel::arrive(std::uint64_t number, int meeting) noexcept {
   std::atomic<std::uint64_t>& word = count(number, meeting);
   std::uint64_t old = word.load(std::memory_order_relaxed), next = 0;

@@ -63,13 +63,13 @@ class Channel {
 
   const ChannelShape& shape() const noexcept { return shape_; }
 
-  // All operations below `low` are complete here. True if another rank waits for that: ring all.
-  bool set_low(std::uint64_t low) noexcept {
-    if (low == low_) return false;
+  // All operations below `low` are complete here. Tells whom to ring: a rank, kRingAll or kRingNone.
+  static constexpr int kRingNone = -1, kRingAll = -2;
+  int set_low(std::uint64_t low) noexcept {
+    if (low == low_) return kRingNone;
     low_ = low;
     low_of(rank_).store(low, std::memory_order_seq_cst);
-    return starving().load(std::memory_order_seq_cst) != 0 &&
-           starving().exchange(0, std::memory_order_seq_cst) != 0;
+    return starving().load(std::memory_order_seq_cst) == 0 ? kRingNone : feed();
   }
   // Whether operation `number` may write to its slot. If not: starve(), ask again, then sleep.
   bool is_free(std::uint64_t number) noexcept {
@@ -78,7 +78,7 @@ class Channel {
   bool has_completed(std::uint64_t number, int rank) noexcept {
     return low_of(static_cast<std::uint32_t>(rank)).load(std::memory_order_acquire) > number;
   }
-  void starve() noexcept { starving().store(1, std::memory_order_seq_cst); }
+  void starve(std::uint64_t number) noexcept;
 
   // Room for a copy: shape().inline_bytes() bytes.
   std::byte* room(std::uint64_t number) noexcept { return place(number, rank_).data(); }
@@ -107,8 +107,11 @@ class Channel {
  private:
   static std::uint64_t stamp(std::uint64_t number) noexcept { return (number + 1) << 16; }
   bool look(std::uint64_t below) noexcept;
-  std::atomic<std::uint32_t>& starving() noexcept {
-    return *reinterpret_cast<std::atomic<std::uint32_t>*>(memory_);
+  int feed() noexcept;
+  // 0, or what must be complete before anybody waits less, plus 1, and who waits: a rank plus 1, or kSeveral.
+  static constexpr std::uint64_t kSeveral = 0xffff;
+  std::atomic<std::uint64_t>& starving() noexcept {
+    return *reinterpret_cast<std::atomic<std::uint64_t>*>(memory_);
   }
   std::atomic<std::uint64_t>& low_of(std::uint32_t rank) noexcept {
     return *reinterpret_cast<std::atomic<std::uint64_t>*>(memory_ + shape_.lows_at() + rank * kCacheLine);

@@ -76,11 +76,15 @@ TEST(Board, a_slot_is_free_only_when_all_are_done_with_it) {
   Channel ours(memory.data(), shape, 0), theirs(memory.data(), shape, 1);
   EXPECT_TRUE(ours.is_free(3));
   EXPECT_FALSE(ours.is_free(4));
-  EXPECT_FALSE(ours.set_low(9));
+  EXPECT_EQ(ours.set_low(9), Channel::kRingNone);
   EXPECT_FALSE(ours.is_free(4));
-  ours.starve();
-  EXPECT_TRUE(theirs.set_low(2));  // somebody is to be rung, once
-  EXPECT_FALSE(theirs.set_low(3));
+  ours.starve(6);
+  EXPECT_EQ(theirs.set_low(2), Channel::kRingNone);  // not enough yet
+  EXPECT_EQ(theirs.set_low(3), 0);                   // rank 0 is to be rung, once
+  ours.starve(6);
+  theirs.starve(7);
+  EXPECT_EQ(ours.set_low(10), Channel::kRingAll);
+  EXPECT_EQ(ours.set_low(11), Channel::kRingNone);
   EXPECT_TRUE(ours.is_free(6));
   EXPECT_FALSE(ours.is_free(7));
   EXPECT_TRUE(ours.has_completed(2, 1));
