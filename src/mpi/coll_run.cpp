@@ -29,6 +29,8 @@ constexpr std::align_val_t kBlockAlign{64};
 
 // How often a blocking call looks before it takes turns of the engine: about two microseconds.
 constexpr int kSpinPolls = 200;
+// And how often the start of a persistent one does, which the others usually start at the same time.
+constexpr int kStartPolls = 40;
 // Those with steps that wait for other ranks; null: to be taken out.
 std::vector<Execution*> listed;
 
@@ -134,7 +136,14 @@ void Execution::clear_slots() noexcept {
 
 void Execution::start(Request& request) noexcept {
   request_ = &request;
+  // The user holds the request until this returns, so this object stays even if it is done.
+  spinning_ = true;
   begin();
+  for (int polls = persistent_ && runtime().engine().may_spin() ? kStartPolls : 0;
+       polls != 0 && !done_ && waiting_count_ != 0; --polls)
+    poll(false);
+  spinning_ = false;
+  if (!done_ && waiting_count_ != 0) enlist();
 }
 
 int Execution::run() noexcept {
