@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// wire/datagram.hpp: what goes between hosts: one datagram is one packet of a channel. docs/wire.md describes
+// it byte by byte and tests/unit/wire holds it with golden bytes.
+//
+//   DatagramHead | AckPart, if kFlagAck | body
+//
+// The tag is SipHash-2-4 under the job's key over the head with tag 0, the ack part, the receiver's rank, the
+// whole epoch, and the CRC32C of the body; rank, epoch and CRC are not sent: both sides know them. So a body
+// with a wrong bit, a packet of another job, of an earlier incarnation, or for somebody else all fail the one
+// comparison, and a data packet costs 20 bytes.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "wire/le.hpp"
+
+namespace herald::wire {
+
+constexpr std::uint8_t kDatagramVersion = 1;
+
+enum class DatagramKind : std::uint8_t {
+  data = 1,         // numbered, kept until acknowledged; body: one packet of p2p, or records
+  ack = 2,          // not numbered; `seq` is the number of the next data packet: shows a lost tail. No body
+  probe = 3,        // is this link there? body: ProbeBody
+  probe_reply = 4,  // body: the probe's
+};
+
+constexpr std::uint8_t kFlagAck = 1;  // an AckPart follows the head
+constexpr std::uint8_t kFlagRecords =
+    2;  // data: the body is a row of records, each 2 bytes of length and a packet
+constexpr std::uint8_t kFlagBacklog = 4;  // data, ack: the sender has more than its credit lets it send
+constexpr std::uint8_t kFlagAskAck = 8;   // data, ack: answer at once
+
+struct DatagramHead {
+  Le<std::uint8_t> version;
+  Le<std::uint8_t> kind;
+  Le<std::uint8_t> flags;
+  Le<std::uint8_t> epoch;  // lowest byte
+  Le<std::uint32_t> from;  // rank of the sender in the job
+  Le<std::uint32_t> seq;
+  Le<std::uint64_t> tag;
+};
+
+struct AckPart {
+  Le<std::uint32_t> next;      // all data packets before this one have come
+  Le<std::uint32_t> credit;    // the peer may send those before this one
+  Le<std::uint64_t> holes;     // bit i: next + 1 + i has come
+  Le<std::uint32_t> newest;    // the data packet that came last ...
+  Le<std::uint32_t> delay_us;  // ... so long ago
+};
+
+struct ProbeBody {
+  Le<std::uint32_t> link;    // the sender's number for this link to the receiver
+  Le<std::uint32_t> number;  // of the probe
+};
+
+static_assert(sizeof(DatagramHead) == 20 && alignof(DatagramHead) == 1);
+static_assert(sizeof(AckPart) == 24 && sizeof(ProbeBody) == 8);
+constexpr std::size_t kLargestDatagramHead = sizeof(DatagramHead) + sizeof(AckPart);
+constexpr std::size_t kRecordHead = 2;
+
+using JobKey = std::array<std::uint64_t, 2>;
+
+// What both ends know and the datagram does not say.
+struct Seal {
+  JobKey key{};
+  std::uint32_t epoch = 0;  // counts the openings of the engine in the processes of the job
+};
+
+std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0) noexcept;
+std::uint64_t siphash24(const JobKey& key, std::span<const std::byte> bytes) noexcept;
+
+// Sets the tag of a datagram that is complete but for it. `head_bytes`: head, and ack part if there is one.
+void seal(const Seal& seal, std::uint32_t to, std::uint32_t body_crc, std::span<std::byte> head) noexcept;
+
+enum class Opened : std::uint8_t { good, malformed, stale_epoch, bad_tag };
+
+struct DatagramView {
+  DatagramKind kind{};
+  std::uint8_t flags = 0;
+  std::uint32_t from = 0;
+  std::uint32_t seq = 0;
+  const AckPart* ack = nullptr;  // null: none
+  std::span<const std::byte> body;
+};
+
+// Looks at lengths and constants, then at epoch and tag. `view` is filled only if good.
+Opened open_datagram(const Seal& seal, std::uint32_t me, std::span<const std::byte> datagram,
+                     DatagramView& view) noexcept;
+
+}  // namespace herald::wire
