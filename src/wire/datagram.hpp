@@ -71,7 +71,7 @@ struct Seal {
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0) noexcept;
 std::uint64_t siphash24(const JobKey& key, std::span<const std::byte> bytes) noexcept;
 
-// Sets the tag of a datagram that is complete but for it. `head_bytes`: head, and ack part if there is one.
+// Sets the tag of a datagram that is complete but for it. `head`: head, and ack part if there is one.
 void seal(const Seal& seal, std::uint32_t to, std::uint32_t body_crc, std::span<std::byte> head) noexcept;
 
 enum class Opened : std::uint8_t { good, malformed, stale_epoch, bad_tag };

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// wire/crc32c.hpp: the two ways behind crc32c() of datagram.hpp, so that tests can compare them.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace herald::wire {
+
+// By tables, eight bytes at a time: anywhere.
+std::uint32_t crc32c_by_table(std::span<const std::byte> bytes, std::uint32_t before) noexcept;
+
+// By the processor's own instructions, three rows at a time; only if crc32c_has_instructions().
+bool crc32c_has_instructions() noexcept;
+std::uint32_t crc32c_by_instructions(std::span<const std::byte> bytes, std::uint32_t before) noexcept;
+
+}  // namespace herald::wire

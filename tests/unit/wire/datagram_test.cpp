@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What could go wrong: the bytes of a datagram change with compiler, build type or an edit, so that two
+// versions misread each other; a datagram that is damaged, cut, forged, for somebody else or of another life
+// of the job is taken for a good one.
+#include "wire/datagram.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "base/prng.hpp"
+
+using namespace herald;
+using namespace herald::wire;
+
+namespace {
+
+using Bytes = std::vector<unsigned char>;
+
+constexpr Seal kSeal{{0x0706050403020100, 0x0f0e0d0c0b0a0908}, 0x01020304};
+constexpr std::uint32_t kMe = 9;
+
+AckPart some_ack() {
+  AckPart ack;
+  ack.next = 0x11121314;
+  ack.credit = 0x21222324;
+  ack.holes = 0x3132333435363738;
+  ack.newest = 0x41424344;
+  ack.delay_us = 0x51525354;
+  return ack;
+}
+
+Bytes make(DatagramKind kind, std::uint8_t flags, std::uint32_t seq, const Bytes& body,
+           const Seal& with = kSeal, std::uint32_t to = kMe) {
+  DatagramHead head;
+  head.version = kDatagramVersion;
+  head.kind = static_cast<std::uint8_t>(kind);
+  head.flags = flags;
+  head.epoch = static_cast<std::uint8_t>(with.epoch);
+  head.from = 7;
+  head.seq = seq;
+  head.tag = 0xdeadbeef;  // whatever stood there before does not count
+  const std::size_t head_bytes = (flags & kFlagAck) != 0 ? kLargestDatagramHead : sizeof head;
+  Bytes out(head_bytes);
+  std::memcpy(out.data(), &head, sizeof head);
+  const AckPart ack = some_ack();
+  if (head_bytes > sizeof head) std::memcpy(out.data() + sizeof head, &ack, sizeof ack);
+  seal(with, to, crc32c(std::as_bytes(std::span(body))), std::as_writable_bytes(std::span(out)));
+  out.insert(out.end(), body.begin(), body.end());
+  return out;
+}
+
+Opened open(const Bytes& bytes, DatagramView& view, const Seal& with = kSeal, std::uint32_t me = kMe) {
+  return open_datagram(with, me, std::as_bytes(std::span(bytes)), view);
+}
+
+Opened open(const Bytes& bytes) {
+  DatagramView view;
+  return open(bytes, view);
+}
+
+const Bytes kAckBytes{0x14, 0x13, 0x12, 0x11, 0x24, 0x23, 0x22, 0x21, 0x38, 0x37, 0x36, 0x35,
+                      0x34, 0x33, 0x32, 0x31, 0x44, 0x43, 0x42, 0x41, 0x54, 0x53, 0x52, 0x51};
+
+Bytes join(const Bytes& a, const Bytes& b, const Bytes& c = {}) {
+  Bytes out = a;
+  out.insert(out.end(), b.begin(), b.end());
+  out.insert(out.end(), c.begin(), c.end());
+  return out;
+}
+
+}  // namespace
+
+TEST(Datagram, data_with_an_ack_is_as_the_document_says) {
+  const Bytes golden = join({1,    1,    kFlagAck | kFlagBacklog,
+                             0x04,  // version, data, flags, epoch
+                             7,    0,    0,
+                             0,  // from
+                             0x0d, 0x0c, 0x0b,
+                             0x0a,  // seq
+                             0x08, 0x0d, 0x2d,
+                             0xb6, 0xe0, 0x6b,
+                             0xeb, 0x81},  // tag
+                            kAckBytes, {'a', 'b', 'c'});
+  EXPECT_EQ(make(DatagramKind::data, kFlagAck | kFlagBacklog, 0x0a0b0c0d, {'a', 'b', 'c'}), golden);
+  DatagramView view;
+  ASSERT_EQ(open(golden, view), Opened::good);
+  EXPECT_EQ(view.kind, DatagramKind::data);
+  EXPECT_EQ(view.flags, kFlagAck | kFlagBacklog);
+  EXPECT_EQ(view.from, 7u);
+  EXPECT_EQ(view.seq, 0x0a0b0c0du);
+  ASSERT_NE(view.ack, nullptr);
+  EXPECT_EQ(view.ack->next, 0x11121314u);
+  EXPECT_EQ(view.ack->credit, 0x21222324u);
+  EXPECT_EQ(view.ack->holes, 0x3132333435363738u);
+  EXPECT_EQ(view.ack->newest, 0x41424344u);
+  EXPECT_EQ(view.ack->delay_us, 0x51525354u);
+  EXPECT_EQ(view.body.size(), 3u);
+  EXPECT_EQ(std::to_integer<char>(view.body[0]), 'a');
+}
+
+TEST(Datagram, records_acks_and_probes_are_as_the_document_says) {
+  const Bytes row{1, 0, 'x', 2, 0, 'y', 'z'};
+  const Bytes records = join(
+      {1, 1, kFlagRecords, 4, 7, 0, 0, 0, 13, 12, 11, 10, 0x00, 0x5b, 0xa5, 0x4b, 0xf4, 0x63, 0x5a, 0xd5},
+      row);
+  EXPECT_EQ(make(DatagramKind::data, kFlagRecords, 0x0a0b0c0d, row), records);
+  EXPECT_EQ(open(records), Opened::good);
+
+  const Bytes ack = join(
+      {1,    2,   kFlagAck | kFlagAskAck, 4, 7, 0, 0, 0, 13, 12, 11, 10, 0x5b, 0xf8, 0x2c, 0xea, 0x77, 0x45,
+       0xc7, 0x2c},
+      kAckBytes);
+  EXPECT_EQ(make(DatagramKind::ack, kFlagAck | kFlagAskAck, 0x0a0b0c0d, {}), ack);
+  EXPECT_EQ(open(ack), Opened::good);
+
+  const Bytes body{3, 0, 0, 0, 4, 3, 2, 1};
+  const Bytes probe =
+      join({1, 3, 0, 4, 7, 0, 0, 0, 0, 0, 0, 0, 0x4b, 0x39, 0xf6, 0x42, 0xfe, 0x39, 0xec, 0x52}, body);
+  EXPECT_EQ(make(DatagramKind::probe, 0, 0, body), probe);
+  DatagramView view;
+  EXPECT_EQ(open(probe, view), Opened::good);
+  EXPECT_EQ(view.ack, nullptr);
+}
+
+TEST(Datagram, the_tag_is_the_hash_of_what_the_document_lists) {
+  for (const std::uint8_t flags : {std::uint8_t{0}, kFlagAck}) {
+    const Bytes body(100, 'b');
+    const Bytes sent = make(DatagramKind::data, flags, 5, body);
+    const std::size_t head_bytes = sent.size() - body.size();
+    Bytes under_tag(sent.begin(), sent.begin() + static_cast<std::ptrdiff_t>(head_bytes));
+    std::fill(under_tag.begin() + 12, under_tag.begin() + 20, 0);
+    const std::uint32_t unsent[] = {kMe, kSeal.epoch, crc32c(std::as_bytes(std::span(body)))};
+    under_tag.resize(head_bytes + sizeof unsent);
+    std::memcpy(under_tag.data() + head_bytes, unsent, sizeof unsent);
+    std::uint64_t tag;
+    std::memcpy(&tag, sent.data() + 12, sizeof tag);
+    EXPECT_EQ(tag, siphash24(kSeal.key, std::as_bytes(std::span(under_tag))));
+  }
+}
+
+TEST(Datagram, any_wrong_bit_is_found) {
+  for (const Bytes& good : {make(DatagramKind::data, 0, 1, Bytes(33, 'd')),
+                            make(DatagramKind::data, kFlagAck | kFlagRecords, 1, {2, 0, 'x', 'y'}),
+                            make(DatagramKind::ack, kFlagAck, 1, {}), make(DatagramKind::ack, 0, 1, {}),
+                            make(DatagramKind::probe_reply, 0, 0, Bytes(8, 'p'))}) {
+    ASSERT_EQ(open(good), Opened::good);
+    for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+      Bytes bad = good;
+      bad[bit / 8] ^= static_cast<unsigned char>(1 << (bit % 8));
+      EXPECT_NE(open(bad), Opened::good) << "bit " << bit;
+    }
+  }
+}
+
+TEST(Datagram, a_datagram_that_is_cut_or_longer_is_refused) {
+  for (const Bytes& good :
+       {make(DatagramKind::data, kFlagAck, 1, Bytes(9, 'd')), make(DatagramKind::ack, kFlagAck, 1, {}),
+        make(DatagramKind::probe, 0, 0, Bytes(8, 'p'))}) {
+    for (std::size_t n = 0; n < good.size(); ++n)
+      EXPECT_NE(open(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(n))), Opened::good) << n;
+    EXPECT_NE(open(join(good, {0})), Opened::good);
+  }
+}
+
+TEST(Datagram, what_is_not_for_us_is_refused_and_said_to_be_what_it_is) {
+  const Bytes good = make(DatagramKind::data, 0, 1, {'a'});
+  DatagramView view;
+  EXPECT_EQ(open(good, view, kSeal, kMe + 1), Opened::bad_tag);
+  EXPECT_EQ(open(good, view, {{kSeal.key[0] ^ 1, kSeal.key[1]}, kSeal.epoch}), Opened::bad_tag);
+  EXPECT_EQ(open(good, view, {{kSeal.key[0], kSeal.key[1] ^ 1}, kSeal.epoch}), Opened::bad_tag);
+  EXPECT_EQ(open(good, view, {kSeal.key, kSeal.epoch + 1}), Opened::stale_epoch);
+  // The lowest byte is the same 256 lives later; the tag knows.
+  EXPECT_EQ(open(good, view, {kSeal.key, kSeal.epoch + 256}), Opened::bad_tag);
+  EXPECT_EQ(view.body.data(), nullptr);  // untouched
+}
+
+TEST(Datagram, constants_lengths_and_rows_that_make_no_sense_are_malformed_though_sealed) {
+  const Bytes eight(8, 'p');
+  EXPECT_EQ(open(make(static_cast<DatagramKind>(0), 0, 0, {})), Opened::malformed);
+  EXPECT_EQ(open(make(static_cast<DatagramKind>(5), 0, 0, {})), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::data, 16, 0, {})), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::data, 128, 0, {})), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::ack, kFlagRecords, 0, {})), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::ack, 0, 0, {'a'})), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::probe, kFlagBacklog, 0, eight)), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::probe, 0, 0, {'a'})), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::probe_reply, 0, 0, Bytes(9, 'p'))), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::data, kFlagRecords, 0, {1})), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::data, kFlagRecords, 0, {1, 0})), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::data, kFlagRecords, 0, {0, 0, 2, 0, 'x'})), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::data, kFlagRecords, 0, {0, 0, 1, 0, 'x'})), Opened::good);
+  Bytes version = make(DatagramKind::ack, 0, 0, {});
+  version[0] = 2;
+  EXPECT_EQ(open(version), Opened::malformed);
+}
+
+TEST(Datagram, random_bytes_are_never_good) {
+  Prng chance(1);
+  int reached_the_tag = 0;
+  for (int i = 0; i < 100000; ++i) {
+    Bytes bytes(chance.below(64));
+    for (auto& byte : bytes) byte = static_cast<unsigned char>(chance.next());
+    if (bytes.size() > 3 && i % 2 == 0) {
+      bytes[0] = kDatagramVersion;
+      bytes[1] = static_cast<unsigned char>(1 + chance.below(4));
+      bytes[2] = static_cast<unsigned char>(chance.below(16));
+      bytes[3] = 4;
+    }
+    const Opened opened = open(bytes);
+    EXPECT_NE(opened, Opened::good);
+    reached_the_tag += opened == Opened::bad_tag;
+  }
+  EXPECT_GT(reached_the_tag, 0);
+}
