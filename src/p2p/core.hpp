@@ -7,6 +7,9 @@
 // A message of at most push_bytes goes whole in one push. Of a longer one the first push_bytes are pushed;
 // the receiver, when it has matched, pulls what it has room for, and the sender streams it as data packets. A
 // late receiver costs the pushed bytes and a record. Control packets overtake pushes, pushes overtake data.
+// Between hosts the push goes on beyond its first packet for far_more bytes, so that it overlaps with the
+// pull on its way (paper 002, push-and-acknowledge overlapping), and what one peer may push before it is
+// received is bounded by an allowance; when that is used up, messages go as if nothing were to be pushed.
 //
 // Invariants: an operation is in at most one list; `done` is set by run_finished() (or at once if there is no
 // on_done), never while Core is in the middle of something; a packet that makes no sense is counted and
@@ -26,9 +29,18 @@
 
 namespace herald::p2p {
 
+// The three behaviours of paper 002: wait for the receiver, push some and pull the rest, push all.
+enum class PushMode : std::uint8_t { zero, pull, all };
+
 struct CoreConfig {
   std::int32_t peers = 1;           // in the job, this process included
   std::uint32_t push_bytes = 4096;  // see knob push_bytes
+  PushMode mode = PushMode::pull;
+  // Peers on other hosts, see set_far():
+  std::uint32_t far_first = 1u << 16;      // the first packet, if that much fits
+  std::uint32_t far_more = 1u << 16;       // pushed beyond it
+  std::uint32_t far_allowance = 1u << 19;  // pushed and not received yet, of one peer
+  std::uint32_t most_pushed = 1u << 30;    // of one message
 };
 
 class Core {
@@ -49,6 +61,8 @@ class Core {
   void cancel(SendOp& op) noexcept;
   void cancel(RecvOp& op) noexcept;
   void forget_context(std::uint64_t context) noexcept;
+  // The peer is on another host. Said before anything goes to it or comes from it, by both.
+  void set_far(PeerId id) noexcept;
 
   // What comes from peers. Anything but `ok` means that the packet was not taken: hand it in again later.
   Status on_packet(PeerId from, std::span<const std::byte> packet) noexcept;
@@ -82,30 +96,46 @@ class Core {
     List<Control> control;
     List<SendOp> pushes;
     List<SendOp> streams;
+    List<Arriving> arriving;
     std::uint32_t next_seq = 0;
+    // Of the bytes pushed from the beginning on, modulo 2^32, when far:
+    std::uint32_t pushed = 0, push_limit = 0;  // by us: so many, and how many the peer lets us
+    std::uint32_t consumed = 0, told = 0;      // by the peer: received, and what it last heard of that
+    bool far = false;
     bool gone = false;
   };
-  static_assert(sizeof(Peer) <= 80, "kept for every peer");
+  static_assert(sizeof(Peer) <= 112, "kept for every peer");
 
   Peer& peer(PeerId id) noexcept { return peers_[static_cast<std::size_t>(id)]; }
   void want(Peer& to) noexcept;
   void stop_wanting_if_idle(Peer& to) noexcept;
   template <class Packet>
   void control(PeerId to, const Packet& packet) noexcept;
+  struct Share {
+    std::uint32_t first, all;  // of a message: in the push packet; unasked
+  };
+  Share plan_push(Peer& to, std::uint64_t bytes, std::size_t room) const noexcept;
   std::size_t write_push(Peer& to, SendOp& op, std::span<std::byte> room) noexcept;
   std::size_t write_data(SendOp& op, std::span<std::byte> room) noexcept;
 
   void finish(Op& op, Status status) noexcept;
   void finish_send(SendOp& op, Status status) noexcept;
   void finish_recv(RecvOp& op, Status status) noexcept;
-  void deliver(RecvOp& op, const Envelope& envelope, const std::byte* payload) noexcept;
+  void leave(SendOp& op) noexcept;
+  void deliver(RecvOp& op, const Envelope& envelope, const std::byte* payload,
+               std::uint32_t arrived) noexcept;
+  void deliver(RecvOp& op, Message* message) noexcept;
+  void drop(Message* message) noexcept;
+  void consume(PeerId from, std::uint32_t bytes) noexcept;
   void answer_unwanted(const Envelope& envelope) noexcept;
   Message* find_message(std::uint64_t context, std::int32_t source, std::int32_t tag, Found& found) noexcept;
 
   Status on_push(PeerId from, std::span<const std::byte> packet) noexcept;
   bool on_pull(PeerId from, const wire::PullPacket& packet) noexcept;
   bool on_data(PeerId from, std::span<const std::byte> packet) noexcept;
+  bool on_unasked(PeerId from, std::span<const std::byte> packet) noexcept;
   bool on_ack(PeerId from, const wire::AckPacket& packet) noexcept;
+  bool on_allowance(PeerId from, const wire::AllowancePacket& packet) noexcept;
   void on_cancel(PeerId from, const wire::CancelPacket& packet) noexcept;
   bool on_cancel_reply(PeerId from, const wire::CancelReplyPacket& packet) noexcept;
 

@@ -25,8 +25,7 @@ void Core::start(RecvOp& op) noexcept {
     return;
   }
   context->unexpected.remove(*message);
-  deliver(op, message->envelope, message->payload());
-  messages_.put(message);
+  deliver(op, message);
 }
 
 void Core::start_matched(RecvOp& op, Message* message) noexcept {
@@ -35,18 +34,42 @@ void Core::start_matched(RecvOp& op, Message* message) noexcept {
   op.id = 0;
   op.bytes = 0;
   if (op.data.position() != 0) op.data.seek(0);
-  deliver(op, message->envelope, message->payload());
+  deliver(op, message);
+}
+
+void Core::deliver(RecvOp& op, Message* message) noexcept {
+  deliver(op, message->envelope, message->payload(), message->arrived);
+  drop(message);
+}
+
+void Core::drop(Message* message) noexcept {
+  consume(message->envelope.from, message->arrived);
+  message->arriving.unlink();
   messages_.put(message);
 }
 
-// The message has found its receive: place what was pushed, ask for what is missing and fits.
-void Core::deliver(RecvOp& op, const Envelope& envelope, const std::byte* payload) noexcept {
+// Pushed bytes have left our hands. The sender hears of it now and then.
+void Core::consume(PeerId from, std::uint32_t bytes) noexcept {
+  Peer& sender = peer(from);
+  if (!sender.far) return;
+  sender.consumed += bytes;
+  if (sender.consumed - sender.told < config_.far_allowance / 4) return;
+  sender.told = sender.consumed;
+  AllowancePacket packet;
+  packet.prefix = p2p_prefix(P2pKind::allowance);
+  packet.limit = sender.consumed + config_.far_allowance;
+  control(from, packet);
+}
+
+// The message has found its receive: place what has come, ask for what is not pushed and fits.
+void Core::deliver(RecvOp& op, const Envelope& envelope, const std::byte* payload,
+                   std::uint32_t arrived) noexcept {
   op.from_source = envelope.source;
   op.from_tag = envelope.tag;
   const std::uint64_t room = op.data.total();
   const std::uint64_t wanted = std::min(envelope.bytes, room);
   const Status status = envelope.bytes > room ? Status::truncated : Status::ok;
-  const auto placed = static_cast<std::size_t>(std::min<std::uint64_t>(envelope.pushed, room));
+  const auto placed = static_cast<std::size_t>(std::min<std::uint64_t>(arrived, room));
   if (placed != 0) op.data.unpack(payload, placed);
   op.bytes = placed;
   op.status = status;
@@ -63,13 +86,20 @@ void Core::deliver(RecvOp& op, const Envelope& envelope, const std::byte* payloa
   op.phase = RecvPhase::pulling;
   op.from_peer = envelope.from;
   op.expected = wanted;
+  if (arrived < envelope.pushed) {
+    op.arriving.seq = envelope.seq;
+    op.arriving.end = envelope.pushed;
+    op.arriving.op = &op;
+    peer(envelope.from).arriving.push_back(op.arriving);
+  }
+  if (wanted <= envelope.pushed) return answer_unwanted(envelope);
   PullPacket packet;
   packet.prefix = p2p_prefix(P2pKind::pull);
   packet.send_id = envelope.send_id;
   packet.seq = envelope.seq;
   packet.receive_id = op.id;
   packet.offset = envelope.pushed;
-  packet.bytes = wanted - placed;
+  packet.bytes = wanted - envelope.pushed;
   control(envelope.from, packet);
 }
 
@@ -85,6 +115,7 @@ void Core::answer_unwanted(const Envelope& envelope) noexcept {
 
 void Core::finish_recv(RecvOp& op, Status status) noexcept {
   op.unlink();
+  op.arriving.unlink();
   if (op.id != 0) recvs_.remove(op.id);
   op.id = 0;
   op.phase = RecvPhase::finished;
@@ -133,7 +164,7 @@ void Core::forget_context(std::uint64_t id) noexcept {
   while (Message* message = context->unexpected.front()) {
     context->unexpected.remove(*message);
     answer_unwanted(message->envelope);
-    messages_.put(message);
+    drop(message);
     ++counters_.late;
   }
   contexts_.forget(*context);
@@ -151,6 +182,7 @@ Status Core::on_packet(PeerId from, std::span<const std::byte> packet) noexcept 
       case P2pKind::cancel: on_cancel(from, as<CancelPacket>(packet)); break;
       case P2pKind::cancel_reply: good = on_cancel_reply(from, as<CancelReplyPacket>(packet)); break;
       case P2pKind::goodbye: on_peer_gone(from); break;
+      case P2pKind::allowance: good = on_allowance(from, as<AllowancePacket>(packet)); break;
     }
   }
   if (!good) ++counters_.bad_packets;
@@ -167,27 +199,38 @@ Status Core::on_push(PeerId from, std::span<const std::byte> packet) noexcept {
                           .from = from,
                           .send_id = header.send_id,
                           .seq = header.seq,
-                          .pushed = header.payload_bytes};
+                          .pushed = header.push_bytes};
+  const auto arrived = static_cast<std::uint32_t>(packet.size() - sizeof header);
   const bool answered = envelope.pushed < envelope.bytes || (header.prefix.flags & kFlagSynchronous) != 0;
-  if (envelope.pushed > envelope.bytes || answered != (envelope.send_id != 0)) {
+  if (envelope.pushed > envelope.bytes || envelope.pushed > std::max(arrived, config_.most_pushed) ||
+      answered != (envelope.send_id != 0)) {
     ++counters_.bad_packets;
     return Status::ok;
   }
   Context* context = contexts_.find_or_make(envelope.context);
   if (context == nullptr) return Status::no_memory;
   if (RecvOp* op = context->posted.take(envelope.source, envelope.tag)) {
-    deliver(*op, envelope, payload);
+    deliver(*op, envelope, payload, arrived);
+    consume(from, arrived);
     return Status::ok;
   }
   if (context->forgotten) {
     ++counters_.late;
     answer_unwanted(envelope);
+    consume(from, arrived);
     return Status::ok;
   }
   Message* message = messages_.get(envelope.pushed);
   if (message == nullptr) return Status::no_memory;
   message->envelope = envelope;
-  if (envelope.pushed != 0) std::memcpy(message->payload(), payload, envelope.pushed);
+  message->arrived = arrived;
+  if (arrived != 0) std::memcpy(message->payload(), payload, arrived);
+  if (arrived < envelope.pushed) {
+    message->arriving.seq = envelope.seq;
+    message->arriving.end = envelope.pushed;
+    message->arriving.message = message;
+    peer(from).arriving.push_back(message->arriving);
+  }
   context->unexpected.add(*message);
   ++counters_.unexpected;
   return Status::ok;
@@ -195,14 +238,43 @@ Status Core::on_push(PeerId from, std::span<const std::byte> packet) noexcept {
 
 bool Core::on_data(PeerId from, std::span<const std::byte> packet) noexcept {
   const auto& header = as<DataPacket>(packet);
-  RecvOp* op = recvs_.find(header.receive_id);
-  if (op == nullptr || op->from_peer != from) return false;
-  const std::uint32_t bytes = header.payload_bytes;
-  if (bytes == 0 || header.offset != op->data.position() || bytes > op->expected - op->data.position())
-    return false;
+  if ((header.prefix.flags & kFlagUnasked) != 0) return on_unasked(from, packet);
+  RecvOp* op = recvs_.find(header.id);
+  if (op == nullptr || op->from_peer != from || op->arriving.linked()) return false;
+  const auto bytes = static_cast<std::uint32_t>(packet.size() - sizeof header);
+  if (header.offset != op->data.position() || bytes > op->expected - op->data.position()) return false;
   op->data.unpack(packet.data() + sizeof header, bytes);
   op->bytes += bytes;
   if (op->data.position() == op->expected) finish_recv(*op, op->status);
+  return true;
+}
+
+// More of a push. Nobody may want it any more: then it is let go.
+bool Core::on_unasked(PeerId from, std::span<const std::byte> packet) noexcept {
+  const auto& header = as<DataPacket>(packet);
+  const std::byte* payload = packet.data() + sizeof header;
+  const auto bytes = static_cast<std::uint32_t>(packet.size() - sizeof header);
+  List<Arriving>& arriving = peer(from).arriving;
+  Arriving* item = arriving.front();
+  while (item != nullptr && item->seq != header.id) item = arriving.next(*item);
+  if (item == nullptr) {
+    consume(from, bytes);
+    return true;
+  }
+  const std::uint64_t arrived = item->message != nullptr ? item->message->arrived : item->op->data.position();
+  if (header.offset != arrived || bytes > item->end - arrived) return false;
+  if (arrived + bytes == item->end) item->unlink();
+  if (Message* message = item->message) {
+    std::memcpy(message->payload() + arrived, payload, bytes);
+    message->arrived += bytes;
+    return true;
+  }
+  RecvOp& op = *item->op;
+  const auto placed = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, op.expected - arrived));
+  op.data.unpack(payload, placed);
+  op.bytes += placed;
+  if (op.data.position() == op.expected) finish_recv(op, op.status);
+  consume(from, bytes);
   return true;
 }
 
@@ -211,7 +283,7 @@ void Core::on_cancel(PeerId from, const CancelPacket& packet) noexcept {
   Message* message = context == nullptr ? nullptr : context->unexpected.find_seq(from, packet.seq);
   if (message != nullptr) {
     context->unexpected.remove(*message);
-    messages_.put(message);
+    drop(message);
   }
   CancelReplyPacket reply;
   reply.prefix = p2p_prefix(P2pKind::cancel_reply, message != nullptr ? kFlagRemoved : std::uint16_t{0});

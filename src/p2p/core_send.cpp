@@ -18,6 +18,7 @@ Core::~Core() {
   contexts_.for_each([this](Context& context) {
     while (Message* message = context.unexpected.front()) {
       context.unexpected.remove(*message);
+      message->arriving.unlink();
       messages_.put(message);
     }
   });
@@ -61,12 +62,20 @@ void Core::control(PeerId to, const Packet& packet) noexcept {
 template void Core::control(PeerId, const PullPacket&) noexcept;
 template void Core::control(PeerId, const AckPacket&) noexcept;
 template void Core::control(PeerId, const CancelReplyPacket&) noexcept;
+template void Core::control(PeerId, const AllowancePacket&) noexcept;
+
+void Core::set_far(PeerId id) noexcept {
+  peer(id).far = true;
+  peer(id).push_limit = config_.far_allowance;
+}
 
 void Core::start(SendOp& op) noexcept {
   Peer& to = peer(op.to);
   op.done = op.cancelled = false;
   op.status = Status::ok;
   op.id = 0;
+  op.push_end = op.end = 0;
+  op.answered = false;
   if (op.data.position() != 0) op.data.seek(0);
   ++sends_under_way_;
   if (to.gone) return finish_send(op, Status::peer_lost);
@@ -90,14 +99,28 @@ std::size_t Core::poll_transmit(PeerId id, std::span<std::byte> room) noexcept {
   return size;
 }
 
+Core::Share Core::plan_push(Peer& to, std::uint64_t bytes, std::size_t room) const noexcept {
+  if (config_.mode == PushMode::zero) return {0, 0};
+  const std::size_t limit = std::min<std::size_t>(to.far ? config_.far_first : config_.push_bytes, room);
+  const auto first = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, limit));
+  std::uint64_t more = to.far ? config_.far_more : 0;
+  if (config_.mode == PushMode::all) more = config_.most_pushed;
+  const auto all = static_cast<std::uint32_t>(
+      std::min({bytes, first + more, std::uint64_t{std::max(first, config_.most_pushed)}}));
+  if (!to.far || config_.mode == PushMode::all) return {first, all};
+  const auto left = static_cast<std::int32_t>(to.push_limit - to.pushed);
+  if (static_cast<std::int64_t>(all) <= left) return {first, all};
+  if (static_cast<std::int64_t>(first) <= left) return {first, first};
+  return {0, 0};
+}
+
 // 0 if the operation failed instead.
 std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) noexcept {
   op.unlink();
   const std::uint64_t bytes = op.data.total();
-  const std::size_t limit = std::min<std::size_t>(config_.push_bytes, room.size() - sizeof(PushPacket));
-  const auto pushed = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, limit));
+  const Share share = plan_push(to, bytes, room.size() - sizeof(PushPacket));
   const bool synchronous = op.mode == SendMode::synchronous;
-  const bool answered = synchronous || pushed < bytes;
+  const bool answered = synchronous || share.all < bytes;
   if (answered) {
     op.id = sends_.add(op);
     if (op.id == 0) {
@@ -114,32 +137,49 @@ std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) no
   header.tag = op.tag;
   header.message_bytes = bytes;
   header.send_id = op.id;
-  header.payload_bytes = pushed;
+  header.push_bytes = share.all;
   std::memcpy(room.data(), &header, sizeof header);
-  if (pushed != 0) op.data.pack(room.data() + sizeof header, pushed);
+  if (share.first != 0) op.data.pack(room.data() + sizeof header, share.first);
+  to.pushed += share.all;
   ++counters_.sent;
   counters_.sent_bytes += bytes;
   op.phase = SendPhase::pushed;
-  if (!answered) {
-    op.phase = SendPhase::left;
-    --sends_under_way_;
-    finish(op, Status::ok);
-  }
-  return sizeof header + pushed;
+  op.push_end = share.all;
+  if (share.first < share.all)
+    to.streams.push_back(op);
+  else if (!answered)
+    leave(op);
+  return sizeof header + share.first;
+}
+
+// All bytes have gone and nobody is asked about them.
+void Core::leave(SendOp& op) noexcept {
+  op.phase = SendPhase::left;
+  --sends_under_way_;
+  finish(op, Status::ok);
 }
 
 std::size_t Core::write_data(SendOp& op, std::span<std::byte> room) noexcept {
   const std::uint64_t offset = op.data.position();
+  const bool unasked = offset < op.push_end;
+  const std::uint64_t end = unasked ? op.push_end : op.end;
   const auto bytes =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(op.end - offset, room.size() - sizeof(DataPacket)));
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(end - offset, room.size() - sizeof(DataPacket)));
   DataPacket header;
-  header.prefix = p2p_prefix(P2pKind::data);
-  header.receive_id = op.receive_id;
+  header.prefix = p2p_prefix(P2pKind::data, unasked ? kFlagUnasked : std::uint16_t{0});
+  header.id = unasked ? op.seq : op.receive_id;
   header.offset = offset;
-  header.payload_bytes = bytes;
   std::memcpy(room.data(), &header, sizeof header);
   op.data.pack(room.data() + sizeof header, bytes);
-  if (op.data.position() == op.end) finish_send(op, Status::ok);
+  if (op.data.position() == end && op.phase != SendPhase::streaming) {  // the push is over
+    op.unlink();
+    if (op.answered)
+      finish_send(op, Status::ok);
+    else if (op.id == 0)
+      leave(op);
+  } else if (op.data.position() == op.end && !unasked) {
+    finish_send(op, Status::ok);
+  }
   return sizeof header + bytes;
 }
 
@@ -187,7 +227,12 @@ void Core::cancel(SendOp& op) noexcept {
       op.phase = SendPhase::recalling;
       ++sends_under_way_;
       break;
-    case SendPhase::pushed: break;
+    case SendPhase::pushed:
+      if (op.id != 0) break;
+      op.id = sends_.add(op);
+      if (op.id == 0) return;
+      op.phase = SendPhase::recalling;  // and goes on meanwhile
+      break;
     case SendPhase::idle:
     case SendPhase::streaming:
     case SendPhase::recalling:
@@ -207,11 +252,11 @@ bool Core::on_pull(PeerId from, const PullPacket& packet) noexcept {
     return false;
   const std::uint64_t offset = packet.offset;
   const std::uint64_t bytes = packet.bytes;
-  if (offset != op->data.position() || bytes == 0 || bytes > op->data.remaining()) return false;
+  if (offset != op->push_end || bytes == 0 || bytes > op->data.total() - offset) return false;
   op->phase = SendPhase::streaming;
   op->receive_id = packet.receive_id;
   op->end = offset + bytes;
-  peer(from).streams.push_back(*op);
+  if (!op->linked()) peer(from).streams.push_back(*op);
   want(peer(from));
   return true;
 }
@@ -220,7 +265,18 @@ bool Core::on_ack(PeerId from, const AckPacket& packet) noexcept {
   SendOp* op = sends_.find(packet.send_id);
   if (op == nullptr || op->to != from || op->seq != packet.seq || op->phase != SendPhase::pushed)
     return false;
-  finish_send(*op, Status::ok);
+  if (op->linked())  // some of the push is still to go
+    op->answered = true;
+  else
+    finish_send(*op, Status::ok);
+  return true;
+}
+
+bool Core::on_allowance(PeerId from, const AllowancePacket& packet) noexcept {
+  Peer& to = peer(from);
+  if (!to.far) return false;
+  const std::uint32_t limit = packet.limit;
+  if (static_cast<std::int32_t>(limit - to.push_limit) > 0) to.push_limit = limit;
   return true;
 }
 
@@ -231,6 +287,12 @@ bool Core::on_cancel_reply(PeerId from, const CancelReplyPacket& packet) noexcep
   if (op == nullptr || op->to != from || op->seq != packet.seq) return !removed;
   if (op->phase == SendPhase::streaming) return !removed;
   if (op->phase == SendPhase::pushed && !removed) return true;  // asked twice, or a taken message
+  if (!removed && op->linked()) {                               // recalled in vain while it was going
+    sends_.remove(op->id);
+    op->id = 0;
+    op->phase = SendPhase::pushed;
+    return true;
+  }
   op->cancelled = removed;
   finish_send(*op, Status::ok);
   return true;
@@ -244,6 +306,8 @@ void Core::on_peer_gone(PeerId id) noexcept {
   while (Control* item = lost.control.pop_front()) free_controls_.push_front(*item);
   while (SendOp* op = lost.pushes.front()) finish_send(*op, Status::peer_lost);
   while (SendOp* op = lost.streams.front()) finish_send(*op, Status::peer_lost);
+  while (lost.arriving.pop_front() != nullptr) {
+  }
   stop_wanting_if_idle(lost);
   sends_.for_each([&](SendOp& op) {
     if (op.to != id) return;

@@ -20,7 +20,7 @@ struct Envelope {
   PeerId from = 0;
   std::uint32_t send_id = 0;
   std::uint32_t seq = 0;
-  std::uint32_t pushed = 0;  // bytes that came with the push
+  std::uint32_t pushed = 0;  // bytes that come unasked
 };
 
 struct BinLink : ListLink {
@@ -30,6 +30,8 @@ struct BinLink : ListLink {
 struct Message : ListLink {
   BinLink bin;
   Envelope envelope;
+  Arriving arriving;
+  std::uint32_t arrived = 0;  // of the bytes that come unasked
   std::uint32_t size_class = 0;
 
   std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(this + 1); }

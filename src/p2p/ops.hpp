@@ -10,6 +10,8 @@
 
 namespace herald::p2p {
 
+struct Message;
+struct RecvOp;
 using PeerId = std::int32_t;  // index of a process in the job: its rank in the world
 
 constexpr std::int32_t kAnySource = -1;
@@ -35,7 +37,8 @@ struct Op : ListLink {
 //   idle -> queued -> left                          short: all bytes went in the push, match not known
 //                  -> pushed -> finished            short, synchronous: ack; long and nothing wanted: ack
 //                  -> pushed -> streaming -> finished    long: pull
-//   left -> recalling -> finished                   cancel() of a short send that was done already
+//                  -> pushed -> left              all of it pushed, in more packets than one
+//   left, pushed -> recalling -> finished           cancel() of a send that waits for no answer
 enum class SendPhase : std::uint8_t { idle, queued, left, pushed, streaming, recalling, finished };
 
 struct SendOp : Op {
@@ -47,7 +50,17 @@ struct SendOp : Op {
   std::uint32_t id = 0;          // names this operation in answers from the receiver; 0: none
   std::uint32_t seq = 0;         // counts messages from here to `to`
   std::uint32_t receive_id = 0;  // names the receive that pulls
+  std::uint64_t push_end = 0;    // where the bytes end that go unasked
   std::uint64_t end = 0;         // where the pulled bytes end
+  bool answered = false;         // matched, and no more is wanted than is pushed
+};
+
+// A message of whose push more is to come, linked under its sender: it waits as such, or in a receive.
+struct Arriving : ListLink {
+  std::uint32_t seq = 0;
+  std::uint32_t end = 0;       // where the push ends
+  Message* message = nullptr;  // one of the two
+  RecvOp* op = nullptr;
 };
 
 // What has become of a receive: idle -> posted -> pulling -> finished; short messages skip pulling.
@@ -66,12 +79,11 @@ struct RecvOp : Op {
   PeerId from_peer = -1;       // who sends what is being pulled
   std::uint64_t expected = 0;  // where the pulled bytes end
   std::uint64_t order = 0;     // its turn among the posted receives of the context
+  Arriving arriving;
 };
 
-// A message that has come but is not received yet: what a probe sees. Taken out of the queue by a matched
-// probe, it belongs to whoever holds it until start_matched().
-struct Message;
-
+// What a probe sees of a message that has come but is not received yet. Taken out of the queue by a matched
+// probe, the message belongs to whoever holds it until start_matched().
 struct Found {
   std::int32_t source = kAnySource;
   std::int32_t tag = kAnyTag;

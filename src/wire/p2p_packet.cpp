@@ -11,9 +11,7 @@ bool fits(std::span<const std::byte> packet, std::uint16_t known_flags) noexcept
 
 template <class Packet>
 bool fits_with_payload(std::span<const std::byte> packet, std::uint16_t known_flags) noexcept {
-  if (packet.size() < sizeof(Packet)) return false;
-  const auto& header = as<Packet>(packet);
-  return (header.prefix.flags & ~known_flags) == 0 && packet.size() - sizeof(Packet) == header.payload_bytes;
+  return packet.size() >= sizeof(Packet) && (as<P2pPrefix>(packet).flags & ~known_flags) == 0;
 }
 
 }  // namespace
@@ -25,15 +23,19 @@ bool decode(std::span<const std::byte> packet, P2pKind& kind) noexcept {
   const auto claimed = static_cast<P2pKind>(static_cast<std::uint8_t>(prefix.kind));
   bool good = false;
   switch (claimed) {
-    case P2pKind::push: good = fits_with_payload<PushPacket>(packet, kFlagSynchronous); break;
+    case P2pKind::push:
+      good = fits_with_payload<PushPacket>(packet, kFlagSynchronous) &&
+             packet.size() - sizeof(PushPacket) <= as<PushPacket>(packet).push_bytes;
+      break;
     case P2pKind::pull: good = fits<PullPacket>(packet, 0); break;
     case P2pKind::data:
-      good = fits_with_payload<DataPacket>(packet, 0) && as<DataPacket>(packet).reserved == 0;
+      good = fits_with_payload<DataPacket>(packet, kFlagUnasked) && packet.size() > sizeof(DataPacket);
       break;
     case P2pKind::ack: good = fits<AckPacket>(packet, 0); break;
     case P2pKind::cancel: good = fits<CancelPacket>(packet, 0); break;
     case P2pKind::cancel_reply: good = fits<CancelReplyPacket>(packet, kFlagRemoved); break;
     case P2pKind::goodbye: good = fits<GoodbyePacket>(packet, 0); break;
+    case P2pKind::allowance: good = fits<AllowancePacket>(packet, 0); break;
   }
   if (good) kind = claimed;
   return good;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // wire/p2p_packet.hpp: the packets of point-to-point messages. docs/wire.md describes them byte by byte and
 // tests/unit/wire holds them with golden bytes.
-// A packet is one of the structures below; push and data carry payload behind it. The path tells how long a
-// packet is and who sent it. decode() looks at lengths and constants only: whether the ids and offsets mean
-// anything is for p2p::Core to judge.
+// A packet is one of the structures below; push and data carry payload behind it, to the end of the packet.
+// The path tells how long a packet is and who sent it. decode() looks at lengths and constants only: whether
+// the ids and offsets mean anything is for p2p::Core to judge.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,19 +12,21 @@
 
 namespace herald::wire {
 
-constexpr std::uint8_t kP2pVersion = 1;
+constexpr std::uint8_t kP2pVersion = 2;
 
 enum class P2pKind : std::uint8_t {
   push = 1,          // the first bytes of a message, or all of it
   pull = 2,          // the receiver has matched the message and asks for more of it
-  data = 3,          // some of what was asked for
+  data = 3,          // some of what was asked for, or of what is pushed beyond the first packet
   ack = 4,           // the receiver has matched the message and wants no more of it
   cancel = 5,        // the sender asks for its message back
   cancel_reply = 6,  // whether it got it
   goodbye = 7,       // the last packet from this process: it no longer reads nor writes
+  allowance = 8,     // how much the peer may push
 };
 
 constexpr std::uint16_t kFlagSynchronous = 1;  // push: answer with ack or pull when matched
+constexpr std::uint16_t kFlagUnasked = 1;      // data: belongs to the push
 constexpr std::uint16_t kFlagRemoved = 1;      // cancel_reply: the message was taken out, nobody receives it
 
 struct P2pPrefix {
@@ -41,7 +43,7 @@ struct PushPacket {
   Le<std::int32_t> tag;
   Le<std::uint64_t> message_bytes;  // of the whole message
   Le<std::uint32_t> send_id;        // to be named in pull and ack; 0 when neither is awaited
-  Le<std::uint32_t> payload_bytes;  // that follow
+  Le<std::uint32_t> push_bytes;     // that come unasked, in this packet and in data after it
 };
 
 struct PullPacket {
@@ -55,10 +57,8 @@ struct PullPacket {
 
 struct DataPacket {
   P2pPrefix prefix;
-  Le<std::uint32_t> receive_id;
+  Le<std::uint32_t> id;  // receive_id of the pull; unasked: seq of the push
   Le<std::uint64_t> offset;
-  Le<std::uint32_t> payload_bytes;  // that follow
-  Le<std::uint32_t> reserved;       // 0
 };
 
 struct AckPacket {
@@ -84,11 +84,16 @@ struct GoodbyePacket {
   P2pPrefix prefix;
 };
 
+struct AllowancePacket {
+  P2pPrefix prefix;
+  Le<std::uint32_t> limit;  // bytes pushed since the beginning, modulo 2^32, that the sender may reach
+};
+
 static_assert(sizeof(P2pPrefix) == 4 && alignof(P2pPrefix) == 1);
 static_assert(sizeof(PushPacket) == 40 && alignof(PushPacket) == 1);
-static_assert(sizeof(PullPacket) == 32 && sizeof(DataPacket) == 24);
+static_assert(sizeof(PullPacket) == 32 && sizeof(DataPacket) == 16);
 static_assert(sizeof(AckPacket) == 12 && sizeof(CancelPacket) == 20 && sizeof(CancelReplyPacket) == 12);
-static_assert(sizeof(GoodbyePacket) == 4);
+static_assert(sizeof(GoodbyePacket) == 4 && sizeof(AllowancePacket) == 8);
 
 // The smallest packet size a path must be able to carry: every packet without payload fits.
 constexpr std::size_t kLargestHeader = sizeof(PushPacket);
@@ -97,8 +102,8 @@ inline P2pPrefix p2p_prefix(P2pKind kind, std::uint16_t flags = 0) noexcept {
   return {kP2pVersion, static_cast<std::uint8_t>(kind), flags};
 }
 
-// True and `kind` set if the packet has our version, a known kind, known flags, and exactly the length that
-// its kind and payload_bytes say. Only then may it be read as the structure of its kind.
+// True and `kind` set if the packet has our version, a known kind, known flags, and the length that its kind
+// asks for. Only then may it be read as the structure of its kind.
 bool decode(std::span<const std::byte> packet, P2pKind& kind) noexcept;
 
 // The packet as the structure of its kind, after decode() said so.

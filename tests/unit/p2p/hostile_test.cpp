@@ -24,12 +24,11 @@ void give(p2p::Core& core, int from, const Bytes& packet) {
   core.run_finished();
 }
 
-DataPacket data_packet(std::uint32_t id, std::uint64_t offset, std::uint32_t payload) {
+DataPacket data_packet(std::uint32_t id, std::uint64_t offset) {
   DataPacket packet;
   packet.prefix = p2p_prefix(P2pKind::data);
-  packet.receive_id = id;
+  packet.id = id;
   packet.offset = offset;
-  packet.payload_bytes = payload;
   return packet;
 }
 
@@ -54,16 +53,16 @@ TEST(P2pHostile, data_that_nobody_asked_for) {
   Recv recv(world, 1, 0, 3, 500);  // pulls 64..500
   p2p::Core& core = world.core(1);
   const Bytes before = recv.buffer;
-  give(core, 0, raw(data_packet(recv.id ^ 1, 64, 10), 10));           // no such receive
-  give(core, 0, raw(data_packet(recv.id + (1u << 22), 64, 10), 10));  // an older or younger one
-  give(core, 2, raw(data_packet(recv.id, 64, 10), 10));               // from somebody else
-  give(core, 0, raw(data_packet(recv.id, 63, 10), 10));               // not where we are
-  give(core, 0, raw(data_packet(recv.id, 65, 10), 10));
-  give(core, 0, raw(data_packet(recv.id, 64, 437), 437));  // one byte too many
-  give(core, 0, raw(data_packet(recv.id, 64, 0), 0));      // nothing
-  give(core, 0, raw(data_packet(recv.id, ~std::uint64_t{0}, 10), 10));
-  give(core, 7, raw(data_packet(recv.id, 64, 10), 10));  // no such peer
-  give(core, -1, raw(data_packet(recv.id, 64, 10), 10));
+  give(core, 0, raw(data_packet(recv.id ^ 1, 64), 10));           // no such receive
+  give(core, 0, raw(data_packet(recv.id + (1u << 22), 64), 10));  // an older or younger one
+  give(core, 2, raw(data_packet(recv.id, 64), 10));               // from somebody else
+  give(core, 0, raw(data_packet(recv.id, 63), 10));               // not where we are
+  give(core, 0, raw(data_packet(recv.id, 65), 10));
+  give(core, 0, raw(data_packet(recv.id, 64), 437));  // one byte too many
+  give(core, 0, raw(data_packet(recv.id, 64), 0));    // nothing
+  give(core, 0, raw(data_packet(recv.id, ~std::uint64_t{0}), 10));
+  give(core, 7, raw(data_packet(recv.id, 64), 10));  // no such peer
+  give(core, -1, raw(data_packet(recv.id, 64), 10));
   EXPECT_EQ(core.counters().bad_packets, 10u);
   EXPECT_EQ(recv.buffer, before);
   EXPECT_FALSE(recv.done);
@@ -106,11 +105,11 @@ TEST(P2pHostile, pushes_that_contradict_themselves) {
   push.prefix = p2p_prefix(P2pKind::push);
   push.context = 1;
   push.message_bytes = 5;
-  push.payload_bytes = 6;
+  push.push_bytes = 6;
   give(world.core(1), 0, raw(push, 6));  // more than the message
-  push.payload_bytes = 4;
+  push.push_bytes = 4;
   give(world.core(1), 0, raw(push, 4));  // less, and nobody to pull from
-  push.payload_bytes = 5;
+  push.push_bytes = 5;
   push.send_id = 9;
   give(world.core(1), 0, raw(push, 5));  // awaits an answer that nobody owes
   push.send_id = 0;
@@ -118,6 +117,30 @@ TEST(P2pHostile, pushes_that_contradict_themselves) {
   give(world.core(1), 0, raw(push, 5));
   EXPECT_EQ(world.core(1).counters().bad_packets, 4u);
   EXPECT_FALSE(recv.done);
+}
+
+TEST(P2pHostile, more_of_a_push_than_was_announced) {
+  World world(p2p::CoreConfig{.peers = 2, .far_first = 8, .far_more = 100}, true, 64);
+  Send send(world, 0, 1, 3, random_bytes(60, 1));
+  world.transmit(0, 1);
+  world.deliver(0, 1);  // 8 bytes are there, 52 are to come
+  p2p::Core& core = world.core(1);
+  DataPacket more = data_packet(send.seq, 8);
+  more.prefix = p2p_prefix(P2pKind::data, kFlagUnasked);
+  give(core, 0, raw(more, 53));  // one byte too many
+  more.offset = 7;
+  give(core, 0, raw(more, 10));
+  more.offset = ~std::uint64_t{0};
+  give(core, 0, raw(more, 10));
+  EXPECT_EQ(core.counters().bad_packets, 3u);
+  more.id = send.seq + 1;
+  give(core, 0, raw(more, 10));  // belongs to a message that nobody keeps: let go
+  EXPECT_EQ(core.counters().bad_packets, 3u);
+  Recv recv(world, 1, 0, 3, 100);
+  EXPECT_FALSE(recv.done);
+  world.settle();
+  EXPECT_TRUE(recv.done && send.done);
+  EXPECT_EQ(Bytes(recv.buffer.begin(), recv.buffer.begin() + 60), send.bytes);
 }
 
 TEST(P2pHostile, random_changes_to_good_packets_do_no_harm) {

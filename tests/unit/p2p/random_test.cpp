@@ -34,9 +34,22 @@ struct Received {
 class Scene {
  public:
   Scene(std::uint64_t seed, int peers)
-      : world_(peers, static_cast<std::uint32_t>(Prng(seed).below(90)), 130, seed),
-        posted_(peers),
-        unexpected_(peers) {}
+      : world_(config(seed, peers), seed % 4 >= 2, 130, seed), posted_(peers), unexpected_(peers) {}
+
+  // Half of the scenes on one host, half on several; all three ways to push; allowances that run out.
+  static p2p::CoreConfig config(std::uint64_t seed, int peers) {
+    Prng chance(seed);
+    constexpr p2p::PushMode kModes[] = {p2p::PushMode::pull, p2p::PushMode::pull, p2p::PushMode::pull,
+                                        p2p::PushMode::zero, p2p::PushMode::all};
+    p2p::CoreConfig config;
+    config.peers = peers;
+    config.push_bytes = static_cast<std::uint32_t>(chance.below(90));
+    config.mode = kModes[seed / 4 % 5];
+    config.far_first = static_cast<std::uint32_t>(chance.below(120));
+    config.far_more = static_cast<std::uint32_t>(chance.below(1000));
+    config.far_allowance = static_cast<std::uint32_t>(chance.below(3000));
+    return config;
+  }
 
   void go(int steps) {
     for (int i = 0; i < steps; ++i) step();

@@ -24,13 +24,18 @@ inline Bytes random_bytes(std::size_t size, std::uint64_t seed) {
 class World {
  public:
   World(int peers, std::uint32_t push_bytes, std::size_t packet_bytes, std::uint64_t seed = 1)
+      : World(p2p::CoreConfig{.peers = peers, .push_bytes = push_bytes}, false, packet_bytes, seed) {}
+  // `far`: each peer is on a host of its own.
+  World(const p2p::CoreConfig& config, bool far, std::size_t packet_bytes, std::uint64_t seed = 1)
       : chance(seed),
-        peers_(peers),
+        peers_(config.peers),
         packet_bytes_(packet_bytes),
-        links_(static_cast<std::size_t>(peers * peers)) {
-    for (int i = 0; i < peers; ++i)
-      cores_.push_back(
-          std::make_unique<p2p::Core>(p2p::CoreConfig{.peers = peers, .push_bytes = push_bytes}));
+        links_(static_cast<std::size_t>(config.peers * config.peers)) {
+    for (int i = 0; i < peers_; ++i) {
+      cores_.push_back(std::make_unique<p2p::Core>(config));
+      for (int peer = 0; far && peer < peers_; ++peer)
+        if (peer != i) core(i).set_far(peer);
+    }
   }
 
   p2p::Core& core(int peer) { return *cores_[static_cast<std::size_t>(peer)]; }

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What could go wrong between hosts: the push stops after one packet, or goes on beyond what it may; a late
+// receiver costs more memory than the allowance; when the allowance is used up messages stop for ever, or
+// small ones are lost; push-zero pushes, push-all pulls.
+#include <gtest/gtest.h>
+
+#include "tests/unit/p2p/world.hpp"
+
+using namespace herald;
+using namespace herald::test;
+
+namespace {
+
+constexpr std::size_t kPacket = 200;
+
+World far(p2p::PushMode mode = p2p::PushMode::pull, std::uint32_t allowance = 10000) {
+  return World(
+      p2p::CoreConfig{
+          .peers = 2, .mode = mode, .far_first = 100, .far_more = 1000, .far_allowance = allowance},
+      true, kPacket);
+}
+
+// Everything that 0 sends before 1 answers: bytes of payload, without the headers of packets.
+std::size_t unasked(World& world) {
+  std::size_t bytes = 0;
+  while (const Bytes* packet = world.transmit(0, 1)) {
+    const auto view = std::as_bytes(std::span(*packet));
+    wire::P2pKind kind{};
+    EXPECT_TRUE(wire::decode(view, kind));
+    bytes +=
+        packet->size() - (kind == wire::P2pKind::push ? sizeof(wire::PushPacket) : sizeof(wire::DataPacket));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST(P2pFar, the_push_goes_on_beyond_its_first_packet) {
+  World world = far();
+  Send send(world, 0, 1, 3, random_bytes(5000, 1));
+  EXPECT_EQ(unasked(world), 1100u);
+  EXPECT_FALSE(send.done);
+  Recv recv(world, 1, 0, 3, 5000);
+  world.settle();
+  EXPECT_TRUE(send.done && recv.done);
+  EXPECT_EQ(recv.buffer, send.bytes);
+}
+
+TEST(P2pFar, what_fits_into_the_push_waits_for_nobody) {
+  World world = far();
+  Send send(world, 0, 1, 3, random_bytes(1100, 1));
+  EXPECT_EQ(unasked(world), 1100u);
+  EXPECT_TRUE(send.done);
+  world.settle();
+  EXPECT_EQ(world.core(1).messages_held(), 1u);
+  Recv recv(world, 1, 0, 3, 2000);
+  EXPECT_TRUE(recv.done);
+  EXPECT_EQ(recv.bytes, 1100u);
+  EXPECT_EQ(world.core(1).messages_held(), 0u);
+}
+
+TEST(P2pFar, the_pull_leaves_while_the_push_still_comes) {
+  World world = far();
+  Recv recv(world, 1, 0, 3, 5000);
+  Send send(world, 0, 1, 3, random_bytes(5000, 1));
+  world.transmit(0, 1);
+  world.deliver(0, 1);
+  EXPECT_TRUE(world.core(1).wants_to_send(0));
+  world.settle();
+  EXPECT_TRUE(send.done && recv.done);
+  EXPECT_EQ(recv.buffer, send.bytes);
+}
+
+TEST(P2pFar, a_receive_that_is_too_small_takes_its_part_of_the_push) {
+  for (const std::size_t room :
+       {std::size_t{0}, std::size_t{50}, std::size_t{500}, std::size_t{1100}, std::size_t{3000}})
+    for (const bool early : {true, false}) {
+      World world = far();
+      Recv recv(0, 3, room);
+      if (early) world.core(1).start(recv);
+      Send send(world, 0, 1, 3, random_bytes(5000, 1));
+      world.transmit(0, 1);
+      world.deliver(0, 1);
+      if (!early) world.core(1).start(recv);
+      world.settle();
+      EXPECT_TRUE(send.done && recv.done);
+      EXPECT_EQ(recv.status, Status::truncated);
+      EXPECT_EQ(recv.bytes, room);
+      EXPECT_TRUE(std::equal(recv.buffer.begin(), recv.buffer.end(), send.bytes.begin()));
+      EXPECT_EQ(world.core(1).messages_held(), 0u);
+      EXPECT_EQ(world.core(1).counters().bad_packets, 0u);
+    }
+}
+
+TEST(P2pFar, nothing_is_pushed_beyond_the_allowance_and_all_comes_in_the_end) {
+  World world = far(p2p::PushMode::pull, 4000);
+  std::vector<std::unique_ptr<Send>> sends;
+  for (int i = 0; i < 50; ++i)
+    sends.push_back(std::make_unique<Send>(world, 0, 1, i, random_bytes(600, static_cast<std::uint64_t>(i))));
+  EXPECT_LE(unasked(world), 4000u);
+  world.settle();
+  for (int i = 49; i >= 0; --i) {  // the last first: those before must not stand in its way
+    Recv recv(world, 1, 0, i, 600);
+    world.settle();
+    EXPECT_TRUE(recv.done);
+    EXPECT_EQ(recv.buffer, sends[static_cast<std::size_t>(i)]->bytes);
+  }
+  Send again(world, 0, 1, 99, random_bytes(1000, 7));  // the allowance has come back
+  EXPECT_EQ(unasked(world), 1000u);
+  EXPECT_TRUE(again.done);
+}
+
+TEST(P2pFar, push_zero_pushes_nothing_and_push_all_everything) {
+  World zero = far(p2p::PushMode::zero);
+  Send asked(zero, 0, 1, 3, random_bytes(50, 1));
+  EXPECT_EQ(unasked(zero), 0u);
+  EXPECT_FALSE(asked.done);
+  Recv one(zero, 1, 0, 3, 50);
+  zero.settle();
+  EXPECT_TRUE(asked.done && one.done && one.buffer == asked.bytes);
+
+  World all = far(p2p::PushMode::all);
+  Send pushed(all, 0, 1, 3, random_bytes(50000, 1));
+  EXPECT_EQ(unasked(all), 50000u);
+  EXPECT_TRUE(pushed.done);
+  all.settle();
+  Recv two(all, 1, 0, 3, 50000);
+  EXPECT_TRUE(two.done && two.buffer == pushed.bytes);
+}
+
+TEST(P2pFar, a_peer_that_dies_in_the_middle_of_its_push) {
+  World world = far();
+  Send matched(world, 0, 1, 3, random_bytes(5000, 1));
+  Send waiting(world, 0, 1, 4, random_bytes(900, 1));
+  Recv recv(world, 1, 0, 3, 5000);
+  for (int i = 0; i < 4; ++i) world.transmit(0, 1), world.deliver(0, 1);
+  world.core(1).on_peer_gone(0);
+  world.core(1).run_finished();
+  EXPECT_TRUE(recv.done);
+  EXPECT_EQ(recv.status, Status::peer_lost);
+  Recv late(world, 1, 0, 4, 900);
+  EXPECT_TRUE(late.done);
+  EXPECT_EQ(late.status, Status::peer_lost);
+  EXPECT_EQ(world.core(1).messages_held(), 0u);
+  world.core(0).on_peer_gone(1);
+  world.core(0).run_finished();
+}
