@@ -7,6 +7,8 @@ from cpp_text import code_only, includes, without_comments
 # Lowest first. `rel` and `group` stand ready for the rooms between hosts.
 ORDER = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'coll', 'path', 'boot', 'engine', 'mpi',
          'abi']
+# What the simulated network may know: the pure rooms, which it drives in the engine's place.
+SIM = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'coll']
 PURE = ['wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'coll']
 
 PURE_HEADERS = {
@@ -44,6 +46,10 @@ def check(path, text):
     found = []
     if top in ('tools', 'launch'):
         found += _outside_program(text, top)
+    if top == 'sim':
+        found += [(line, f'sim/ drives the pure rooms only: it may not include {name}')
+                  for line, name, quoted in includes(text)
+                  if name == 'mpi.h' or quoted and name.split('/')[0] in set(ORDER) - set(SIM)]
     if room is None:
         return found
     if room not in ORDER:

@@ -59,6 +59,12 @@ class Layers(unittest.TestCase):
         self.broken('launch/a.cpp', '#include "mpi/comm.hpp"\n')
         self.fine('src/mpi/a.cpp', '#include "mpi.h"\n')
 
+    def test_sim_drives_pure_rooms(self):
+        self.broken('sim/job/a.cpp', '#include "path/udp/udp.hpp"\n')
+        self.broken('sim/job/a.cpp', '#include "engine/loop.hpp"\n')
+        self.broken('sim/job/a.cpp', '#include <mpi.h>\n')
+        self.fine('sim/job/a.cpp', '#include "rel/mesh.hpp"\n#include "p2p/core.hpp"\n#include "sim/net/net.hpp"\n')
+
 
 class Lengths(unittest.TestCase):
     @staticmethod
