@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Faults of the network, as rules of nftables in the switch's namespace. The faults of a lab are one dictionary; every
+change writes all rules anew in one transaction, so that what holds can be read off the dictionary.
+
+loss, duplicate, corrupt   parts of a million, of UDP packets only: the launchers' TCP goes through unharmed
+loss_at                    each: every receiver loses for itself; all: all receivers lose the same packet; HOST: the
+                           cable to this host is bad
+partition                  hosts that reach each other and nobody else
+cut                        ports whose cable is pulled
+"""
+import re
+
+from . import network, tool
+
+MILLION = 1000000
+NONE = {'loss': 0, 'loss_at': 'each', 'duplicate': 0, 'corrupt': 0, 'partition': [], 'cut': []}
+_UDP = 'ether type { ip, ip6 } meta l4proto udp'
+
+
+def part(text):
+    """Parts of a million out of 1%, 0.5% or 0.01."""
+    match = re.fullmatch(r'(\d+(?:\.\d+)?)(%?)', text)
+    value = float(match.group(1)) * (0.01 if match.group(2) else 1) if match else 2
+    if value > 1:
+        raise tool.LabError(f'{text}: give a share such as 1%, 0.5% or 0.01')
+    return round(value * MILLION)
+
+
+def _sometimes(parts):
+    return f'numgen random mod {MILLION} < {parts}'
+
+
+def _set(names):
+    return '{ ' + ', '.join(f'"{name}"' for name in names) + ' }'
+
+
+def _chain(name, hook, rows, devices=''):
+    body = '\n'.join(f'    {row}' for row in rows)
+    return f'  chain {name} {{\n    type filter hook {hook} {devices} priority 0; policy accept;\n{body}\n  }}\n'
+
+
+def bridge_rules(lab):
+    faults, rows = lab['faults'], []
+    if faults['partition']:
+        island = _set([name for host in faults['partition'] for name in network.ports(lab, host)])
+        rows += [f'iifname {island} oifname != {island} counter drop', f'iifname != {island} oifname {island} counter drop']
+    if lab['switch'] == 'nomcast':
+        # Neighbours of IPv6 are asked for by multicast: without it there would be no IPv6 at all.
+        rows += ['ip daddr 224.0.0.0/4 counter drop', 'ip6 daddr ff02::1:ff00:0/104 accept', 'ip6 daddr ff00::/8 counter drop']
+    if faults['loss'] and faults['loss_at'] == 'each':
+        rows.append(f'{_UDP} {_sometimes(faults["loss"])} counter drop comment "loss"')
+    return _chain('forward', 'forward', rows)
+
+
+def port_rules(lab):
+    faults, chains = lab['faults'], []
+    if faults['loss'] and faults['loss_at'] == 'all':
+        rows = [f'meta l4proto udp {_sometimes(faults["loss"])} counter drop comment "loss"']
+        chains.append(_chain('common', 'ingress', rows, f'devices = {_set(network.all_ports(lab))}'))
+    for name in network.all_ports(lab):
+        rows = []
+        if faults['loss'] and name.split('.')[0] == faults['loss_at']:
+            rows.append(f'meta l4proto udp {_sometimes(faults["loss"])} counter drop comment "loss"')
+        if faults['corrupt']:
+            # Four bytes well inside the packet; the sums of UDP are not computed on such links, so they do not notice.
+            rows.append(f'meta l4proto udp meta length > 100 {_sometimes(faults["corrupt"])} counter '
+                        '@th,512,32 set 0x5aa5c33c comment "corrupt"')
+        if faults['duplicate']:
+            rows.append(f'meta l4proto udp {_sometimes(faults["duplicate"])} counter dup to "{name}" comment "duplicate"')
+        if rows:
+            chains.append(_chain('to_' + name.replace('.', '_'), 'egress', rows, f'device "{name}"'))
+    return ''.join(chains)
+
+
+def rules(lab):
+    """The text for nft that makes the lab's faults so."""
+    text = ''
+    for family, chains in (('bridge', bridge_rules(lab)), ('netdev', port_rules(lab))):
+        text += f'add table {family} lab\ndelete table {family} lab\ntable {family} lab {{\n{chains}}}\n'
+    return text
+
+
+def apply(lab, in_network):
+    tool.run(in_network(lab['head'], ['nft', '-f', '-']), rules(lab))
+
+
+def describe(faults):
+    words = []
+    if faults['loss']:
+        where = {'each': 'of each receiver for itself', 'all': 'of all receivers alike'}.get(
+            faults['loss_at'], f'on the cable to {faults["loss_at"]}')
+        words.append(f'{faults["loss"] / 1e4:g}% of UDP packets lost, {where}')
+    for kind, text in (('duplicate', 'doubled'), ('corrupt', 'corrupted')):
+        if faults[kind]:
+            words.append(f'{faults[kind] / 1e4:g}% of UDP packets {text}')
+    if faults['partition']:
+        words.append(f'{", ".join(faults["partition"])} cut off from the others')
+    if faults['cut']:
+        words.append(f'cable out: {", ".join(faults["cut"])}')
+    return '; '.join(words) or 'none'

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bridges and links. Link k of host i is eth<k> on the host and port h<i> (h<i>.<k> on further links) of bridge
+br<k> in the namespace of the switch. The switch's side of a link has the switch's rate and buffer, the host's side
+the same rate and a larger queue."""
+from . import tool
+
+HEAD = 254      # the last byte of the address of the head, which is the switch itself
+LARGEST = 250   # hosts
+ETHERNET_OVERHEAD = 24  # preamble, check sum, gap: what a frame takes on a wire beyond its bytes
+HOST_QUEUE = 1 << 20
+SWITCHES = {
+    'snooping': 'IGMP snooping, nobody asks: multicast is flooded',
+    'querier': 'IGMP snooping with a querier: only members hear',
+    'flood': 'no snooping: everybody hears everything',
+    'nomcast': 'multicast is dropped',
+}
+OFFLOADS = ('tso', 'gso', 'tx-udp-segmentation')
+
+
+def address(link, number):
+    return f'10.77.{link}.{number}'
+
+
+def port(host, link):
+    return host if link == 0 else f'{host}.{link}'
+
+
+def ports(lab, host):
+    return [port(host, link) for link in range(lab['links'])]
+
+
+def all_ports(lab):
+    return [name for row in lab['hosts'] for name in ports(lab, row['name'])]
+
+
+def switch_batch(lab):
+    """What `ip -batch` does in the switch's namespace."""
+    rows = []
+    snooping = 1 if lab['switch'] in ('snooping', 'querier') else 0
+    querier = 1 if lab['switch'] == 'querier' else 0
+    for link in range(lab['links']):
+        rows += [f'link add br{link} type bridge mcast_snooping {snooping} mcast_querier {querier}',
+                 f'link set br{link} mtu {lab["mtu"]} up',
+                 f'addr add {address(link, HEAD)}/24 dev br{link}']
+        for row in lab['hosts']:
+            name = port(row['name'], link)
+            rows += [f'link add {name} mtu {lab["mtu"]} type veth peer name eth{link} mtu {lab["mtu"]} netns {row["pid"]}',
+                     f'link set {name} master br{link}', f'link set {name} up']
+    return '\n'.join(rows) + '\n'
+
+
+def host_batch(lab, number):
+    rows = []
+    for link in range(lab['links']):
+        rows += [f'addr add {address(link, number)}/24 broadcast + dev eth{link}',
+                 f'addr add fd77:{link}::{number}/64 dev eth{link} nodad', f'link set eth{link} up']
+    return '\n'.join(rows) + '\n'
+
+
+def shaping(lab, device, limit):
+    """The words of tc for one end of a link; tbf drops what is larger than its burst."""
+    burst = max(4096, lab['mtu'] + 14 + ETHERNET_OVERHEAD)
+    return ['tc', 'qdisc', 'add', 'dev', device, 'root', 'tbf', 'rate', lab['rate'], 'burst', str(burst), 'limit',
+            str(limit), 'overhead', str(ETHERNET_OVERHEAD)]
+
+
+def build(lab, in_network):
+    """Makes the network of a lab whose hosts exist."""
+    head = lab['head']
+    tool.run(in_network(head, ['ip', '-batch', '-']), switch_batch(lab))
+    for number, row in enumerate(lab['hosts'], 1):
+        tool.run(in_network(row, ['ip', '-batch', '-']), host_batch(lab, number))
+        for link in range(lab['links']):
+            if lab['offloads'] == 'off':
+                words = ['ethtool', '-K', f'eth{link}'] + [word for name in OFFLOADS for word in (name, 'off')]
+                tool.run(in_network(row, words))
+            if lab['rate']:
+                tool.run(in_network(row, shaping(lab, f'eth{link}', HOST_QUEUE)))
+                tool.run(in_network(head, shaping(lab, port(row['name'], link), lab['buffer'])))
+
+
+def set_link(lab, host, link, up, in_network):
+    """Pulls the cable out, or puts it back: the host sees its carrier go."""
+    tool.run(in_network(lab['head'], ['ip', 'link', 'set', port(host, link), 'up' if up else 'down']))

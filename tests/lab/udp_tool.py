@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""udp_tool.py sink SIZE [GROUP]: counts numbered packets until an end marker: "received different damaged".
+udp_tool.py send ADDRESS COUNT SIZE: sends COUNT packets in small bursts, then end markers until it is ended.
+udp_tool.py blast ADDRESS COUNT SIZE: sends COUNT packets as fast as it can, waiting where its own queue is full."""
+import socket
+import struct
+import sys
+import time
+
+PORT = 7700
+FORCE_RECEIVE_BUFFER = 33  # SO_RCVBUFFORCE
+END = 0xffffffff
+
+
+def body(number, size):
+    return struct.pack('<I', number) + bytes((number + i) & 255 for i in range(size - 4))
+
+
+def sink(size, group):
+    receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    receiver.setsockopt(socket.SOL_SOCKET, FORCE_RECEIVE_BUFFER, 16 << 20)
+    receiver.bind(('', PORT))
+    if group:
+        receiver.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group) + struct.pack('<ii', 0, index()))
+    print('ready', flush=True)
+    received, damaged, seen = 0, 0, set()
+    while True:
+        packet = receiver.recv(65536)
+        number = struct.unpack_from('<I', packet)[0]
+        if number == END:
+            break
+        received += 1
+        seen.add(number)
+        damaged += packet != body(number, size)
+    print(received, len(seen), damaged, flush=True)
+
+
+def index():
+    return socket.if_nametoindex('eth0')
+
+
+def sender_to(address):
+    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 << 10)
+    sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, struct.pack('<4s4si', bytes(4), bytes(4), index()))
+    sender.connect((address, PORT))
+    return sender
+
+
+def send(address, count, size, paced):
+    sender = sender_to(address)
+    for number in range(count):
+        try:
+            sender.send(body(number, size))
+        except ConnectionRefusedError:
+            pass
+        if paced and number % 20 == 19:
+            time.sleep(0.001)
+    while paced:
+        time.sleep(0.05)
+        sender.send(struct.pack('<I', END))
+
+
+if sys.argv[1] == 'sink':
+    sink(int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else '')
+else:
+    send(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[1] == 'send')
