@@ -41,6 +41,7 @@ struct MeshConfig {
   Duration first_rtt = microseconds(500);  // before anything was measured
   Duration least_timeout = microseconds(300);
   Duration give_up = milliseconds(5000);  // a peer that says nothing for so long, though asked, is lost
+  std::uint32_t first_seq = 0xffffff00;   // of every channel; so every long job wraps around
 };
 
 struct MeshCounters {

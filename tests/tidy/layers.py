@@ -4,7 +4,7 @@ import re
 
 from cpp_text import code_only, includes, without_comments
 
-# Lowest first. `rel` and `group` stand ready for the rooms between hosts.
+# Lowest first. `group` stands ready for multicast.
 ORDER = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'coll', 'path', 'boot', 'engine', 'mpi',
          'abi']
 # What the simulated network may know: the pure rooms, which it drives in the engine's place.

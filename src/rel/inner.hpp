@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rel/inner.hpp: the mesh from inside. mesh.cpp: the verbs; sender.cpp: what an ack tells; receiver.cpp: what
+// data brings; links.cpp: which links live; timers.cpp: deadlines; transmit.cpp: what leaves.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "rel/channel.hpp"
+#include "rel/mesh.hpp"
+
+namespace herald::rel {
+
+// A body stands so far into its slot: head, ack part, and the length that a first record needs if a second
+// packet joins it.
+constexpr std::size_t kBodyRecords = wire::kLargestDatagramHead;
+constexpr std::size_t kBodySingle = kBodyRecords + wire::kRecordHead;
+
+struct Mesh::Inner {
+  Inner(const MeshConfig& config, Prng& prng, Listener& listener) noexcept;
+
+  // mesh.cpp
+  Channel* find(std::int64_t peer) noexcept;
+  const Channel* find(std::int64_t peer) const noexcept;
+  void start(Channel& ch, Instant now) noexcept;  // at its first use
+  void forget(Channel& ch) noexcept;
+  std::span<std::byte> room(Channel& ch, std::size_t least) noexcept;
+  std::span<std::byte> share_room(Channel& ch, std::size_t least) noexcept;
+  void commit(Channel& ch, std::size_t bytes) noexcept;
+  void wake(Channel& ch) noexcept { sending.push(ch); }
+  void sweep(Instant now) noexcept;
+  bool wants_sweep() const noexcept;
+
+  // sender.cpp
+  void on_ack(Channel& ch, Instant now, const wire::AckPart& ack) noexcept;
+  bool take_acked(Channel& ch, Instant now, const wire::AckPart& ack) noexcept;
+  void entry_acked(Channel& ch, Instant now, Entry& entry, std::span<std::uint32_t> by_link) noexcept;
+  void take_credit(Channel& ch, const wire::AckPart& ack) noexcept;
+  void sample_rtt(Channel& ch, Instant now, const wire::AckPart& ack) noexcept;
+  void find_losses(Channel& ch, Instant now, bool answered) noexcept;
+  void lose(Channel& ch, Instant now, Seq seq) noexcept;
+  void lose_link(Channel& ch, Instant now, LinkId link) noexcept;
+  void lose_oldest(Channel& ch, Instant now, LinkId link) noexcept;
+  void lose_all(Channel& ch, Instant now) noexcept;
+  void measure_rate(Channel& ch) noexcept;
+
+  // receiver.cpp
+  void on_data(Channel& ch, Instant now, LinkId link, const wire::DatagramView& view) noexcept;
+  bool accept(Channel& ch, Instant now, const wire::DatagramView& view) noexcept;
+  void note_backlog(Channel& ch, Instant now, const wire::DatagramView& view) noexcept;
+  bool deliver_body(Channel& ch, std::uint8_t flags, std::span<const std::byte> body) noexcept;
+  void drain(Channel& ch, Instant now) noexcept;
+  void grant(Channel& ch) noexcept;
+  void owe_ack(Channel& ch, Instant now) noexcept;
+  void write_ack(Channel& ch, Instant now, wire::AckPart& ack) noexcept;
+
+  // links.cpp
+  void heard(Channel& ch, Instant now, LinkId link) noexcept;
+  void prove(Channel& ch, LinkId link) noexcept;
+  void suspect(Channel& ch, Instant now, LinkId link) noexcept;
+  bool has_other(const Channel& ch, LinkId link) const noexcept;
+  void on_probe(Channel& ch, LinkId link, const wire::DatagramView& view) noexcept;
+  void on_probe_reply(Channel& ch, Instant now, const wire::DatagramView& view) noexcept;
+  void on_probe_time(Channel& ch, Instant now, LinkId link) noexcept;
+  void probe_doubtful(Channel& ch, Instant now) noexcept;
+  const Rtt& rtt_of(const Channel& ch) const noexcept;
+  Duration timeout_of(const Link& link) const noexcept;
+
+  // timers.cpp
+  Instant deadline_of(const Channel& ch) const noexcept;
+  Instant ask_at(const Channel& ch) const noexcept;
+  Instant give_up_at(const Channel& ch) const noexcept;
+  void rearm(Channel& ch, Instant now) noexcept;
+  void on_timers(Channel& ch, Instant now) noexcept;
+  void on_link_timeout(Channel& ch, Instant now, LinkId link) noexcept;
+
+  // transmit.cpp
+  bool fill(Channel& ch, Instant now, TxBatch& out) noexcept;
+  bool next_to_send(Channel& ch, Instant now, Seq& seq) noexcept;
+  std::uint32_t window_of(const Channel& ch, Instant now) const noexcept;
+  bool is_paced(Channel& ch, Instant now) noexcept;
+  void emit_data(Channel& ch, Instant now, Seq seq, TxBatch& out) noexcept;
+  void first_time(Channel& ch, Seq seq, Entry& entry) noexcept;
+  void emit_ack(Channel& ch, Instant now, TxBatch& out) noexcept;
+  void emit_probes(Channel& ch, Instant now, TxBatch& out) noexcept;
+
+  std::span<std::byte> body_of(const Entry& entry) const noexcept {
+    const bool records = (entry.flags & wire::kFlagRecords) != 0;
+    return {log_pool.at(entry.slot) + (records ? kBodyRecords : kBodySingle), entry.body_bytes};
+  }
+  bool is_go_back() const noexcept { return config.repair == Repair::go_back_n; }
+
+  const MeshConfig config;
+  Prng& prng;
+  Listener& listener;
+  MeshCounters counters;
+  const std::size_t body_most;
+  PacketPool log_pool;
+  PacketPool kept_pool;
+  CreditBook book;
+  std::vector<std::unique_ptr<Channel>> channels;  // by peer; null: shares our memory
+  DeadlineHeap<Channel> heap;
+  PeerQueue<&Channel::next_sending> sending;
+  PeerQueue<&Channel::next_roomy> roomy;
+  PeerQueue<&Channel::next_starved> starved;
+  PeerQueue<&Channel::next_warm> warm;
+  Instant sweep_at{};
+  // What room() gave out last.
+  PacketPool::Slot spare = PacketPool::kNone;
+  PeerId open_peer = -1;
+  bool open_shares = false;
+  std::size_t open_bytes = 0;
+};
+
+}  // namespace herald::rel

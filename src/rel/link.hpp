@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rel/link.hpp: one way to a peer: does it answer, how fast is it, what is on its way there.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/instant.hpp"
+#include "rel/rtt.hpp"
+
+namespace herald::rel {
+
+constexpr Instant kNever{INT64_MAX};
+
+//   unproven -> live <-> suspect -> dead -> live
+//   suspect: a timeout without an answer while there are other links. Nothing new goes there.
+//   dead:    it did not answer probes either. Probed with back-off, taken again when it answers.
+enum class LinkState : std::uint8_t { unproven, live, suspect, dead };
+
+struct Link {
+  Instant since;          // something is on its way and nothing was acknowledged since then
+  Instant acked_sent_at;  // when the latest packet that was acknowledged was sent
+  Instant last_ack;
+  Instant probe_at = kNever;  // next probe
+  Instant probed_at;          // last probe
+  Instant silent_since;       // state unproven, suspect: since when
+  Rtt rtt;
+  std::uint32_t next_order = 1;
+  std::uint32_t acked_order = 0;  // highest that was acknowledged
+  std::uint32_t in_flight = 0;
+  std::uint32_t probe_number = 0;
+  std::uint32_t reply_number = 0;
+  float busy_ns = 0;  // decaying sums over acknowledgements while the link was busy
+  float busy_packets = 0;
+  LinkState state = LinkState::unproven;
+  std::uint8_t timeouts = 0;  // in a row
+  std::uint8_t probes = 0;    // in a row without answer
+  std::uint8_t jitter = 0;
+  std::uint8_t reply_link = 0;
+  bool probe_due = false;
+  bool reply_due = false;
+  bool busy = false;  // at the last ack: enough on its way to measure delivery
+
+  bool usable() const noexcept { return state == LinkState::live || state == LinkState::unproven; }
+  // Time that the link takes for one packet, 0: not known.
+  float packet_ns() const noexcept { return busy_packets > 0 ? busy_ns / busy_packets : 0; }
+
+  // `packets` sent by this link were acknowledged together.
+  void on_delivered(Instant now, std::uint32_t packets) noexcept {
+    if (busy) {
+      busy_ns = busy_ns * kKeep + static_cast<float>((now - last_ack).ns);
+      busy_packets = busy_packets * kKeep + static_cast<float>(packets);
+    }
+    last_ack = now;
+    busy = in_flight >= kBusyPackets;
+    timeouts = 0;
+    since = now;
+  }
+
+ private:
+  static constexpr float kKeep = 0.9375F;
+  static constexpr std::uint32_t kBusyPackets = 8;
+};
+static_assert(sizeof(Link) <= 112);
+
+// The link for the next data packet: the first of the best state; when much is on its way, all live ones of
+// comparable speed, each by what it delivers.
+std::uint8_t choose_link(std::span<const Link> links) noexcept;
+
+}  // namespace herald::rel

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rel/rtt.hpp: the measured round trip of a link and how much it varies. The receiver's delay before it
+// acknowledged is already taken off the samples.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+#include "base/instant.hpp"
+
+namespace herald::rel {
+
+struct Rtt {
+  std::uint32_t smooth_ns = 0;  // 0: nothing measured yet
+  std::uint32_t varies_ns = 0;
+  std::uint32_t latest_ns = 0;
+  std::uint32_t least_ns = 0;
+
+  bool known() const noexcept { return smooth_ns != 0; }
+
+  void add(Duration sample) noexcept {
+    const auto ns = static_cast<std::uint32_t>(std::clamp<std::int64_t>(sample.ns, 1, 2'000'000'000));
+    latest_ns = ns;
+    if (!known()) {
+      smooth_ns = least_ns = ns;
+      varies_ns = ns / 2;
+      return;
+    }
+    least_ns = std::min(least_ns, ns);
+    const std::uint32_t off = ns > smooth_ns ? ns - smooth_ns : smooth_ns - ns;
+    varies_ns = static_cast<std::uint32_t>((varies_ns * 3ull + off) / 4);
+    smooth_ns = std::max<std::uint32_t>(1, static_cast<std::uint32_t>((smooth_ns * 7ull + ns) / 8));
+  }
+
+  Duration smooth(Duration before_any) const noexcept { return known() ? Duration{smooth_ns} : before_any; }
+
+  // After so long without an answer something is wrong. An answer may be held back by ack_delay().
+  Duration timeout(Duration before_any, Duration least) const noexcept {
+    const std::int64_t base = smooth(before_any).ns;
+    const std::int64_t varies = known() ? varies_ns : before_any.ns / 2;
+    return {std::max(least.ns, base + 4 * varies) + std::max(base, least.ns) / 2};
+  }
+  // A receiver may wait so long for data that carries its ack.
+  Duration ack_delay(Duration before_any, Duration least) const noexcept {
+    return {std::clamp(smooth(before_any).ns / 2, least.ns / 3, kMostAckDelay.ns)};
+  }
+
+ private:
+  static constexpr Duration kMostAckDelay = milliseconds(2);
+};
+
+}  // namespace herald::rel

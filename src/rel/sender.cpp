@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rel/sender.cpp: what an ack tells: who came, who must be lost, how far we may go, how fast it is.
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "rel/inner.hpp"
+
+namespace herald::rel {
+namespace {
+
+// A packet is lost if a later one by the same link was acknowledged and it is older than 9/8 of a round trip.
+Duration patience(const Rtt& rtt) noexcept {
+  const std::int64_t longest = std::max(rtt.smooth_ns, rtt.latest_ns);
+  return {longest + longest / 8 + rtt.varies_ns};
+}
+
+}  // namespace
+
+void Mesh::Inner::on_ack(Channel& ch, Instant now, const wire::AckPart& ack) noexcept {
+  Sender& tx = ch.tx;
+  ++counters.acks_received;
+  if (before(ack.next, tx.cursor.next)) return;  // overtaken by a newer one
+  if (before(tx.next_tx, ack.next)) {
+    ++counters.malformed;
+    return;
+  }
+  sample_rtt(ch, now, ack);
+  const bool moved = take_acked(ch, now, ack);
+  take_credit(ch, ack);
+  if (is_go_back()) {
+    // An ack that brings nothing shows a hole, or repeats itself: go back, once in a round trip.
+    const bool stuck =
+        !moved && tx.in_flight > 0 && now - tx.log[tx.cursor.next].sent_at > patience(rtt_of(ch));
+    if (stuck) lose_all(ch, now);
+  } else if (tx.cursor.came != 0 || tx.recovering || ch.links > 1 || !moved) {
+    find_losses(ch, now, !moved);
+  }
+  if (tx.refused && before(tx.log.end(), tx.cursor.limit) && tx.log.size() < Reorder::kMost) roomy.push(ch);
+  if (tx.lost > 0 || tx.next_tx != tx.log.end()) wake(ch);
+}
+
+void Mesh::Inner::sample_rtt(Channel& ch, Instant now, const wire::AckPart& ack) noexcept {
+  Sender& tx = ch.tx;
+  const Seq newest = ack.newest;
+  if (before(newest, tx.cursor.next) || !before(newest, tx.next_tx) || tx.cursor.has(newest)) return;
+  const Entry& entry = tx.log[newest];
+  if (entry.transmissions != 1) return;  // an ack of which of them?
+  const std::int64_t elapsed = (now - entry.sent_at).ns;
+  const std::int64_t delay = std::int64_t{ack.delay_us} * 1000;
+  ch.link[entry.link].rtt.add({delay < elapsed ? elapsed - delay : elapsed});
+}
+
+// Marks what has come; true if anything is new.
+bool Mesh::Inner::take_acked(Channel& ch, Instant now, const wire::AckPart& ack) noexcept {
+  Sender& tx = ch.tx;
+  std::array<std::uint32_t, kMostLinks> by_link{};
+  for (Seq seq = tx.cursor.next; seq != ack.next; ++seq) {
+    entry_acked(ch, now, tx.log[seq], by_link);
+    tx.log.pass(seq, log_pool);
+  }
+  tx.cursor.advance(ack.next);
+  std::uint64_t fresh = ack.holes & ~tx.cursor.came;
+  const std::int32_t reach = distance(tx.cursor.next + 1, tx.next_tx);
+  if (reach < 64) fresh &= reach <= 0 ? 0 : (std::uint64_t{1} << reach) - 1;
+  tx.cursor.came |= fresh;
+  for (; fresh != 0; fresh &= fresh - 1)
+    entry_acked(ch, now, tx.log[tx.cursor.next + 1 + static_cast<Seq>(std::countr_zero(fresh))], by_link);
+  if (before(tx.lost_from, tx.cursor.next)) tx.lost_from = tx.cursor.next;
+  if (tx.recovering && !before(tx.cursor.next, tx.recover)) tx.recovering = false;
+
+  std::uint32_t moved = 0;
+  for (LinkId i = 0; i < ch.links; ++i) {
+    if (by_link[i] == 0) continue;
+    moved += by_link[i];
+    ch.link[i].on_delivered(now, by_link[i]);
+    if (ch.link[i].state != LinkState::live) prove(ch, i);
+  }
+  if (moved == 0) return false;
+  tx.cap = std::min(kMostInFlight, tx.cap + moved);
+  measure_rate(ch);
+  return true;
+}
+
+void Mesh::Inner::entry_acked(Channel& ch, Instant now, Entry& entry,
+                              std::span<std::uint32_t> by_link) noexcept {
+  Sender& tx = ch.tx;
+  Link& link = ch.link[entry.link];
+  bool in_vain = false;  // it was repeated, or about to be, and had come already
+  switch (entry.state) {
+    case EntryState::acked:
+    case EntryState::queued: return;
+    case EntryState::in_flight:
+      --tx.in_flight;
+      --link.in_flight;
+      in_vain = entry.transmissions > 1 && (now - entry.sent_at).ns < link.rtt.least_ns;
+      break;
+    case EntryState::lost:
+      --tx.lost;
+      in_vain = true;
+      break;
+  }
+  entry.state = EntryState::acked;
+  ++by_link[entry.link];
+  if (in_vain) {  // packets overtake each other here: be slower to believe in a loss
+    tx.threshold = static_cast<std::uint8_t>(std::min<int>(tx.threshold * 2, kMostThreshold));
+    return;
+  }
+  if (distance(link.acked_order, entry.order) <= 0) return;
+  link.acked_order = entry.order;
+  link.acked_sent_at = entry.sent_at;
+}
+
+// A packet without kFlagBacklog gave back all credit but the eager window. Acks that were written before the
+// receiver knew that do not count.
+void Mesh::Inner::take_credit(Channel& ch, const wire::AckPart& ack) noexcept {
+  Sender& tx = ch.tx;
+  Seq limit = ack.credit;
+  if (tx.promised) {
+    if (!before(ack.next, tx.promise) || !before(ack.newest, tx.promise - 1)) {
+      tx.promised = false;
+    } else if (before(tx.promise + config.eager_packets, limit)) {
+      limit = tx.promise + config.eager_packets;
+    }
+  }
+  if (distance(tx.cursor.next, limit) > static_cast<std::int32_t>(SendLog::kMost)) return;
+  if (before(tx.cursor.limit, limit)) tx.cursor.limit = limit;
+}
+
+void Mesh::Inner::lose(Channel& ch, Instant now, Seq seq) noexcept {
+  Sender& tx = ch.tx;
+  Entry& entry = tx.log[seq];
+  if (entry.state != EntryState::in_flight) return;
+  entry.state = EntryState::lost;
+  --tx.in_flight;
+  --ch.link[entry.link].in_flight;
+  ++tx.lost;
+  if (before(seq, tx.lost_from)) tx.lost_from = seq;
+  tx.recovering = true;
+  tx.recover = tx.next_tx;
+  tx.last_loss = now;
+  wake(ch);
+}
+
+// `answered`: an ack without news. After a timeout it proves that the peer is there and has not got what was
+// sent more than a round trip ago.
+void Mesh::Inner::find_losses(Channel& ch, Instant now, bool answered) noexcept {
+  Sender& tx = ch.tx;
+  tx.loss_at = kNever;
+  Seq end = tx.cursor.next + 1 + Cursor::kReach;  // nothing is known of later ones
+  if (before(tx.next_tx, end)) end = tx.next_tx;
+  for (Seq seq = tx.cursor.next; before(seq, end); ++seq) {
+    const Entry& entry = tx.log[seq];
+    if (entry.state != EntryState::in_flight) continue;
+    const Link& link = ch.link[entry.link];
+    const std::int32_t later = distance(entry.order, link.acked_order);
+    const bool asked = answered && (link.timeouts > 0 || tx.blocked_asks > 0);
+    if (later <= 0 && !asked) continue;
+    const Instant at = entry.sent_at + patience(link.rtt.known() ? link.rtt : rtt_of(ch));
+    if (later >= tx.threshold || at <= now) {
+      lose(ch, now, seq);
+    } else if (later > 0) {
+      tx.loss_at = std::min(tx.loss_at, at);
+    }
+  }
+}
+
+void Mesh::Inner::lose_link(Channel& ch, Instant now, LinkId link) noexcept {
+  for (Seq seq = ch.tx.cursor.next; seq != ch.tx.next_tx; ++seq)
+    if (ch.tx.log[seq].link == link) lose(ch, now, seq);
+}
+
+void Mesh::Inner::lose_oldest(Channel& ch, Instant now, LinkId link) noexcept {
+  for (Seq seq = ch.tx.cursor.next; seq != ch.tx.next_tx; ++seq) {
+    const Entry& entry = ch.tx.log[seq];
+    if (entry.link == link && entry.state == EntryState::in_flight) return lose(ch, now, seq);
+  }
+}
+
+void Mesh::Inner::lose_all(Channel& ch, Instant now) noexcept {
+  for (Seq seq = ch.tx.cursor.next; seq != ch.tx.next_tx; ++seq) lose(ch, now, seq);
+}
+
+void Mesh::Inner::measure_rate(Channel& ch) noexcept {
+  float packets_per_ns = 0;
+  for (const Link& link : ch.all_links())
+    if (link.state == LinkState::live && link.packet_ns() > 0) packets_per_ns += 1 / link.packet_ns();
+  ch.tx.packet_ns = packets_per_ns > 0 ? 1 / packets_per_ns : 0;
+}
+
+}  // namespace herald::rel

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rel/transmit.cpp: what leaves: data as window and pace allow, repairs first; acks on data that leaves
+// anyway, or on their own; probes.
+#include <algorithm>
+#include <cstring>
+
+#include "rel/inner.hpp"
+
+namespace herald::rel {
+namespace {
+
+constexpr Duration kQueueTime = milliseconds(4);   // of packets on their way, where packets get lost
+constexpr Duration kLossyFor = milliseconds(200);  // after a loss
+constexpr Duration kLeastDepth = milliseconds(2);  // of packets that may leave in one go
+constexpr float kPaceOver = 0.8F;                  // of the time that the links take for a packet
+constexpr float kPaceStep = 4;                     // packets that are worth a wake-up
+constexpr std::uint32_t kSmallWindow = 8;          // packets; the receiver would wait for more before it acks
+
+wire::DatagramHead head_of(wire::DatagramKind kind, std::uint8_t flags, const MeshConfig& config,
+                           Seq seq) noexcept {
+  wire::DatagramHead head;
+  head.version = wire::kDatagramVersion;
+  head.kind = static_cast<std::uint8_t>(kind);
+  head.flags = flags;
+  head.epoch = static_cast<std::uint8_t>(config.seal.epoch);
+  head.from = static_cast<std::uint32_t>(config.me);
+  head.seq = seq;
+  head.tag = 0;
+  return head;
+}
+
+}  // namespace
+
+// Most packets that may be on their way. Where packets get lost, a long queue only delays their repair.
+std::uint32_t Mesh::Inner::window_of(const Channel& ch, Instant now) const noexcept {
+  const Sender& tx = ch.tx;
+  std::uint32_t window = tx.cap;
+  if (is_go_back()) return std::min(window, kGoBackWindow);
+  if (tx.last_loss.ns != 0 && tx.packet_ns > 0 && now - tx.last_loss < kLossyFor) {
+    const float time = static_cast<float>(rtt_of(ch).least_ns) + static_cast<float>(kQueueTime.ns);
+    const auto useful = static_cast<std::uint32_t>(std::min(time / tx.packet_ns, 65536.F));
+    window = std::min(window, std::max(2 * config.eager_packets, useful));
+  }
+  return window;
+}
+
+// True if the next packet has to wait for its time.
+bool Mesh::Inner::is_paced(Channel& ch, Instant now) noexcept {
+  Sender& tx = ch.tx;
+  if (tx.packet_ns <= 0) return false;
+  const float step = tx.packet_ns * kPaceOver;
+  const auto depth =
+      std::max(kLeastDepth.ns, static_cast<std::int64_t>(step * static_cast<float>(config.burst_packets)));
+  if ((tx.pace_at - now).ns <= depth) return false;
+  tx.pace_wake = {tx.pace_at.ns - depth + static_cast<std::int64_t>(kPaceStep * step)};
+  return true;
+}
+
+bool Mesh::Inner::next_to_send(Channel& ch, Instant now, Seq& seq) noexcept {
+  Sender& tx = ch.tx;
+  tx.pace_wake = kNever;
+  if (tx.lost > 0) {
+    if (tx.ask_data || tx.in_flight < window_of(ch, now)) {
+      while (tx.log[tx.lost_from].state != EntryState::lost) ++tx.lost_from;
+      seq = tx.lost_from;
+      return tx.ask_data || !is_paced(ch, now);
+    }
+    return false;
+  }
+  if (tx.next_tx == tx.log.end() || tx.in_flight >= window_of(ch, now) || is_paced(ch, now)) return false;
+  seq = tx.next_tx;
+  return true;
+}
+
+// What is decided once, at the first transmission.
+void Mesh::Inner::first_time(Channel& ch, Seq seq, Entry& entry) noexcept {
+  Sender& tx = ch.tx;
+  const std::span<const std::byte> body = body_of(entry);
+  entry.body_crc = wire::crc32c(body);
+  tx.next_tx = seq + 1;
+  ++counters.sent;
+  counters.sent_bytes += body.size();
+  if (tx.backlog || tx.refused || tx.log.end() - tx.next_tx > config.eager_packets) {
+    entry.flags |= wire::kFlagBacklog;
+    return;
+  }
+  // No more than this: all credit but the eager window goes back to the receiver, who gives it to others.
+  tx.promised = true;
+  tx.promise = seq + 1;
+  if (before(tx.promise + config.eager_packets, tx.cursor.limit))
+    tx.cursor.limit = tx.promise + config.eager_packets;
+}
+
+void Mesh::Inner::emit_data(Channel& ch, Instant now, Seq seq, TxBatch& out) noexcept {
+  Sender& tx = ch.tx;
+  Entry& entry = tx.log[seq];
+  if (entry.state == EntryState::lost) {
+    --tx.lost;
+    ++counters.resent;
+  } else {
+    first_time(ch, seq, entry);
+  }
+  const LinkId by = choose_link(ch.all_links());
+  Link& link = ch.link[by];
+  const std::span<std::byte> body = body_of(entry);
+  const std::uint32_t window = window_of(ch, now);
+  std::uint8_t flags = entry.flags;
+  if (tx.ask_data || (window < kSmallWindow && tx.in_flight + 1 >= window)) flags |= wire::kFlagAskAck;
+  tx.ask_data = false;
+
+  const bool owed = ch.rx.unacked != 0 || ch.rx.ack_now;
+  const bool carries = owed && body.size() + wire::kLargestDatagramHead <= config.datagram_bytes;
+  const std::size_t head_bytes = carries ? wire::kLargestDatagramHead : sizeof(wire::DatagramHead);
+  std::byte* const at = body.data() - head_bytes;
+  if (carries) {
+    flags |= wire::kFlagAck;
+    wire::AckPart ack;
+    write_ack(ch, now, ack);
+    std::memcpy(at + sizeof(wire::DatagramHead), &ack, sizeof ack);
+  }
+  const wire::DatagramHead head = head_of(wire::DatagramKind::data, flags, config, seq);
+  std::memcpy(at, &head, sizeof head);
+  wire::seal(config.seal, static_cast<std::uint32_t>(ch.peer), entry.body_crc, {at, head_bytes});
+  out.entries[out.count++] = {ch.peer, by, {at, head_bytes + body.size()}};
+
+  entry.state = EntryState::in_flight;
+  entry.sent_at = now;
+  entry.link = by;
+  entry.order = link.next_order++;
+  if (entry.transmissions < 255) ++entry.transmissions;
+  ++tx.in_flight;
+  if (link.in_flight++ == 0) link.since = now;
+  tx.pace_at = std::max(tx.pace_at, now) + Duration{static_cast<std::int64_t>(tx.packet_ns * kPaceOver)};
+  probe_doubtful(ch, now);
+  ch.last_used = now;
+}
+
+void Mesh::Inner::emit_ack(Channel& ch, Instant now, TxBatch& out) noexcept {
+  Sender& tx = ch.tx;
+  std::uint8_t flags = wire::kFlagAck;
+  if (tx.backlog || tx.refused) flags |= wire::kFlagBacklog;
+  if (tx.ask) flags |= wire::kFlagAskAck;
+  const bool answers = !tx.ask && ch.rx.link < ch.links && ch.link[ch.rx.link].state != LinkState::dead;
+  const LinkId by = answers ? ch.rx.link : choose_link(ch.all_links());
+  tx.ask = false;
+  const wire::DatagramHead head = head_of(wire::DatagramKind::ack, flags, config, tx.next_tx);
+  wire::AckPart ack;
+  write_ack(ch, now, ack);
+  auto& room = out.shorts[out.count];
+  std::memcpy(room.data(), &head, sizeof head);
+  std::memcpy(room.data() + sizeof head, &ack, sizeof ack);
+  const std::span<std::byte> bytes(room.data(), wire::kLargestDatagramHead);
+  wire::seal(config.seal, static_cast<std::uint32_t>(ch.peer), 0, bytes);
+  out.entries[out.count++] = {ch.peer, by, bytes};
+  ++counters.acks_sent;
+}
+
+void Mesh::Inner::emit_probes(Channel& ch, Instant now, TxBatch& out) noexcept {
+  const auto emit = [&](LinkId by, wire::DatagramKind kind, wire::ProbeBody body) {
+    const wire::DatagramHead head = head_of(kind, 0, config, ch.tx.next_tx);
+    auto& room = out.shorts[out.count];
+    std::memcpy(room.data(), &head, sizeof head);
+    std::memcpy(room.data() + sizeof head, &body, sizeof body);
+    wire::seal(config.seal, static_cast<std::uint32_t>(ch.peer),
+               wire::crc32c({room.data() + sizeof head, sizeof body}), {room.data(), sizeof head});
+    out.entries[out.count++] = {ch.peer, by, {room.data(), sizeof head + sizeof body}};
+  };
+  for (LinkId i = 0; i < ch.links; ++i) {
+    Link& link = ch.link[i];
+    if (link.reply_due && !out.full()) {
+      link.reply_due = false;
+      emit(i, wire::DatagramKind::probe_reply, {link.reply_link, link.reply_number});
+    }
+    if (link.probe_due && !out.full()) {
+      link.probe_due = false;
+      link.probed_at = now;
+      emit(i, wire::DatagramKind::probe, {i, ++link.probe_number});
+    }
+  }
+}
+
+// Fills in what the channel has to send; true if it has more for another turn.
+bool Mesh::Inner::fill(Channel& ch, Instant now, TxBatch& out) noexcept {
+  start(ch, now);
+  Seq seq = 0;
+  bool more = false;
+  if (!ch.gone) {
+    emit_probes(ch, now, out);
+    if (out.full()) return true;
+    more = next_to_send(ch, now, seq);
+    for (std::uint32_t n = 0; more && n < config.burst_packets && !out.full(); ++n) {
+      emit_data(ch, now, seq, out);
+      more = next_to_send(ch, now, seq);
+    }
+  }
+  const bool ack = ch.rx.ack_now || ch.tx.ask;
+  if (!ack) return more;
+  if (out.full()) return true;
+  emit_ack(ch, now, out);
+  return more;
+}
+
+}  // namespace herald::rel

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Packets lost, doubled, out of order, never acknowledged, or acknowledged at too high a price.
+#include "tests/unit/rel/world.hpp"
+
+namespace herald::rel {
+namespace {
+
+TEST(RelBasic, a_stream_arrives_whole_and_in_order) {
+  World world({});
+  world[0].send(1, 5000, 700);
+  ASSERT_TRUE(world.run(milliseconds(5000), [&] { return world[1].got_packets == 5000; }));
+  EXPECT_EQ(world[1].wrong, 0u);
+  EXPECT_EQ(world[0].mesh.counters().resent, 0u);
+  ASSERT_TRUE(world.run(milliseconds(100), [&] { return world.all_flushed(); }));
+  EXPECT_EQ(world[0].mesh.buffered_bytes(), 0u);
+}
+
+TEST(RelBasic, ping_pong_costs_no_ack_of_its_own) {
+  World world({});
+  int rounds = 0;
+  world[1].on_packet = [&](PeerId) {
+    ++world[1].flows[0].packets, world[1].flows[0].bytes = 8, world[1].pump(0);
+  };
+  world[0].on_packet = [&](PeerId) {
+    ++rounds;
+    if (rounds < 1000) ++world[0].flows[1].packets, world[0].pump(1);
+  };
+  world[0].send(1, 1, 8);
+  ASSERT_TRUE(world.run(milliseconds(5000), [&] { return rounds == 1000; }));
+  EXPECT_EQ(world[0].mesh.counters().acks_sent + world[1].mesh.counters().acks_sent, 0u);
+  EXPECT_EQ(world.datagrams, 2000u);
+}
+
+TEST(RelBasic, small_packets_share_datagrams) {
+  World world({});
+  world[0].send(1, 100, 20);
+  ASSERT_TRUE(world.run(milliseconds(1000), [&] { return world[1].got_packets == 100; }));
+  EXPECT_EQ(world[1].wrong, 0u);
+  EXPECT_LE(world[0].mesh.counters().sent, 3u);
+}
+
+struct Trouble {
+  const char* name;
+  double loss, duplicate, reorder, corrupt;
+};
+
+class RelTrouble : public testing::TestWithParam<Trouble> {};
+
+TEST_P(RelTrouble, nothing_is_lost_doubled_or_wrong) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    WorldConfig config;
+    config.seed = seed;
+    config.loss = GetParam().loss;
+    config.duplicate = GetParam().duplicate;
+    config.reorder = GetParam().reorder;
+    config.corrupt = GetParam().corrupt;
+    World world(config);
+    world[0].send(1, 1500, 900);
+    world[1].send(0, 700, 100);
+    ASSERT_TRUE(world.run(
+        milliseconds(60'000),
+        [&] { return world[1].got_packets >= 1500 && world[0].got_packets >= 700 && world.all_flushed(); }))
+        << "seed " << seed;
+    EXPECT_EQ(world[0].wrong + world[1].wrong, 0u) << "seed " << seed;
+    EXPECT_EQ(world[1].got_packets, 1500u);
+    EXPECT_EQ(world[0].got_packets, 700u);
+    EXPECT_EQ(world[0].mesh.buffered_bytes() + world[1].mesh.buffered_bytes(), 0u);
+    EXPECT_TRUE(world[0].lost.empty());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RelTrouble,
+                         testing::Values(Trouble{"loss1", 0.01, 0, 0, 0}, Trouble{"loss10", 0.1, 0, 0, 0},
+                                         Trouble{"loss30", 0.3, 0, 0, 0}, Trouble{"loss50", 0.5, 0, 0, 0},
+                                         Trouble{"reorder", 0, 0, 0.3, 0}, Trouble{"duplicate", 0, 0.3, 0, 0},
+                                         Trouble{"corrupt", 0, 0, 0, 0.1},
+                                         Trouble{"all", 0.1, 0.1, 0.1, 0.05}),
+                         [](const auto& each) { return each.param.name; });
+
+}  // namespace
+}  // namespace herald::rel

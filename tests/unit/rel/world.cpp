@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/unit/rel/world.hpp"
+
+namespace herald::rel {
+namespace {
+
+constexpr std::size_t kFrame = 66;  // what Ethernet, IP and UDP add to a datagram
+
+MeshConfig mesh_config(const WorldConfig& config, PeerId me) {
+  MeshConfig mesh = config.mesh;
+  mesh.me = me;
+  mesh.peers = config.nodes;
+  mesh.seal = {{0x0123456789abcdef, 0xfedcba9876543210}, 7};
+  return mesh;
+}
+
+std::byte pattern(std::uint64_t number, std::size_t at) {
+  return static_cast<std::byte>(number * 31 + at * 7 + (at >> 8));
+}
+
+}  // namespace
+
+Node::Node(World& world_, PeerId me_, const WorldConfig& config)
+    : world(world_),
+      me(me_),
+      prng(config.seed * 1000 + static_cast<std::uint64_t>(me_)),
+      mesh(mesh_config(config, me_), prng, *this) {
+  for (PeerId peer = 0; peer < config.nodes; ++peer)
+    if (peer != me) mesh.add_peer(peer, config.links);
+}
+
+void Node::send(PeerId to, std::uint64_t packets, std::uint32_t bytes) {
+  Flow& flow = flows[to];
+  flow.packets += packets;
+  flow.bytes = bytes;
+  pump(to);
+  world.settle(me);
+}
+
+void Node::send_bytes(PeerId to, std::uint64_t bytes) {
+  Flow& flow = flows[to];
+  flow.packets = UINT64_MAX;
+  flow.total_bytes = bytes;
+  pump(to);
+  world.settle(me);
+}
+
+bool Node::pump(PeerId to) {
+  Flow& flow = flows[to];
+  bool moved = false;
+  while (flow.packets > 0 && flow.total_bytes > 0) {
+    const std::span<std::byte> room = mesh.room(to, std::max<std::uint32_t>(flow.bytes, 8));
+    if (room.empty()) {
+      mesh.set_backlog(to, true);
+      return moved;
+    }
+    std::size_t bytes = flow.bytes != 0 ? flow.bytes : room.size();
+    bytes = std::max<std::size_t>(8, std::min<std::uint64_t>(bytes, flow.total_bytes));
+    std::memcpy(room.data(), &flow.next, 8);
+    for (std::size_t i = 8; i < bytes; ++i) room[i] = pattern(flow.next, i);
+    mesh.commit(to, bytes);
+    ++flow.next;
+    --flow.packets;
+    if (flow.total_bytes != UINT64_MAX) flow.total_bytes -= std::min<std::uint64_t>(flow.total_bytes, bytes);
+    moved = true;
+  }
+  mesh.set_backlog(to, false);
+  return moved;
+}
+
+void Node::pump() {
+  for (PeerId to = mesh.next_ready(); to >= 0; to = mesh.next_ready()) pump(to);
+}
+
+Status Node::deliver(PeerId from, std::span<const std::byte> packet) noexcept {
+  if (gate && gate() != Status::ok) {
+    ++refused;
+    return Status::again;
+  }
+  std::uint64_t number = 0;
+  if (packet.size() < 8) {
+    ++wrong;
+    return Status::ok;
+  }
+  std::memcpy(&number, packet.data(), 8);
+  bool good = number == expected[from]++;
+  for (std::size_t i = 8; i < packet.size(); ++i) good = good && packet[i] == pattern(number, i);
+  if (!good) ++wrong;
+  ++got_packets;
+  got_bytes += packet.size();
+  if (on_packet) on_packet(from);
+  return Status::ok;
+}
+
+World::World(const WorldConfig& config_) : config(config_), chance(config_.seed) {
+  for (PeerId id = 0; id < config.nodes; ++id) nodes_.push_back(std::make_unique<Node>(*this, id, config));
+  timer_.assign(nodes_.size(), Instant{INT64_MAX});
+}
+
+void World::settle(PeerId id) {
+  Node& node = (*this)[id];
+  if (node.dead) return;
+  auto batch = std::make_unique<TxBatch>();
+  for (;;) {
+    node.pump();
+    if (node.mesh.poll_transmit(now_, *batch) == 0) break;
+    for (std::size_t i = 0; i < batch->count; ++i) transmit(id, batch->entries[i]);
+  }
+  const std::optional<Instant> at = node.mesh.next_deadline();
+  Instant& armed = timer_[static_cast<std::size_t>(id)];
+  if (!at.has_value() || *at >= armed) return;
+  armed = std::max(*at, now_);
+  events_.push(std::make_shared<Event>(Event{armed, order_++, id, 0, true, {}}));
+}
+
+void World::transmit(PeerId from, const Tx& tx) {
+  ++datagrams;
+  if (watch) watch(tx, from);
+  const auto ns = static_cast<std::int64_t>(static_cast<double>(tx.datagram.size() + kFrame) * 8e9 /
+                                            config.bits_per_second);
+  if (tx.datagram.size() > 100) payload_wire_ns += static_cast<std::uint64_t>(ns);
+  Instant& up = up_free_[{from, tx.link}];
+  up = std::max(up, now_) + Duration{ns};
+  if ((cut && cut(from, tx.to, tx.link)) || happens(config.loss)) {
+    ++dropped;
+    return;
+  }
+  // Cut through: it is on the receiver's cable while it still leaves the sender's.
+  Instant& down = down_free_[{tx.to, tx.link}];
+  const Instant in_switch = up;
+  const double queued =
+      std::max(0.0, static_cast<double>((down - in_switch).ns)) * config.bits_per_second / 8e9;
+  if (queued + static_cast<double>(tx.datagram.size() + kFrame) > static_cast<double>(config.switch_bytes)) {
+    ++dropped_full;
+    return;
+  }
+  down = std::max(down + Duration{ns}, in_switch);
+  std::vector<std::byte> bytes(tx.datagram.begin(), tx.datagram.end());
+  Instant at = down + config.delay;
+  if (happens(config.reorder))
+    at = at +
+         Duration{static_cast<std::int64_t>(chance.below(static_cast<std::uint64_t>(config.reorder_by.ns)))};
+  if (happens(config.corrupt))
+    bytes[chance.below(bytes.size())] ^= static_cast<std::byte>(1u << chance.below(8));
+  if (happens(config.duplicate))
+    arrive(tx.to, tx.link, at + microseconds(static_cast<std::int64_t>(chance.below(500))), bytes);
+  arrive(tx.to, tx.link, at, std::move(bytes));
+}
+
+void World::arrive(PeerId to, LinkId link, Instant at, std::vector<std::byte> bytes) {
+  events_.push(std::make_shared<Event>(Event{at, order_++, to, link, false, std::move(bytes)}));
+}
+
+bool World::run(Duration at_most, const std::function<bool()>& done) {
+  const Instant end = now_ + at_most;
+  while (!done()) {
+    if (events_.empty() || events_.top()->at > end) {
+      now_ = end;
+      return false;
+    }
+    const std::shared_ptr<Event> event = events_.top();
+    events_.pop();
+    now_ = std::max(now_, event->at);
+    ++steps;
+    Node& node = (*this)[event->to];
+    if (node.dead) continue;
+    if (event->timer) {
+      if (timer_[static_cast<std::size_t>(event->to)] != event->at) continue;  // was armed earlier since
+      timer_[static_cast<std::size_t>(event->to)] = {INT64_MAX};
+      node.mesh.on_deadline(now_);
+    } else {
+      node.mesh.on_datagram(now_, event->link, event->bytes);
+    }
+    settle(event->to);
+  }
+  return true;
+}
+
+bool World::all_flushed() {
+  for (auto& node : nodes_)
+    if (!node->dead && !node->mesh.is_flushed()) return false;
+  return true;
+}
+
+}  // namespace herald::rel
