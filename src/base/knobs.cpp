@@ -5,13 +5,20 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 namespace herald {
 namespace {
 
+// A row whose name is a word of C++ has one more underscore in the table.
+constexpr const char* name_of(const char* member) {
+  return std::string_view(member) == "if_" ? "if" : member;
+}
+
 constexpr KnobRow kRows[] = {
-#define HERALD_KNOB_INT(name, dflt, lo, hi, unit, help) {#name, false, dflt, lo, hi, "", "", unit, help},
-#define HERALD_KNOB_TEXT(name, dflt, choices, help) {#name, true, 0, 0, 0, dflt, choices, "", help},
+#define HERALD_KNOB_INT(name, dflt, lo, hi, unit, help) \
+  {name_of(#name), false, dflt, lo, hi, "", "", unit, help},
+#define HERALD_KNOB_TEXT(name, dflt, choices, help) {name_of(#name), true, 0, 0, 0, dflt, choices, "", help},
 #include "base/knobs.def"
 #undef HERALD_KNOB_INT
 #undef HERALD_KNOB_TEXT

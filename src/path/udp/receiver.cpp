@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "path/udp/receiver.hpp"
+
+#include <netinet/udp.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "path/udp/errors.hpp"
+
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+namespace herald::path::udp {
+namespace {
+
+// 0: not joined.
+std::size_t segment_bytes(const msghdr& message) noexcept {
+  if (message.msg_controllen < CMSG_LEN(sizeof(int))) return 0;
+  const cmsghdr* control = CMSG_FIRSTHDR(&message);
+  if (control == nullptr || control->cmsg_level != IPPROTO_UDP || control->cmsg_type != UDP_GRO) return 0;
+  int size = 0;
+  std::memcpy(&size, CMSG_DATA(control), sizeof size);
+  return size > 0 ? static_cast<std::size_t>(size) : 0;
+}
+
+}  // namespace
+
+void Receiver::open(std::uint32_t datagram_bytes) {
+  joins_ = std::any_of(sockets_.begin(), sockets_.end(), [](const Socket& each) { return each.joins(); });
+  const std::size_t count = joins_ ? kJoinedSlots : kPlainSlots;
+  const std::size_t room = joins_ ? 65536 : datagram_bytes;
+  const std::size_t stride = (room + 63) / 64 * 64 + 33 * 64;  // odd, so that slots do not share cache sets
+  // Pages that nothing is received into are never touched.
+  memory_ = std::make_unique_for_overwrite<std::byte[]>(count * stride);
+  headers_.resize(count);
+  slots_.resize(count);
+  arrivals_.resize(joins_ ? count * kMostSegments : count);
+  for (std::size_t i = 0; i < count; ++i) {
+    slots_[i].room = {memory_.get() + i * stride, room};
+    make_ready(i);
+  }
+}
+
+void Receiver::use(std::uint8_t socket) {
+  if (std::find(used_.begin(), used_.end(), socket) == used_.end()) used_.push_back(socket);
+}
+
+void Receiver::make_ready(std::size_t slot) noexcept {
+  msghdr& header = headers_[slot].msg_hdr;
+  header = {};
+  header.msg_name = &slots_[slot].from;
+  header.msg_namelen = sizeof slots_[slot].from;
+  header.msg_iov = &slots_[slot].room;
+  header.msg_iovlen = 1;
+  if (!joins_) return;
+  header.msg_control = slots_[slot].control;
+  header.msg_controllen = sizeof slots_[slot].control;
+}
+
+std::span<const UdpArrival> Receiver::receive() noexcept {
+  for (std::size_t i = 0; i < dirty_; ++i) make_ready(i);
+  dirty_ = 0;
+  count_ = 0;
+  const std::size_t sockets = used_.size();
+  for (std::size_t turn = 0; turn < sockets && dirty_ < slots_.size(); ++turn) {
+    if (++next_ >= sockets) next_ = 0;
+    dirty_ += read(used_[next_], dirty_);
+  }
+  return {arrivals_.data(), count_};
+}
+
+std::size_t Receiver::read(std::uint8_t socket, std::size_t first_slot) noexcept {
+  // An error that is told by the first try is about what we sent; what has come is behind it.
+  for (int tries = 0; tries < 2; ++tries) {
+    const int came = ::recvmmsg(sockets_[socket].fd(), &headers_[first_slot],
+                                static_cast<unsigned>(slots_.size() - first_slot), MSG_DONTWAIT, nullptr);
+    if (came >= 0) {
+      const auto count = static_cast<std::size_t>(came);
+      for (std::size_t i = 0; i < count; ++i) take(socket, first_slot + i);
+      return count;
+    }
+    if (errno == EAGAIN) return 0;
+    (void)read_errors(sockets_[socket], socket, links_);
+  }
+  return 0;
+}
+
+void Receiver::take(std::uint8_t socket, std::size_t slot) noexcept {
+  const msghdr& header = headers_[slot].msg_hdr;
+  if ((header.msg_flags & MSG_TRUNC) != 0) return;  // longer than any of us sends
+  const Link* link = links_.find(socket, slots_[slot].from);
+  UdpArrival arrival;
+  if (link != nullptr) {
+    arrival.from = link->peer;
+    arrival.link = link->number;
+  }
+  std::span<const std::byte> left(static_cast<const std::byte*>(slots_[slot].room.iov_base),
+                                  headers_[slot].msg_len);
+  const std::size_t segment = segment_bytes(header);
+  while (count_ < arrivals_.size()) {
+    arrival.bytes = segment == 0 ? left : left.first(std::min(segment, left.size()));
+    arrivals_[count_++] = arrival;
+    left = left.subspan(arrival.bytes.size());
+    if (left.empty()) return;
+  }
+}
+
+}  // namespace herald::path::udp

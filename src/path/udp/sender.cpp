@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "path/udp/sender.hpp"
+
+#include <netinet/in.h>
+#include <netinet/udp.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "path/udp/errors.hpp"
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+
+namespace herald::path::udp {
+
+std::size_t Sender::send(std::span<const UdpSend> batch, std::ptrdiff_t& failed) noexcept {
+  failed = -1;
+  blocked_ = false;
+  std::size_t sent = 0;
+  int errors = 0;
+  while (sent < batch.size()) {
+    if (fill(batch.subspan(sent)) == 0) {
+      failed = static_cast<std::ptrdiff_t>(sent);
+      return sent;
+    }
+    const int left =
+        ::sendmmsg(sockets_[socket_].fd(), headers_.data(), static_cast<unsigned>(count_), MSG_DONTWAIT);
+    if (left > 0) {
+      for (std::size_t i = 0; i < static_cast<std::size_t>(left); ++i) sent += messages_[i].datagrams;
+      continue;
+    }
+    const Next next = ++errors > kMostErrors ? Next::failed : after_error(errno);
+    if (next == Next::again) continue;
+    if (next == Next::full)
+      blocked_ = true;
+    else
+      failed = static_cast<std::ptrdiff_t>(sent);
+    return sent;
+  }
+  return sent;
+}
+
+// How many datagrams from the first on may go in one call: same link, equal sizes, the last may be shorter.
+std::size_t Sender::run_length(std::span<const UdpSend> batch, const Link& link) const noexcept {
+  const std::size_t size = batch[0].bytes.size();
+  if (!sockets_[link.socket].segments() || size == 0 || size > link.payload) return 1;
+  std::size_t run = 1;
+  for (std::size_t total = size; run < batch.size() && run < kSegments; ++run) {
+    const UdpSend& next = batch[run];
+    total += next.bytes.size();
+    if (next.to != batch[0].to || next.link != batch[0].link || next.bytes.size() > size ||
+        next.bytes.empty() || total > kSegmentedBytes)
+      break;
+    if (next.bytes.size() < size) return run + 1;
+  }
+  return run;
+}
+
+// Makes messages of the first datagrams that leave by one socket. 0: the first one cannot leave.
+std::size_t Sender::fill(std::span<const UdpSend> batch) noexcept {
+  count_ = 0;
+  std::size_t parts = 0;
+  for (std::size_t at = 0; at < batch.size() && count_ < kMessages;) {
+    Link* link = links_.find(batch[at].to, batch[at].link);
+    if (link == nullptr || link->refused != 0) {
+      if (at == 0 && link != nullptr) link->refused = 0;  // told once
+      break;
+    }
+    if (at == 0) socket_ = link->socket;
+    const std::size_t run = run_length(batch.subspan(at), *link);
+    if (link->socket != socket_ || parts + run > kDatagrams) break;
+    msghdr& header = headers_[count_].msg_hdr;
+    Message& message = messages_[count_++];
+    message.datagrams = static_cast<std::uint16_t>(run);
+    header = {};
+    header.msg_name = &link->to;
+    header.msg_namelen = link->to.base.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    header.msg_iov = &parts_[parts];
+    header.msg_iovlen = run;
+    for (std::size_t i = 0; i < run; ++i, ++at) {
+      const auto& bytes = batch[at].bytes;
+      parts_[parts++] = {const_cast<std::byte*>(bytes.data()), bytes.size()};
+    }
+    if (run == 1) continue;
+    header.msg_control = message.control.data();
+    header.msg_controllen = message.control.size();
+    cmsghdr* control = CMSG_FIRSTHDR(&header);
+    control->cmsg_level = IPPROTO_UDP;
+    control->cmsg_type = UDP_SEGMENT;
+    control->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
+    const auto size = static_cast<std::uint16_t>(header.msg_iov[0].iov_len);
+    std::memcpy(CMSG_DATA(control), &size, sizeof size);
+  }
+  return count_;
+}
+
+Sender::Next Sender::after_error(int error) noexcept {
+  Socket& socket = sockets_[socket_];
+  const bool segmented = messages_[0].datagrams > 1;
+  switch (error) {
+    case EINTR: return Next::again;
+    case EAGAIN:
+    case ENOBUFS:
+    case ENOMEM: return Next::full;
+    case EIO:
+    case EINVAL:
+      if (!segmented) return Next::failed;
+      socket.give_up_segments();
+      return Next::again;
+    default: break;
+  }
+  // Perhaps it is about a datagram that left long ago: then this one may be tried again.
+  if (read_errors(socket, socket_, links_) > 0) return Next::again;
+  if (error == EMSGSIZE && socket.allow_fragments()) return Next::again;
+  return Next::failed;
+}
+
+}  // namespace herald::path::udp

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// path/udp/sender.hpp: batches of datagrams to sendmmsg; equal ones to one peer become one UDP_SEGMENT call.
+// In: the batch; sockets and links. Out: how many left, and which cannot.
+// No allocation, no system call but the batch calls, unless there is an error to look into.
+#pragma once
+#include <sys/socket.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "path/udp/links.hpp"
+#include "path/udp/socket.hpp"
+#include "path/udp/udp.hpp"
+
+namespace herald::path::udp {
+
+class Sender {
+ public:
+  Sender(std::vector<Socket>& sockets, Links& links) noexcept : sockets_(sockets), links_(links) {}
+  // As UdpPath::send().
+  std::size_t send(std::span<const UdpSend> batch, std::ptrdiff_t& failed) noexcept;
+  bool is_blocked() const noexcept { return blocked_; }
+
+ private:
+  static constexpr std::size_t kMessages = 64;  // of one sendmmsg
+  static constexpr std::size_t kDatagrams = 256;
+  static constexpr std::size_t kSegments = 64;  // of one UDP_SEGMENT: what every kernel takes
+  static constexpr std::size_t kSegmentedBytes = 65000;
+  static constexpr int kMostErrors = 8;  // in one send() that are worth another try
+
+  enum class Next : std::uint8_t { again, full, failed };
+
+  std::size_t fill(std::span<const UdpSend> batch) noexcept;
+  std::size_t run_length(std::span<const UdpSend> batch, const Link& link) const noexcept;
+  Next after_error(int error) noexcept;
+
+  struct Message {
+    std::uint16_t datagrams = 0;
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(std::uint16_t))> control;
+  };
+
+  std::vector<Socket>& sockets_;
+  Links& links_;
+  bool blocked_ = false;
+  std::uint8_t socket_ = 0;  // of the messages
+  std::size_t count_ = 0;    // messages
+  std::array<mmsghdr, kMessages> headers_;
+  std::array<Message, kMessages> messages_;
+  std::array<iovec, kDatagrams> parts_;
+};
+
+}  // namespace herald::path::udp

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "path/udp/socket.hpp"
+
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+#ifndef IPV6_UNICAST_IF
+#define IPV6_UNICAST_IF 76
+#endif
+
+namespace herald::path::udp {
+namespace {
+
+bool set(int fd, int level, int option, int value) noexcept {
+  return ::setsockopt(fd, level, option, &value, sizeof value) == 0;
+}
+
+}  // namespace
+
+Socket::Socket(Socket&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      family_(other.family_),
+      port_(other.port_),
+      receive_buffer_(other.receive_buffer_),
+      segments_(other.segments_),
+      joins_(other.joins_),
+      fragments_(other.fragments_) {}
+
+bool Socket::open(const SocketConfig& config, std::string& why) {
+  family_ = config.address.family;
+  fd_ = ::socket(family_ == 4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd_ < 0) {
+    why = std::string("no socket for ") + to_text(config.address) + ": " + std::strerror(errno);
+    return false;
+  }
+  if (family_ == 6) set(fd_, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  if (!bind_to(config, why)) {
+    close();
+    return false;
+  }
+  set_buffers(config.buffer_bytes);
+  set_options(config);
+  return true;
+}
+
+void Socket::close() noexcept {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+bool Socket::bind_to(const SocketConfig& config, std::string& why) {
+  sockaddr_storage name;
+  socklen_t length = to_sockaddr(config.address, 0, config.interface, name);
+  if (::bind(fd_, reinterpret_cast<const sockaddr*>(&name), length) != 0 ||
+      ::getsockname(fd_, reinterpret_cast<sockaddr*>(&name), &length) != 0) {
+    why = "cannot bind a socket to " + to_text(config.address) + ": " + std::strerror(errno);
+    return false;
+  }
+  port_ = ntohs(family_ == 4 ? reinterpret_cast<const sockaddr_in&>(name).sin_port
+                             : reinterpret_cast<const sockaddr_in6&>(name).sin6_port);
+  return true;
+}
+
+void Socket::set_buffers(std::uint32_t bytes) noexcept {
+  const int wanted = static_cast<int>(bytes);
+  if (!set(fd_, SOL_SOCKET, SO_RCVBUFFORCE, wanted)) set(fd_, SOL_SOCKET, SO_RCVBUF, wanted);
+  if (!set(fd_, SOL_SOCKET, SO_SNDBUFFORCE, wanted)) set(fd_, SOL_SOCKET, SO_SNDBUF, wanted);
+  int given = 0;
+  socklen_t length = sizeof given;
+  if (::getsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &given, &length) == 0)
+    receive_buffer_ = static_cast<std::uint32_t>(given);
+}
+
+void Socket::set_options(const SocketConfig& config) noexcept {
+  // Errors that routers and peers tell about earlier datagrams, and drops in our own queue, are reported.
+  if (family_ == 4) {
+    set(fd_, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
+    set(fd_, IPPROTO_IP, IP_RECVERR, 1);
+  } else {
+    set(fd_, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
+    set(fd_, IPPROTO_IPV6, IPV6_RECVERR, 1);
+  }
+  if (config.leave_by_interface) {
+    const int index = static_cast<int>(htonl(config.interface));  // both options want it so
+    if (family_ == 4)
+      set(fd_, IPPROTO_IP, IP_UNICAST_IF, index);
+    else
+      set(fd_, IPPROTO_IPV6, IPV6_UNICAST_IF, index);
+  }
+  if (config.segment) {
+    // The size comes with each call; this only asks whether the system knows the option.
+    segments_ = set(fd_, IPPROTO_UDP, UDP_SEGMENT, 0);
+    joins_ = set(fd_, IPPROTO_UDP, UDP_GRO, 1);
+  }
+}
+
+bool Socket::allow_fragments() noexcept {
+  if (std::exchange(fragments_, true)) return false;
+  if (family_ == 4) return set(fd_, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT);
+  return set(fd_, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
+}
+
+std::uint32_t route_mtu(const sockaddr_storage& to, socklen_t length) noexcept {
+  const bool four = to.ss_family == AF_INET;
+  int mtu = 0;
+  socklen_t size = sizeof mtu;
+  const int fd = ::socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return 1 << 16;
+  const bool known =
+      ::connect(fd, reinterpret_cast<const sockaddr*>(&to), length) == 0 &&
+      ::getsockopt(fd, four ? IPPROTO_IP : IPPROTO_IPV6, four ? IP_MTU : IPV6_MTU, &mtu, &size) == 0;
+  ::close(fd);
+  return known && mtu > 0 ? static_cast<std::uint32_t>(mtu) : 1 << 16;
+}
+
+}  // namespace herald::path::udp
