@@ -8,7 +8,8 @@
 #       is all that the sanitizer presets build: tests with that label must be made here. Tests of rooms that
 #       know no thread are left out of the preset tsan, unless THREADS says that the test itself makes some
 #   herald_fuzzer(NAME SOURCES a.cpp ... [USES room ...])
-#       libFuzzer program, run for a few seconds by ctest under the label "fuzz"; preset fuzz only
+#       libFuzzer program, run for 10 seconds by ctest under the label "fuzz", from the seeds in corpus/NAME.txt;
+#       preset fuzz only
 
 set_property(GLOBAL PROPERTY HERALD_ROOMS "")
 set(HERALD_THREADLESS base wire type op model rel group p2p coll)  # the pure rooms, and base
@@ -90,7 +91,14 @@ function(herald_fuzzer name)
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   herald_link_rooms(fuzz_${name} ${ARG_USES})
   set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  add_test(NAME fuzz.${name} COMMAND fuzz_${name} -max_total_time=10 -max_len=4096 -artifact_prefix=fuzz_${name}-)
+  # Begins with the seeds, and with what earlier runs in this tree have found.
+  set(seeds ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name}.txt)
+  set(corpus ${PROJECT_BINARY_DIR}/corpus/${name})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${seeds})
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/seeds.py ${seeds} ${corpus}
+                  COMMAND_ERROR_IS_FATAL ANY)
+  add_test(NAME fuzz.${name} COMMAND fuzz_${name} -max_total_time=10 -max_len=4096 -timeout=20
+           -artifact_prefix=fuzz_${name}- ${corpus})
   set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT 120)
   add_dependencies(fuzzers fuzz_${name})
 endfunction()

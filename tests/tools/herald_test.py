@@ -21,7 +21,7 @@ def run(*words, **env):
 
 def knob_names():
     with open(SOURCE + '/src/base/knobs.def', encoding='utf-8') as file:
-        return re.findall(r'^HERALD_KNOB_\w+\s*\((\w+),', file.read(), re.M)
+        return [name.rstrip('_') for name in re.findall(r'^HERALD_KNOB_\w+\s*\((\w+),', file.read(), re.M)]
 
 
 class Herald(unittest.TestCase):
