@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PREFIX ?= /usr/local
 RELEASE := build/release
 
-.PHONY: help demo build test format format-check lint bench lab install clean
+.PHONY: help demo build test format format-check lint bench bench-lab lab install clean
 
 help:
 	@echo "make demo                  build Herald and run a program on 4 ranks"
@@ -12,6 +12,7 @@ help:
 	@echo "make build                 build only: $(RELEASE)/bin, lib and include are usable in place"
 	@echo "make install PREFIX=DIR    build, and install below DIR (default $(PREFIX))"
 	@echo "make bench                 compare with the other MPI libraries on this machine"
+	@echo "make bench-lab             the same between hosts made from namespaces (needs root)"
 	@echo "make lab                   build, and bring up 8 hosts made from namespaces (needs root; LAB=\"8 --rate 100mbit\")"
 	@echo "make format                put all sources into the house format"
 	@echo "make lint                  format, layer rules, clang-tidy, spelling: checks only"
@@ -53,6 +54,11 @@ bench:
 	$(setup) bench
 	@scripts/build
 	@python3 bench/run.py --herald $(RELEASE) $(BENCH)
+
+bench-lab:
+	$(setup) bench
+	@scripts/build
+	@python3 -B bench/lab.py --herald $(RELEASE) $(BENCH)
 
 LAB ?= 8 --rate 100mbit
 lab:

@@ -121,7 +121,7 @@ def do_fault(options):
     if kind == 'loss':
         if options.at not in ('each', 'all'):
             _hosts_named(lab, options.at)
-        now['loss_at'] = options.at
+        now['loss_at'], now['loss_of'] = options.at, options.of
     if kind == 'partition':
         now['partition'] = _hosts_named(lab, words[0])
     if kind == 'link':
@@ -197,6 +197,7 @@ def parser():
     one.add_argument('kind', choices=('loss', 'duplicate', 'corrupt', 'partition', 'link', 'kill', 'heal'))
     one.add_argument('words', nargs='*')
     one.add_argument('--at', default='each', help=argparse.SUPPRESS)
+    one.add_argument('--of', default='udp', choices=('udp', 'all'), help='loss of UDP packets only, or of all IP packets')
     one = command('counters', do_counters, 'packets sent and dropped by the ports of the switch, the hosts, the faults')
     one.add_argument('--json', action='store_true')
     return top

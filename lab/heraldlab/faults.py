@@ -3,6 +3,7 @@
 change writes all rules anew in one transaction, so that what holds can be read off the dictionary.
 
 loss, duplicate, corrupt   parts of a million, of UDP packets only: the launchers' TCP goes through unharmed
+loss_of                    udp; all: of all IP packets, to compare with those who use TCP
 loss_at                    each: every receiver loses for itself; all: all receivers lose the same packet; HOST: the
                            cable to this host is bad
 partition                  hosts that reach each other and nobody else
@@ -13,8 +14,9 @@ import re
 from . import network, tool
 
 MILLION = 1000000
-NONE = {'loss': 0, 'loss_at': 'each', 'duplicate': 0, 'corrupt': 0, 'partition': [], 'cut': []}
-_UDP = 'ether type { ip, ip6 } meta l4proto udp'
+NONE = {'loss': 0, 'loss_at': 'each', 'loss_of': 'udp', 'duplicate': 0, 'corrupt': 0, 'partition': [], 'cut': []}
+_ON_BRIDGE = {'udp': 'ether type { ip, ip6 } meta l4proto udp', 'all': 'ether type { ip, ip6 }'}
+_ON_PORT = {'udp': 'meta l4proto udp', 'all': 'meta protocol { ip, ip6 }'}
 
 
 def part(text):
@@ -48,19 +50,19 @@ def bridge_rules(lab):
         # Neighbours of IPv6 are asked for by multicast: without it there would be no IPv6 at all.
         rows += ['ip daddr 224.0.0.0/4 counter drop', 'ip6 daddr ff02::1:ff00:0/104 accept', 'ip6 daddr ff00::/8 counter drop']
     if faults['loss'] and faults['loss_at'] == 'each':
-        rows.append(f'{_UDP} {_sometimes(faults["loss"])} counter drop comment "loss"')
+        rows.append(f'{_ON_BRIDGE[faults["loss_of"]]} {_sometimes(faults["loss"])} counter drop comment "loss"')
     return _chain('forward', 'forward', rows)
 
 
 def port_rules(lab):
     faults, chains = lab['faults'], []
     if faults['loss'] and faults['loss_at'] == 'all':
-        rows = [f'meta l4proto udp {_sometimes(faults["loss"])} counter drop comment "loss"']
+        rows = [f'{_ON_PORT[faults["loss_of"]]} {_sometimes(faults["loss"])} counter drop comment "loss"']
         chains.append(_chain('common', 'ingress', rows, f'devices = {_set(network.all_ports(lab))}'))
     for name in network.all_ports(lab):
         rows = []
         if faults['loss'] and name.split('.')[0] == faults['loss_at']:
-            rows.append(f'meta l4proto udp {_sometimes(faults["loss"])} counter drop comment "loss"')
+            rows.append(f'{_ON_PORT[faults["loss_of"]]} {_sometimes(faults["loss"])} counter drop comment "loss"')
         if faults['corrupt']:
             # Four bytes well inside the packet; the sums of UDP are not computed on such links, so they do not notice.
             rows.append(f'meta l4proto udp meta length > 100 {_sometimes(faults["corrupt"])} counter '
@@ -89,7 +91,7 @@ def describe(faults):
     if faults['loss']:
         where = {'each': 'of each receiver for itself', 'all': 'of all receivers alike'}.get(
             faults['loss_at'], f'on the cable to {faults["loss_at"]}')
-        words.append(f'{faults["loss"] / 1e4:g}% of UDP packets lost, {where}')
+        words.append(f'{faults["loss"] / 1e4:g}% of {"UDP" if faults["loss_of"] == "udp" else "all"} packets lost, {where}')
     for kind, text in (('duplicate', 'doubled'), ('corrupt', 'corrupted')):
         if faults[kind]:
             words.append(f'{faults[kind] / 1e4:g}% of UDP packets {text}')

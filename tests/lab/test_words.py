@@ -76,7 +76,7 @@ class Agent(unittest.TestCase):
                 return subprocess.run(['sh', '-c', text, 'agent', *words], capture_output=True, text=True,
                                       env={**os.environ, 'HERALDLAB': 'x', 'PATH': folder + ':' + os.environ['PATH']})
 
-            for words in (('-x', 'h2', 'a', 'b'), ('-o', 'Any=1', '-q', '10.77.0.2', 'a b'), ('-l', 'me', 'you@h2', 'a', 'b')):
+            for words in (('-x', 'h2', 'a', 'b'), ('-o', 'Any=1', '-q', '10.77.0.2', 'a b'), ('-l', 'me', 'you@h2', '-n', 'a', 'b')):
                 self.assertEqual(call(*words).stdout, f'--target {child.pid} --net --uts --ipc --mount -- sh -c a b\n')
             for host in ('h1', 'h3'):  # h1: its number is another process's by now
                 self.assertEqual(call(host, 'true').returncode, 255)

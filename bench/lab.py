@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compares Herald with other MPI libraries, and with plain UDP sockets, between hosts of the lab (docs/lab.md): one
+source for all, run in turns on the same network, medians. Needs root.
+
+    bench/lab.py [--herald build/release] [--rounds 3] [--only WORD] [--players herald,lam] [--list]
+
+Prints a table of ratios and writes JSON with machine, kernel and commit; and plots, where matplotlib is installed.
+"""
+import argparse
+import json
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+import lab_players  # noqa: E402
+import lab_report  # noqa: E402
+import lab_rows  # noqa: E402
+import run as plain  # noqa: E402
+from heraldlab import cli, counters, hosts, labs, state, tool  # noqa: E402
+
+
+NAME = f'bench-{os.getpid()}'
+
+
+def command(*words):
+    """A command of herald-lab, in silence."""
+    out, sys.stdout = sys.stdout, open(os.devnull, 'w', encoding='utf-8')
+    try:
+        if cli.main([words[0], '--name', NAME, *words[1:]]) != 0:
+            raise tool.LabError(f'herald-lab {" ".join(words)} failed')
+    finally:
+        sys.stdout.close()
+        sys.stdout = out
+
+
+def port_counts(lab):
+    port = counters.read(lab, hosts.in_network)['ports']['h1']
+    return port['packets'], port['drops']
+
+
+class Figures:
+    """Samples of one row, as they come in."""
+
+    def __init__(self, row):
+        self.row, self.samples, self.floors, self.counts, self.failed = row, {}, [], {}, {}
+
+    def take(self, libraries, player):
+        row = self.row
+        if row.network == 'incast':
+            before = port_counts(libraries.lab)
+        out, why = libraries.run(player.library, player.env, row.ranks, [row.mode] + row.words, 60)
+        if why:
+            self.failed[player.name] = why
+            return
+        for line in out.splitlines():
+            mode, size, value = line.split()
+            if mode == row.mode:
+                self.samples.setdefault((player.name, int(size)), []).append(float(value))
+        if row.network == 'incast':
+            after = port_counts(libraries.lab)
+            sums = self.counts.setdefault(player.name, [0, 0])
+            sums[0] += after[0] - before[0]
+            sums[1] += after[1] - before[1]
+
+    def take_floor(self, libraries):
+        if isinstance(self.row.floor, str):
+            return
+        out, why = libraries.run('floor', {}, 2, list(self.row.floor), 60)
+        if why:
+            self.failed['floor'] = why
+        else:
+            self.floors += [float(line.split()[2]) for line in out.splitlines()]
+
+    def drops(self):
+        """The share of packets that the switch dropped, by player."""
+        return {name: lost / max(1, sent + lost) for name, (sent, lost) in self.counts.items()}
+
+    def result(self):
+        return lab_report.summarise(self.row, self.samples, self.floors, self.drops())
+
+
+def measure(network, rows, libraries, options):
+    """All rows of one network, in turns."""
+    count, words, _ = lab_rows.NETWORKS[network]
+    all_figures = [Figures(row) for row in rows]
+    command('up', str(count), *words)
+    try:
+        libraries.lab = state.load(NAME)
+        for turn in range(options.rounds):
+            for figures in all_figures:
+                command('fault', *(figures.row.fault or ('heal',)))
+                for player in figures.row.players:
+                    if player.library not in options.players or player.name in figures.failed:
+                        continue
+                    print(f'\r{network}: round {turn + 1} of {options.rounds}, {figures.row.title}, {player.name}'.ljust(100), end='',
+                          file=sys.stderr, flush=True)
+                    figures.take(libraries, player)
+                if 'floor' in options.players:
+                    figures.take_floor(libraries)
+        command('fault', 'heal')
+    finally:
+        labs.down(NAME)
+        print('\r' + ' ' * 100 + '\r', end='', file=sys.stderr)
+    return all_figures
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split('\n\n', maxsplit=1)[0])
+    parser.add_argument('--herald', default=lab_players.ROOT + '/build/release')
+    parser.add_argument('--rounds', type=int, default=3)
+    parser.add_argument('--only', default='', help='rows whose title or network holds this word')
+    parser.add_argument('--players', default='herald,openmpi,mpich,lam,floor', help='only these libraries')
+    parser.add_argument('--list', action='store_true', help='print the rows')
+    options = parser.parse_args()
+    options.players = options.players.split(',')
+    return options
+
+
+def main():
+    options = arguments()
+    rows = [row for row in lab_rows.ROWS if options.only in row.title or options.only == row.network]
+    if options.list:
+        print('\n'.join(f'{row.network:<10}{row.title}' for row in rows))
+        return 0
+    reason = tool.why_not()
+    if reason:
+        sys.exit(f'bench-lab: {reason}')
+    folder = os.path.abspath(options.herald) + '/bench'
+    libraries = lab_players.Libraries(os.path.abspath(options.herald), folder)
+    libraries.build()
+    figures = []
+    for network in lab_rows.NETWORKS:
+        mine = [row for row in rows if row.network == network]
+        if mine:
+            figures += measure(network, mine, libraries, options)
+    results = [one for each in figures for one in each.result()]
+    facts = plain.machine()
+    print(f'{facts["cpu"]}, {facts["cores"]} cores, Linux {facts["kernel"]}, commit {facts["commit"]}; '
+          f'medians of {options.rounds} rounds run in turns')
+    names = ['herald', 'push-zero', 'push-all', 'openmpi', 'mpich', 'lam']
+    names = [name for name in names if any(name in one['seconds'] for one in results)]
+    print(lab_report.table(results, names))
+    for each in figures:
+        for name, why in each.failed.items():
+            print(f'{each.row.title}: {name} is left out: {why}')
+    path = f'{folder}/lab.json'
+    with open(path, 'w', encoding='utf-8') as file:
+        json.dump({'machine': facts, 'rounds': options.rounds, 'rows': results}, file, indent=1)
+    print(f'written to {os.path.relpath(path)}')
+    try:
+        import lab_plots
+    except ImportError:
+        print('no plots: python3-matplotlib is not installed')
+        return 0
+    for file in lab_plots.draw(results, folder):
+        print(f'written to {os.path.relpath(file)}')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

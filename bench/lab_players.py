@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The libraries that are compared in the lab: how each is built from one source and started on the hosts."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+sys.path.insert(0, ROOT + '/lab')
+from heraldlab import jobs, state  # noqa: E402
+
+# LAM refuses to run as root. It runs as nobody, who may enter hosts and no more.
+_CAPS = '+sys_admin,+sys_chroot,+sys_ptrace,+dac_read_search'
+_NOBODY = ['setpriv', '--reuid', 'nobody', '--regid', 'nogroup', '--clear-groups', '--inh-caps', _CAPS, '--ambient-caps', _CAPS,
+           'env', f'LAMRSH={jobs.AGENT}', 'HOME=/tmp', 'SHELL=/bin/sh']
+
+
+class Libraries:
+    """What is installed, built into a folder; a lab to run on."""
+
+    def __init__(self, herald, folder):
+        self.folder = folder
+        self.compilers = {'herald': herald + '/bin/mpicc', 'openmpi': 'mpicc.openmpi', 'mpich': 'mpicc.mpich',
+                          'lam': 'mpicc.lam', 'floor': 'cc'}
+        self.starters = {'herald': 'mpiexec.hydra', 'openmpi': 'mpirun.openmpi', 'mpich': 'mpiexec.hydra',
+                         'lam': 'mpirun.lam', 'floor': 'mpiexec.hydra'}
+        self.missing = {}
+        self.lab = None
+
+    def build(self):
+        os.makedirs(self.folder, exist_ok=True)
+        for name, compiler in self.compilers.items():
+            lacking = [word for word in (compiler, self.starters[name]) if not shutil.which(word)]
+            if lacking:
+                self.missing[name] = f'{lacking[0]} is not installed'
+                continue
+            source = 'lab_floor' if name == 'floor' else 'lab_p2p'
+            words = [compiler, '-O2', '-w', '-o', f'{self.folder}/{source}.{name}', f'{HERE}/{source}.c']
+            done = subprocess.run(words, capture_output=True, text=True)
+            if done.returncode != 0:
+                self.missing[name] = f'does not compile: {done.stderr.strip().splitlines()[-1:]}'
+
+    def boot_lam(self):
+        """LAM wants daemons. They are started for each job, and its leftovers of an earlier one ended."""
+        self.halt_lam()
+        with tempfile.NamedTemporaryFile('w', suffix='.lamhosts', delete=False) as file:
+            file.write(''.join(row['name'] + '\n' for row in self.lab['hosts']))
+        os.chmod(file.name, 0o644)
+        words = _NOBODY + ['lamboot', '-b', '-ssi', 'boot', 'rsh', '-ssi', 'boot_rsh_agent', jobs.AGENT, file.name]
+        code, _, said = self._on('h1', words, 60)
+        os.remove(file.name)
+        if code != 0:
+            self.missing['lam'] = 'lamboot failed: ' + ' '.join(said.split())[:200]
+
+    def halt_lam(self):
+        if 'lam' not in self.missing:
+            self._on('h1', _NOBODY + ['lamhalt'], 20)
+
+    def _on(self, host, words, seconds):
+        with tempfile.TemporaryFile('w+') as out, tempfile.TemporaryFile('w+') as said:
+            code = jobs.on_host(self.lab, state.host(self.lab, host), words, seconds, stdout=out, stderr=said,
+                                stdin=subprocess.DEVNULL, cwd='/')
+            out.seek(0)
+            said.seek(0)
+            return code, out.read(), said.read()
+
+    def run(self, library, env, ranks, words, seconds):
+        """(output, None), or (None, why not)."""
+        if library in self.missing:
+            return None, self.missing[library]
+        source = 'lab_floor' if library == 'floor' else 'lab_p2p'
+        program = [f'{self.folder}/{source}.{library}', *words]
+        crowded = ranks > len(os.sched_getaffinity(0))
+        names = [row['name'] for row in self.lab['hosts']][:ranks]
+        host = 'head'
+        if library == 'lam':
+            host, start = 'h1', _NOBODY + ['mpirun.lam', '-ssi', 'rpi', 'tcp', f'n0-{ranks - 1}']
+        elif library == 'openmpi':
+            start = jobs.launcher_words('mpirun', ranks, 1, names, ['--mca', 'pml', 'ob1', '--mca', 'btl', 'tcp,self'] + (
+                ['--mca', 'mpi_yield_when_idle', '1'] if crowded else []))
+        else:
+            start = jobs.launcher_words('hydra', ranks, 1, names)
+        settings = ['env'] + [f'{name}={value}' for name, value in env.items()]
+        command = start + (settings if env else []) + program
+        for _ in range(3 if library == 'lam' else 1):  # LAM fails in MPI_Init now and then, whatever ran before
+            if library == 'lam':
+                self.boot_lam()
+            code, out, said = self._on(host, command, seconds)
+            if library == 'lam':
+                self.halt_lam()
+            if code == 0:
+                break
+        if code != 0:
+            said = ' '.join((said or out).split())
+            return None, f'no end after {seconds} s' if code == 124 else f'exit code {code}: {said[:300]}'
+        return out, None

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Figures of the lab as a table: every library's median, the floor, the ratios, and what was to be reached."""
+import statistics
+
+from lab_rows import NETWORKS, payload_rate
+from heraldlab import faults
+
+
+def floor_of(row, size, cells, floors):
+    """Seconds that the floor takes for what the row measures, or None."""
+    if row.floor == 'link':
+        lost = faults.part(row.fault[1]) / faults.MILLION if row.fault else 0
+        return size * row.messages / payload_rate(NETWORKS[row.network][2], lost=lost)
+    if row.floor == 'best':
+        others = [cells[name] for name in ('push-zero', 'push-all') if name in cells]
+        return min(others) if others else None
+    if not floors:
+        return None
+    each = statistics.median(floors)  # of a blast: seconds a packet
+    return each if row.floor[0] in ('spin', 'sleep') else each * size / int(row.floor[1])
+
+
+def summarise(row, samples, floors, drops):
+    """Rows of the result, one for each size: medians of the samples {(player, size): [seconds]}."""
+    result = []
+    for size in sorted({size for _, size in samples}) or [int(row.words[0])]:
+        cells = {name: statistics.median(values) for (name, of), values in samples.items() if of == size}
+        floor = floor_of(row, size, cells, floors)
+        mine = cells.get('herald')
+        one = {'title': row.title, 'bytes': size, 'seconds': cells, 'floor': floor, 'shown': row.shown,
+               'messages': row.messages, 'reach': row.reach, 'beat': list(row.beat), 'drops': drops,
+               'spread': {name: [min(values), max(values)] for (name, of), values in samples.items() if of == size}}
+        if mine and floor:
+            one['to_floor'] = mine / floor if row.shown == 'time' else floor / mine
+        others = [cells[name] for name in ('openmpi', 'mpich', 'lam') if name in cells]
+        if mine and others:
+            one['to_best'] = mine / min(others) if row.shown == 'time' else min(others) / mine
+        one['reached'] = reached(row, one, cells)
+        result.append(one)
+    return result
+
+
+def reached(row, one, cells):
+    """True, False, or None where there is no goal or no figure."""
+    verdicts = []
+    if row.reach and 'to_floor' in one:
+        verdicts.append(one['to_floor'] <= row.reach if row.shown == 'time' else one['to_floor'] >= row.reach)
+    verdicts += [cells['herald'] <= cells[name] for name in row.beat if 'herald' in cells and name in cells]
+    return all(verdicts) if verdicts else None
+
+
+def _text(one, seconds):
+    if seconds is None:
+        return '-'
+    if one['shown'] == 'rate':
+        return f'{one["bytes"] * one["messages"] / seconds / 1e6:.2f} MB/s'
+    return f'{seconds * 1e6:.1f} us'
+
+
+def table(results, names):
+    lines = [f'{"":<42}' + ''.join(f'{name:>14}' for name in names) + f'{"floor":>14}{"/floor":>8}{"/best":>8}  reach']
+    for one in results:
+        title = one['title'] + (f', {one["bytes"]} B' if 'receiver' in one['title'] else '')
+        cells = ''.join(f'{_text(one, one["seconds"].get(name)):>14}' for name in names)
+        ratios = ''.join(f'{one[key]:>8.3f}' if key in one else f'{"-":>8}' for key in ('to_floor', 'to_best'))
+        goal = f'{one["reach"]}' if one['reach'] else ('the others' if one['beat'] else '')
+        verdict = {True: ' yes', False: ' NO', None: ''}[one['reached']]
+        lines.append(f'{title:<42}{cells}{_text(one, one["floor"]):>14}{ratios}  {goal}{verdict}')
+        if one['drops'] and one['title'].startswith('7 to 1'):
+            shares = ''.join(f'{one["drops"][name] * 100:>12.3f} %' if name in one['drops'] else f'{"-":>14}' for name in names)
+            lines.append(f'{"  packets dropped by the switch":<42}{shares}')
+    return '\n'.join(lines)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is measured in the lab: one row each. A row names the network it wants, what every library runs on it, and what
+the result is held against: a floor that plain sockets reach in the same run, or what the link can carry as payload."""
+from collections import namedtuple
+
+# name of a network: (hosts, options of herald-lab up, bits a second or 0)
+NETWORKS = {
+    'plain': (2, [], 0),
+    'offloads': (2, ['--offloads', 'on'], 0),
+    '100mbit': (2, ['--rate', '100mbit'], 100e6),
+    '1gbit': (2, ['--rate', '1gbit'], 1e9),
+    'incast': (8, ['--rate', '100mbit', '--buffer', '256k'], 100e6),
+}
+
+# A library, or a way to use it: name, which library builds and starts it, its environment.
+Player = namedtuple('Player', 'name library env')
+HERALD = Player('herald', 'herald', {})
+OTHERS = [Player(name, name, {}) for name in ('openmpi', 'mpich', 'lam')]
+
+# mode     what the program is told first, and what its lines begin with
+# words    the further words; fault: words of herald-lab fault, or ()
+# floor    words of lab_floor, or 'link' (what the link carries as UDP payload), or 'best' (of the other Herald rows)
+# shown    time, or rate: bytes a second of `messages` messages
+# reach    what herald / floor must reach: at most for times, at least for rates (rates of a link); None: no goal
+# beat     libraries that herald must not be slower than
+Row = namedtuple('Row', 'title network ranks mode words players floor shown messages reach beat fault')
+
+
+def row(title, network, mode, words, players, floor, shown='time', messages=1, reach=None, beat=(), fault=(), ranks=2):
+    return Row(title, network, ranks, mode, [str(word) for word in words], players, floor, shown, messages, reach, beat, fault)
+
+
+def herald(**env):
+    return Player('herald', 'herald', {f'HERALD_{name.upper()}': str(value) for name, value in env.items()})
+
+
+def pushes():
+    """Herald's three ways to send, for receivers that are early and late."""
+    return [Player(name, 'herald', {'HERALD_PUSH_MODE': mode})
+            for name, mode in (('herald', 'pull'), ('push-zero', 'zero'), ('push-all', 'all'))]
+
+
+MIB = 1 << 20
+ALL = ('openmpi', 'mpich', 'lam')
+
+ROWS = [
+    row('8 B round trip, spinning', 'plain', 'rtt', (8, 9, 2000), [herald(spin_us=1000000)] + OTHERS,
+        ('spin', '8', '9', '2000'), reach=1.25, beat=ALL),
+    row('8 B round trip, sleeping', 'plain', 'rtt', (8, 9, 1000), [herald(spin_us=0)] + OTHERS,
+        ('sleep', '8', '9', '1000'), reach=1.25, beat=('lam',)),
+    row('1 MiB at 100 Mbit/s', '100mbit', 'half', (MIB, 3, 1), [HERALD] + OTHERS, 'link', 'rate', reach=0.97),
+    row('16 MiB at 100 Mbit/s', '100mbit', 'half', (16 * MIB, 1, 1), [HERALD] + OTHERS, 'link', 'rate', reach=0.97),
+    row('1 MiB at 1 Gbit/s', '1gbit', 'half', (MIB, 9, 3), [HERALD] + OTHERS, 'link', 'rate', reach=0.95),
+    row('16 MiB at 1 Gbit/s', '1gbit', 'half', (16 * MIB, 3, 1), [HERALD] + OTHERS, 'link', 'rate', reach=0.95),
+    row('1 MiB, offloads on', 'offloads', 'half', (MIB, 9, 20), [HERALD] + OTHERS,
+        ('segments', '1472', '3', '200'), 'rate', beat=('openmpi',)),
+    row('16 MiB, offloads on', 'offloads', 'half', (16 * MIB, 5, 2), [HERALD] + OTHERS,
+        ('segments', '1472', '3', '200'), 'rate', beat=('openmpi',)),
+    row('early receiver', '100mbit', 'early', (65536, 15, 1e8), pushes() + OTHERS, 'best', reach=1.05),
+    row('late receiver', '100mbit', 'late', (65536, 15, 1e8), pushes() + OTHERS, 'best', reach=1.05),
+    row('1 MiB at 100 Mbit/s, 1 % loss', '100mbit', 'half', (MIB, 5, 1), [HERALD] + OTHERS, 'link', 'rate', reach=0.95,
+        fault=('loss', '1%', '--of', 'all')),
+    row('1 MiB at 100 Mbit/s, 10 % loss', '100mbit', 'half', (MIB, 5, 1), [HERALD], 'link', 'rate', reach=0.80,
+        fault=('loss', '10%')),
+    row('7 to 1, 1 MiB each, 256 KiB buffer', 'incast', 'incast', (MIB, 3), [HERALD] + OTHERS, 'link', 'rate', messages=7,
+        reach=0.97, ranks=8),
+]
+
+
+def payload_rate(bits, mtu=1500, lost=0.0):
+    """Bytes of UDP payload a second that a link carries: IP and UDP take 28 of a packet, a frame takes 38 more."""
+    return bits / 8 * (mtu - 28) / (mtu + 38) * (1 - lost)
