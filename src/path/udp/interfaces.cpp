@@ -1,32 +1,70 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "path/udp/interfaces.hpp"
 
-#include <fcntl.h>
 #include <ifaddrs.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
 #include <net/if.h>
+#include <net/if_arp.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
-#include <optional>
+#include <cstring>
 
 namespace herald::path::udp {
 namespace {
 
 constexpr std::size_t kMostInterfaces = 16;
 
-// A number from a file of one line; nothing if it cannot be read (`speed` of a link without carrier).
-std::optional<int> number_in(const std::string& file) {
-  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return {};
-  char text[32];
-  const ssize_t count = ::read(fd, text, sizeof text);
-  ::close(fd);
-  int value = 0;
-  if (count <= 0 || std::from_chars(text, text + count, value).ec != std::errc{}) return {};
-  return value;
-}
+// Asks the system about one interface. Not by /sys: that may show another namespace than the one we are in.
+class Asker {
+ public:
+  Asker() : fd_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    if (fd_ < 0) fd_ = ::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  }
+  ~Asker() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Asker(const Asker&) = delete;
+  Asker& operator=(const Asker&) = delete;
+
+  bool ask(const std::string& name, unsigned long what, ifreq& answer) const {
+    std::memset(answer.ifr_name, 0, sizeof answer.ifr_name);
+    name.copy(answer.ifr_name, sizeof answer.ifr_name - 1);
+    return ::ioctl(fd_, what, &answer) == 0;
+  }
+  std::uint32_t mtu(const std::string& name) const {
+    ifreq answer{};
+    return ask(name, SIOCGIFMTU, answer) && answer.ifr_mtu > 0 ? static_cast<std::uint32_t>(answer.ifr_mtu)
+                                                               : 1500;
+  }
+  // ARPHRD_*: what has no Ethernet below it is a tunnel.
+  bool is_tunnel(const std::string& name) const {
+    ifreq answer{};
+    if (!ask(name, SIOCGIFHWADDR, answer)) return false;
+    const int type = answer.ifr_hwaddr.sa_family;
+    if (type != ARPHRD_ETHER && type != ARPHRD_LOOPBACK && type != ARPHRD_INFINIBAND) return true;
+    ethtool_drvinfo driver{};
+    driver.cmd = ETHTOOL_GDRVINFO;
+    answer.ifr_data = reinterpret_cast<char*>(&driver);
+    return ask(name, SIOCETHTOOL, answer) && std::string_view(driver.driver) == "tun";
+  }
+  // 0: not known.
+  std::uint32_t mbit(const std::string& name) const {
+    ethtool_cmd link{};
+    link.cmd = ETHTOOL_GSET;
+    ifreq answer{};
+    answer.ifr_data = reinterpret_cast<char*>(&link);
+    if (!ask(name, SIOCETHTOOL, answer)) return 0;
+    const std::uint32_t speed = ethtool_cmd_speed(&link);
+    return speed == static_cast<std::uint32_t>(SPEED_UNKNOWN) || speed == 0xffff ? 0 : speed;
+  }
+
+ private:
+  int fd_;
+};
 
 std::uint8_t prefix_bits(const sockaddr* mask) {
   Address address;
@@ -36,23 +74,16 @@ std::uint8_t prefix_bits(const sockaddr* mask) {
   return static_cast<std::uint8_t>(bits);
 }
 
-// ARPHRD_*: what has no Ethernet below it is a tunnel.
-bool is_tunnel(int hardware_type) {
-  return hardware_type != 1 && hardware_type != 772 && hardware_type != 32;  // Ethernet, loopback, InfiniBand
-}
-
-void look_up(Interface& interface, unsigned flags) {
-  const std::string folder = "/sys/class/net/" + interface.name + "/";
+void look_up(const Asker& asker, Interface& interface, unsigned flags) {
   interface.index = if_nametoindex(interface.name.c_str());
-  interface.mtu = static_cast<std::uint32_t>(number_in(folder + "mtu").value_or(1500));
-  interface.mbit = static_cast<std::uint32_t>(std::max(number_in(folder + "speed").value_or(0), 0));
+  interface.mtu = asker.mtu(interface.name);
+  interface.mbit = asker.mbit(interface.name);
   interface.up = (flags & IFF_UP) != 0;
   interface.multicast = (flags & IFF_MULTICAST) != 0;
   if ((flags & IFF_LOOPBACK) != 0)
     interface.kind = InterfaceKind::loopback;
   else if ((flags & IFF_RUNNING) == 0 || (flags & IFF_POINTOPOINT) != 0 ||
-           is_secondary_name(interface.name) || is_tunnel(number_in(folder + "type").value_or(1)) ||
-           ::access((folder + "tun_flags").c_str(), F_OK) == 0)
+           is_secondary_name(interface.name) || asker.is_tunnel(interface.name))
     interface.kind = InterfaceKind::secondary;
 }
 
@@ -156,6 +187,7 @@ bool is_secondary_name(std::string_view name) noexcept {
 
 std::vector<Interface> list_interfaces() {
   std::vector<Interface> all;
+  const Asker asker;
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return all;
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
@@ -164,7 +196,7 @@ std::vector<Interface> list_interfaces() {
     if (found == all.end()) {
       Interface fresh;
       fresh.name = entry->ifa_name;
-      look_up(fresh, entry->ifa_flags);
+      look_up(asker, fresh, entry->ifa_flags);
       found = all.insert(all.end(), std::move(fresh));
     }
     Address address;

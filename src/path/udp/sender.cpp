@@ -109,6 +109,10 @@ Sender::Next Sender::after_error(int error) noexcept {
       if (!segmented) return Next::failed;
       socket.give_up_segments();
       return Next::again;
+    case EMSGSIZE:  // the way has become narrower: segments of that size are never cut further
+      if (!segmented) break;
+      socket.give_up_segments();
+      return Next::again;
     default: break;
   }
   // Perhaps it is about a datagram that left long ago: then this one may be tried again.
