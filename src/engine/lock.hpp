@@ -19,6 +19,7 @@ class Lock {
     if (active_ && --depth_ == 0) leave();
   }
   bool active() const noexcept { return active_; }
+  void activate() noexcept { active_ = true; }  // before anybody else can know it
   bool others_want_it() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
 
   // The caller holds the lock; returns how deep, for take_back().
@@ -61,7 +62,7 @@ class Lock {
     mutex_.unlock();
   }
 
-  const bool active_;
+  bool active_;
   std::mutex mutex_;
   std::atomic<const void*> owner_{nullptr};
   std::atomic<std::uint32_t> waiting_{0};

@@ -95,6 +95,7 @@ void Loop::settle() noexcept {
 // Writes what Core has for the peer straight into the peer's cells, until its inbox is full.
 bool Loop::pump(p2p::PeerId peer) noexcept {
   path::Inbox* to = outlet(peer);
+  if (is_far(peer)) return pump_far(peer);
   if (to == nullptr) {  // no path, or closed
     core_.on_peer_gone(peer);
     return true;
@@ -162,6 +163,7 @@ bool Loop::progress() noexcept {
   in_turn_ = true;
   bool moved = drain(self_.inbox());
   if (own_ != nullptr) moved = drain(*own_) || moved;
+  if (net_) moved = turn_net() || moved;
   if (core_.wants_to_send()) moved = pump_all() || moved;
   if (!departing_.empty()) see_off();
   if (!hooks_.empty()) moved = run_hooks() || moved;
@@ -242,21 +244,45 @@ void Loop::yield_turns(std::uint64_t before) noexcept {
 // lock is held until the doorbell has been read, so a thread that completes our operation afterwards changes
 // it.
 void Loop::sleep() noexcept {
-  const std::uint32_t seen = bell_->before_sleep();
+  if (net_ && polling_) return sleep_inside();
+  const bool poll = net_ != nullptr;
+  const std::uint32_t seen = bell_->before_sleep(poll ? path::Doorbell::kOnSocket : path::Doorbell::kOnFutex);
   for (std::size_t n = core_.wanting(); n != 0; --n) {
     const p2p::PeerId peer = core_.next_wanting();
-    if (peer >= 0) outlet(peer)->starve(static_cast<std::uint32_t>(rank_));
+    if (peer >= 0 && outlet(peer) != nullptr) outlet(peer)->starve(static_cast<std::uint32_t>(rank_));
   }
   if (progress()) {
     if (sleepers_ == 0) bell_->awake();
     return;
   }
   ++sleepers_;
+  polling_ = poll;
+  const Instant time = poll ? now() : Instant{};
+  const Duration limit = poll ? net_->sleep_limit(time, kLongestSleep) : kLongestSleep;
   const std::uint32_t depth = lock_.give_up();
-  bell_->sleep(seen, kLongestSleep.ns);
+  if (poll)
+    net_->sleep(limit, bell_socket_.descriptor());
+  else
+    bell_->sleep(seen, limit.ns);
   lock_.take_back(depth);
-  if (--sleepers_ == 0) bell_->awake();
+  --sleepers_;
+  if (poll) {
+    polling_ = false;
+    bell_socket_.drain();
+    if (sleepers_ != 0) inner_bell_.ring();  // somebody else may want to sleep on the sockets
+  }
+  if (poll || sleepers_ == 0) bell_->awake();
   look_after_peers();
+}
+
+// Another thread sleeps on the sockets and wakes us when it comes back.
+void Loop::sleep_inside() noexcept {
+  const std::uint32_t seen = inner_bell_.before_sleep();
+  ++sleepers_;
+  const std::uint32_t depth = lock_.give_up();
+  inner_bell_.sleep(seen, kLongestSleep.ns);
+  lock_.take_back(depth);
+  --sleepers_;
 }
 
 void Loop::wake_waiters() noexcept {

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine/loop.hpp: the Engine there is: joins p2p::Core to the self and shm paths.
+// engine/loop.hpp: the Engine there is: joins p2p::Core to the self and shm paths, and to the net.
 // A turn: drain the inboxes into Core, send what Core wants, run the hooks. A waiting call takes turns until
 // something moved; if nothing does for the spin time, it sleeps on the doorbell of our inbox, which peers
 // ring when they wrote to us or made room for us, and threads of this process when they completed something.
+// With peers on other hosts one thread sleeps on the sockets and the doorbell together, for all; and a tender
+// (a thread of ours) answers the network while the program computes.
 #pragma once
 #include <memory>
 #include <vector>
 
 #include "engine/engine.hpp"
 #include "engine/lock.hpp"
+#include "engine/net.hpp"
 #include "engine/spin.hpp"
+#include "engine/tender.hpp"
 #include "p2p/core.hpp"
 #include "path/self/self.hpp"
 #include "path/shm/shm.hpp"
@@ -50,6 +54,9 @@ class Loop final : public Engine {
   Instant now() const noexcept override;
   void lock() noexcept override { lock_.lock(); }
   void unlock() noexcept override { lock_.unlock(); }
+  bool is_locked() const noexcept override { return lock_.active(); }
+  std::string host_of(p2p::PeerId peer) const override;
+  void end() noexcept override { tender_.stop(); }
   void close() noexcept override;
   void emergency_cleanup() noexcept override;
 
@@ -65,22 +72,33 @@ class Loop final : public Engine {
     void* context;
   };
   bool open_shm(boot::Boot& boot, const Knobs& knobs, std::size_t packet_bytes, std::string& why);
-  bool exchange_cards(boot::Boot& boot, std::vector<std::string>& cards, std::string& why);
+  bool reach_others(boot::Boot& boot, const Knobs& knobs, bool udp, std::string& why);
+  bool open_net(boot::Boot& boot, const Knobs& knobs, std::string& why);
+  bool exchange_cards(boot::Boot& boot, const std::string& own, std::vector<std::string>& cards,
+                      std::string& why);
   void plan_spin(const Knobs& knobs);
 
   path::Inbox* outlet(p2p::PeerId peer) noexcept { return outlets_[static_cast<std::size_t>(peer)]; }
   bool drain(path::Inbox& inbox) noexcept;
   bool pump(p2p::PeerId peer) noexcept;
+  bool pump_far(p2p::PeerId peer) noexcept;
   bool pump_all() noexcept;
+  bool turn_net() noexcept;
+  void lose(p2p::PeerId peer) noexcept;
+  void tend() noexcept;
   bool run_hooks() noexcept;
   void settle() noexcept;
   bool spin(std::uint64_t before) noexcept;
   void stop_spinning(Instant time) noexcept;
   void yield_turns(std::uint64_t before) noexcept;
   void sleep() noexcept;
+  void sleep_inside() noexcept;
+  bool is_far(p2p::PeerId peer) const noexcept { return net_ && far_[static_cast<std::size_t>(peer)]; }
   void look_after_peers() noexcept;
   void depart(p2p::PeerId peer) noexcept;
   void see_off() noexcept;
+  bool is_quiet() const noexcept;
+  void leave_net() noexcept;
   void say_goodbye() noexcept;
 
   const int rank_;
@@ -92,6 +110,13 @@ class Loop final : public Engine {
   std::vector<path::Inbox*> outlets_;  // by peer; null: no path
   path::Inbox* own_ = nullptr;         // in shared memory; null: none
   path::Doorbell* bell_ = nullptr;
+  std::unique_ptr<Net> net_;      // null: all are on this host
+  std::vector<bool> far_;         // by peer: reached by the net
+  path::BellSocket bell_socket_;  // rings for bell_ when we sleep on sockets
+  path::Doorbell inner_bell_{};   // for threads beside the one that sleeps on sockets
+  bool polling_ = false;          // one does
+  int generation_ = 0;            // of the exchange of cards: the same on all ranks
+  Tender tender_;
   std::vector<HookEntry> hooks_;
   SpinPlan spin_;
   Duration no_spin_for_{};

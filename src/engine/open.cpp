@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // engine/open.cpp: how the engine comes up and goes down.
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <cstring>
 
 #include "engine/loop.hpp"
+#include "engine/self.hpp"
 
 namespace herald::engine {
 namespace {
@@ -30,19 +30,6 @@ std::size_t packet_bytes(const Knobs& knobs) {
          static_cast<std::size_t>(std::clamp(knobs.push_bytes, kLeastPayload, kMostPayload));
 }
 
-std::uint64_t random_number() {
-  std::uint64_t value = 0;
-  if (::getrandom(&value, sizeof value, 0) != sizeof value)
-    value = static_cast<std::uint64_t>(::getpid()) << 32 ^ reinterpret_cast<std::uintptr_t>(&value);
-  return value;
-}
-
-// What the launcher calls this job, or our parent, which the ranks of one host usually share.
-std::string job_name() {
-  const char* given = std::getenv("HERALD_JOB_ID");
-  return given != nullptr && *given != '\0' ? given : "p" + std::to_string(::getppid());
-}
-
 }  // namespace
 
 std::unique_ptr<Engine> Engine::open(boot::Boot& boot, const Knobs& knobs, bool threads_multiple,
@@ -56,8 +43,9 @@ Loop::Loop(int rank, int size, const Knobs& knobs, bool threads_multiple) noexce
     : rank_(rank),
       size_(size),
       lock_(threads_multiple),
-      core_({.peers = size, .push_bytes = static_cast<std::uint32_t>(knobs.push_bytes)}),
-      outlets_(static_cast<std::size_t>(size), nullptr) {}
+      core_(core_config(size, knobs)),
+      outlets_(static_cast<std::size_t>(size), nullptr),
+      far_(static_cast<std::size_t>(size)) {}
 
 Loop::~Loop() { emergency_cleanup(); }
 
@@ -69,12 +57,15 @@ bool Loop::open(boot::Boot& boot, const Knobs& knobs, std::string& why) {
   outlets_[static_cast<std::size_t>(rank_)] = &self_.inbox();
   bell_ = &self_.inbox().bell();
   if (size_ > 1) {
-    if (!knobs.path.empty() && !list_has(knobs.path, "shm")) {
+    const bool shm = knobs.path.empty() || list_has(knobs.path, "shm");
+    const bool udp = knobs.path.empty() || list_has(knobs.path, "udp");
+    if (!shm && !udp) {
       why = "HERALD_PATH=" + knobs.path +
-            " leaves no way to reach the other ranks: it must name shm, or be unset";
+            " leaves no way to reach the other ranks: it must name shm or udp, or be unset";
       return false;
     }
-    if (!open_shm(boot, knobs, packet_bytes(knobs), why)) return false;
+    if (shm && !open_shm(boot, knobs, packet_bytes(knobs), why)) return false;
+    if (!reach_others(boot, knobs, udp, why)) return false;
   }
   plan_spin(knobs);
   return true;
@@ -92,7 +83,7 @@ bool Loop::open_shm(boot::Boot& boot, const Knobs& knobs, std::size_t bytes, std
   shm_ = path::ShmPath::open(config, why);
   if (!shm_) return false;
   std::vector<std::string> cards(static_cast<std::size_t>(size_));
-  if (!exchange_cards(boot, cards, why) || !shm_->attach_all(cards, why)) return false;
+  if (!exchange_cards(boot, shm_->card(), cards, why) || !shm_->attach_all(cards, why)) return false;
   own_ = &shm_->own();
   bell_ = &own_->bell();
   for (int peer = 0; peer < size_; ++peer)
@@ -100,10 +91,12 @@ bool Loop::open_shm(boot::Boot& boot, const Knobs& knobs, std::size_t bytes, std
   return true;
 }
 
-bool Loop::exchange_cards(boot::Boot& boot, std::vector<std::string>& cards, std::string& why) {
-  static int generation = 0;  // a process may open and close the engine several times, one after the other
-  const std::string key = "herald-card-" + std::to_string(generation++);
-  bool good = boot.put(key, shm_->card()) == Status::ok && boot.fence() == Status::ok;
+bool Loop::exchange_cards(boot::Boot& boot, const std::string& own, std::vector<std::string>& cards,
+                          std::string& why) {
+  static int exchanges = 0;  // a process may open and close the engine several times, one after the other
+  generation_ = exchanges++;
+  const std::string key = "herald-card-" + std::to_string(generation_);
+  bool good = boot.put(key, own) == Status::ok && boot.fence() == Status::ok;
   for (int peer = 0; good && peer < size_; ++peer)
     if (peer != rank_) good = boot.get(peer, key, cards[static_cast<std::size_t>(peer)]) == Status::ok;
   if (!good) why = "the ranks could not exchange their addresses: " + boot.last_error();
@@ -113,7 +106,9 @@ bool Loop::exchange_cards(boot::Boot& boot, std::vector<std::string>& cards, std
 void Loop::plan_spin(const Knobs& knobs) {
   std::vector<path::CpuMask> masks(static_cast<std::size_t>(size_));
   for (int peer = 0; peer < size_; ++peer)
-    masks[static_cast<std::size_t>(peer)] = shm_ ? shm_->cpus_of(peer) : read_affinity();
+    masks[static_cast<std::size_t>(peer)] = is_far(peer) ? path::CpuMask{}
+                                            : shm_       ? shm_->cpus_of(peer)
+                                                         : read_affinity();
   const double quota = knobs.spin_us < 0 ? read_cpu_quota() : 0;
   spin_ = choose_spin(masks, static_cast<std::size_t>(rank_), quota, knobs.spin_us);
 }
@@ -135,7 +130,8 @@ void Loop::look_after_peers() noexcept {
   for (int i = 0; i < std::min(size_, kLookAtOnce); ++i) {
     const int peer = next_look_at_;
     next_look_at_ = (next_look_at_ + 1) % size_;
-    if (peer != rank_ && !core_.is_gone(peer) && !shm_->is_alive(peer)) depart(peer);
+    if (peer != rank_ && shm_->is_attached(peer) && !core_.is_gone(peer) && !shm_->is_alive(peer))
+      depart(peer);
   }
 }
 
@@ -143,7 +139,7 @@ void Loop::close() noexcept {
   lock();
   Instant moved = now();
   std::uint64_t seen = activity_;
-  while (!closed_ && (core_.sends_under_way() != 0 || core_.wants_to_send())) {
+  while (!closed_ && !is_quiet()) {
     wait_turn();
     const Instant time = now();
     if (activity_ != seen) moved = time;
@@ -151,6 +147,7 @@ void Loop::close() noexcept {
     if (time - moved > (core_.sends_under_way() != 0 ? kFlushSends : kFlushAnswers)) break;
   }
   if (!closed_) {
+    if (net_) leave_net();
     if (own_ != nullptr) {
       const Instant limit = now() + kAttachLimit;
       while (!shm_->all_attached() && now() < limit) ::usleep(100);
@@ -173,7 +170,7 @@ void Loop::say_goodbye() noexcept {
   });
   const wire::GoodbyePacket packet{wire::p2p_prefix(wire::P2pKind::goodbye)};
   for (int peer = 0; peer < size_; ++peer) {
-    if (peer == rank_ || core_.is_gone(peer)) continue;
+    if (peer == rank_ || core_.is_gone(peer) || outlet(peer) == nullptr) continue;
     std::uint64_t position = 0;
     path::Inbox& to = *outlet(peer);
     path::Cell* cell = to.claim(position);

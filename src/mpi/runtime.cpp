@@ -22,8 +22,10 @@ constexpr std::uint8_t kStartLock = 1, kEngineLock = 2;  // Call::locked_
 void peer_died(p2p::PeerId peer) {
   char text[300];
   std::snprintf(text, sizeof text,
-                "herald: %s: rank %d on this host has ended without MPI_Finalize: aborting the job",
-                who_am_i(), peer);
+                runtime().engine().is_local(peer)
+                    ? "herald: %s: rank %d on this host (%s) has ended without MPI_Finalize: aborting the job"
+                    : "herald: %s: rank %d on host %s does not answer any more: aborting the job",
+                who_am_i(), peer, runtime().engine().host_of(peer).c_str());
   runtime().abort(1, text);
 }
 
@@ -127,11 +129,11 @@ int Runtime::start(Call& call, bool threads_multiple, std::string& why) noexcept
     hook_exit();
   }
   if (users_++ == 0) {
-    if (threads_) {  // from here on this call holds both locks
+    if (engine_->is_locked()) {  // from here on this call holds both locks
       engine_->lock();
       call.locked_ |= kEngineLock;
     }
-    mode_now.store(threads_ ? Mode::many : Mode::one, std::memory_order_release);
+    mode_now.store(engine_->is_locked() ? Mode::many : Mode::one, std::memory_order_release);
   }
   return MPI_SUCCESS;
 }
@@ -153,6 +155,7 @@ void Runtime::close() noexcept {
   if (boot_->finalize() != Status::ok)
     std::fprintf(stderr, "herald: %s: the launcher did not answer at the end: %s\n", who_am_i(),
                  boot_->last_error().c_str());
+  engine_->end();
   ended_ = true;
 }
 
@@ -160,7 +163,7 @@ void Runtime::on_exit(int status) noexcept {
   if (engine_ == nullptr || ended_ || static_cast<int>(::getpid()) != pid_) return;
   if (users_ == 0) {  // sessions only: this is the end that MPI_Finalize would have been
     engine_->lock();
-    mode_now.store(threads_ ? Mode::many : Mode::one, std::memory_order_release);
+    mode_now.store(engine_->is_locked() ? Mode::many : Mode::one, std::memory_order_release);
     close();
     mode_now.store(Mode::off, std::memory_order_release);
     engine_->unlock();

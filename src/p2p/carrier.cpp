@@ -34,7 +34,12 @@ PeerId Carrier::take_lost() noexcept {
 }
 
 Status Carrier::deliver(rel::PeerId from, std::span<const std::byte> packet) noexcept {
-  return core_.on_packet(from, packet);
+  switch (door_) {
+    case Door::open: return core_.on_packet(from, packet);
+    case Door::later: return Status::again;
+    case Door::discard: break;
+  }
+  return Status::ok;
 }
 
 void Carrier::peer_lost(rel::PeerId peer) noexcept { lost_.push_back(peer); }

@@ -17,6 +17,12 @@ class Carrier final : public rel::Listener {
   explicit Carrier(Core& core) noexcept : core_(core) {}
   void join(rel::Mesh& mesh) noexcept { mesh_ = &mesh; }
 
+  // What becomes of packets that come: Core gets them; the mesh keeps them (Core must not be touched now); or
+  // they are thrown away (Core is gone).
+  enum class Door : std::uint8_t { open, later, discard };
+  void set_open(Door door) noexcept { door_ = door; }
+  Door door() const noexcept { return door_; }
+
   // Moves packets for the peer from Core into the mesh until the window is closed. True if any moved.
   bool pump(PeerId to) noexcept;
   // The same for all peers whose window has opened again.
@@ -40,6 +46,7 @@ class Carrier final : public rel::Listener {
  private:
   Core& core_;
   rel::Mesh* mesh_ = nullptr;
+  Door door_ = Door::open;
   std::vector<PeerId> lost_;
   std::vector<LinkNews> links_;
 };

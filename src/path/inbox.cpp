@@ -2,12 +2,16 @@
 #include "path/inbox.hpp"
 
 #include <linux/futex.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <climits>
+#include <cstddef>
+#include <cstdio>
 #include <ctime>
 #include <new>
 
@@ -20,6 +24,30 @@ long futex(std::atomic<std::uint32_t>& word, int what, std::uint32_t value,
   return ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), what, value, timeout, nullptr, 0);
 }
 
+class BellAddress {
+ public:
+  explicit BellAddress(std::uint64_t name) noexcept {
+    address_.sun_family = AF_UNIX;
+    const int length = std::snprintf(address_.sun_path + 1, sizeof address_.sun_path - 1,
+                                     "herald-bell-%016llx", static_cast<unsigned long long>(name));
+    bytes_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
+  }
+  const sockaddr* any() const noexcept { return reinterpret_cast<const sockaddr*>(&address_); }
+  socklen_t bytes() const noexcept { return bytes_; }
+
+ private:
+  sockaddr_un address_{};
+  socklen_t bytes_ = 0;
+};
+
+// A full socket is as good as a rung one.
+void ring_socket(std::uint64_t name) noexcept {
+  static const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const BellAddress address(name);
+  const char byte = 0;
+  (void)::sendto(fd, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL, address.any(), address.bytes());
+}
+
 }  // namespace
 
 void Doorbell::sleep(std::uint32_t seen, std::int64_t timeout_ns) noexcept {
@@ -30,9 +58,37 @@ void Doorbell::sleep(std::uint32_t seen, std::int64_t timeout_ns) noexcept {
 
 // Who takes the flag rings; those who publish until the sleeper is up need not.
 void Doorbell::ring() noexcept {
-  if (sleeping.exchange(0, std::memory_order_seq_cst) == 0) return;
+  const std::uint32_t where = sleeping.exchange(0, std::memory_order_seq_cst);
+  if (where == 0) return;
   rings.fetch_add(1, std::memory_order_seq_cst);
-  futex(rings, FUTEX_WAKE, INT_MAX, nullptr);
+  if (where == kOnSocket)
+    ring_socket(name);
+  else
+    futex(rings, FUTEX_WAKE, INT_MAX, nullptr);
+}
+
+bool BellSocket::open(Doorbell& bell, std::uint64_t name) noexcept {
+  close();
+  fd_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd_ < 0) return false;
+  const BellAddress address(name);
+  if (::bind(fd_, address.any(), address.bytes()) != 0) {
+    close();
+    return false;
+  }
+  bell.name = name;
+  return true;
+}
+
+void BellSocket::close() noexcept {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+void BellSocket::drain() noexcept {
+  char byte = 0;
+  while (::recv(fd_, &byte, sizeof byte, MSG_DONTWAIT) >= 0) {
+  }
 }
 
 InboxShape InboxShape::make(std::uint64_t cells, std::uint64_t packet_bytes,

@@ -8,7 +8,8 @@
 //
 // Doorbell: the consumer says that it is about to sleep, looks once more, and sleeps on a futex. A producer
 // that has published looks whether anybody sleeps (both sides sequentially consistent: one of them sees the
-// other) and only then makes a system call.
+// other) and only then makes a system call. A consumer that waits for sockets too sleeps on a socket that
+// stands for the doorbell (BellSocket) instead of the futex.
 //
 // Starving: a producer that found the ring full leaves its bit; the consumer takes the bits after it has
 // given cells back and rings those producers' doorbells.
@@ -24,13 +25,16 @@ constexpr std::size_t kCacheLine = 64;
 
 struct alignas(kCacheLine) Doorbell {
   std::atomic<std::uint32_t> rings;     // the futex
-  std::atomic<std::uint32_t> sleeping;  // somebody sleeps or is about to
+  std::atomic<std::uint32_t> sleeping;  // somebody sleeps or is about to: on the futex, or on the socket
+  std::uint64_t name;                   // of the socket, by the consumer before anybody rings
+
+  static constexpr std::uint32_t kOnFutex = 1, kOnSocket = 2;
 
   // Consumer. Usage: v = before_sleep(); look once more; sleep(v, ...) or awake(). The count is read first:
   // who takes the flag that is set here counts afterwards, so sleep() then returns at once.
-  std::uint32_t before_sleep() noexcept {
+  std::uint32_t before_sleep(std::uint32_t where = kOnFutex) noexcept {
     const std::uint32_t seen = rings.load(std::memory_order_seq_cst);
-    sleeping.store(1, std::memory_order_seq_cst);
+    sleeping.store(where, std::memory_order_seq_cst);
     return seen;
   }
   void sleep(std::uint32_t seen, std::int64_t timeout_ns) noexcept;
@@ -41,6 +45,22 @@ struct alignas(kCacheLine) Doorbell {
     if (sleeping.load(std::memory_order_seq_cst) != 0) ring();
   }
   void ring() noexcept;
+};
+
+// The consumer's end of a doorbell that rings a socket: readable when somebody rang. Abstract name, no file.
+class BellSocket {
+ public:
+  BellSocket() noexcept = default;
+  ~BellSocket() { close(); }
+  BellSocket(const BellSocket&) = delete;
+  BellSocket& operator=(const BellSocket&) = delete;
+  bool open(Doorbell& bell, std::uint64_t name) noexcept;
+  void close() noexcept;
+  int descriptor() const noexcept { return fd_; }
+  void drain() noexcept;  // what rang is heard
+
+ private:
+  int fd_ = -1;
 };
 
 struct alignas(kCacheLine) InboxHead {

@@ -99,38 +99,34 @@ std::unique_ptr<ShmPath> ShmPath::open(const ShmConfig& config, std::string& why
 }
 
 bool ShmPath::attach_all(std::span<const std::string> cards, std::string& why) {
+  std::vector<Card> all(cards.size());
+  for (int rank = 0; rank < config_.size; ++rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    if (rank == config_.rank || read_card(cards[at], all[at])) continue;
+    why = "rank " + std::to_string(config_.rank) + " on host " + card_.hostname +
+          " cannot read the address that rank " + std::to_string(rank) +
+          " published: all ranks must load the same library";
+    return false;
+  }
+  for (int rank = 0; rank < config_.size; ++rank)
+    if (rank != config_.rank && all[static_cast<std::size_t>(rank)].host_id == card_.host_id) ++others_;
   for (int i = 1; i < config_.size; ++i) {
     const int rank = (config_.rank + i) % config_.size;  // not all at the same file at once
-    if (!attach(rank, cards[static_cast<std::size_t>(rank)], why)) return false;
+    const Card& card = all[static_cast<std::size_t>(rank)];
+    if (card.host_id == card_.host_id && !attach(rank, card, others_, why)) return false;
   }
   return true;
 }
 
-bool ShmPath::attach(int rank, const std::string& text, std::string& why) {
-  const std::string me = "rank " + std::to_string(config_.rank) + " on host " + card_.hostname;
-  const std::string you = "rank " + std::to_string(rank);
-  Card card;
-  if (!read_card(text, card)) {
-    why = me + " cannot read the address that " + you + " published: all ranks must load the same library";
-    return false;
-  }
-  if (card.host_id != card_.host_id) {
-    if (card.machine == card_.machine)
-      why = me + " and " + you + " on host " + card.hostname + " run on one machine but do not share " +
-            config_.directory + " (containers): start them with a common one";
-    else
-      why = you + " runs on host " + card.hostname + " and " + me +
-            ": this version of Herald connects the ranks of one host only; start all ranks on one host";
-    return false;
-  }
+bool ShmPath::attach(int rank, const Card& card, std::uint32_t others, std::string& why) {
   Segment& segment = peers_[static_cast<std::size_t>(rank)];
   const SegmentName name{config_.directory, card.file, card.nonce, rank};
   std::string detail;
   if (!segment.attach(name, detail)) {
-    why = me + " cannot attach the shared memory of " + you + ": " + detail;
+    why = "rank " + std::to_string(config_.rank) + " on host " + card_.hostname +
+          " cannot attach the shared memory of rank " + std::to_string(rank) + ": " + detail;
     return false;
   }
-  const auto others = static_cast<std::uint32_t>(config_.size - 1);
   if (segment.header().attached.fetch_add(1, std::memory_order_acq_rel) + 1 == others)
     ::unlink(name.path().c_str());
   return true;
@@ -147,8 +143,7 @@ const CpuMask& ShmPath::cpus_of(int rank) noexcept {
 }
 
 bool ShmPath::all_attached() noexcept {
-  return own_.header().attached.load(std::memory_order_acquire) + 1 >=
-         static_cast<std::uint32_t>(config_.size);
+  return own_.header().attached.load(std::memory_order_acquire) >= others_;
 }
 
 void ShmPath::unlink_own() noexcept {

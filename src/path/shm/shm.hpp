@@ -44,8 +44,12 @@ class ShmPath {
   ~ShmPath() { close(); }
 
   std::string card() const { return write_card(card_); }
-  // `cards`: one of each rank, in order. Every rank must be on this host: false with `why` if one is not.
+  // `cards`: one of each rank, in order. Attaches those on this host; false with `why` if one of them cannot
+  // be.
   bool attach_all(std::span<const std::string> cards, std::string& why);
+  // After attach_all(): nobody is elsewhere.
+  bool is_one_host() const noexcept { return others_ + 1 == static_cast<std::uint32_t>(config_.size); }
+  bool is_attached(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].is_open(); }
 
   const std::string& own_path() const noexcept { return own_path_; }
   Inbox& own() noexcept { return own_.inbox(); }
@@ -62,10 +66,11 @@ class ShmPath {
 
  private:
   ShmPath(const ShmConfig& config) : config_(config) {}
-  bool attach(int rank, const std::string& text, std::string& why);
+  bool attach(int rank, const Card& card, std::uint32_t others, std::string& why);
   ShmConfig config_;
   Card card_;
   std::string own_path_;
+  std::uint32_t others_ = 0;  // ranks on this host, but for ourselves
   Segment own_;
   std::vector<Segment> peers_;  // by rank; our own stays empty
 };

@@ -143,8 +143,8 @@ TEST_F(ShmFolder, a_cut_file_or_none_is_refused) {
   EXPECT_NE(why.find("No such file"), std::string::npos) << why;
 }
 
-TEST_F(ShmFolder, a_peer_on_another_host_is_named) {
-  auto all = open_all(2);
+TEST_F(ShmFolder, a_peer_on_another_host_is_left_to_other_paths) {
+  auto all = open_all(3);
   auto cards = cards_of(all);
   Card card;
   ASSERT_TRUE(read_card(cards[1], card));
@@ -152,12 +152,14 @@ TEST_F(ShmFolder, a_peer_on_another_host_is_named) {
   card.host_id = card.machine + "/999999";
   cards[1] = write_card(card);
   std::string why;
-  EXPECT_FALSE(all[0]->attach_all(cards, why));
-  EXPECT_NE(why.find("do not share"), std::string::npos) << why;
-  card.machine = card.host_id = "other";
-  cards[1] = write_card(card);
-  EXPECT_FALSE(all[0]->attach_all(cards, why));
-  EXPECT_NE(why.find("rank 1 runs on host faraway"), std::string::npos) << why;
+  ASSERT_TRUE(all[0]->attach_all(cards, why)) << why;
+  EXPECT_FALSE(all[0]->is_attached(1));
+  EXPECT_EQ(all[0]->peer(1), nullptr);
+  EXPECT_TRUE(all[0]->is_attached(2));
+  EXPECT_FALSE(all[0]->is_one_host());
+  EXPECT_FALSE(all[0]->all_attached());
+  ASSERT_TRUE(all[2]->attach_all(cards, why)) << why;
+  EXPECT_TRUE(all[0]->all_attached());  // the one elsewhere is not waited for
 }
 
 TEST(ShmCard, nonsense_is_not_a_card) {

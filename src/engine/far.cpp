@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine/far.cpp: the loop's dealings with peers on other hosts.
+#include <cstdio>
+#include <cstring>
+
+#include "engine/loop.hpp"
+#include "engine/self.hpp"
+
+namespace herald::engine {
+namespace {
+
+constexpr Duration kTendEvery = milliseconds(100);
+constexpr Duration kAwayFor = milliseconds(50);  // no turn for so long: the program computes
+
+std::string write_key(const wire::JobKey& key) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(key[0]),
+                static_cast<unsigned long long>(key[1]));
+  return text;
+}
+
+bool read_key(const std::string& text, wire::JobKey& key) {
+  if (text.size() != 32 || text.find_first_not_of("0123456789abcdef") != std::string::npos) return false;
+  key = {std::stoull(text.substr(0, 16), nullptr, 16), std::stoull(text.substr(16), nullptr, 16)};
+  return true;
+}
+
+// A card between hosts: key, host name, and what the path says, one line each. Only rank 0's key counts.
+struct FarCard {
+  std::string key, host, address;
+};
+
+bool read_far_card(const std::string& text, FarCard& card) {
+  const std::size_t first = text.find('\n');
+  if (first == std::string::npos) return false;
+  const std::size_t second = text.find('\n', first + 1);
+  if (second == std::string::npos) return false;
+  card = {text.substr(0, first), text.substr(first + 1, second - first - 1), text.substr(second + 1)};
+  return true;
+}
+
+}  // namespace
+
+// Peers that do not share our memory are reached by the net. Every rank sees the same cards, so all of them
+// open it, or none.
+bool Loop::reach_others(boot::Boot& boot, const Knobs& knobs, bool udp, std::string& why) {
+  if (shm_ && shm_->is_one_host()) return true;
+  if (udp) return open_net(boot, knobs, why);
+  why = "some ranks run on other hosts, and HERALD_PATH=" + knobs.path +
+        " leaves no way to reach them: it must name udp, or be unset";
+  return false;
+}
+
+bool Loop::open_net(boot::Boot& boot, const Knobs& knobs, std::string& why) {
+  net_ = Net::open(rank_, size_, knobs, core_, why);
+  if (!net_) return false;
+  std::vector<std::string> cards(static_cast<std::size_t>(size_));
+  const std::string own =
+      write_key({random_number(), random_number()}) + "\n" + host_name() + "\n" + net_->card();
+  if (!exchange_cards(boot, own, cards, why)) return false;
+  cards[static_cast<std::size_t>(rank_)] = own;
+  NetStart start;
+  start.epoch = static_cast<std::uint32_t>(generation_);
+  start.seed = random_number();
+  for (int peer = 0; peer < size_; ++peer) {
+    FarCard card;
+    const bool good = read_far_card(cards[static_cast<std::size_t>(peer)], card) &&
+                      (peer != 0 || read_key(card.key, start.key));
+    if (!good) {
+      why = "rank " + std::to_string(rank_) + " cannot read the address that rank " + std::to_string(peer) +
+            " published: all ranks must load the same library";
+      return false;
+    }
+    net_->set_host(peer, card.host);
+    if (peer == rank_ || (shm_ && shm_->is_attached(peer))) continue;
+    std::string detail;
+    if (!net_->add_peer(peer, card.address, detail)) {
+      why = "rank " + std::to_string(rank_) + " on host " + host_name() + " has no way to rank " +
+            std::to_string(peer) + " on host " + card.host + ": " + detail;
+      return false;
+    }
+    far_[static_cast<std::size_t>(peer)] = true;
+  }
+  net_->start(start);
+  (void)bell_socket_.open(*bell_, random_number());
+  lock_.activate();
+  return tender_.start([](void* self) { static_cast<Loop*>(self)->tend(); }, this, kTendEvery);
+}
+
+bool Loop::pump_far(p2p::PeerId peer) noexcept {
+  if (closed_ || core_.is_gone(peer)) return false;
+  return net_->pump(now(), peer);
+}
+
+bool Loop::turn_net() noexcept {
+  const bool moved = net_->turn(now());
+  core_.run_finished();
+  if (!net_->has_news()) return moved;
+  net_->tell_links();
+  for (p2p::PeerId peer = net_->take_lost(); peer >= 0; peer = net_->take_lost()) lose(peer);
+  return true;
+}
+
+void Loop::lose(p2p::PeerId peer) noexcept {
+  if (core_.is_gone(peer)) return;
+  core_.on_peer_gone(peer);
+  if (peer_died_ != nullptr) peer_died_(peer);
+}
+
+// From the tender's thread: the program has not called for a while, and the network wants answers.
+void Loop::tend() noexcept {
+  lock();
+  const Instant time = now();
+  if (!polling_ && time - net_->last_turn() >= kAwayFor) net_->tend(time);
+  unlock();
+}
+
+std::string Loop::host_of(p2p::PeerId peer) const {
+  return net_ && peer >= 0 && peer < size_ ? net_->host_of(peer) : host_name();
+}
+
+bool Loop::is_quiet() const noexcept {
+  return core_.sends_under_way() == 0 && !core_.wants_to_send() && (!net_ || net_->is_flushed());
+}
+
+// Everything that we sent is acknowledged. What peers send from here on is for nobody, but they want to hear
+// that it came: the tender goes on until end().
+void Loop::leave_net() noexcept { net_->detach(); }
+
+}  // namespace herald::engine

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/net.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace herald::engine {
+namespace {
+
+constexpr int kReceiveBatches = 8;    // in one turn
+constexpr int kTransmitBatches = 16;  // in one turn
+constexpr int kFullSocketMs = 2;      // wait for room in a socket; then the datagram is lost
+constexpr std::size_t kMostSockets = 16;
+constexpr int kAskAtOnce = 64;  // peers, of whom none was heard lately
+
+p2p::PushMode push_mode(const Knobs& knobs) {
+  if (knobs.push_mode == "zero") return p2p::PushMode::zero;
+  return knobs.push_mode == "all" ? p2p::PushMode::all : p2p::PushMode::pull;
+}
+
+}  // namespace
+
+p2p::CoreConfig core_config(int size, const Knobs& knobs) {
+  p2p::CoreConfig config;
+  config.peers = size;
+  config.push_bytes = static_cast<std::uint32_t>(knobs.push_bytes);
+  config.mode = push_mode(knobs);
+  config.far_more = static_cast<std::uint32_t>(knobs.net_push_bytes);
+  config.far_allowance = static_cast<std::uint32_t>(knobs.net_allowance_bytes);
+  return config;
+}
+
+Net::Net(int rank, int size, const Knobs& knobs, p2p::Core& core)
+    : rank_(rank),
+      size_(size),
+      detect_(milliseconds(knobs.detect_ms)),
+      core_(core),
+      carrier_(core),
+      prng_(0),
+      batch_(std::make_unique<rel::TxBatch>()),
+      links_(static_cast<std::size_t>(size)),
+      hosts_(static_cast<std::size_t>(size)),
+      verbose_(knobs.verbose > 0) {
+  config_.me = rank;
+  config_.peers = size;
+  config_.give_up = detect_;
+  config_.log_bytes = static_cast<std::uint32_t>(knobs.net_log_bytes);
+  config_.repair = knobs.net_repair == "go_back_n" ? rel::Repair::go_back_n : rel::Repair::selective;
+  config_.budget_bytes = static_cast<std::uint32_t>(knobs.net_switch_bytes);
+}
+
+std::unique_ptr<Net> Net::open(int rank, int size, const Knobs& knobs, p2p::Core& core, std::string& why) {
+  std::unique_ptr<Net> net(new Net(rank, size, knobs, core));
+  path::UdpConfig config;
+  config.rank = rank;
+  config.size = size;
+  config.interfaces = knobs.if_;
+  config.networks = knobs.net;
+  config.socket_bytes = static_cast<std::uint32_t>(knobs.net_socket_bytes);
+  net->udp_ = path::UdpPath::open(config, why);
+  if (!net->udp_) return nullptr;
+  return net;
+}
+
+bool Net::add_peer(p2p::PeerId peer, const std::string& card, std::string& why) {
+  const int links = udp_->add_peer(peer, card, why);
+  if (links <= 0) return false;
+  links_[static_cast<std::size_t>(peer)] = static_cast<rel::LinkId>(std::min<int>(links, rel::kMostLinks));
+  core_.set_far(peer);
+  return true;
+}
+
+void Net::start(const NetStart& start) noexcept {
+  config_.seal = {start.key, start.epoch};
+  config_.datagram_bytes = udp_->datagram_bytes();
+  config_.budget_bytes = std::min(config_.budget_bytes, udp_->receive_bytes());
+  prng_ = Prng(start.seed);
+  mesh_ = std::make_unique<rel::Mesh>(config_, prng_, carrier_);
+  carrier_.join(*mesh_);
+  for (int peer = 0; peer < size_; ++peer)
+    if (links_[static_cast<std::size_t>(peer)] != 0)
+      mesh_->add_peer(peer, links_[static_cast<std::size_t>(peer)]);
+}
+
+bool Net::is_used(p2p::PeerId peer) const noexcept {
+  return links_[static_cast<std::size_t>(peer)] != 0 && mesh_->is_used(peer);
+}
+
+bool Net::pump(Instant now, p2p::PeerId peer) noexcept {
+  const bool moved = carrier_.pump(peer);
+  if (moved) (void)transmit(now);
+  return moved;
+}
+
+bool Net::turn(Instant now) noexcept {
+  last_turn_ = now;
+  if (carrier_.door() == p2p::Carrier::Door::later) {
+    carrier_.set_open(p2p::Carrier::Door::open);
+    mesh_->redeliver();
+  }
+  bool moved = receive(now);
+  const std::optional<Instant> due = mesh_->next_deadline();
+  if (due && *due <= now) mesh_->on_deadline(now);
+  moved = carrier_.pump_ready() || moved;
+  moved = transmit(now) || moved;
+  ask_around(now);
+  return moved;
+}
+
+void Net::tend(Instant now) noexcept {
+  if (carrier_.door() == p2p::Carrier::Door::open) carrier_.set_open(p2p::Carrier::Door::later);
+  (void)receive(now);
+  const std::optional<Instant> due = mesh_->next_deadline();
+  if (due && *due <= now) mesh_->on_deadline(now);
+  (void)transmit(now);
+  ask_around(now);
+}
+
+bool Net::receive(Instant now) noexcept {
+  bool moved = false;
+  for (int i = 0; i < kReceiveBatches; ++i) {
+    const std::span<const path::UdpArrival> arrivals = udp_->receive();
+    for (const path::UdpArrival& arrival : arrivals) {
+      const rel::LinkId link = arrival.from >= 0 ? arrival.link : rel::kMostLinks;
+      if (mesh_->on_datagram(now, link, arrival.bytes) >= 0) moved = true;
+    }
+    if (arrivals.empty()) break;
+  }
+  return moved;
+}
+
+bool Net::transmit(Instant now) noexcept {
+  bool moved = false;
+  for (int i = 0; i < kTransmitBatches; ++i) {
+    batch_->clear();
+    if (mesh_->poll_transmit(now, *batch_) == 0) break;
+    send(now, *batch_);
+    moved = true;
+  }
+  return moved;
+}
+
+void Net::send(Instant now, const rel::TxBatch& batch) noexcept {
+  std::array<path::UdpSend, rel::TxBatch::kMost> out;
+  for (std::size_t i = 0; i < batch.count; ++i)
+    out[i] = {batch.entries[i].to, batch.entries[i].link, batch.entries[i].datagram};
+  std::array<std::pair<p2p::PeerId, rel::LinkId>, rel::TxBatch::kMost> broken;
+  std::size_t broken_count = 0;
+  bool waited = false;
+  for (std::size_t at = 0; at < batch.count;) {
+    std::ptrdiff_t failed = -1;
+    const std::size_t left = udp_->send({out.data() + at, batch.count - at}, failed);
+    at += left;
+    if (failed >= 0) {
+      broken[broken_count++] = {out[at].to, out[at].link};
+      ++at;
+    } else if (left == 0) {
+      if (waited) break;  // as good as lost on the way: it is repaired
+      waited = true;
+      wait_writable();
+    }
+  }
+  for (std::size_t i = 0; i < broken_count; ++i) mesh_->on_link_error(now, broken[i].first, broken[i].second);
+}
+
+// Peers of whom nothing was heard for a while are asked whether they live, some at a time; a peer that does
+// not answer within the detection time is lost, also if nobody had sent it anything.
+void Net::ask_around(Instant now) noexcept {
+  if (now < next_ask_) return;
+  next_ask_ = now + Duration{detect_.ns / 4};
+  for (int i = 0, asked = 0; i < size_ && asked < kAskAtOnce; ++i) {
+    const p2p::PeerId peer = next_asked_;
+    next_asked_ = (next_asked_ + 1) % size_;
+    if (links_[static_cast<std::size_t>(peer)] == 0 || core_.is_gone(peer)) continue;
+    mesh_->ask(now, peer);
+    ++asked;
+  }
+}
+
+void Net::tell_links() noexcept {
+  for (const p2p::Carrier::LinkNews& news : carrier_.take_links()) {
+    if (!verbose_) continue;
+    std::fprintf(stderr, "herald: rank %d: link %s to rank %d %s\n", rank_,
+                 udp_->link_name(news.peer, news.link).c_str(), news.peer,
+                 news.live ? "works" : "does not answer");
+  }
+}
+
+Duration Net::sleep_limit(Instant now, Duration limit) const noexcept {
+  const std::optional<Instant> due = mesh_->next_deadline();
+  return due ? std::clamp(*due - now, Duration{0}, limit) : limit;
+}
+
+void Net::wait_writable() const noexcept {
+  std::array<pollfd, kMostSockets> fds{};
+  nfds_t count = 0;
+  for (const int fd : udp_->descriptors())
+    if (count < kMostSockets) fds[count++] = {.fd = fd, .events = POLLOUT, .revents = 0};
+  (void)::poll(fds.data(), count, kFullSocketMs);
+}
+
+void Net::sleep(Duration time, int bell) const noexcept {
+  std::array<pollfd, kMostSockets + 1> fds{};
+  nfds_t count = 0;
+  for (const int fd : udp_->descriptors())
+    if (count < kMostSockets) fds[count++] = {.fd = fd, .events = POLLIN, .revents = 0};
+  if (bell >= 0) fds[count++] = {.fd = bell, .events = POLLIN, .revents = 0};
+  const timespec timeout{.tv_sec = static_cast<time_t>(time.ns / 1'000'000'000),
+                         .tv_nsec = static_cast<long>(time.ns % 1'000'000'000)};
+  (void)::ppoll(fds.data(), count, &timeout, nullptr);
+}
+
+}  // namespace herald::engine

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine/net.hpp: the way to peers on other hosts: joins p2p::Core, rel::Mesh and path::UdpPath.
+// In:  turns of the loop, with the time; what Core wants to send.
+// Out: datagrams; packets for Core; peers that are lost.
+// A peer that computes answers nobody, so another thread tends the mesh now and then (tend()): it
+// acknowledges and answers, and hands nothing to Core.
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/knobs.hpp"
+#include "base/prng.hpp"
+#include "p2p/carrier.hpp"
+#include "p2p/core.hpp"
+#include "path/udp/udp.hpp"
+#include "rel/mesh.hpp"
+
+namespace herald::engine {
+
+// What ranks tell each other of themselves, beside their card of shared memory.
+struct NetStart {
+  wire::JobKey key{};
+  std::uint32_t epoch = 0;
+  std::uint64_t seed = 0;
+};
+
+p2p::CoreConfig core_config(int size, const Knobs& knobs);
+
+class Net {
+ public:
+  static std::unique_ptr<Net> open(int rank, int size, const Knobs& knobs, p2p::Core& core, std::string& why);
+
+  std::string card() const { return udp_->card(); }
+  bool add_peer(p2p::PeerId peer, const std::string& card, std::string& why);
+  void start(const NetStart& start) noexcept;  // after all add_peer()
+
+  // Sends what Core has for the peer, as far as its window goes.
+  bool pump(Instant now, p2p::PeerId peer) noexcept;
+  // Takes what came, and sends what is due. True if anything moved.
+  bool turn(Instant now) noexcept;
+  // The same for a process that is elsewhere: nothing reaches Core.
+  void tend(Instant now) noexcept;
+  // Core is about to go: what still comes for it is thrown away.
+  void detach() noexcept { carrier_.set_open(p2p::Carrier::Door::discard); }
+
+  // Peers that were lost: -1 when there are no more.
+  p2p::PeerId take_lost() noexcept { return carrier_.take_lost(); }
+  void tell_links() noexcept;
+  bool has_news() const noexcept { return carrier_.has_news(); }
+  bool is_flushed() const noexcept { return mesh_->is_flushed(); }
+  bool is_used(p2p::PeerId peer) const noexcept;
+  void forget(p2p::PeerId peer) noexcept { mesh_->forget_peer(peer); }
+  Instant last_turn() const noexcept { return last_turn_; }
+  const std::string& host_of(p2p::PeerId peer) const noexcept {
+    return hosts_[static_cast<std::size_t>(peer)];
+  }
+  void set_host(p2p::PeerId peer, const std::string& host) { hosts_[static_cast<std::size_t>(peer)] = host; }
+
+  // How long to sleep, at most `limit`: until the next timer.
+  Duration sleep_limit(Instant now, Duration limit) const noexcept;
+  // Sleeps until a datagram comes, `bell` (a descriptor, -1: none) is readable, or the time is over. Touches
+  // nothing that others may change meanwhile.
+  void sleep(Duration time, int bell) const noexcept;
+  const rel::MeshCounters& counters() const noexcept { return mesh_->counters(); }
+
+ private:
+  Net(int rank, int size, const Knobs& knobs, p2p::Core& core);
+  bool receive(Instant now) noexcept;
+  bool transmit(Instant now) noexcept;
+  void send(Instant now, const rel::TxBatch& batch) noexcept;
+  void ask_around(Instant now) noexcept;
+  void wait_writable() const noexcept;
+
+  const int rank_;
+  const int size_;
+  const Duration detect_;
+  p2p::Core& core_;
+  p2p::Carrier carrier_;
+  std::unique_ptr<path::UdpPath> udp_;
+  rel::MeshConfig config_;
+  Prng prng_;
+  std::unique_ptr<rel::Mesh> mesh_;
+  std::unique_ptr<rel::TxBatch> batch_;
+  std::vector<rel::LinkId> links_;  // to each peer; 0: not ours
+  std::vector<std::string> hosts_;  // names, for messages
+  Instant last_turn_{};
+  Instant next_ask_{};
+  p2p::PeerId next_asked_ = 0;
+  const bool verbose_;
+};
+
+}  // namespace herald::engine

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/self.hpp"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace herald::engine {
+
+std::uint64_t random_number() {
+  std::uint64_t value = 0;
+  if (::getrandom(&value, sizeof value, 0) != sizeof value)
+    value = static_cast<std::uint64_t>(::getpid()) << 32 ^ reinterpret_cast<std::uintptr_t>(&value);
+  return value;
+}
+
+std::string host_name() {
+  char name[256] = "";
+  if (::gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "unknown";
+  return name;
+}
+
+std::string job_name() {
+  const char* given = std::getenv("HERALD_JOB_ID");
+  return given != nullptr && *given != '\0' ? given : "p" + std::to_string(::getppid());
+}
+
+}  // namespace herald::engine
