@@ -57,8 +57,8 @@ std::unique_ptr<Net> Net::open(int rank, int size, const Knobs& knobs, p2p::Core
   path::UdpConfig config;
   config.rank = rank;
   config.size = size;
-  config.interfaces = knobs.if_;
-  config.networks = knobs.net;
+  config.interfaces = knobs.interfaces;
+  config.networks = knobs.networks;
   config.socket_bytes = static_cast<std::uint32_t>(knobs.net_socket_bytes);
   net->udp_ = path::UdpPath::open(config, why);
   if (!net->udp_) return nullptr;

@@ -28,7 +28,7 @@ struct SharedTable {
   static constexpr int kMostRanks = 64;
   std::atomic<int> arrived;
   std::atomic<int> round;
-  char values[kMostRanks][512];
+  char values[kMostRanks][4096];
 };
 
 class FakeBoot final : public boot::Boot {
@@ -91,6 +91,7 @@ class Job {
   ~Job() { munmap(table_, sizeof(SharedTable)); }
 
   Knobs knobs;
+  bool threads_multiple = false;
 
   // True if every child came to its end and left with 0 within the limit. `main` runs in each child.
   bool run(int size, const Main& main, int limit_s = 60) {
@@ -114,13 +115,15 @@ class Job {
   [[noreturn]] void child(int rank, int size, const Main& main) {
     FakeBoot boot(*table_, rank, size);
     std::string why;
-    auto engine = engine::Engine::open(boot, knobs, false, why);
+    auto engine = engine::Engine::open(boot, knobs, threads_multiple, why);
     if (!engine) {
       std::fprintf(stderr, "rank %d: %s\n", rank, why.c_str());
       _exit(2);
     }
     main(*engine, boot);
     engine->close();
+    (void)boot.fence();
+    engine->end();
     engine.reset();
     _exit(0);
   }
@@ -142,7 +145,14 @@ class Job {
   std::vector<int> statuses_;
 };
 
-// Blocking calls over the engine, as the mpi room makes them.
+// Calls over the engine, as the mpi room makes them.
+template <class Op>
+void start(engine::Engine& engine, Op& op) {
+  engine.lock();
+  engine.start(op);
+  engine.unlock();
+}
+
 inline void wait(engine::Engine& engine, p2p::Op& op) {
   engine.lock();
   while (!op.done) engine.wait_turn();
@@ -169,14 +179,14 @@ inline void send(engine::Engine& engine, int to, int tag, const void* data, std:
   p2p::SendOp op;
   prepare(op, engine.rank(), to, tag, data, bytes);
   op.mode = mode;
-  engine.start(op);
+  start(engine, op);
   wait(engine, op);
 }
 
 inline std::uint64_t receive(engine::Engine& engine, int from, int tag, void* data, std::size_t bytes) {
   p2p::RecvOp op;
   prepare(op, from, tag, data, bytes);
-  engine.start(op);
+  start(engine, op);
   wait(engine, op);
   return op.bytes;
 }
