@@ -297,6 +297,7 @@ void Execution::post(const coll::Step& step, coll::StepId id) noexcept {
     p2p::RecvOp& op = *::new (&slot.recv) p2p::RecvOp();
     fill(op);
     op.source = step.partner;
+    op.awaited = comm_->peer(step.partner);
     engine.start(op);
   }
 }

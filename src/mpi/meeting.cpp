@@ -54,6 +54,7 @@ void start_recv(p2p::RecvOp& op, p2p::PeerId from, std::int32_t tag, void* data,
   op.context = kMeetingContext;
   op.tag = tag;
   op.source = from;
+  op.awaited = from;
   op.data = type::Cursor::bytes(data, bytes);
   runtime().engine().start(op);
 }

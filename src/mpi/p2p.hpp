@@ -29,6 +29,7 @@ inline void fill_recv(p2p::RecvOp& op, void* buf, MPI_Count count, const Datatyp
   op.context = comm.context;
   op.tag = tag;
   op.source = source;
+  op.awaited = source >= 0 ? comm.peer(source) : -1;
   op.unit = element_bytes(*datatype.layout);
   op.data = type::Cursor(*datatype.layout, buf, count);
 }

@@ -11,10 +11,6 @@
 namespace herald::mpi {
 namespace {
 
-int lost(Call& call) noexcept {
-  return call.fail(MPI_ERR_PROC_ABORTED, "the other process has ended or cannot be reached");
-}
-
 int finish_recv(Call& call, const p2p::RecvOp& op, MPI_Status* status) noexcept {
   set_status(status, op.from_source, op.from_tag, static_cast<std::int64_t>(op.bytes), false);
   return error_of(op) == MPI_SUCCESS ? MPI_SUCCESS : fail_receive(call, op);
@@ -27,7 +23,7 @@ int send_and_wait(Call& call, const void* buf, MPI_Count count, const Datatype& 
   fill_send(op, buf, count, datatype, dest, tag, comm, mode);
   runtime().engine().start(op);
   wait_until([&] { return op.done; });
-  return op.status == Status::ok ? MPI_SUCCESS : lost(call);
+  return op.status == Status::ok ? MPI_SUCCESS : fail_lost(call, op.to);
 }
 
 struct Exchange {
@@ -41,7 +37,7 @@ struct Exchange {
     wait_until([&] { return (!receives || recv.done) && (!sends || send.done); });
   }
   int finish(Call& call, MPI_Status* status) const noexcept {
-    if (sends && send.status != Status::ok) return lost(call);
+    if (sends && send.status != Status::ok) return fail_lost(call, send.to);
     if (receives) return finish_recv(call, recv, status);
     set_proc_null_status(status);
     return MPI_SUCCESS;

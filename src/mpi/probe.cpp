@@ -54,14 +54,24 @@ Comm* start_matched(Matched* matched, p2p::RecvOp& op, void* buf, MPI_Count coun
   return comm;
 }
 
+// Nothing will come from there any more.
+bool is_lost(const Comm& comm, int source) noexcept {
+  return source >= 0 && runtime().engine().is_gone(comm.peer(source));
+}
+
 }  // namespace
 
 namespace api {
 
-int probe(Call&, int source, int tag, Comm* comm, MPI_Status* status) {
+int probe(Call& call, int source, int tag, Comm* comm, MPI_Status* status) {
   if (source == MPI_PROC_NULL) return set_proc_null_status(status), MPI_SUCCESS;
   p2p::Found found;
-  wait_until([&] { return runtime().engine().probe(comm->context, source, tag, found); });
+  bool here = false;
+  wait_until([&] {
+    here = runtime().engine().probe(comm->context, source, tag, found);
+    return here || is_lost(*comm, source);
+  });
+  if (!here) return fail_lost(call, comm->peer(source));
   found_status(found, status);
   return MPI_SUCCESS;
 }
@@ -79,14 +89,19 @@ int iprobe(Call&, int source, int tag, Comm* comm, int* flag, MPI_Status* status
   return MPI_SUCCESS;
 }
 
-int mprobe(Call&, int source, int tag, Comm* comm, MPI_Message* message, MPI_Status* status) {
+int mprobe(Call& call, int source, int tag, Comm* comm, MPI_Message* message, MPI_Status* status) {
   if (source == MPI_PROC_NULL) {
     set_proc_null_status(status);
     *message = MPI_MESSAGE_NO_PROC;
     return MPI_SUCCESS;
   }
   p2p::Found found;
-  wait_until([&] { return runtime().engine().take(comm->context, source, tag, found); });
+  bool here = false;
+  wait_until([&] {
+    here = runtime().engine().take(comm->context, source, tag, found);
+    return here || is_lost(*comm, source);
+  });
+  if (!here) return fail_lost(call, comm->peer(source));
   found_status(found, status);
   *message = hold(found, comm);
   return MPI_SUCCESS;

@@ -59,6 +59,11 @@ int error_of(const p2p::RecvOp& op) noexcept {
   return error_of(op.status);
 }
 
+int fail_lost(Call& call, p2p::PeerId peer) noexcept {
+  return call.fail(MPI_ERR_PROC_ABORTED, "rank %d of the job, on host %s, has ended or cannot be reached",
+                   peer, runtime().engine().host_of(peer).c_str());
+}
+
 int fail_receive(Call& call, const p2p::RecvOp& op) noexcept {
   const int error = error_of(op);
   if (error == MPI_ERR_TYPE)
@@ -67,7 +72,8 @@ int fail_receive(Call& call, const p2p::RecvOp& op) noexcept {
         "the message from rank %d with tag %d has %llu bytes, which is no whole number of elements of %d "
         "bytes; sender and receiver must use matching datatypes",
         op.from_source, op.from_tag, static_cast<unsigned long long>(op.bytes), op.unit);
-  if (error != MPI_ERR_TRUNCATE) return call.fail(error, "the other process has ended or cannot be reached");
+  if (error == MPI_ERR_PROC_ABORTED) return fail_lost(call, op.from_peer >= 0 ? op.from_peer : op.awaited);
+  if (error != MPI_ERR_TRUNCATE) return call.fail(error, "there is no memory for it");
   return call.fail(
       MPI_ERR_TRUNCATE,
       "the message from rank %d with tag %d has %llu bytes, the receive buffer %llu; make it larger, or "
@@ -82,6 +88,8 @@ void explain(Call& call, const Request& request, int error) noexcept {
   call.blame(request.comm != nullptr && request.comm->handle != 0 ? request.comm : nullptr);
   if (error != MPI_SUCCESS && request.kind == Request::Kind::recv) {
     (void)fail_receive(call, request.recv);
+  } else if (error == MPI_ERR_PROC_ABORTED && request.kind == Request::Kind::send) {
+    (void)fail_lost(call, request.send.to);
   } else if (error != MPI_SUCCESS && request.kind == Request::Kind::work && request.work &&
              request.work->reason() != nullptr) {
     (void)call.fail(error, "%s", request.work->reason());

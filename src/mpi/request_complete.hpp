@@ -21,6 +21,8 @@ void explain(Call& call, const Request& request, int error) noexcept;
 
 // The error class of a receive that is done; and saying it in words.
 int error_of(const p2p::RecvOp& op) noexcept;
+// A peer that this needs is gone.
+int fail_lost(Call& call, p2p::PeerId peer) noexcept;
 int fail_receive(Call& call, const p2p::RecvOp& op) noexcept;
 
 // A request that MPI_Wait and MPI_Test treat as nothing: null, or persistent and not started.

@@ -18,8 +18,11 @@ namespace {
 
 constexpr std::uint8_t kStartLock = 1, kEngineLock = 2;  // Call::locked_
 
-// Not every launcher ends a job when one of its processes is killed (Slurm does not, by default).
+// Not every launcher ends a job when one of its processes is killed (Slurm does not, by default). A program
+// that handles errors itself gets them from the calls that need the peer.
 void peer_died(p2p::PeerId peer) {
+  const Errhandler* handler = runtime().world != nullptr ? runtime().world->errhandler : initial_errhandler();
+  if (handler->kind != Errhandler::Kind::fatal && handler->kind != Errhandler::Kind::abort) return;
   char text[300];
   std::snprintf(text, sizeof text,
                 runtime().engine().is_local(peer)

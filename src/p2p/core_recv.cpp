@@ -19,6 +19,8 @@ void Core::start(RecvOp& op) noexcept {
   if (context == nullptr) return finish_recv(op, Status::no_memory);
   contexts_.remember(*context);
   Message* message = context->unexpected.find(op.source, op.tag);
+  if (message == nullptr && op.awaited >= 0 && peer(op.awaited).gone)
+    return finish_recv(op, Status::peer_lost);
   if (message == nullptr) {
     op.phase = RecvPhase::posted;
     context->posted.add(op);

@@ -317,6 +317,9 @@ void Core::on_peer_gone(PeerId id) noexcept {
   recvs_.for_each([&](RecvOp& op) {
     if (op.from_peer == id) finish_recv(op, Status::peer_lost);
   });
+  contexts_.for_each([&](Context& context) {
+    while (RecvOp* op = context.posted.take_awaiting(id)) finish_recv(*op, Status::peer_lost);
+  });
 }
 
 }  // namespace herald::p2p

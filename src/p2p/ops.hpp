@@ -68,6 +68,7 @@ enum class RecvPhase : std::uint8_t { idle, posted, pulling, finished };
 
 struct RecvOp : Op {
   std::int32_t source = kAnySource;  // rank in the communicator, or kAnySource
+  PeerId awaited = -1;               // the peer that `source` is, if it is one: when it is lost, so is this
   std::uint8_t unit = 1;             // bytes of one element: a message is a whole number of them
   // Filled in when it matched
   std::int32_t from_source = kAnySource;

@@ -75,6 +75,19 @@ RecvOp* PostedQueue::take(std::int32_t source, std::int32_t tag) noexcept {
   return best;
 }
 
+RecvOp* PostedQueue::take_awaiting(PeerId peer) noexcept {
+  const auto find_in = [peer](List<RecvOp>& list) {
+    RecvOp* op = list.front();
+    while (op != nullptr && op->awaited != peer) op = list.next(*op);
+    return op;
+  };
+  RecvOp* found = find_in(list_);
+  for (std::uint32_t i = 0; spread_ && found == nullptr && i < bins_.count(); ++i)
+    found = find_in(bins_.at(i));
+  if (found != nullptr) remove(*found);
+  return found;
+}
+
 void UnexpectedQueue::add(Message& message) noexcept {
   if (spread_) {
     if (size_ >= bins_.count() * kFill && bins_.count() < kMostBins) spread(bins_.count() * 4);

@@ -47,6 +47,8 @@ class PostedQueue {
   void remove(RecvOp& op) noexcept;
   // The receive that a message with this source and tag belongs to, taken out; null if none waits for it.
   RecvOp* take(std::int32_t source, std::int32_t tag) noexcept;
+  // One that waits for this peer and no other, taken out; null if none does.
+  RecvOp* take_awaiting(PeerId peer) noexcept;
 
  private:
   void spread(std::uint32_t bins) noexcept;

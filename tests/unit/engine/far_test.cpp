@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong between hosts (here: processes that may use UDP only, over the loopback interface): bytes lost,
-// doubled or out of order; a process that sleeps though datagrams came; one that computes and is taken for dead; one
-// that is dead and waited for; acknowledgements that nobody gives at the end.
+// What could go wrong between hosts (here: processes that may use UDP only, over the loopback interface):
+// bytes lost, doubled or out of order; a process that sleeps though datagrams came; one that computes and is
+// taken for dead; one that is dead and waited for; acknowledgements that nobody gives at the end.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -76,7 +76,8 @@ TEST(Far, who_computes_is_not_dead_and_loses_nothing) {
         std::fill(back.begin(), back.end(), 0);
         const std::size_t bytes = tag == 3 ? data.size() : 1000;
         CHILD_CHECK(receive(engine, 0, tag, back.data(), bytes) == bytes);
-        CHILD_CHECK(std::equal(back.begin(), back.begin() + static_cast<std::ptrdiff_t>(bytes), data.begin()));
+        CHILD_CHECK(
+            std::equal(back.begin(), back.begin() + static_cast<std::ptrdiff_t>(bytes), data.begin()));
       }
     }
     CHILD_CHECK(deaths == 0);

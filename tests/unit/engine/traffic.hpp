@@ -53,7 +53,6 @@ inline void all_to_all(engine::Engine& engine, int turns) {
     }
 }
 
-
 // To and fro, short and long, between ranks 0 and 1.
 inline void ping_pong(engine::Engine& engine) {
   const int other = 1 - engine.rank();

@@ -128,6 +128,33 @@ TEST(P2pFar, push_zero_pushes_nothing_and_push_all_everything) {
   EXPECT_TRUE(two.done && two.buffer == pushed.bytes);
 }
 
+TEST(P2pFar, receives_that_wait_for_a_dead_peer_and_no_other_fail) {
+  for (const int receives : {1, 100}) {  // a short queue and one spread over bins
+    World world(p2p::CoreConfig{.peers = 3}, true, kPacket);
+    std::vector<std::unique_ptr<Recv>> ops;
+    for (int i = 0; i < receives; ++i) {
+      ops.push_back(std::make_unique<Recv>(0, i, 10));
+      ops.back()->awaited = 0;
+      world.core(1).start(*ops.back());
+    }
+    Recv other(2, 1, 10), any(p2p::kAnySource, 1, 10);
+    other.awaited = 2;
+    world.core(1).start(other);
+    world.core(1).start(any);
+    world.core(1).on_peer_gone(0);
+    for (auto& op : ops) EXPECT_TRUE(op->done && op->status == Status::peer_lost);
+    EXPECT_FALSE(other.done || any.done);
+    Recv late(0, 1, 10);
+    late.awaited = 0;
+    world.core(1).start(late);
+    EXPECT_TRUE(late.done && late.status == Status::peer_lost);
+    Send send(world, 2, 1, 1, random_bytes(10, 1));
+    world.settle();
+    EXPECT_TRUE(other.done && other.buffer == send.bytes);
+    world.core(1).cancel(any);
+  }
+}
+
 TEST(P2pFar, a_peer_that_dies_in_the_middle_of_its_push) {
   World world = far();
   Send matched(world, 0, 1, 3, random_bytes(5000, 1));
