@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // engine/far.cpp: the loop's dealings with peers on other hosts.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "engine/loop.hpp"
@@ -23,6 +24,14 @@ bool read_key(const std::string& text, wire::JobKey& key) {
   if (text.size() != 32 || text.find_first_not_of("0123456789abcdef") != std::string::npos) return false;
   key = {std::stoull(text.substr(0, 16), nullptr, 16), std::stoull(text.substr(16), nullptr, 16)};
   return true;
+}
+
+// Our mpiexec gives each job one; under other launchers rank 0 makes it.
+std::string own_key() {
+  const char* given = std::getenv("HERALD_JOB_KEY");
+  const std::string text = given != nullptr ? given : "";
+  wire::JobKey key{};
+  return read_key(text, key) ? text : write_key({random_number(), random_number()});
 }
 
 // A card between hosts: key, host name, and what the path says, one line each. Only rank 0's key counts.
@@ -55,8 +64,7 @@ bool Loop::open_net(boot::Boot& boot, const Knobs& knobs, std::string& why) {
   net_ = Net::open(rank_, size_, knobs, core_, why);
   if (!net_) return false;
   std::vector<std::string> cards(static_cast<std::size_t>(size_));
-  const std::string own =
-      write_key({random_number(), random_number()}) + "\n" + host_name() + "\n" + net_->card();
+  const std::string own = own_key() + "\n" + host_name() + "\n" + net_->card();
   if (!exchange_cards(boot, own, cards, why)) return false;
   cards[static_cast<std::size_t>(rank_)] = own;
   NetStart start;
