@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/runtime.hpp"
+#include "mpi/errors.hpp"
 
 #include <unistd.h>
 #include <ctime>

@@ -80,6 +80,7 @@ struct Channel {
   Instant last_heard{};
   Instant last_used{};
   Instant asked_since = kNever;  // since then nothing was heard, though asked
+  Instant watch_at = kNever;     // asked for a sign of life: when to ask again
   std::unique_ptr<Link[]> link;
   std::uint8_t links = 0;
   bool gone = false;

@@ -73,6 +73,9 @@ struct Mesh::Inner {
   void on_timers(Channel& ch, Instant now) noexcept;
   void on_link_timeout(Channel& ch, Instant now, LinkId link) noexcept;
 
+  // ask.cpp
+  void watch(Channel& ch, Instant now) noexcept;
+
   // transmit.cpp
   bool fill(Channel& ch, Instant now, TxBatch& out) noexcept;
   bool next_to_send(Channel& ch, Instant now, Seq& seq) noexcept;

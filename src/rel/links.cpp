@@ -38,6 +38,7 @@ void Mesh::Inner::heard(Channel& ch, Instant now, LinkId link) noexcept {
   ch.last_heard = now;
   ch.last_used = now;
   ch.asked_since = kNever;
+  ch.watch_at = kNever;
   if (link >= ch.links) return;
   Link& by = ch.link[link];
   switch (by.state) {

@@ -98,8 +98,8 @@ class Mesh {
   void on_link_error(Instant now, PeerId peer, LinkId link) noexcept;
   // Someone else knows that the peer is dead, or that it said goodbye: its packets and timers go.
   void forget_peer(PeerId peer) noexcept;
-  // Ask the peer for a sign of life (an ack with kFlagAskAck), unless it was heard lately: if none comes within
-  // give_up it is lost, also if nothing was sent to it. Cheap enough for 64 peers at a time.
+  // Ask the peer for a sign of life (an ack with kFlagAskAck), unless it was heard lately: if none comes
+  // within give_up it is lost, also if nothing was sent to it. Cheap enough for 64 peers at a time.
   void ask(Instant now, PeerId peer) noexcept;
   // Hands in again what `deliver` did not take.
   void redeliver() noexcept;

@@ -34,7 +34,7 @@ Instant Mesh::Inner::deadline_of(const Channel& ch) const noexcept {
     if (link.in_flight > 0) at = std::min(at, link.since + timeout_of(link));
     at = std::min(at, link.probe_at);
   }
-  at = std::min(at, ask_at(ch));
+  at = std::min({at, ask_at(ch), ch.watch_at});
   return std::min(at, give_up_at(ch));
 }
 
@@ -49,7 +49,7 @@ void Mesh::Inner::rearm(Channel& ch, Instant now) noexcept {
     tx.blocked_since = now;
   }
   if (tx.in_flight == 0) tx.loss_at = kNever;
-  if (tx.log.empty() && !blocked) ch.asked_since = kNever;
+  if (tx.log.empty() && !blocked && ch.watch_at == kNever) ch.asked_since = kNever;
   const Instant at = deadline_of(ch);
   if (at == kNever) {
     heap.remove(ch);
@@ -93,6 +93,7 @@ void Mesh::Inner::on_timers(Channel& ch, Instant now) noexcept {
     tx.ask = true;
     wake(ch);
   }
+  if (ch.watch_at <= now) watch(ch, now);
   if (rx.again_at <= now) {
     drain(ch, now);
     if (ch.gone || rx.again_at != kNever) return;

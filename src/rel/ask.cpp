@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rel/ask.cpp: signs of life of peers to whom nothing is on its way, and packets that waited for the
+// listener.
+#include "rel/inner.hpp"
+
+namespace herald::rel {
+
+constexpr std::int64_t kWatchParts = 32;  // so often a peer is asked before it is given up
+
+void Mesh::Inner::watch(Channel& ch, Instant now) noexcept {
+  ch.watch_at = now + Duration{config.give_up.ns / kWatchParts};
+  ch.tx.ask = true;
+  wake(ch);
+}
+
+void Mesh::ask(Instant now, PeerId peer) noexcept {
+  Channel* const ch = inner_->find(peer);
+  if (ch == nullptr || ch->gone || ch->watch_at != kNever) return;
+  if (ch->link != nullptr && now - ch->last_heard < Duration{inner_->config.give_up.ns / 8}) return;
+  inner_->start(*ch, now);
+  if (ch->asked_since == kNever) ch->asked_since = now;
+  inner_->watch(*ch, now);
+  inner_->rearm(*ch, now);
+}
+
+void Mesh::redeliver() noexcept {
+  for (const std::unique_ptr<Channel>& ch : inner_->channels)
+    if (ch != nullptr && ch->rx.again_at != kNever) {
+      ch->rx.again_at = Instant{};  // due at once
+      inner_->rearm(*ch, Instant{});
+    }
+}
+
+bool Mesh::is_used(PeerId peer) const noexcept {
+  const Channel* const ch = inner_->find(peer);
+  return ch != nullptr && (ch->rx.came || ch->tx.log.end() != inner_->config.first_seq);
+}
+
+}  // namespace herald::rel

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What could go wrong: a peer that lives and is only asked is taken for dead because some datagrams were
+// lost; a dead one to whom nothing was sent is never missed; what the listener did not take comes twice, late
+// or never, or its sender sends it for ever because nobody says that it came.
+#include "tests/unit/rel/world.hpp"
+
+namespace herald::rel {
+namespace {
+
+WorldConfig asking(double loss) {
+  WorldConfig config;
+  config.nodes = 3;
+  config.loss = loss;
+  config.mesh.give_up = milliseconds(1000);
+  return config;
+}
+
+void ask_all(World& world, PeerId me) {
+  for (PeerId peer = 0; peer < 3; ++peer)
+    if (peer != me) world[me].mesh.ask(world.now(), peer);
+  world.settle(me);
+}
+
+}  // namespace
+
+TEST(RelAsk, the_living_answer_whatever_is_lost) {
+  World world(asking(0.3));
+  for (int i = 0; i < 40; ++i) {
+    ask_all(world, 0);
+    world.run(milliseconds(250));
+  }
+  EXPECT_TRUE(world[0].lost.empty());
+  EXPECT_FALSE(world[0].mesh.is_used(1));
+}
+
+TEST(RelAsk, the_dead_are_missed_though_nothing_was_sent_to_them) {
+  World world(asking(0));
+  world.cut = [](PeerId from, PeerId to, LinkId) { return from == 2 || to == 2; };
+  for (int i = 0; i < 10; ++i) {
+    ask_all(world, 0);
+    world.run(milliseconds(250));
+  }
+  EXPECT_EQ(world[0].lost, std::vector<PeerId>{2});
+  EXPECT_EQ(world[0].mesh.counters().peers_lost, 1u);
+}
+
+TEST(RelAsk, what_was_not_taken_is_acknowledged_and_comes_once_in_order) {
+  WorldConfig config;
+  World world(config);
+  bool open = false;
+  world[1].gate = [&] { return open ? Status::ok : Status::again; };
+  world[0].send(1, 10, 100);
+  world.settle(0);
+  world.run(milliseconds(2000));
+  EXPECT_EQ(world[1].got_packets, 0u);
+  EXPECT_TRUE(world[0].mesh.is_flushed());
+  open = true;
+  world[1].mesh.redeliver();
+  EXPECT_LE(world[1].mesh.next_deadline().value(), world.now());
+  world[1].mesh.on_deadline(world.now());
+  EXPECT_EQ(world[1].got_packets, 10u);
+  EXPECT_EQ(world[1].wrong, 0u);
+  EXPECT_TRUE(world[1].mesh.is_used(0));
+}
+
+}  // namespace herald::rel
