@@ -75,14 +75,20 @@ class Engine {
   virtual p2p::CoreCounters counters() const noexcept = 0;
   virtual void lock() noexcept = 0;
   virtual void unlock() noexcept = 0;
+  // Lets go of the lock however deep the caller holds it, and back: to wait for something else than peers.
+  virtual std::uint32_t give_up_lock() noexcept = 0;
+  virtual void take_back_lock(std::uint32_t depth) noexcept = 0;
   // lock() is not for nothing: threads of the program, or one of ours, may be in here at once.
   virtual bool is_locked() const noexcept = 0;
+  // Some peers are on other hosts.
+  virtual bool has_far() const noexcept = 0;
   // The name of the host where a peer runs, for messages.
   virtual std::string host_of(p2p::PeerId peer) const = 0;
 
   // Complete what was promised to peers (buffered bytes still to go out), then take the paths down.
   virtual void close() noexcept = 0;
-  // After close(), when all others have closed too: until then peers may still ask for answers.
+  // After close(), when all others have closed too: until then peers may still ask for answers. Not with the
+  // lock.
   virtual void end() noexcept = 0;
   // Remove what we have in /dev/shm at once: we are about to _exit.
   virtual void emergency_cleanup() noexcept = 0;

@@ -11,6 +11,7 @@ namespace herald::engine {
 namespace {
 
 constexpr Duration kTendEvery = milliseconds(100);
+constexpr Duration kTendAtEnd = milliseconds(1);
 constexpr Duration kAwayFor = milliseconds(50);  // no turn for so long: the program computes
 
 std::string write_key(const wire::JobKey& key) {
@@ -119,8 +120,12 @@ void Loop::lose(p2p::PeerId peer) noexcept {
 void Loop::tend() noexcept {
   lock();
   const Instant time = now();
-  if (!polling_ && time - net_->last_turn() >= kAwayFor) net_->tend(time);
+  const bool away = !polling_ && time - net_->last_turn() >= kAwayFor;
+  if (away || closed_) net_->tend(time);
+  // Nobody takes turns any more: who waits for the launcher to gather all ranks would wait for the dead, too.
+  const p2p::PeerId dead = closed_ ? net_->take_lost() : -1;
   unlock();
+  if (dead >= 0 && peer_died_ != nullptr) peer_died_(dead);
 }
 
 std::string Loop::host_of(p2p::PeerId peer) const {
@@ -133,6 +138,9 @@ bool Loop::is_quiet() const noexcept {
 
 // Everything that we sent is acknowledged. What peers send from here on is for nobody, but they want to hear
 // that it came: the tender goes on until end().
-void Loop::leave_net() noexcept { net_->detach(); }
+void Loop::leave_net() noexcept {
+  net_->detach(now());
+  tender_.hurry(kTendAtEnd);
+}
 
 }  // namespace herald::engine

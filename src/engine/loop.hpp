@@ -54,7 +54,10 @@ class Loop final : public Engine {
   Instant now() const noexcept override;
   void lock() noexcept override { lock_.lock(); }
   void unlock() noexcept override { lock_.unlock(); }
+  std::uint32_t give_up_lock() noexcept override { return lock_.give_up(); }
+  void take_back_lock(std::uint32_t depth) noexcept override { lock_.take_back(depth); }
   bool is_locked() const noexcept override { return lock_.active(); }
+  bool has_far() const noexcept override { return net_ != nullptr; }
   std::string host_of(p2p::PeerId peer) const override;
   void end() noexcept override { tender_.stop(); }
   void close() noexcept override;

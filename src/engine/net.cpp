@@ -57,9 +57,10 @@ std::unique_ptr<Net> Net::open(int rank, int size, const Knobs& knobs, p2p::Core
   path::UdpConfig config;
   config.rank = rank;
   config.size = size;
-  config.interfaces = knobs.interfaces;
-  config.networks = knobs.networks;
+  config.interfaces = knobs.if_;
+  config.networks = knobs.net;
   config.socket_bytes = static_cast<std::uint32_t>(knobs.net_socket_bytes);
+  config.segment = knobs.net_segment == "on";
   net->udp_ = path::UdpPath::open(config, why);
   if (!net->udp_) return nullptr;
   return net;
@@ -117,6 +118,12 @@ void Net::tend(Instant now) noexcept {
   if (due && *due <= now) mesh_->on_deadline(now);
   (void)transmit(now);
   ask_around(now);
+}
+
+void Net::detach(Instant now) noexcept {
+  carrier_.set_open(p2p::Carrier::Door::discard);
+  mesh_->hurry_acks();
+  (void)transmit(now);
 }
 
 bool Net::receive(Instant now) noexcept {

@@ -43,8 +43,8 @@ class Net {
   bool turn(Instant now) noexcept;
   // The same for a process that is elsewhere: nothing reaches Core.
   void tend(Instant now) noexcept;
-  // Core is about to go: what still comes for it is thrown away.
-  void detach() noexcept { carrier_.set_open(p2p::Carrier::Door::discard); }
+  // Core is about to go: what still comes for it is thrown away. What has come is acknowledged.
+  void detach(Instant now) noexcept;
 
   // Peers that were lost: -1 when there are no more.
   p2p::PeerId take_lost() noexcept { return carrier_.take_lost(); }

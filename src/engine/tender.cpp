@@ -22,6 +22,15 @@ bool Tender::start(Work work, void* context, Duration every) noexcept {
   return running_;
 }
 
+void Tender::hurry(Duration every) noexcept {
+  {
+    const std::lock_guard<std::mutex> hold(mutex_);
+    every_ = every;
+    hurried_ = true;
+  }
+  changed_.notify_all();
+}
+
 void Tender::stop() noexcept {
   if (!running_ || pid_ != ::getpid()) return;  // a child has no such thread
   {
@@ -36,7 +45,11 @@ void Tender::stop() noexcept {
 void* Tender::run(void* self) noexcept {
   Tender& me = *static_cast<Tender*>(self);
   std::unique_lock<std::mutex> hold(me.mutex_);
-  while (!me.changed_.wait_for(hold, std::chrono::nanoseconds(me.every_.ns), [&] { return me.stopping_; })) {
+  for (;;) {
+    me.changed_.wait_for(hold, std::chrono::nanoseconds(me.every_.ns),
+                         [&] { return me.stopping_ || me.hurried_; });
+    if (me.stopping_) break;
+    me.hurried_ = false;
     hold.unlock();
     me.work_(me.context_);
     hold.lock();

@@ -21,6 +21,7 @@ class Tender {
 
   // False if the system gives no thread.
   bool start(Work work, void* context, Duration every) noexcept;
+  void hurry(Duration every) noexcept;
   void stop() noexcept;  // returns when the thread has ended
 
  private:
@@ -31,6 +32,7 @@ class Tender {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
+  bool hurried_ = false;
   bool running_ = false;
   pid_t pid_ = 0;
   pthread_t thread_{};

@@ -156,10 +156,14 @@ void Runtime::stop(Call& call) noexcept {
 void Runtime::close() noexcept {
   world_barrier();
   engine_->close();
+  const std::uint32_t depth = engine_->give_up_lock();  // for the engine's own thread, which still answers
+  if (engine_->has_far())
+    (void)boot_->fence();  // a peer on another host may still wait to hear that all came
   if (boot_->finalize() != Status::ok)
     std::fprintf(stderr, "herald: %s: the launcher did not answer at the end: %s\n", who_am_i(),
                  boot_->last_error().c_str());
   engine_->end();
+  engine_->take_back_lock(depth);
   ended_ = true;
 }
 

@@ -23,6 +23,14 @@ void Mesh::ask(Instant now, PeerId peer) noexcept {
   inner_->rearm(*ch, now);
 }
 
+void Mesh::hurry_acks() noexcept {
+  for (const std::unique_ptr<Channel>& ch : inner_->channels)
+    if (ch != nullptr && ch->rx.unacked != 0) {
+      ch->rx.ack_now = true;
+      inner_->wake(*ch);
+    }
+}
+
 void Mesh::redeliver() noexcept {
   for (const std::unique_ptr<Channel>& ch : inner_->channels)
     if (ch != nullptr && ch->rx.again_at != kNever) {

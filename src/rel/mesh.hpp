@@ -101,6 +101,8 @@ class Mesh {
   // Ask the peer for a sign of life (an ack with kFlagAskAck), unless it was heard lately: if none comes
   // within give_up it is lost, also if nothing was sent to it. Cheap enough for 64 peers at a time.
   void ask(Instant now, PeerId peer) noexcept;
+  // Acknowledge at once what has come: we may not be here for long.
+  void hurry_acks() noexcept;
   // Hands in again what `deliver` did not take.
   void redeliver() noexcept;
   // Anything went to the peer or came from it.

@@ -16,7 +16,7 @@ namespace {
 struct FarJob : Job {
   FarJob() {
     knobs.path = "udp";
-    knobs.interfaces = "lo";
+    knobs.if_ = "lo";
     knobs.detect_ms = 60000;  // a slow machine is no dead one
   }
 };
