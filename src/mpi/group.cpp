@@ -31,7 +31,7 @@ namespace api {
 namespace {
 
 // A new group for the program; empty ones are all the same.
-MPI_Group give(std::vector<std::int32_t> peers, const Group& from) noexcept {
+MPI_Group give_group(std::vector<std::int32_t> peers, const Group& from) noexcept {
   if (peers.empty()) return MPI_GROUP_EMPTY;
   Group* group = make_group(std::move(peers), from.session);
   group->users = 1;  // the count that make_group gave
@@ -174,7 +174,7 @@ int group_union(Call&, Group* group1, Group* group2, MPI_Group* newgroup) {
   const Places places(*group1);
   for (std::int32_t peer : group2->peers)
     if (places.of(peer) == MPI_UNDEFINED) peers.push_back(peer);
-  *newgroup = give(std::move(peers), group1->size() > 0 ? *group1 : *group2);
+  *newgroup = give_group(std::move(peers), group1->size() > 0 ? *group1 : *group2);
   return MPI_SUCCESS;
 }
 
@@ -183,7 +183,7 @@ int group_intersection(Call&, Group* group1, Group* group2, MPI_Group* newgroup)
   const Places places(*group2);
   for (std::int32_t peer : group1->peers)
     if (places.of(peer) != MPI_UNDEFINED) peers.push_back(peer);
-  *newgroup = give(std::move(peers), *group1);
+  *newgroup = give_group(std::move(peers), *group1);
   return MPI_SUCCESS;
 }
 
@@ -192,28 +192,28 @@ int group_difference(Call&, Group* group1, Group* group2, MPI_Group* newgroup) {
   const Places places(*group2);
   for (std::int32_t peer : group1->peers)
     if (places.of(peer) == MPI_UNDEFINED) peers.push_back(peer);
-  *newgroup = give(std::move(peers), *group1);
+  *newgroup = give_group(std::move(peers), *group1);
   return MPI_SUCCESS;
 }
 
 int group_incl(Call& call, Group* group, int n, const int ranks[], MPI_Group* newgroup) {
   std::vector<char> seen;
   if (!mark(call, *group, n, ranks, seen)) return call.error();
-  *newgroup = give(pick(*group, ranks, static_cast<std::size_t>(n)), *group);
+  *newgroup = give_group(pick(*group, ranks, static_cast<std::size_t>(n)), *group);
   return MPI_SUCCESS;
 }
 
 int group_excl(Call& call, Group* group, int n, const int ranks[], MPI_Group* newgroup) {
   std::vector<char> seen;
   if (!mark(call, *group, n, ranks, seen)) return call.error();
-  *newgroup = give(without(*group, seen), *group);
+  *newgroup = give_group(without(*group, seen), *group);
   return MPI_SUCCESS;
 }
 
 int group_range_incl(Call& call, Group* group, int n, int ranges[][3], MPI_Group* newgroup) {
   std::vector<int> ranks;
   if (!expand(call, *group, n, ranges, ranks)) return call.error();
-  *newgroup = give(pick(*group, ranks.data(), ranks.size()), *group);
+  *newgroup = give_group(pick(*group, ranks.data(), ranks.size()), *group);
   return MPI_SUCCESS;
 }
 
@@ -222,7 +222,7 @@ int group_range_excl(Call& call, Group* group, int n, int ranges[][3], MPI_Group
   if (!expand(call, *group, n, ranges, ranks)) return call.error();
   std::vector<char> left_out(group->peers.size(), 0);
   for (int rank : ranks) left_out[static_cast<std::size_t>(rank)] = 1;
-  *newgroup = give(without(*group, left_out), *group);
+  *newgroup = give_group(without(*group, left_out), *group);
   return MPI_SUCCESS;
 }
 

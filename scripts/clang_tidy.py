@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""clang_tidy.py CLANG_TIDY BUILD_TREE: clang-tidy over src/, launch/ and tools/, on all cores.
+
+Most of the time goes into the headers, which are the same for all files of a folder. So the files of a folder that
+are compiled alike are read together, as one text. Where that finds anything, be it only that two files use the same
+name for different things, each of them is read again by itself, and only what is found then counts.
+"""
+import concurrent.futures
+import itertools
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+TOGETHER = 12  # files in one text at most: enough to save time, few enough to keep all cores busy
+# Folders whose files use the same names, each for its own thing: each file gets a namespace of its own.
+APART = ("src/coll/make", "src/op")
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def flags_of(entry):
+    """The compiler's options without the compiler, -c, -o and the file."""
+    words = iter(shlex.split(entry["command"])[1:])
+    kept = []
+    for word in words:
+        if word == "-o":
+            next(words)
+        elif word != "-c" and word != entry["file"]:
+            kept.append(word)
+    return tuple(kept)
+
+
+def groups(tree):
+    """(flags, files) of what is to be read together."""
+    known = {}
+    for entry in json.loads((tree / "compile_commands.json").read_text(encoding="utf-8")):
+        file = pathlib.Path(entry["file"])
+        if file.is_relative_to(ROOT) and file.relative_to(ROOT).parts[0] in ("src", "launch", "tools"):
+            known.setdefault(file, flags_of(entry))
+    alike = sorted(known, key=lambda file: (str(file.parent), known[file], file.name))
+    for (folder, flags), files in itertools.groupby(alike, lambda file: (file.parent, known[file])):
+        files = list(files)
+        parts = -(-len(files) // TOGETHER)
+        for part in range(parts):
+            yield flags, files[part::parts]
+
+
+def text_of(file):
+    text = file.read_text(encoding="utf-8")
+    if str(file.parent.relative_to(ROOT)) in APART:
+        text = re.sub(r"^(namespace herald[\w:]* {)$", rf"\1 namespace file_{file.stem} {{", text, flags=re.MULTILINE)
+        text = re.sub(r"^}(  // namespace herald.*)$", r"}}\1", text, flags=re.MULTILINE)
+    return text
+
+
+def run(tool, file, flags, folder):
+    done = subprocess.run([tool, "--quiet", f"--config-file={ROOT / '.clang-tidy'}", str(file), "--", f"-I{folder}", *flags],
+                          text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    # What clang-tidy says beside its findings is a count of what it left out, unless it could not run at all.
+    return "" if done.returncode == 0 else done.stdout or done.stderr
+
+
+def check(tool, scratch, number, flags, files):
+    """What is wrong with some files; empty if nothing."""
+    folder = files[0].parent
+    if len(files) > 1:
+        text = scratch / f"{folder.name}-{number}.cpp"
+        text.write_text("\n".join(map(text_of, files)), encoding="utf-8")
+        if not run(tool, text, flags, folder):
+            return ""
+        print(f"{folder.relative_to(ROOT)}: {len(files)} files are read one by one", flush=True)
+    return "".join(run(tool, file, flags, folder) for file in files)
+
+
+def main(tool, tree):
+    scratch = tree / "tidy"
+    scratch.mkdir(exist_ok=True)
+    work = list(groups(tree))
+    files = sum(len(group) for _, group in work)
+    sources = sum(1 for top in ("src", "launch", "tools") for _ in (ROOT / top).rglob("*.cpp"))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = "".join(pool.map(lambda item: check(tool, scratch, item[0], *item[1]), enumerate(work)))
+    if found:
+        print(found)
+    if files != sources:
+        print(f"clang_tidy.py: {sources} source files, but {files} are compiled in {tree}")
+    print(f"{files} files read in {len(work)} parts")
+    return 1 if found or files != sources else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1], pathlib.Path(sys.argv[2]).resolve()))
