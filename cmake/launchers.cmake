@@ -2,10 +2,10 @@
 # The behaviour programs of the library under other people's launchers, and under ours.
 #
 #   herald_launcher_tests(PROGRAM target ... RANKS n ... [ARGS a ...] [ENV NAME=value ...] [EXPECT text]
-#                         [LAUNCHERS name ...] [TIMEOUT s] [FAILS])
+#                         [MESSAGE regex] [LAUNCHERS name ...] [TIMEOUT s] [FAILS])
 #       registers each program for each number of ranks under every launcher. The job must end with exit code 0
-#       within TIMEOUT (default 60 s) and leave nothing running. EXPECT: its output holds this text. FAILS: it
-#       must end with another code (abort, a rank that dies).
+#       within TIMEOUT (default 60 s) and leave nothing running. EXPECT: its output holds this text.
+#       MESSAGE: it matches this pattern. FAILS: the job must end with another code (abort, a rank that dies).
 #
 # A launcher gets one test for all programs, launchers.NAME.programs, so that Slurm is started once. The jobs
 # are listed in tests/launchers/NAME.json in the build tree.
@@ -17,6 +17,7 @@ function(herald_json_strings out)
   foreach(text IN LISTS ARGN)
     string(REPLACE "\\" "\\\\" text "${text}")
     string(REPLACE "\"" "\\\"" text "${text}")
+    string(REPLACE "\n" "\\n" text "${text}")
     list(APPEND strings "\"${text}\"")
   endforeach()
   list(JOIN strings "," strings)
@@ -24,7 +25,7 @@ function(herald_json_strings out)
 endfunction()
 
 function(herald_launcher_tests)
-  cmake_parse_arguments(ARG "FAILS" "TIMEOUT;EXPECT" "PROGRAM;RANKS;ARGS;ENV;LAUNCHERS" ${ARGN})
+  cmake_parse_arguments(ARG "FAILS" "TIMEOUT;EXPECT;MESSAGE" "PROGRAM;RANKS;ARGS;ENV;LAUNCHERS" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_PROGRAM OR NOT ARG_RANKS)
     message(FATAL_ERROR "herald_launcher_tests: PROGRAM and RANKS are needed; not understood: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -45,8 +46,12 @@ function(herald_launcher_tests)
   if(ARG_EXPECT)
     herald_json_strings(expect "${ARG_EXPECT}")
   endif()
+  set(message "\"\"")
+  if(ARG_MESSAGE)
+    herald_json_strings(message "${ARG_MESSAGE}")
+  endif()
   set(how "\"args\": [${args}], \"ranks\": [${ranks}], \"env\": [${env}], \"expect\": ${expect}")
-  string(APPEND how ", \"fails\": ${fails}, \"limit\": ${ARG_TIMEOUT}")
+  string(APPEND how ", \"message\": ${message}, \"fails\": ${fails}, \"limit\": ${ARG_TIMEOUT}")
   foreach(program IN LISTS ARG_PROGRAM)
     foreach(launcher IN LISTS ARG_LAUNCHERS)
       set(file "\"program\": \"$<TARGET_FILE:${program}>\"")

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +12,7 @@
 #include <cstring>
 
 #include "boot/environment.hpp"
+#include "boot/last_output.hpp"
 #include "boot/pmi1_connect.hpp"
 #include "boot/pmi1_text.hpp"
 #include "boot/ways.hpp"
@@ -22,6 +24,7 @@ namespace {
 // A launcher answers at once; only a fence waits for other ranks. So a socket that leads nowhere is found out
 // at the start. Later the end of the connection is the sign: a launcher may be stopped for a while.
 constexpr int kAnswerMs = 30'000;
+constexpr int kReadMs = 100;  // how long an abort waits for the launcher to read what was said before
 constexpr int kForever = LineChannel::kForever;
 // Some servers read a whole command into 1024 bytes, whatever length of value they promise.
 constexpr std::size_t kLongestCommand = 1023;
@@ -185,6 +188,8 @@ Status Pmi1::get(int rank, std::string_view key, std::string& value) {
 
 void Pmi1::abort(int code, const char*) noexcept {
   if (!serving_.exchange(false)) return;
+  wait_until_read(STDOUT_FILENO, kReadMs);
+  wait_until_read(STDERR_FILENO, kReadMs);
   char line[64];
   int length = std::snprintf(line, sizeof line, "cmd=abort exitcode=%d\n", code);
   channel_.write_last_words({line, static_cast<std::size_t>(length)});

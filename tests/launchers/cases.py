@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is run under one launcher, and how the outcome is judged."""
+import concurrent.futures
 import json
 import os
+import re
 
 from session import run_job
 
 
 class Case:
-    """One job. `expect` is a text that must be in the output, `times` times if that is not 0. `fails`: the job must end with
+    """One job. `expect` is a text that must be in the output, `times` times if that is not 0,
+    `message` a pattern that must match. `fails`: the job must end with
     another code than 0 before the limit. In all cases nothing may be left running."""
 
     def __init__(self, name, ranks, program, expect="", times=0, fails=False, limit_s=60.0, kills=False,
-                 env=None):
+                 env=None, message="", aborts_in_fence=False):
         self.name, self.ranks, self.program = name, ranks, program
         self.expect, self.times, self.fails = expect, times, fails
-        self.limit_s, self.kills, self.env = limit_s, kills, env or {}
+        self.limit_s, self.kills, self.env, self.message = limit_s, kills, env or {}, message
+        self.aborts_in_fence = aborts_in_fence
 
     def verdict(self, result):
         """What is wrong; empty if nothing."""
@@ -30,6 +34,8 @@ class Case:
             wrong.append(f"said {self.expect!r} {said} times, not {self.times}")
         elif self.expect and not said:
             wrong.append(f"did not say {self.expect!r}")
+        if self.message and not re.search(self.message, result.output):
+            wrong.append(f"no line matches {self.message!r}")
         if "survived" in result.output and self.fails:
             wrong.append("a rank outlived its job")
         if result.leftovers:
@@ -53,37 +59,50 @@ def probe_cases(probe, sizes=(1, 2, 4, 7, 16), repeats=20):
                       ("exit", ["5"])):
         for ranks, victim in ((2, 0), (4, 3), (7, 1)):
             yield Case(f"rank {victim}: {how} {' '.join(code)}", ranks, [probe, how, str(victim), *code], fails=True,
-                       limit_s=10.0, kills="kill" in how)
+                       limit_s=10.0, kills="kill" in how, aborts_in_fence=how == "fence-abort")
 
 
 def suite_cases(path):
     """Programs from a file that herald_launcher_tests() wrote: a JSON list of
-    {program, args, ranks, env, expect, fails, limit}."""
+    {program, args, ranks, env, expect, message, fails, limit}."""
     with open(path, encoding="utf-8") as file:
         for entry in json.load(file):
             for ranks in entry["ranks"]:
                 name = " ".join([os.path.basename(entry["program"]), *entry["args"]])
                 yield Case(name, ranks, [entry["program"], *entry["args"]], entry["expect"], fails=entry["fails"],
-                           limit_s=float(entry["limit"]), env=dict(one.split("=", 1) for one in entry["env"]))
+                           limit_s=float(entry["limit"]), env=dict(one.split("=", 1) for one in entry["env"]),
+                           message=entry["message"])
 
 
-def run_cases(launcher, directory, cases, stop_after=10):
-    """Runs all, prints what failed and a sum; returns 0 or 1."""
+def run_cases(launcher, directory, cases, at_once=3, stop_after=10):
+    """Runs all, some of them at once, since a job that starts or ends mostly waits. Prints what failed and a sum;
+    returns 0 or 1."""
+    def run(case):
+        command = launcher.command(case.ranks, case.program, ends_job_on_kill=case.kills)
+        for _ in range(launcher.tries_of_abort_in_fence if case.aborts_in_fence else 1):
+            result = run_job(command, dict(launcher.environment, **case.env), directory, case.limit_s)
+            if not result.timed_out:
+                break
+        return command, result
+
     count = failures = 0
     slowest = (0.0, "")
-    for case in cases:
-        command = launcher.command(case.ranks, case.program, ends_job_on_kill=case.kills)
-        result = run_job(command, dict(launcher.environment, **case.env), directory, case.limit_s)
-        count += 1
-        slowest = max(slowest, (result.seconds, f"{case.name} on {case.ranks} ranks"))
-        if wrong := case.verdict(result):
-            failures += 1
-            print(f"FAILED {case.name} on {case.ranks} ranks after {result.seconds:.2f} s: {', '.join(wrong)}")
-            print(f"  command: {' '.join(command)}")
-            print("  output:\n" + "".join(f"    {line}\n" for line in result.output.splitlines()[-40:]), flush=True)
-            if failures == stop_after:
-                print(f"stopping after {stop_after} failures")
-                break
+    pool = concurrent.futures.ThreadPoolExecutor(at_once)
+    try:
+        for case, job in [(case, pool.submit(run, case)) for case in cases]:
+            command, result = job.result()
+            count += 1
+            slowest = max(slowest, (result.seconds, f"{case.name} on {case.ranks} ranks"))
+            if wrong := case.verdict(result):
+                failures += 1
+                print(f"FAILED {case.name} on {case.ranks} ranks after {result.seconds:.2f} s: {', '.join(wrong)}")
+                print(f"  command: {' '.join(command)}")
+                print("  output:\n" + "".join(f"    {line}\n" for line in result.output.splitlines()[-40:]), flush=True)
+                if failures == stop_after:
+                    print(f"stopping after {stop_after} failures")
+                    break
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
     if failures:
         print(launcher.explain())
     print(f"{count - failures} of {count} jobs passed; slowest {slowest[0]:.2f} s: {slowest[1]}", flush=True)

@@ -14,6 +14,7 @@ class Launcher:
     """A program that is there or not, with nothing to set up."""
     program = ""
     package = ""
+    tries_of_abort_in_fence = 1
 
     def __init__(self, directory, mpiexec=None):
         self.directory = directory
@@ -40,6 +41,8 @@ class Launcher:
 class OpenMpi(Launcher):
     program = "mpirun.openmpi"
     package = "openmpi-bin"
+    # Told to abort while others wait in a fence, it may crash, and then now and then hangs in its own signal handler.
+    tries_of_abort_in_fence = 3
 
     def __enter__(self):
         super().__enter__()

@@ -49,11 +49,11 @@ class RunTest(unittest.TestCase):
         self.assertEqual(os.listdir(self.temporary), [], "files were left")
         return process.returncode, output
 
-    def suite(self, program, fails=False, limit=20.0, env=(), expect=""):
+    def suite(self, program, fails=False, limit=20.0, env=(), expect="", message=""):
         path = os.path.join(self.directory, "suite.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump([{"program": program, "args": ["x"], "ranks": [1, 2], "fails": fails, "limit": limit,
-                        "env": env, "expect": expect}], file)
+                        "env": env, "expect": expect, "message": message}], file)
         return self.run_py("--suite", path)
 
     def wait_for(self, condition):
@@ -98,6 +98,13 @@ class RunTest(unittest.TestCase):
         code, output = self.suite(program, env=["COLOUR=red"], expect="it is blue")
         self.assertEqual(code, 1)
         self.assertIn("did not say", output)
+
+    def test_a_message_must_match(self):
+        program = script(self.directory, "says", 'echo "rank 3 is wrong"; exit 1\n')
+        self.assertEqual(self.suite(program, fails=True, message="rank [0-9].*wrong")[0], 0)
+        code, output = self.suite(program, fails=True, message="rank [0-2]")
+        self.assertEqual(code, 1)
+        self.assertIn("no line matches", output)
 
     def test_an_empty_suite_is_a_failure(self):
         path = os.path.join(self.directory, "suite.json")
