@@ -35,6 +35,7 @@ void Receiver::open(std::uint32_t datagram_bytes) {
   const std::size_t stride = (room + 63) / 64 * 64 + 33 * 64;  // odd, so that slots do not share cache sets
   // Pages that nothing is received into are never touched.
   memory_ = std::make_unique_for_overwrite<std::byte[]>(count * stride);
+  one_by_one_.resize(sockets_.size());
   headers_.resize(count);
   slots_.resize(count);
   arrivals_.resize(joins_ ? count * kMostSegments : count);
@@ -75,14 +76,19 @@ std::span<const UdpArrival> Receiver::receive() noexcept {
 std::size_t Receiver::read(std::uint8_t socket, std::size_t first_slot) noexcept {
   // An error that is told by the first try is about what we sent; what has come is behind it.
   for (int tries = 0; tries < 2; ++tries) {
-    const int came = ::recvmmsg(sockets_[socket].fd(), &headers_[first_slot],
-                                static_cast<unsigned>(slots_.size() - first_slot), MSG_DONTWAIT, nullptr);
+    const std::size_t room = one_by_one_[socket] != 0 ? 1 : slots_.size() - first_slot;
+    const int came = ::recvmmsg(sockets_[socket].fd(), &headers_[first_slot], static_cast<unsigned>(room),
+                                MSG_DONTWAIT, nullptr);
     if (came >= 0) {
       const auto count = static_cast<std::size_t>(came);
+      one_by_one_[socket] = room > 1 && count <= 1;
       for (std::size_t i = 0; i < count; ++i) take(socket, first_slot + i);
       return count;
     }
-    if (errno == EAGAIN) return 0;
+    if (errno == EAGAIN) {
+      one_by_one_[socket] = 1;
+      return 0;
+    }
     (void)read_errors(sockets_[socket], socket, links_);
   }
   return 0;

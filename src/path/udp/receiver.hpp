@@ -46,7 +46,8 @@ class Receiver {
   std::vector<Socket>& sockets_;
   Links& links_;
   std::vector<std::uint8_t> used_;
-  std::size_t next_ = 0;  // socket to begin with: none starves
+  std::vector<std::uint8_t> one_by_one_;  // by socket: it was near empty, so that asking for more is in vain
+  std::size_t next_ = 0;                  // socket to begin with: none starves
   bool joins_ = false;
   std::size_t dirty_ = 0;  // slots that the last call filled
   std::vector<mmsghdr> headers_;
