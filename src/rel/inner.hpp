@@ -64,6 +64,7 @@ struct Mesh::Inner {
   void probe_doubtful(Channel& ch, Instant now) noexcept;
   const Rtt& rtt_of(const Channel& ch) const noexcept;
   Duration timeout_of(const Link& link) const noexcept;
+  Duration drain_time(const Link& link) const noexcept;
 
   // timers.cpp
   Instant deadline_of(const Channel& ch) const noexcept;

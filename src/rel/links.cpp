@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint8_t kDoublings = 3;         // of the timeout, so that half the packets lost still flows
 constexpr std::uint8_t kPatientTimeouts = 16;  // in a row; then the peer computes, or is away: ask less often
+constexpr float kDrainOver = 1.25F;
 constexpr Duration kLongestAsk = milliseconds(100);
 constexpr Duration kLongestProbe = milliseconds(1000);
 constexpr Duration kLeastSilence = milliseconds(50), kMostSilence = milliseconds(300);
@@ -27,11 +28,21 @@ const Rtt& Mesh::Inner::rtt_of(const Channel& ch) const noexcept {
 }
 
 Duration Mesh::Inner::timeout_of(const Link& link) const noexcept {
-  const std::int64_t base = link.rtt.timeout(config.first_rtt, config.least_timeout).ns;
+  std::int64_t base = link.rtt.timeout(config.first_rtt, config.least_timeout).ns;
+  if (link.timeouts < kDoublings) base = std::min(base, drain_time(link).ns);
   std::int64_t ns = base << std::min(link.timeouts, kDoublings);
   if (link.timeouts > kPatientTimeouts) ns <<= std::min((link.timeouts - kPatientTimeouts) / 2, 10);
   ns = std::min(ns, std::max(base, kLongestAsk.ns));
   return {ns + ns * link.jitter / 1024};
+}
+
+// At the rate of the last acks, all that is on its way should have come in this time. When the queue was long
+// and is no more, that is far less than the round trip that it made.
+Duration Mesh::Inner::drain_time(const Link& link) const noexcept {
+  if (link.packet_ns() <= 0) return {INT64_MAX};
+  const float queue_ns = static_cast<float>(link.in_flight) * link.packet_ns() * kDrainOver;
+  const std::int64_t ack_delay = std::max(config.first_rtt.ns, config.least_timeout.ns);
+  return {static_cast<std::int64_t>(queue_ns) + link.rtt.least_ns + link.rtt.varies_ns + ack_delay};
 }
 
 void Mesh::Inner::heard(Channel& ch, Instant now, LinkId link) noexcept {

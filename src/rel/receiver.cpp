@@ -9,7 +9,7 @@ namespace herald::rel {
 namespace {
 
 constexpr std::uint32_t kLeastAckEvery = 4, kMostAckEvery = 16;  // packets
-constexpr std::uint16_t kAckEveryWithHoles = 2;
+constexpr std::uint32_t kAckEveryWithHoles = 2;
 constexpr Duration kAgain = microseconds(200);   // before the listener is asked again
 constexpr Duration kAsksFor = milliseconds(20);  // an asker that sends nothing, at least
 
@@ -152,8 +152,10 @@ void Mesh::Inner::grant(Channel& ch) noexcept {
 void Mesh::Inner::owe_ack(Channel& ch, Instant now) noexcept {
   Receiver& rx = ch.rx;
   const std::uint32_t every = std::clamp(rx.window / 4u, kLeastAckEvery, kMostAckEvery);
-  const bool holes = rx.end != rx.next;
-  if (rx.unacked >= (holes ? kAckEveryWithHoles : every)) rx.ack_now = true;
+  const std::uint32_t ahead = rx.end - rx.next;
+  // Of what is far ahead an ack tells the newest only.
+  const std::uint32_t most = ahead == 0 ? every : ahead <= Cursor::kReach ? kAckEveryWithHoles : 1;
+  if (rx.unacked >= most) rx.ack_now = true;
   if (!rx.ack_now && rx.ack_due == kNever)
     rx.ack_due = now + rtt_of(ch).ack_delay(config.first_rtt, config.least_timeout);
 }

@@ -26,7 +26,8 @@ struct Rtt {
       return;
     }
     least_ns = std::min(least_ns, ns);
-    const std::uint32_t off = ns > smooth_ns ? ns - smooth_ns : smooth_ns - ns;
+    // A queue that gets shorter makes nothing less certain.
+    const std::uint32_t off = ns > smooth_ns ? ns - smooth_ns : std::min(smooth_ns - ns, varies_ns / 2);
     varies_ns = static_cast<std::uint32_t>((varies_ns * 3ull + off) / 4);
     smooth_ns = std::max<std::uint32_t>(1, static_cast<std::uint32_t>((smooth_ns * 7ull + ns) / 8));
   }

@@ -28,6 +28,7 @@ struct Entry {
   std::uint8_t link = 0;
   std::uint8_t transmissions = 0;  // stops at 255
   EntryState state = EntryState::queued;
+  bool overtaken = false;  // was last found lost because later ones had come
   std::uint8_t flags = 0;  // kFlagRecords, kFlagBacklog as first sent
 };
 static_assert(sizeof(Entry) == 32);

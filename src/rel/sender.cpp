@@ -43,12 +43,15 @@ void Mesh::Inner::on_ack(Channel& ch, Instant now, const wire::AckPart& ack) noe
 void Mesh::Inner::sample_rtt(Channel& ch, Instant now, const wire::AckPart& ack) noexcept {
   Sender& tx = ch.tx;
   const Seq newest = ack.newest;
-  if (before(newest, tx.cursor.next) || !before(newest, tx.next_tx) || tx.cursor.has(newest)) return;
+  if (before(newest, tx.cursor.next) || !before(newest, tx.next_tx)) return;
   const Entry& entry = tx.log[newest];
-  if (entry.transmissions != 1) return;  // an ack of which of them?
+  if (entry.state != EntryState::in_flight) return;
   const std::int64_t elapsed = (now - entry.sent_at).ns;
   const std::int64_t delay = std::int64_t{ack.delay_us} * 1000;
-  ch.link[entry.link].rtt.add({delay < elapsed ? elapsed - delay : elapsed});
+  const Duration sample{delay < elapsed ? elapsed - delay : elapsed};
+  Rtt& rtt = ch.link[entry.link].rtt;
+  // Of a packet that was repeated it may be the first copy that came, if it was that quick.
+  if (entry.transmissions == 1 || (rtt.known() && sample.ns >= rtt.least_ns)) rtt.add(sample);
 }
 
 // Marks what has come; true if anything is new.
@@ -66,6 +69,9 @@ bool Mesh::Inner::take_acked(Channel& ch, Instant now, const wire::AckPart& ack)
   tx.cursor.came |= fresh;
   for (; fresh != 0; fresh &= fresh - 1)
     entry_acked(ch, now, tx.log[tx.cursor.next + 1 + static_cast<Seq>(std::countr_zero(fresh))], by_link);
+  // The newest is known to have come even if it is beyond the reach of `holes`.
+  if (!is_go_back() && !before(ack.newest, tx.cursor.next) && before(ack.newest, tx.next_tx))
+    entry_acked(ch, now, tx.log[ack.newest], by_link);
   if (before(tx.lost_from, tx.cursor.next)) tx.lost_from = tx.cursor.next;
   if (tx.recovering && !before(tx.cursor.next, tx.recover)) tx.recovering = false;
 
@@ -102,8 +108,10 @@ void Mesh::Inner::entry_acked(Channel& ch, Instant now, Entry& entry,
   }
   entry.state = EntryState::acked;
   ++by_link[entry.link];
-  if (in_vain) {  // packets overtake each other here: be slower to believe in a loss
-    tx.threshold = static_cast<std::uint8_t>(std::min<int>(tx.threshold * 2, kMostThreshold));
+  if (in_vain) {
+    // Packets overtake each other here: be slower to believe in a loss.
+    if (entry.overtaken)
+      tx.threshold = static_cast<std::uint8_t>(std::min<int>(tx.threshold * 2, kMostThreshold));
     return;
   }
   if (distance(link.acked_order, entry.order) <= 0) return;
@@ -158,6 +166,7 @@ void Mesh::Inner::find_losses(Channel& ch, Instant now, bool answered) noexcept 
     if (later <= 0 && !asked) continue;
     const Instant at = entry.sent_at + patience(link.rtt.known() ? link.rtt : rtt_of(ch));
     if (later >= tx.threshold || at <= now) {
+      tx.log[seq].overtaken = later > 0;
       lose(ch, now, seq);
     } else if (later > 0) {
       tx.loss_at = std::min(tx.loss_at, at);

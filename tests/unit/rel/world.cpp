@@ -110,32 +110,36 @@ void World::settle(PeerId id) {
   Instant& armed = timer_[static_cast<std::size_t>(id)];
   if (!at.has_value() || *at >= armed) return;
   armed = std::max(*at, now_);
-  events_.push(std::make_shared<Event>(Event{armed, order_++, id, 0, true, {}}));
+  events_.push(std::make_shared<Event>(Event{armed, order_++, id, 0, Event::Kind::timer, {}}));
+}
+
+std::int64_t World::wire_ns(std::size_t bytes) const {
+  return static_cast<std::int64_t>(static_cast<double>(bytes + kFrame) * 8e9 / config.bits_per_second);
 }
 
 void World::transmit(PeerId from, const Tx& tx) {
   ++datagrams;
   if (watch) watch(tx, from);
-  const auto ns = static_cast<std::int64_t>(static_cast<double>(tx.datagram.size() + kFrame) * 8e9 /
-                                            config.bits_per_second);
-  if (tx.datagram.size() > 100) payload_wire_ns += static_cast<std::uint64_t>(ns);
   Instant& up = up_free_[{from, tx.link}];
-  up = std::max(up, now_) + Duration{ns};
+  up = std::max(up, now_) + Duration{wire_ns(tx.datagram.size())};
   if ((cut && cut(from, tx.to, tx.link)) || happens(config.loss)) {
     ++dropped;
     return;
   }
+  std::vector<std::byte> bytes(tx.datagram.begin(), tx.datagram.end());
+  events_.push(
+      std::make_shared<Event>(Event{up, order_++, tx.to, tx.link, Event::Kind::in_switch, std::move(bytes)}));
+}
+
+void World::forward(PeerId to, LinkId link, std::vector<std::byte> bytes) {
   // Cut through: it is on the receiver's cable while it still leaves the sender's.
-  Instant& down = down_free_[{tx.to, tx.link}];
-  const Instant in_switch = up;
-  const double queued =
-      std::max(0.0, static_cast<double>((down - in_switch).ns)) * config.bits_per_second / 8e9;
-  if (queued + static_cast<double>(tx.datagram.size() + kFrame) > static_cast<double>(config.switch_bytes)) {
+  Instant& down = down_free_[{to, link}];
+  const double queued = std::max(0.0, static_cast<double>((down - now_).ns)) * config.bits_per_second / 8e9;
+  if (queued + static_cast<double>(bytes.size() + kFrame) > static_cast<double>(config.switch_bytes)) {
     ++dropped_full;
     return;
   }
-  down = std::max(down + Duration{ns}, in_switch);
-  std::vector<std::byte> bytes(tx.datagram.begin(), tx.datagram.end());
+  down = std::max(down + Duration{wire_ns(bytes.size())}, now_);
   Instant at = down + config.delay;
   if (happens(config.reorder))
     at = at +
@@ -143,12 +147,13 @@ void World::transmit(PeerId from, const Tx& tx) {
   if (happens(config.corrupt))
     bytes[chance.below(bytes.size())] ^= static_cast<std::byte>(1u << chance.below(8));
   if (happens(config.duplicate))
-    arrive(tx.to, tx.link, at + microseconds(static_cast<std::int64_t>(chance.below(500))), bytes);
-  arrive(tx.to, tx.link, at, std::move(bytes));
+    arrive(to, link, at + microseconds(static_cast<std::int64_t>(chance.below(500))), bytes);
+  arrive(to, link, at, std::move(bytes));
 }
 
 void World::arrive(PeerId to, LinkId link, Instant at, std::vector<std::byte> bytes) {
-  events_.push(std::make_shared<Event>(Event{at, order_++, to, link, false, std::move(bytes)}));
+  events_.push(
+      std::make_shared<Event>(Event{at, order_++, to, link, Event::Kind::arrival, std::move(bytes)}));
 }
 
 bool World::run(Duration at_most, const std::function<bool()>& done) {
@@ -163,8 +168,12 @@ bool World::run(Duration at_most, const std::function<bool()>& done) {
     now_ = std::max(now_, event->at);
     ++steps;
     Node& node = (*this)[event->to];
+    if (event->kind == Event::Kind::in_switch) {
+      forward(event->to, event->link, std::move(event->bytes));
+      continue;
+    }
     if (node.dead) continue;
-    if (event->timer) {
+    if (event->kind == Event::Kind::timer) {
       if (timer_[static_cast<std::size_t>(event->to)] != event->at) continue;  // was armed earlier since
       timer_[static_cast<std::size_t>(event->to)] = {INT64_MAX};
       node.mesh.on_deadline(now_);

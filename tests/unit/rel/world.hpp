@@ -83,7 +83,7 @@ class World {
   Prng chance;
   std::function<bool(PeerId from, PeerId to, LinkId link)> cut;  // true: the cable is cut
   std::function<void(const Tx&, PeerId from)> watch;             // sees every datagram that leaves
-  std::uint64_t datagrams = 0, dropped_full = 0, dropped = 0, steps = 0, payload_wire_ns = 0;
+  std::uint64_t datagrams = 0, dropped_full = 0, dropped = 0, steps = 0;
 
  private:
   struct Event {
@@ -91,7 +91,7 @@ class World {
     std::uint64_t order;
     PeerId to;
     LinkId link;
-    bool timer;
+    enum class Kind { timer, in_switch, arrival } kind;
     std::vector<std::byte> bytes;
   };
   struct Later {
@@ -100,6 +100,8 @@ class World {
     }
   };
   void transmit(PeerId from, const Tx& tx);
+  void forward(PeerId to, LinkId link, std::vector<std::byte> bytes);
+  std::int64_t wire_ns(std::size_t bytes) const;
   void arrive(PeerId to, LinkId link, Instant at, std::vector<std::byte> bytes);
   bool happens(double probability) {
     return probability > 0 && static_cast<double>(chance.next() >> 11) * 0x1p-53 < probability;

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A link that stands idle while there is something to send: windows too small, credit too late, repair too
+// slow, a queue in the switch that overflows.
+#include "tests/unit/rel/world.hpp"
+
+namespace herald::rel {
+namespace {
+
+// Share of the time until all has come that the receiver's cable needs for the packets alone.
+struct Outcome {
+  double share = 0;
+  double resent = 0;  // of packets
+  double full = 0;    // of datagrams, dropped by the switch
+};
+
+Outcome stream(WorldConfig config, int senders, std::uint64_t bytes) {
+  config.nodes = senders + 1;
+  World world(config);
+  const Instant start = world.now();
+  for (PeerId from = 1; from <= senders; ++from) world[from].send_bytes(0, bytes);
+  const bool done = world.run(milliseconds(60'000), [&] {
+    return world[0].got_bytes >= bytes * static_cast<std::uint64_t>(senders);
+  });
+  EXPECT_TRUE(done) << "seed " << config.seed;
+  EXPECT_EQ(world[0].wrong, 0u);
+  Outcome outcome;
+  const double body = config.mesh.datagram_bytes - 20.0;
+  const double wire_bytes =
+      static_cast<double>(world[0].got_bytes) / body * (config.mesh.datagram_bytes + 66.0);
+  const double needed_ns = wire_bytes * 8e9 / config.bits_per_second / (1 - config.loss);
+  outcome.share = needed_ns / static_cast<double>((world.now() - start).ns);
+  double sent = 0;
+  for (PeerId from = 1; from <= senders; ++from) {
+    sent += static_cast<double>(world[from].mesh.counters().sent);
+    outcome.resent += static_cast<double>(world[from].mesh.counters().resent);
+  }
+  outcome.resent /= sent;
+  outcome.full = static_cast<double>(world.dropped_full) / static_cast<double>(world.datagrams);
+  return outcome;
+}
+
+Outcome mean(WorldConfig config, int senders, std::uint64_t bytes, int seeds) {
+  Outcome sum;
+  double worst = 1;
+  for (int seed = 1; seed <= seeds; ++seed) {
+    config.seed = static_cast<std::uint64_t>(seed);
+    const Outcome one = stream(config, senders, bytes);
+    sum.share += one.share / seeds;
+    sum.resent += one.resent / seeds;
+    sum.full += one.full / seeds;
+    worst = std::min(worst, one.share);
+  }
+  std::printf("share %.4f (worst %.4f), resent %.4f, dropped by the switch %.5f\n", sum.share, worst,
+              sum.resent, sum.full);
+  return sum;
+}
+
+TEST(RelRate, a_lone_stream_fills_100_mbit) {
+  WorldConfig config;
+  config.bits_per_second = 1e8;
+  EXPECT_GE(mean(config, 1, 4 << 20, 1).share, 0.99);
+}
+
+TEST(RelRate, a_lone_stream_fills_1_gbit) { EXPECT_GE(mean({}, 1, 16 << 20, 1).share, 0.99); }
+
+TEST(RelRate, one_percent_lost) {
+  WorldConfig config;
+  config.bits_per_second = 1e8;
+  config.loss = 0.01;
+  EXPECT_GE(mean(config, 1, 1 << 20, 40).share, 0.95);
+}
+
+TEST(RelRate, ten_percent_lost) {
+  WorldConfig config;
+  config.bits_per_second = 1e8;
+  config.loss = 0.1;
+  EXPECT_GE(mean(config, 1, 1 << 20, 40).share, 0.80);
+}
+
+TEST(RelRate, seven_to_one_does_not_overrun_the_switch) {
+  WorldConfig config;
+  config.bits_per_second = 1e8;
+  config.switch_bytes = 256 << 10;
+  const Outcome outcome = mean(config, 7, 1 << 20, 3);
+  EXPECT_GE(outcome.share, 0.97);
+  EXPECT_LT(outcome.full, 0.001);
+}
+
+TEST(RelRate, half_of_the_rate_at_ten_percent_and_1_gbit) {
+  // 1 MiB is over in 9 ms here, so a few timeouts count much.
+  WorldConfig config;
+  config.loss = 0.1;
+  EXPECT_GE(mean(config, 1, 1 << 20, 40).share, 0.5);
+}
+
+TEST(RelRate, a_lone_stream_fills_10_gbit) {
+  WorldConfig config;
+  config.bits_per_second = 1e10;
+  config.delay = microseconds(10);
+  EXPECT_GE(mean(config, 1, 16 << 20, 1).share, 0.97);
+}
+
+}  // namespace
+}  // namespace herald::rel
