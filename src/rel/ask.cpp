@@ -33,9 +33,9 @@ void Mesh::hurry_acks() noexcept {
 
 void Mesh::redeliver() noexcept {
   for (const std::unique_ptr<Channel>& ch : inner_->channels)
-    if (ch != nullptr && ch->rx.again_at != kNever) {
+    if (ch != nullptr && !ch->gone && ch->rx.again_at != kNever) {
       ch->rx.again_at = Instant{};  // due at once
-      inner_->rearm(*ch, Instant{});
+      inner_->heap.set(*ch, Instant{});
     }
 }
 

@@ -59,6 +59,7 @@ void Mesh::Inner::forget(Channel& ch) noexcept {
   book.set_asks(ch.rx.credit, false);
   book.set_outstanding(ch.rx.credit, 0);
   heap.remove(ch);
+  ch.rx.again_at = kNever;
   // Its last packets may still want their ack: it waits for that before it goes.
   if (ch.rx.unacked != 0 || ch.rx.ack_now) {
     ch.rx.ack_now = true;
