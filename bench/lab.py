@@ -51,7 +51,7 @@ class Figures:
         row = self.row
         if row.network == 'incast':
             before = port_counts(libraries.lab)
-        out, why = libraries.run(player.library, player.env, row.ranks, [row.mode] + row.words, 60)
+        out, why = libraries.run(player.library, player.env, row.ranks, [row.mode] + row.words, 30)
         if why:
             self.failed[player.name] = why
             return

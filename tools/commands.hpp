@@ -13,6 +13,7 @@ using AddCommand = void (*)(CLI::App& program);
 
 void add_explain(CLI::App& program);
 void add_info(CLI::App& program);
+void add_trace(CLI::App& program);
 
 // The environment variable of a knob.
 std::string variable_of(const KnobRow& row);

@@ -12,6 +12,7 @@ namespace {
 constexpr herald::tools::AddCommand kCommands[] = {
     herald::tools::add_info,
     herald::tools::add_explain,
+    herald::tools::add_trace,
 };
 
 }  // namespace

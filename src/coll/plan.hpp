@@ -65,6 +65,7 @@ struct Plan {
   std::uint64_t scratch_bytes = 0;
   bool checked = false;  // begins with a check
   bool shared = false;   // has shared-memory steps
+  const char* operation = "";
   const char* algorithm = "";
 
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(steps.size()) - 1; }

@@ -96,7 +96,9 @@ Plan make_plan(const Algorithm& algorithm, const Ask& ask, bool checked) noexcep
   Builder builder;
   if (checked && ask.size > 1) exchange_facts(ask, builder);
   algorithm.make(ask, builder);
-  return builder.finish(algorithm.name);
+  Plan plan = builder.finish(algorithm.name);
+  plan.operation = name_of(ask.op);
+  return plan;
 }
 
 }  // namespace herald::coll

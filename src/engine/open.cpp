@@ -50,6 +50,7 @@ Loop::Loop(int rank, int size, const Knobs& knobs, bool threads_multiple) noexce
 Loop::~Loop() { emergency_cleanup(); }
 
 bool Loop::open(boot::Boot& boot, const Knobs& knobs, std::string& why) {
+  if (process_trace.on()) core_.set_trace(&process_trace);
   if (!self_.open(kSelfCells, packet_bytes(knobs), static_cast<std::uint32_t>(size_))) {
     why = "no memory for the messages of a process to itself";
     return false;

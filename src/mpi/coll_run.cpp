@@ -176,6 +176,9 @@ void Execution::begin() noexcept {
   done_ = false;
   waiting_count_ = 0;
   if (channel_ != nullptr) channel_->begin(number_);
+  if (process_trace.on()) [[unlikely]]
+    process_trace.add(TraceEvent::coll_start, this, Trace::text(kept_->plan.operation),
+                      Trace::text(kept_->plan.algorithm), tag_ >> 8);
   run_.begin(kept_->plan, words_);
   advance();
 }
@@ -315,6 +318,7 @@ void Execution::finish() noexcept {
   if (channel_ != nullptr) channel_->end(number_);
   if (then_ != nullptr) note(then_(argument_));
   done_ = true;
+  process_trace.add(TraceEvent::coll_done, this, error_);
   // A request that the user let go destroys this object: nothing may follow.
   if (request_ != nullptr) finish_work(*std::exchange(request_, nullptr), error_);
 }

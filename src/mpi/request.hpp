@@ -10,6 +10,7 @@
 #include <memory>
 #include <new>
 
+#include "base/trace.hpp"
 #include "mpi/objects.hpp"
 #include "mpi/runtime.hpp"
 #include "p2p/ops.hpp"
@@ -93,7 +94,11 @@ inline MPI_Request handle_of(const Request* r) noexcept {
 // Turns of the engine until `done()` holds. The lock is held on entry and on return.
 template <class Done>
 void wait_until(Done done) noexcept {
-  while (!done()) runtime().engine().wait_turn();
+  if (done()) return;
+  process_trace.add(TraceEvent::wait_begin);
+  do runtime().engine().wait_turn();
+  while (!done());
+  process_trace.add(TraceEvent::wait_end);
 }
 
 }  // namespace herald::mpi

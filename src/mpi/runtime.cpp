@@ -11,6 +11,7 @@
 
 #include "mpi/call.hpp"
 #include "mpi/meeting.hpp"
+#include "mpi/timeline.hpp"
 
 extern char** environ;
 
@@ -123,8 +124,10 @@ int Runtime::start(Call& call, bool threads_multiple, std::string& why) noexcept
     boot_ = boot::open(environ, why);
     if (boot_ == nullptr) return MPI_ERR_OTHER;
     tell_complaints();
+    open_timeline();
     engine_ = engine::Engine::open(*boot_, knobs_, threads_multiple, why);
     if (engine_ == nullptr) return MPI_ERR_OTHER;
+    start_timeline();
     engine_->when_peer_dies(peer_died);
     threads_ = threads_multiple;
     context_count_ = 0;
@@ -164,6 +167,7 @@ void Runtime::close() noexcept {
                  boot_->last_error().c_str());
   engine_->end();
   engine_->take_back_lock(depth);
+  write_timeline();
   ended_ = true;
 }
 
@@ -187,6 +191,7 @@ void Runtime::abort(int code, const char* message) noexcept {
   (void)std::fflush(stdout);
   if (message != nullptr) std::fprintf(stderr, "%s\n", message);
   (void)std::fflush(stderr);
+  if (boot_ != nullptr) write_timeline();
   const int status = (code & 0xff) != 0 ? code & 0xff : 1;  // an aborted job never looks like a success
   if (boot_ != nullptr) boot_->abort(status, message != nullptr ? message : "MPI_Abort");
   if (engine_ != nullptr) engine_->emergency_cleanup();

@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "base/trace.hpp"
 #include "p2p/contexts.hpp"
 #include "p2p/counters.hpp"
 #include "p2p/id_table.hpp"
@@ -49,6 +50,9 @@ class Core {
   ~Core();
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
+
+  // Starts and ends of operations go there too; null: nowhere.
+  void set_trace(Trace* trace) noexcept { trace_ = trace; }
 
   // What the user wants. Operations must stay where they are until they are done.
   void start(SendOp& op) noexcept;
@@ -122,6 +126,7 @@ class Core {
   void finish_send(SendOp& op, Status status) noexcept;
   void finish_recv(RecvOp& op, Status status) noexcept;
   void leave(SendOp& op) noexcept;
+  void trace_start(const RecvOp& op) const noexcept;
   void deliver(RecvOp& op, const Envelope& envelope, const std::byte* payload,
                std::uint32_t arrived) noexcept;
   void deliver(RecvOp& op, Message* message) noexcept;
@@ -153,6 +158,7 @@ class Core {
   std::uint64_t sends_under_way_ = 0;
   std::uint32_t gone_count_ = 0;
   CoreCounters counters_;
+  Trace* trace_ = nullptr;
 };
 
 }  // namespace herald::p2p

@@ -9,12 +9,18 @@ namespace herald::p2p {
 
 using namespace wire;
 
+void Core::trace_start(const RecvOp& op) const noexcept {
+  trace_->add(TraceEvent::recv_start, &op, op.source, static_cast<std::int64_t>(op.data.total()), op.tag);
+}
+
 void Core::start(RecvOp& op) noexcept {
   op.done = op.cancelled = false;
   op.status = Status::ok;
   op.id = 0;
   op.bytes = 0;
   if (op.data.position() != 0) op.data.seek(0);
+  if (trace_ != nullptr) [[unlikely]]
+    trace_start(op);
   Context* context = contexts_.find_or_make(op.context);
   if (context == nullptr) return finish_recv(op, Status::no_memory);
   contexts_.remember(*context);
@@ -36,6 +42,8 @@ void Core::start_matched(RecvOp& op, Message* message) noexcept {
   op.id = 0;
   op.bytes = 0;
   if (op.data.position() != 0) op.data.seek(0);
+  if (trace_ != nullptr) [[unlikely]]
+    trace_start(op);
   deliver(op, message);
 }
 
@@ -121,6 +129,8 @@ void Core::finish_recv(RecvOp& op, Status status) noexcept {
   if (op.id != 0) recvs_.remove(op.id);
   op.id = 0;
   op.phase = RecvPhase::finished;
+  if (trace_ != nullptr) [[unlikely]]
+    trace_->add(TraceEvent::recv_done, &op, op.from_source, static_cast<std::int64_t>(op.bytes), op.from_tag);
   if (!op.cancelled && (status == Status::ok || status == Status::truncated)) {
     ++counters_.received;
     counters_.received_bytes += op.bytes;

@@ -78,6 +78,8 @@ void Core::start(SendOp& op) noexcept {
   op.answered = false;
   if (op.data.position() != 0) op.data.seek(0);
   ++sends_under_way_;
+  if (trace_ != nullptr) [[unlikely]]
+    trace_->add(TraceEvent::send_start, &op, op.to, static_cast<std::int64_t>(op.data.total()), op.tag);
   if (to.gone) return finish_send(op, Status::peer_lost);
   op.phase = SendPhase::queued;
   to.pushes.push_back(op);
@@ -156,6 +158,8 @@ std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) no
 void Core::leave(SendOp& op) noexcept {
   op.phase = SendPhase::left;
   --sends_under_way_;
+  if (trace_ != nullptr) [[unlikely]]
+    trace_->add(TraceEvent::send_done, &op);
   finish(op, Status::ok);
 }
 
@@ -189,6 +193,8 @@ void Core::finish_send(SendOp& op, Status status) noexcept {
   op.id = 0;
   op.phase = SendPhase::finished;
   --sends_under_way_;
+  if (trace_ != nullptr) [[unlikely]]
+    trace_->add(TraceEvent::send_done, &op, static_cast<std::int64_t>(status));
   finish(op, status);
 }
 
