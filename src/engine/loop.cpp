@@ -259,12 +259,14 @@ void Loop::sleep() noexcept {
   polling_ = poll;
   const Instant time = poll ? now() : Instant{};
   const Duration limit = poll ? net_->sleep_limit(time, kLongestSleep) : kLongestSleep;
+  process_trace.add(TraceEvent::sleep_begin);
   const std::uint32_t depth = lock_.give_up();
   if (poll)
     net_->sleep(limit, bell_socket_.descriptor());
   else
     bell_->sleep(seen, limit.ns);
   lock_.take_back(depth);
+  process_trace.add(TraceEvent::sleep_end);
   --sleepers_;
   if (poll) {
     polling_ = false;

@@ -147,7 +147,28 @@ bool Net::transmit(Instant now) noexcept {
     send(now, *batch_);
     moved = true;
   }
+  if (process_trace.on()) [[unlikely]]
+    trace();
   return moved;
+}
+
+// What the mesh counted since the last time.
+void Net::trace() noexcept {
+  const rel::MeshCounters& all = mesh_->counters();
+  const auto tell = [](TraceEvent event, std::uint64_t total, std::uint64_t& told) {
+    if (total != told)
+      process_trace.add(event, std::uint64_t{0}, static_cast<std::int64_t>(total - told),
+                        static_cast<std::int64_t>(total));
+    told = total;
+  };
+  tell(TraceEvent::resent, all.resent, traced_resent_);
+  tell(TraceEvent::dropped, all.malformed + all.stale + all.forged, traced_dropped_);
+}
+
+p2p::PeerId Net::take_lost() noexcept {
+  const p2p::PeerId peer = carrier_.take_lost();
+  if (peer >= 0) process_trace.add(TraceEvent::peer_lost, std::uint64_t{0}, peer);
+  return peer;
 }
 
 void Net::send(Instant now, const rel::TxBatch& batch) noexcept {
@@ -189,6 +210,7 @@ void Net::ask_around(Instant now) noexcept {
 
 void Net::tell_links() noexcept {
   for (const p2p::Carrier::LinkNews& news : carrier_.take_links()) {
+    process_trace.add(TraceEvent::link, std::uint64_t{0}, news.peer, news.link, news.live ? 1 : 0);
     if (!verbose_) continue;
     std::fprintf(stderr, "herald: rank %d: link %s to rank %d %s\n", rank_,
                  udp_->link_name(news.peer, news.link).c_str(), news.peer,

@@ -47,7 +47,7 @@ class Net {
   void detach(Instant now) noexcept;
 
   // Peers that were lost: -1 when there are no more.
-  p2p::PeerId take_lost() noexcept { return carrier_.take_lost(); }
+  p2p::PeerId take_lost() noexcept;
   void tell_links() noexcept;
   bool has_news() const noexcept { return carrier_.has_news(); }
   bool is_flushed() const noexcept { return mesh_->is_flushed(); }
@@ -73,6 +73,7 @@ class Net {
   void send(Instant now, const rel::TxBatch& batch) noexcept;
   void ask_around(Instant now) noexcept;
   void wait_writable() const noexcept;
+  void trace() noexcept;
 
   const int rank_;
   const int size_;
@@ -89,6 +90,7 @@ class Net {
   Instant last_turn_{};
   Instant next_ask_{};
   p2p::PeerId next_asked_ = 0;
+  std::uint64_t traced_resent_ = 0, traced_dropped_ = 0;
   const bool verbose_;
 };
 

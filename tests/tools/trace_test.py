@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What could go wrong: a timeline that is not JSON, lacks what happened, or is lost when the job is aborted; joined
+timelines out of order, or shifted against each other; a file that is no timeline taken for one."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD, SOURCE = (os.path.abspath(path) for path in sys.argv[1:3])
+del sys.argv[1:]
+LIMIT = 120
+
+
+def run(*words, **env):
+    full = {k: v for k, v in os.environ.items() if not k.startswith('HERALD_')}
+    full.update(env)
+    return subprocess.run(words, capture_output=True, text=True, env=full, timeout=LIMIT)
+
+
+class Timelines(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.dir = folder.name
+
+    def job(self, ranks, program, *words, **env):
+        return run(BUILD + '/bin/mpiexec', '-n', str(ranks), BUILD + '/tests/programs/' + program, *words, **env)
+
+    def load(self, name):
+        with open(f'{self.dir}/{name}', encoding='utf-8') as file:
+            return json.load(file)
+
+    def write(self, name, **more):
+        facts = {'rank': 0, 'size': 2, 'host': 'a', 'clock': 'x', 'start_ns': 0, 'lost': 0, **more.pop('facts', {})}
+        with open(f'{self.dir}/{name}', 'w', encoding='utf-8') as file:
+            json.dump({'herald': facts, 'traceEvents': [], **more}, file)
+        return f'{self.dir}/{name}'
+
+    def test_a_job_tells_what_it_did(self):
+        done = self.job(4, 'coll_blocking', HERALD_TRACE=self.dir + '/t-%r.json')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        files = [f'{self.dir}/t-{rank}.json' for rank in range(4)]
+        for rank in range(4):
+            line = self.load(f't-{rank}.json')
+            self.assertEqual((line['herald']['rank'], line['herald']['size']), (rank, 4))
+            events = line['traceEvents']
+            open_ones = {}
+            for event in events:
+                if event['ph'] == 'b':
+                    open_ones[event['id']] = event
+                elif event['ph'] == 'e':
+                    self.assertLessEqual(open_ones.pop(event['id'])['ts'], event['ts'])
+            names = {event['name'] for event in events}
+            self.assertLessEqual({'send', 'receive', 'collective', 'wait'}, names)
+            self.assertTrue(any(event.get('args', {}).get('operation') == 'bcast' for event in events))
+        done = run(BUILD + '/bin/herald', 'trace', *files, '-o', self.dir + '/all.json')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(done.stdout.splitlines()), 6)
+        times = [event['ts'] for event in self.load('all.json')['traceEvents'] if 'ts' in event]
+        self.assertEqual(times, sorted(times))
+        self.assertEqual(len(times), sum(len(self.load(f't-{rank}.json')['traceEvents']) - 2 for rank in range(4)))
+
+    def test_every_send_is_received(self):
+        self.assertEqual(self.job(2, 'p2p_basic', HERALD_TRACE=self.dir + '/t.json').returncode, 0)
+        count = {}
+        for rank in range(2):
+            for event in self.load(f't.{rank}.json')['traceEvents']:
+                if event['name'] in ('send', 'receive') and event['ph'] == ('b' if event['name'] == 'send' else 'e'):
+                    count[event['name']] = count.get(event['name'], 0) + 1
+        self.assertGreater(count['send'], 10)
+        self.assertGreater(count['receive'], 10)
+
+    def test_an_aborted_job_has_timelines_too(self):
+        self.assertNotEqual(self.job(4, 'p2p_fatal', 'abort', HERALD_TRACE=self.dir + '/t.json').returncode, 0)
+        self.assertTrue(any(self.load(name)['traceEvents'] for name in os.listdir(self.dir)))
+
+    def test_a_file_that_cannot_be_written_is_told_and_harms_nothing(self):
+        done = self.job(2, 'p2p_basic', HERALD_TRACE=self.dir + '/no/such/%r')
+        self.assertEqual(done.returncode, 0)
+        self.assertIn('HERALD_TRACE: ', done.stderr)
+        self.assertIn('No such file', done.stderr)
+
+    def test_clocks(self):
+        """The same clock: exactly. Different clocks: both began at the same moment."""
+        event = {'name': 'resent', 'ph': 'i', 'ts': 5.0, 'tid': 0}
+        files = [self.write('a', facts={'rank': 0, 'start_ns': 2000}, traceEvents=[{**event, 'pid': 0}]),
+                 self.write('b', facts={'rank': 1, 'start_ns': 1000}, traceEvents=[{**event, 'pid': 1}]),
+                 self.write('c', facts={'rank': 2, 'start_ns': 777000, 'clock': 'y'}, traceEvents=[{**event, 'pid': 2}])]
+        self.assertEqual(run(BUILD + '/bin/herald', 'trace', *files, '-o', self.dir + '/all').returncode, 0)
+        self.assertEqual([(one['pid'], one['ts']) for one in self.load('all')['traceEvents']], [(1, 5.0), (2, 5.0), (0, 6.0)])
+
+    def test_what_is_no_timeline_is_refused(self):
+        good = self.write('good')
+        for name, text in (('empty', ''), ('other', '{"traceEvents": []}'), ('list', '[1]'), ('half', '{"herald": {')):
+            with open(f'{self.dir}/{name}', 'w', encoding='utf-8') as file:
+                file.write(text)
+            done = run(BUILD + '/bin/herald', 'trace', good, f'{self.dir}/{name}')
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(name, done.stderr)
+        self.assertIn('rank 0 is in', run(BUILD + '/bin/herald', 'trace', good, good).stderr)
+        self.assertEqual(run(BUILD + '/bin/herald', 'trace', self.dir + '/none').returncode, 1)
+
+
+if __name__ == '__main__':
+    unittest.main()
