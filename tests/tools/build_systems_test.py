@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """What could go wrong: a program builds in our tree but not in a user's: through CMake's FindMPI, Meson,
-pkg-config, or from an installation that was moved. Each check builds a real program and runs it on 2 ranks."""
+autoconf, pkg-config, or from an installation that was moved. Each check builds a real program and runs it on 2 ranks."""
 import os
 import shutil
 import subprocess
@@ -69,6 +69,21 @@ def meson(folder):
     run('meson', 'setup', folder + '/out', folder + '/meson', env=env)
     run('ninja', '-C', folder + '/out')
     expect_two_ranks(folder + '/out/hello')
+
+
+def autoconf(folder):
+    need('autoconf')
+    need('make')
+    shutil.copytree(HERE + '/autoconf', folder + '/source')
+    shutil.copy(HERE + '/findmpi/hello.c', folder + '/source/hello.c')
+    run('autoconf', '-Wall', cwd=folder + '/source')
+    # As AX_MPI does it, which looks for the wrapper in the path; and as people do it: CC=mpicc.
+    path = {'PATH': BUILD + '/bin:' + os.environ['PATH']}
+    for name, words, env in (('path', [], path), ('given', [f'CC={BUILD}/bin/mpicc'], {})):
+        os.mkdir(f'{folder}/{name}')
+        run('../source/configure', *words, cwd=f'{folder}/{name}', env=env)
+        run('make', cwd=f'{folder}/{name}', env=env)
+        expect_two_ranks(f'{folder}/{name}/hello')
 
 
 def pkg_config(folder):

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What could go wrong: with too little shared memory a job hangs, dies of SIGBUS, gives no reason or no cure, or leaves
+files; without room for the boards of communicators the collectives fail. shm_full.py MPIEXEC PROGRAMS
+Runs in a mount namespace with a small /dev/shm of its own; exit code 77 where none can be had."""
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+MPIEXEC, PROGRAMS = sys.argv[1:3]
+LIMIT_S = 60
+
+
+def enter():
+    """This script again, in a mount namespace."""
+    for how in (["unshare", "-m"], ["unshare", "-mr"]):
+        try:
+            probe = subprocess.run([*how, "sh", "-c", "mount --make-rprivate / && mount -t tmpfs -o size=64k tmpfs /dev/shm"],
+                                   capture_output=True, text=True, check=False)
+        except OSError as error:
+            print(f"skipped: {error}")
+            sys.exit(77)
+        if probe.returncode == 0:
+            os.execvp(how[0], [*how, sys.executable, "-B", *sys.argv[:3], "inside"])
+    print(f"skipped: no mount namespace can be had here: {probe.stderr.strip()}")
+    sys.exit(77)
+
+
+class FullTest(unittest.TestCase):
+    def room(self, size):
+        """A new /dev/shm of so many bytes."""
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", "/dev/shm"], check=True)
+        self.addCleanup(subprocess.run, ["umount", "/dev/shm"], check=True)
+
+    def run_job(self, ranks, program):
+        done = subprocess.run([MPIEXEC, "-n", str(ranks), os.path.join(PROGRAMS, program)], capture_output=True,
+                              text=True, timeout=LIMIT_S, check=False)
+        self.assertNotIn("signal", done.stderr)
+        self.assertEqual(os.listdir("/dev/shm"), [])
+        return done
+
+    def assert_refused(self, done):
+        self.assertNotEqual(done.returncode, 0)
+        self.assertNotIn("passed", done.stdout)
+        words = (r"MPI_Init: .*rank \d wants (\d+) bytes in /dev/shm for its inbox and (\d+) are there: .*"
+                 r"HERALD_SHM_CELLS.*more room")
+        self.assertRegex(done.stderr, words)
+        wanted, there = map(int, re.search(words, done.stderr).groups())
+        self.assertLess(there, wanted)
+        return wanted
+
+    def inbox_bytes(self):
+        self.room(16384)
+        return self.assert_refused(self.run_job(4, "p2p_basic"))
+
+    def test_no_room_for_any_inbox(self):
+        self.assertGreater(self.inbox_bytes(), 16384)
+
+    def test_room_for_some_inboxes(self):
+        inbox = self.inbox_bytes()
+        for some in (1, 2, 3):
+            self.room(inbox * some + inbox // 2)
+            self.assert_refused(self.run_job(4, "p2p_basic"))
+
+    def test_the_cure_helps(self):
+        self.room(self.inbox_bytes())
+        os.environ["HERALD_SHM_CELLS"] = "8"
+        self.addCleanup(os.environ.pop, "HERALD_SHM_CELLS")
+        done = self.run_job(4, "p2p_basic")
+        self.assertEqual((done.returncode, "passed" in done.stdout), (0, True), done.stderr)
+
+    def test_collectives_go_on_without_boards(self):
+        inbox = self.inbox_bytes()
+        self.room(4 * (inbox + 4096) + 8192)
+        for program in ("coll_blocking", "coll_nonblocking", "communicators"):
+            done = self.run_job(4, program)
+            self.assertEqual((done.returncode, "passed" in done.stdout), (0, True), done.stderr)
+
+    def test_gets_full_and_empty_again_under_way(self):
+        self.room(32 << 20)
+        for ranks in (1, 4, 7):
+            done = self.run_job(ranks, "shm_full")
+            self.assertEqual((done.returncode, "passed" in done.stdout), (0, True), done.stderr)
+
+
+if __name__ == "__main__":
+    if sys.argv[3:] != ["inside"]:
+        enter()
+    del sys.argv[1:]
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+    unittest.main()
