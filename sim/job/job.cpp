@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sim/job/job.cpp: runs a job until all is done and quiet, or until it is clear that it never will be.
+#include "sim/job/job.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace herald::sim {
+namespace {
+
+// So long after the end late copies may still come, and nobody may have anything left to say.
+constexpr Duration kAfter = milliseconds(3000);
+// Turns in which a process neither heard nor said anything, for each datagram and each virtual second: more
+// is a timer that fires for nothing.
+constexpr double kIdlePerDatagram = 0.5;
+constexpr double kIdlePerSecond = 200;
+// Datagrams that a pair of processes without work may exchange in a second.
+constexpr double kChatPerSecond = 20;
+
+void add(rel::MeshCounters& sum, const rel::MeshCounters& each) {
+  sum.sent += each.sent;
+  sum.received += each.received;
+  sum.sent_bytes += each.sent_bytes;
+  sum.received_bytes += each.received_bytes;
+  sum.resent += each.resent;
+  sum.duplicates += each.duplicates;
+  sum.out_of_order += each.out_of_order;
+  sum.acks_sent += each.acks_sent;
+  sum.acks_received += each.acks_received;
+  sum.malformed += each.malformed;
+  sum.stale += each.stale;
+  sum.forged += each.forged;
+  sum.links_lost += each.links_lost;
+  sum.links_found += each.links_found;
+  sum.peers_lost += each.peers_lost;
+}
+
+std::string words(const char* format, double a, double b) {
+  char text[200];
+  std::snprintf(text, sizeof text, format, a, b);
+  return text;
+}
+
+bool all_of(const Net& net, const Processes& processes, bool (Process::*question)() const noexcept) {
+  for (std::size_t i = 0; i < processes.size(); ++i)
+    if (net.is_alive(static_cast<HostId>(i)) && !((*processes[i]).*question)()) return false;
+  return true;
+}
+
+void summarize(const Net& net, const Processes& processes, Result& result) {
+  result.net = net.counters();
+  result.history = net.history();
+  for (const auto& each : processes) {
+    add(result.mesh, each->mesh().counters());
+    result.most_buffered = std::max(result.most_buffered, each->most_buffered());
+    result.idle_turns += each->idle_turns();
+    if (each->finished_at() != kNever) result.finished = std::max(result.finished, each->finished_at());
+  }
+}
+
+void check_memory(const Setup& setup, const Result& result, std::vector<std::string>& wrong) {
+  const rel::MeshConfig& mesh = setup.process.mesh;
+  const std::uint64_t peers = setup.script.steps.size();
+  const std::uint64_t window = std::uint64_t{mesh.eager_packets} * 2 * (mesh.datagram_bytes + 128);
+  // The log of what was sent, and as much for what came and cannot be delivered yet.
+  const std::uint64_t most = 2 * std::uint64_t{mesh.log_bytes} + peers * window;
+  if (result.most_buffered > most)
+    wrong.push_back(words("a process held %.0f bytes, more than %.0f",
+                          static_cast<double>(result.most_buffered), static_cast<double>(most)));
+}
+
+}  // namespace
+
+Result run_job(const Setup& setup, Watcher* watcher) {
+  Result result;
+  Net net(setup.net);
+  net.watch(watcher);
+  Processes processes;
+  for (HostId i = 0; i < setup.net.hosts; ++i)
+    processes.push_back(std::make_unique<Process>(net, setup.script, i, setup.seed, setup.process));
+  for (const Planned& each : setup.plan) net.at(each.at, each.what, each.run);
+  if (setup.dies >= 0) {
+    const HostId dies = setup.dies;
+    net.at(setup.death, "host " + std::to_string(dies) + " dies", [dies](Net& which) { which.kill(dies); });
+    net.at(setup.told, "the launcher says that host " + std::to_string(dies) + " is dead",
+           [&, dies](Net& which) {
+             for (HostId i = 0; i < setup.net.hosts; ++i)
+               if (which.is_alive(i)) processes[static_cast<std::size_t>(i)]->on_death(dies);
+           });
+  }
+  const Instant end = setup.trouble_ends + setup.limit;
+  std::uint64_t seen = 0;
+  const auto done = [&] {
+    if (net.counters().turns == seen) return false;
+    seen = net.counters().turns;
+    return net.now() >= setup.trouble_ends && all_of(net, processes, &Process::is_flushed);
+  };
+  bool finished = net.run(end, done);
+  finished = finished || all_of(net, processes, &Process::is_flushed);
+  const double seconds = static_cast<double>(net.now().ns) / 1e9;
+  if (!finished) {
+    result.wrong.push_back(words("stall: not done after %.3f s (trouble ended at %.3f s)", seconds,
+                                 static_cast<double>(setup.trouble_ends.ns) / 1e9));
+    for (HostId i = 0; i < setup.net.hosts && result.wrong.size() < 12; ++i)
+      if (net.is_alive(i) && !processes[static_cast<std::size_t>(i)]->is_flushed())
+        result.wrong.push_back(processes[static_cast<std::size_t>(i)]->state());
+    summarize(net, processes, result);
+    return result;
+  }
+  const std::uint64_t sent = net.counters().sent;
+  summarize(net, processes, result);
+  const double datagrams = static_cast<double>(result.net.sent + result.net.delivered);
+  const double allowed =
+      kIdlePerDatagram * datagrams + kIdlePerSecond * seconds * setup.net.hosts + 4.0 * setup.net.hosts;
+  if (static_cast<double>(result.idle_turns) > allowed)
+    result.wrong.push_back(words("busy timers: %.0f turns for nothing, at most %.0f are right",
+                                 static_cast<double>(result.idle_turns), allowed));
+  net.run(net.now() + kAfter);
+  const double pairs = static_cast<double>(setup.net.hosts) * (setup.net.hosts - 1);
+  const auto chat = static_cast<double>(net.counters().sent - sent);
+  // What comes again late is answered.
+  const auto again = static_cast<double>(net.counters().duplicated);
+  const double quiet = again + pairs * (8 + kChatPerSecond * static_cast<double>(kAfter.ns) / 1e9);
+  if (chat > quiet)
+    result.wrong.push_back(
+        words("chatter: %.0f datagrams after the end, at most %.0f are right", chat, quiet));
+  check_contents(setup, net, processes, result.wrong);
+  check_sends(setup, net, processes, result.wrong);
+  check_leaks(setup, net, processes, result.wrong);
+  check_memory(setup, result, result.wrong);
+  result.history = net.history();
+  return result;
+}
+
+}  // namespace herald::sim

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sim/job/job.hpp: a job on a simulated network, from its first step to the judgement.
+// In:  a setup (made by scenario.hpp from a seed, or by hand).
+// Out: a result: what was wrong, in words, or nothing; counts; the hash of all that happened.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/job/process.hpp"
+#include "sim/job/script.hpp"
+#include "sim/net/net.hpp"
+
+namespace herald::sim {
+
+struct Planned {
+  Instant at;
+  std::string what;
+  std::function<void(Net&)> run;
+};
+
+struct Setup {
+  std::uint64_t seed = 1;
+  std::string scenario;
+  NetConfig net;
+  ProcessConfig process;
+  Script script;
+  std::vector<Planned> plan;
+  HostId dies = -1;  // this host, at `death`; the launcher says so at `told`
+  Instant death = kNever, told = kNever;
+  Instant trouble_ends{};                 // when the plan has healed what it broke
+  Duration limit = milliseconds(10'000);  // after that, everything is done: otherwise it is a stall
+};
+
+struct Result {
+  std::vector<std::string> wrong;  // empty: all is well
+  NetCounters net;
+  rel::MeshCounters mesh;  // of all processes together
+  std::uint64_t history = 0;
+  Instant finished{};  // the last process had done its last step
+  std::uint64_t idle_turns = 0;
+  std::uint64_t most_buffered = 0;  // by one process
+  bool good() const noexcept { return wrong.empty(); }
+};
+
+Result run_job(const Setup& setup, Watcher* watcher = nullptr);
+
+// What the judgement is made of (check.cpp). Each adds to `wrong`.
+using Processes = std::vector<std::unique_ptr<Process>>;
+void check_contents(const Setup& setup, const Net& net, const Processes& processes,
+                    std::vector<std::string>& wrong);
+void check_sends(const Setup& setup, const Net& net, const Processes& processes,
+                 std::vector<std::string>& wrong);
+void check_leaks(const Setup& setup, const Net& net, const Processes& processes,
+                 std::vector<std::string>& wrong);
+
+}  // namespace herald::sim

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sim/job/process.hpp: one process of a job on a simulated host: p2p::Core, rel::Mesh and p2p::Carrier as the
+// engine joins them, and a script in the user's place.
+// In:  turns from the network. Out: datagrams; what became of each operation.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "p2p/carrier.hpp"
+#include "p2p/core.hpp"
+#include "rel/mesh.hpp"
+#include "sim/job/script.hpp"
+#include "sim/net/net.hpp"
+
+namespace herald::sim {
+
+struct Send : p2p::SendOp {
+  std::unique_ptr<std::byte[]> memory;
+  bool recalled = false;
+};
+
+struct Recv : p2p::RecvOp {
+  std::unique_ptr<std::byte[]> memory;
+  bool unwanted = false;  // taken back: no message will come
+};
+
+// Lies that the judgement must find out: for tests of the judgement.
+enum class Betrayal : std::uint8_t { none, flip, drop, swap, twice };
+
+struct ProcessConfig {
+  rel::MeshConfig mesh;  // `me` and `peers` are filled in
+  p2p::CoreConfig core;  // `peers` likewise
+  double refuses = 0;    // packets that are not taken at once
+  // While the program computes somebody answers the network so often, in its place; 0: nobody does.
+  Duration tend{};
+  Betrayal betrayal = Betrayal::none;  // done once, to the tenth packet
+  Duration twitch{};                   // a turn so often, for nothing; 0: no
+};
+
+// Stands between mesh and carrier, and now and then does not take a packet at once.
+class Moody final : public rel::Listener {
+ public:
+  Moody(rel::Listener& next, Prng& chance, const ProcessConfig& config) noexcept
+      : next_(next), chance_(chance), refuses_(config.refuses), betrayal_(config.betrayal) {}
+  Status deliver(rel::PeerId from, std::span<const std::byte> packet) noexcept override;
+  void peer_lost(rel::PeerId peer) noexcept override { next_.peer_lost(peer); }
+  void link_changed(rel::PeerId peer, rel::LinkId link, bool live) noexcept override {
+    next_.link_changed(peer, link, live);
+  }
+  bool refused() const noexcept { return refused_; }  // what was handed in last
+  std::uint64_t taken() const noexcept { return taken_; }
+
+ private:
+  Status betray(rel::PeerId from, std::vector<std::byte> packet);
+
+  rel::Listener& next_;
+  Prng& chance_;
+  double refuses_;
+  Betrayal betrayal_;
+  bool refused_ = false;
+  std::uint64_t taken_ = 0;
+  int packets_ = 0;
+  std::vector<std::byte> kept_;  // to come after the next one
+  rel::PeerId kept_from_ = -1;
+};
+
+class Process final : public Node {
+ public:
+  Process(Net& net, const Script& script, HostId me, std::uint64_t seed, const ProcessConfig& config);
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  void turn(Instant now) override;
+  Instant wake_at() const override;
+
+  // All steps are done and all that we sent has been acknowledged.
+  bool is_finished() const noexcept { return step_ == steps_.size() && pending_ == 0; }
+  bool is_flushed() const noexcept { return is_finished() && mesh_.is_flushed(); }
+  Instant finished_at() const noexcept { return finished_at_; }
+  // The launcher says so.
+  void on_death(HostId peer);
+
+  const p2p::Core& core() const noexcept { return core_; }
+  const rel::Mesh& mesh() const noexcept { return mesh_; }
+  // Receives in the order in which they were started (or found their message, if probed).
+  const std::vector<std::uint32_t>& order() const noexcept { return order_; }
+  const Send& send_of(std::uint32_t index) const { return *sends_[index]; }
+  const Recv& recv_of(std::uint32_t index) const { return *recvs_[index]; }
+  bool has_send(std::uint32_t index) const { return sends_[index] != nullptr; }
+  bool has_recv(std::uint32_t index) const { return recvs_[index] != nullptr; }
+  std::uint64_t most_buffered() const noexcept { return most_buffered_; }
+  std::uint64_t idle_turns() const noexcept { return idle_turns_; }
+  std::string state() const;
+
+ private:
+  void tend(Instant now);
+  bool receive(Instant now);
+  bool run_steps(Instant now);
+  bool run_step(Instant now, const Step& step);
+  void compute(Instant now, Duration how_long);
+  void start_send(std::uint32_t index);
+  void start_receive(std::uint32_t index);
+  bool look_for_probed();
+  void heed(std::uint32_t index);
+  bool pump();
+  bool transmit(Instant now);
+  bool see_off();
+  void ask_around(Instant now);
+  void lose(HostId peer);
+  std::uint8_t link_to(HostId peer, rel::LinkId link) const noexcept;
+  rel::LinkId link_from(HostId peer, std::uint8_t link) const noexcept;
+  static void on_done(p2p::Op& op);
+
+  Net& net_;
+  const Script& script_;
+  const std::vector<Step>& steps_;
+  const HostId me_;
+  const std::uint64_t seed_;
+  const ProcessConfig config_;
+  Prng chance_;
+  Prng mesh_chance_;
+  p2p::Core core_;
+  p2p::Carrier carrier_;
+  Moody moody_;
+  rel::Mesh mesh_;
+  rel::TxBatch batch_;
+  std::vector<std::unique_ptr<Send>> sends_;  // of the script; null if not ours or not started
+  std::vector<std::unique_ptr<Recv>> recvs_;
+  std::vector<std::uint32_t> order_, probing_;
+  std::size_t step_ = 0;
+  Instant now_, resting_until_, computing_until_, finished_at_ = kNever;
+  std::uint64_t pending_ = 0;  // operations that are not done
+  std::uint64_t most_buffered_ = 0, idle_turns_ = 0;
+  std::uint64_t said_ = 0;  // datagrams sent
+  Instant next_ask_;
+  HostId next_asked_ = 0;
+  bool resting_ = false, blocked_ = false;
+};
+
+}  // namespace herald::sim

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sim/job/scenario.cpp: see scenario.hpp. All choices come from one source, in one order: changing them
+// changes what every seed means.
+#include "sim/job/scenario.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "sim/job/pattern.hpp"
+#include "sim/net/chance.hpp"
+
+namespace herald::sim {
+namespace {
+
+constexpr std::array kTroubles{
+    Named{Trouble::none, "none", "nothing goes wrong"},
+    Named{Trouble::loss1, "loss1", "1 % of the packets are lost"},
+    Named{Trouble::loss10, "loss10", "10 % are lost"},
+    Named{Trouble::loss50, "loss50", "up to 50 % are lost"},
+    Named{Trouble::burst, "burst", "packets are lost in rows"},
+    Named{Trouble::reorder, "reorder", "packets overtake each other"},
+    Named{Trouble::duplicate, "duplicate", "packets come twice"},
+    Named{Trouble::spoil, "spoil", "wrong bits, cut ends, strangers"},
+    Named{Trouble::replay, "replay", "old packets come again"},
+    Named{Trouble::storm, "storm", "all of that, a little"},
+    Named{Trouble::partition, "partition", "hosts that do not hear each other for up to 5 s"},
+    Named{Trouble::one_way, "one-way", "likewise in one direction"},
+    Named{Trouble::pause, "pause", "hosts that stop for a while"},
+    Named{Trouble::slow, "slow", "processes that compute long and look seldom"},
+    Named{Trouble::death, "death", "a host dies"},
+    Named{Trouble::link, "link", "one of several links dies, or comes and goes"},
+    Named{Trouble::plug, "plug", "one of several switches is off for a while"},
+    Named{Trouble::small_port, "small-port", "switch ports that hold less than granted"},
+    Named{Trouble::small_socket, "small-socket", "receive buffers that hold less than granted"},
+    Named{Trouble::nic_drops, "nic-drops", "interfaces that drop when full"},
+    Named{Trouble::refusal, "refusal", "packets that are not taken at once"},
+    Named{Trouble::go_back_n, "go-back-n", "the baseline's repair, with losses"},
+    Named{Trouble::crowd, "crowd", "many hosts"},
+};
+
+class Maker {
+ public:
+  Maker(Trouble trouble, std::uint64_t seed, Setup& setup)
+      : trouble_(trouble),
+        chance_(pattern_seed(seed, 77 + static_cast<std::uint64_t>(trouble))),
+        setup_(setup) {
+    setup_.seed = seed;
+  }
+  void make();
+
+ private:
+  bool is(Trouble which) const { return trouble_ == which; }
+  template <class T>
+  T one_of(std::initializer_list<T> items) {
+    return *(items.begin() + chance_.below(items.size()));
+  }
+  HostId some_host() {
+    return static_cast<HostId>(chance_.below(static_cast<std::uint64_t>(setup_.net.hosts)));
+  }
+  // While the job is likely to be under way.
+  Instant some_time() { return Instant{} + up_to(chance_, likely_); }
+  std::vector<std::uint8_t> sides();
+  void plan(Instant at, std::string what, std::function<void(Net&)> run) {
+    setup_.plan.push_back({at, std::move(what), std::move(run)});
+    setup_.trouble_ends = std::max(setup_.trouble_ends, at);
+  }
+
+  void network();
+  void faults();
+  void machines();
+  void program();
+  void happenings();
+  void link_happenings();
+  void limit();
+  double line_seconds() const;
+
+  const Trouble trouble_;
+  Prng chance_;
+  Setup& setup_;
+  double loss_ = 0;       // what is to be expected in all
+  Duration likely_{};     // how long the job takes if nothing goes wrong
+  double computing_ = 0;  // seconds, of the process that pauses most
+};
+
+void Maker::network() {
+  NetConfig& net = setup_.net;
+  net.seed = chance_.next();
+  net.hosts = static_cast<std::int32_t>(between(chance_, 2, chance_.below(4) == 0 ? 9 : 5));
+  if (is(Trouble::crowd))
+    net.hosts = static_cast<std::int32_t>(between(chance_, 16, chance_.below(8) == 0 ? 256 : 64));
+  net.links = static_cast<std::uint8_t>(chance_.below(4) == 0 ? between(chance_, 2, 3) : 1);
+  if (is(Trouble::link) || is(Trouble::plug)) net.links = static_cast<std::uint8_t>(between(chance_, 2, 4));
+  net.shape.bits_per_second =
+      one_of<std::uint64_t>({100'000'000, 1'000'000'000, 1'000'000'000, 10'000'000'000});
+  net.shape.delay = microseconds(chance_.below(8) == 0 ? between(chance_, 50, 500) : between(chance_, 1, 20));
+  net.shape.port_bytes = one_of<std::uint32_t>({256'000, 512'000, 2'000'000});
+  net.wake = microseconds(between(chance_, 0, 30));
+  net.wake_jitter = microseconds(between(chance_, 0, 60));
+}
+
+void Maker::machines() {
+  NetConfig& net = setup_.net;
+  rel::MeshConfig& mesh = setup_.process.mesh;
+  mesh.seal.key = {chance_.next(), chance_.next()};
+  mesh.seal.epoch = static_cast<std::uint32_t>(chance_.below(4));
+  mesh.datagram_bytes = one_of<std::uint32_t>({1472, 1472, 1472, 8972, 600});
+  mesh.budget_bytes = std::min<std::uint32_t>(192 << 10, net.shape.port_bytes * 3 / 4);
+  mesh.log_bytes = one_of<std::uint32_t>({256 << 10, 1 << 20, 8 << 20, 8 << 20});
+  mesh.give_up = milliseconds(5000);
+  if (is(Trouble::partition) || is(Trouble::one_way)) mesh.give_up = milliseconds(8000);
+  if (is(Trouble::loss50)) mesh.give_up = milliseconds(10'000);
+  if (is(Trouble::go_back_n)) mesh.repair = rel::Repair::go_back_n;
+  if (is(Trouble::small_port)) net.shape.port_bytes = one_of<std::uint32_t>({16'000, 32'000, 64'000});
+  if (is(Trouble::small_socket)) net.socket_bytes = one_of<std::uint32_t>({32'000, 64'000, 212'992});
+  if (is(Trouble::nic_drops)) {
+    net.nic_drops = true;
+    net.shape.nic_bytes = one_of<std::uint32_t>({24'000, 64'000, 128'000});
+  }
+  setup_.process.tend = milliseconds(one_of<std::int64_t>({0, 1, 10, 100}));
+  if (is(Trouble::refusal)) setup_.process.refuses = one_of({0.02, 0.2});
+  p2p::CoreConfig& core = setup_.process.core;
+  if (chance_.below(4) == 0) core.mode = one_of({p2p::PushMode::zero, p2p::PushMode::all});
+  core.far_more = one_of<std::uint32_t>({0, 8192, 1 << 16});
+  core.far_allowance = one_of<std::uint32_t>({16 << 10, 1 << 19});
+}
+
+void Maker::faults() {
+  Faults& faults = setup_.net.faults;
+  switch (trouble_) {
+    case Trouble::loss1: faults.loss = 0.01; break;
+    case Trouble::loss10: (chance_.below(4) == 0 ? faults.common_loss : faults.loss) = 0.1; break;
+    case Trouble::loss50: faults.loss = 0.2 + 0.1 * static_cast<double>(chance_.below(4)); break;
+    case Trouble::go_back_n: faults.loss = one_of({0.0, 0.01, 0.05}); break;
+    case Trouble::burst:
+      faults.burst_enter = one_of({0.002, 0.01});
+      faults.burst_leave = one_of({0.05, 0.1, 0.3});
+      faults.burst_loss = one_of({0.5, 0.8, 0.95});
+      break;
+    case Trouble::reorder: faults.reorder = one_of({0.01, 0.1, 0.5}); break;
+    case Trouble::duplicate: faults.duplicate = one_of({0.01, 0.1, 0.5}); break;
+    case Trouble::spoil:
+      faults.flip = one_of({0.001, 0.02, 0.1});
+      faults.truncate = one_of({0.0, 0.02});
+      faults.garbage = one_of({0.0, 0.05});
+      break;
+    case Trouble::replay: faults.replay = one_of({0.01, 0.1}); break;
+    case Trouble::storm:
+      faults = {.loss = 0.03,
+                .common_loss = 0.01,
+                .burst_enter = 0.001,
+                .burst_leave = 0.1,
+                .burst_loss = 0.9,
+                .reorder = 0.05,
+                .duplicate = 0.03,
+                .replay = 0.005,
+                .flip = 0.01,
+                .truncate = 0.005,
+                .garbage = 0.01};
+      break;
+    default:
+      if (chance_.below(3) == 0) faults.loss = 0.005;  // troubles seldom come alone
+      break;
+  }
+  faults.reorder_by = microseconds(one_of<std::int64_t>({20, 200, 2000}));
+  const double bad = faults.burst_enter > 0
+                         ? faults.burst_enter / (faults.burst_enter + faults.burst_leave) * faults.burst_loss
+                         : 0;
+  loss_ = 1 - (1 - faults.loss) * (1 - faults.common_loss) * (1 - bad) * (1 - faults.flip) *
+                  (1 - faults.truncate);
+}
+
+void Maker::program() {
+  ScriptLimits limits;
+  limits.processes = setup_.net.hosts;
+  limits.messages = static_cast<std::uint32_t>(between(chance_, 10, chance_.below(3) == 0 ? 600 : 150));
+  limits.total_bytes = std::uint64_t{1} << between(chance_, 16, 24);
+  limits.largest = std::uint64_t{1} << between(chance_, 12, 22);
+  if (is(Trouble::loss50) || is(Trouble::burst))
+    limits.total_bytes = std::min<std::uint64_t>(limits.total_bytes, 1 << 19);
+  if (is(Trouble::go_back_n)) limits.total_bytes = std::min<std::uint64_t>(limits.total_bytes, 1 << 20);
+  if (is(Trouble::crowd)) limits.messages = static_cast<std::uint32_t>(between(chance_, 200, 1000));
+  limits.datagram_bytes = setup_.process.mesh.datagram_bytes;
+  limits.any_source = !is(Trouble::death);
+  limits.longest_pause = is(Trouble::slow)
+                             ? milliseconds(between(chance_, 5, chance_.below(4) == 0 ? 400 : 50))
+                             : microseconds(between(chance_, 0, 2000));
+  Program program = chance_.below(3) == 0 ? kPrograms[chance_.below(std::size(kPrograms))] : Program::random;
+  if (is(Trouble::crowd) && program == Program::all_to_all) program = Program::random;
+  setup_.script = write_script(program, limits, chance_);
+  for (const auto& steps : setup_.script.steps) {
+    double sum = 0;
+    for (const Step& step : steps) sum += static_cast<double>(step.time.ns) / 1e9;
+    computing_ = std::max(computing_, sum);
+  }
+  likely_ = Duration{static_cast<std::int64_t>((computing_ + 1.2 * line_seconds()) * 1e9) + 500'000};
+}
+
+double Maker::line_seconds() const {
+  return static_cast<double>(setup_.script.busiest_bytes()) * 8 /
+         static_cast<double>(setup_.net.shape.bits_per_second);
+}
+
+std::vector<std::uint8_t> Maker::sides() {
+  std::vector<std::uint8_t> sides(static_cast<std::size_t>(setup_.net.hosts));
+  for (std::uint8_t& side : sides) side = static_cast<std::uint8_t>(chance_.below(2));
+  sides[0] = 0;
+  sides[1] = 1;
+  return sides;
+}
+
+void Maker::happenings() {
+  switch (trouble_) {
+    case Trouble::partition:
+    case Trouble::one_way:
+      // Twice in a row is together no longer than once.
+      for (std::uint64_t twice = chance_.below(2), n = twice + 1; n != 0; --n) {
+        const bool one_way = is(Trouble::one_way);
+        const Instant begin = setup_.trouble_ends + up_to(chance_, likely_);
+        plan(begin, one_way ? "partition, one way" : "partition",
+             [sides = sides(), one_way](Net& net) { net.partition(sides, kNoLink, one_way); });
+        plan(begin +
+                 milliseconds(between(chance_, 1, chance_.below(2) == 0 ? (twice != 0 ? 2500 : 5000) : 200)),
+             "the partition heals", [](Net& net) { net.partition({}); });
+      }
+      break;
+    case Trouble::pause:
+      for (std::uint64_t n = chance_.below(3) + 1; n != 0; --n) {
+        const HostId host = some_host();
+        const Duration how_long = milliseconds(between(chance_, 1, chance_.below(4) == 0 ? 3000 : 100));
+        const Instant begin = some_time();
+        plan(begin, "host " + std::to_string(host) + " stops",
+             [host, how_long](Net& net) { net.pause(host, how_long); });
+        plan(begin + how_long, "host " + std::to_string(host) + " goes on", [](Net&) {});
+      }
+      break;
+    case Trouble::death:
+      setup_.dies = some_host();
+      setup_.death = some_time();
+      setup_.told = chance_.below(2) == 0 ? setup_.death + milliseconds(between(chance_, 0, 2000)) : kNever;
+      setup_.trouble_ends = setup_.death + setup_.process.mesh.give_up;
+      break;
+    case Trouble::link:
+    case Trouble::plug: link_happenings(); break;
+    default: break;
+  }
+}
+
+void Maker::link_happenings() {
+  const auto links = static_cast<std::uint64_t>(setup_.net.links);
+  // One link stays: the others die, flap, or lose their switch.
+  const auto bad = static_cast<std::uint8_t>(chance_.below(links));
+  if (is(Trouble::plug)) {
+    const Instant off = some_time();
+    plan(off, "switch " + std::to_string(bad) + " is off", [bad](Net& net) { net.set_switch(bad, false); });
+    if (chance_.below(3) != 0)
+      plan(off + milliseconds(between(chance_, 1, 1500)), "switch " + std::to_string(bad) + " is on",
+           [bad](Net& net) { net.set_switch(bad, true); });
+    return;
+  }
+  const HostId host = some_host();
+  const std::string name = "link " + std::to_string(bad) + " of host " + std::to_string(host);
+  Instant at = some_time();
+  for (std::uint64_t n = chance_.below(4) + 1; n != 0; --n) {
+    plan(at, name + " is down", [host, bad](Net& net) { net.set_link(host, bad, false); });
+    if (n == 1 && chance_.below(2) == 0) break;  // for good
+    at = at + milliseconds(between(chance_, 1, 400));
+    plan(at, name + " is up", [host, bad](Net& net) { net.set_link(host, bad, true); });
+    at = at + milliseconds(between(chance_, 1, 400));
+  }
+}
+
+// What the lines need, several times, and more where much is lost; computing and repair of tails besides.
+void Maker::limit() {
+  const double kept = 1 - loss_;
+  const double base = is(Trouble::link) || is(Trouble::plug) ? 1 : 2;
+  // Waits add up where one step follows from another; pauses of several processes then do, too.
+  double computing = 0;
+  for (const auto& steps : setup_.script.steps)
+    for (const Step& step : steps) computing += static_cast<double>(step.time.ns) / 1e9;
+  const double allowed = base + computing + 30 * line_seconds() / (kept * kept * kept) + 20 * loss_;
+  setup_.limit = Duration{static_cast<std::int64_t>(allowed * 1e9)};
+}
+
+void Maker::make() {
+  network();
+  machines();
+  faults();
+  program();
+  happenings();
+  limit();
+}
+
+}  // namespace
+
+std::span<const Named> troubles() noexcept { return kTroubles; }
+
+bool make_setup(const std::string& scenario, std::uint64_t seed, Setup& setup) {
+  setup = {};
+  std::size_t which = kTroubles.size();
+  if (scenario == "mix") {
+    Prng pick(pattern_seed(seed, 3));
+    which = pick.below(kTroubles.size());
+    // Crowds are dear: one seed in a hundred or so.
+    if (kTroubles[which].trouble == Trouble::crowd && pick.below(4) != 0) which = 0;
+  } else {
+    for (std::size_t i = 0; i < kTroubles.size(); ++i)
+      if (scenario == kTroubles[i].name) which = i;
+  }
+  if (which == kTroubles.size()) return false;
+  setup.scenario = kTroubles[which].name;
+  Maker(kTroubles[which].trouble, seed, setup).make();
+  return true;
+}
+
+}  // namespace herald::sim

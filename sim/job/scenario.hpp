@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sim/job/scenario.hpp: from a seed to a setup: a network, what goes wrong in it, and a job.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "sim/job/job.hpp"
+
+namespace herald::sim {
+
+enum class Trouble : std::uint8_t {
+  none,
+  loss1,  // of a hundred packets one is lost
+  loss10,
+  loss50,
+  burst,  // losses in rows
+  reorder,
+  duplicate,
+  spoil,         // wrong bits, cut ends, strangers' bytes
+  replay,        // old packets come again
+  storm,         // all of the above, a little
+  partition,     // some hosts do not hear the others for up to five seconds
+  one_way,       // likewise, but they are heard
+  pause,         // a host does nothing for a while
+  slow,          // processes that compute long and look seldom
+  death,         // a host dies
+  link,          // one of several links dies, or comes and goes
+  plug,          // one of several switches loses power for a while
+  small_port,    // the switch holds less than it was thought to
+  small_socket,  // the receiver holds less than it was thought to
+  nic_drops,     // a full interface drops, and does not say so
+  refusal,       // packets are not always taken at once
+  go_back_n,     // the papers' way of repair, with losses
+  crowd,         // many hosts
+};
+
+struct Named {
+  Trouble trouble;
+  const char* name;
+  const char* what;
+};
+std::span<const Named> troubles() noexcept;
+
+// "mix" chooses by the seed; false if there is no such scenario.
+bool make_setup(const std::string& scenario, std::uint64_t seed, Setup& setup);
+
+}  // namespace herald::sim

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sim/job/script.hpp: what the processes of a job do: messages, receives, and for each process the steps in
+// which it starts them and waits. A script is written so that every receive finds a message, whichever of
+// those that fit it gets, and that no process waits for another in a circle.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/instant.hpp"
+#include "base/prng.hpp"
+#include "p2p/ops.hpp"
+
+namespace herald::sim {
+
+struct SendSpec {
+  std::int32_t from = 0, to = 0;
+  std::uint64_t context = 0;
+  std::int32_t tag = 0;
+  std::uint64_t bytes = 0;
+  p2p::SendMode mode = p2p::SendMode::standard;
+};
+
+struct RecvSpec {
+  std::int32_t at = 0;
+  std::uint64_t context = 0;
+  std::int32_t source = p2p::kAnySource;
+  std::int32_t tag = p2p::kAnyTag;
+  std::uint64_t room = 0;
+  bool probed = false;  // looked for with take(), then received
+};
+
+enum class Do : std::uint8_t {
+  send,          // start send `index`
+  receive,       // start receive `index`; a probed one is looked for from now on
+  wait_send,     // go on when send `index` is done
+  wait_receive,  // likewise
+  wait_all,      // all that was started
+  rest,          // for `time`, making progress
+  compute,       // for `time`, making none
+  recall,        // cancel send `index` if it is not done with certainty
+  tell,          // start send `index`, whose bytes say whether send `index` - 1 was cancelled
+  heed,          // receive `index` + 1 has brought such news of what receive `index` is for: act on it
+};
+
+struct Step {
+  Do what;
+  std::uint32_t index = 0;
+  Duration time{};
+};
+
+struct Script {
+  std::string name;
+  std::vector<SendSpec> sends;
+  std::vector<RecvSpec> receives;
+  std::vector<std::vector<Step>> steps;  // of each process
+
+  std::uint64_t total_bytes() const noexcept;
+  // Bytes through the interface of the busiest process, in or out.
+  std::uint64_t busiest_bytes() const noexcept;
+};
+
+// What a program may do.
+struct ScriptLimits {
+  std::int32_t processes = 2;
+  std::uint32_t messages = 100;
+  std::uint64_t total_bytes = 4 << 20;
+  std::uint64_t largest = 1 << 20;
+  std::uint32_t datagram_bytes = 1472;  // sizes around its multiples are tried
+  bool any_source = true;               // not where a process dies: whom would it wait for?
+  bool compute = true;
+  Duration longest_pause = milliseconds(2);
+};
+
+enum class Program : std::uint8_t { random, incast, all_to_all, ping_pong, ring, flood, recall };
+constexpr Program kPrograms[] = {Program::random, Program::incast, Program::all_to_all, Program::ping_pong,
+                                 Program::ring,   Program::flood,  Program::recall};
+const char* word(Program program) noexcept;
+Script write_script(Program program, const ScriptLimits& limits, Prng& chance);
+
+}  // namespace herald::sim

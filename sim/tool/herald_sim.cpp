@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sim/tool/herald_sim.cpp: the program herald-sim. docs/simulation.md tells how to use it.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+
+#include "sim/job/scenario.hpp"
+#include "sim/tool/perf.hpp"
+#include "sim/tool/runner.hpp"
+
+namespace {
+
+using namespace herald::sim;
+
+void print_scenarios() {
+  std::printf("%-14s %s\n", "mix", "one of the following, chosen by the seed");
+  for (const Named& each : troubles()) std::printf("%-14s %s\n", each.name, each.what);
+}
+
+bool read_range(const std::string& text, Task& task) {
+  unsigned long long first = 0, last = 0;
+  char extra = 0;
+  const int count = std::sscanf(text.c_str(), "%llu..%llu%c", &first, &last, &extra);
+  if (count != 2 || last < first) return false;
+  task.first = first;
+  task.last = last;
+  return true;
+}
+
+bool is_scenario(const std::string& name) {
+  if (name == "mix") return true;
+  for (const Named& each : troubles())
+    if (name == each.name) return true;
+  return false;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Run jobs on a network in virtual time, from seeds, and judge what comes of them."};
+  Task task;
+  std::string range, kept, why;
+  std::uint64_t seed = 0;
+  bool list = false, perf = false;
+  unsigned repetitions = 5;
+  auto* one = app.add_option("--seed", seed, "run this seed");
+  app.add_option("--seeds", range, "run seeds A to B, written A..B")->excludes(one);
+  app.add_option("--kept", kept, "run the scenarios and seeds of this file")->excludes(one);
+  app.add_option("--scenario", task.scenario, "what goes wrong; see --list")->capture_default_str();
+  app.add_option("-j,--jobs", task.threads, "seeds at once")->check(CLI::Range(1, 1024));
+  app.add_option("--minutes", task.minutes, "run seeds from the first on for so long")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--failures", task.most_failures, "stop after so many")->capture_default_str();
+  app.add_flag("--twice", task.twice, "run each seed two times and compare the histories");
+  app.add_flag("-v,--verbose", task.verbose, "print every datagram at every place");
+  app.add_flag("--json", task.json, "print the summary as JSON");
+  app.add_flag("--list", list, "list the scenarios");
+  app.add_flag("--perf", perf, "print how much of a line is used, in virtual time");
+  app.add_option("--repetitions", repetitions, "runs of each case of --perf")->check(CLI::Range(1, 10000));
+  CLI11_PARSE(app, argc, argv);
+  if (list) {
+    print_scenarios();
+    return 0;
+  }
+  if (perf) {
+    print_performance(repetitions);
+    return 0;
+  }
+  if (!is_scenario(task.scenario)) {
+    std::fprintf(stderr, "herald-sim: there is no scenario \"%s\"; --list names them\n",
+                 task.scenario.c_str());
+    return 2;
+  }
+  if (!range.empty() && !read_range(range, task)) {
+    std::fprintf(stderr, "herald-sim: --seeds wants A..B with A <= B, as in --seeds 1..1000, not \"%s\"\n",
+                 range.c_str());
+    return 2;
+  }
+  if (!kept.empty()) {
+    if (!read_kept(kept, task.kept, why)) {
+      std::fprintf(stderr, "herald-sim: %s\n", why.c_str());
+      return 2;
+    }
+    if (task.kept.empty()) {
+      std::printf("no kept seeds\n");
+      return 0;
+    }
+  }
+  if (one->count() != 0) task.first = task.last = seed;
+  if (task.verbose) task.threads = 1;
+  return run_seeds(task) == 0 ? 0 : 1;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What could go wrong: the judgement over a simulated job finds everything good, whatever happened. Here it
+// is lied to: packets are changed, lost, swapped or doubled behind the reliable channel's back, a message is
+// never received, a process wakes for nothing. Each must be found out, and the honest job found good.
+#include <gtest/gtest.h>
+
+#include "sim/job/job.hpp"
+#include "sim/job/scenario.hpp"
+
+namespace herald::sim {
+namespace {
+
+// Rows of short messages and some long ones, from process 1 to process 0.
+Setup small_job() {
+  sim::Setup setup;
+  setup.net.hosts = 2;
+  setup.script.name = "test";
+  setup.script.steps.resize(2);
+  for (std::uint32_t i = 0; i < 24; ++i) {
+    const std::uint64_t bytes = i % 5 == 4 ? 40'000 : 32 + i;
+    setup.script.sends.push_back({1, 0, 1, 1, bytes, p2p::SendMode::standard});
+    setup.script.receives.push_back({0, 1, 1, 1, 40'000, false});
+    setup.script.steps[1].push_back({Do::send, i});
+    setup.script.steps[0].push_back({Do::receive, i});
+  }
+  for (auto& steps : setup.script.steps) steps.push_back({Do::wait_all});
+  setup.limit = milliseconds(500);
+  return setup;
+}
+
+bool says(const Result& result, const char* words) {
+  for (const std::string& each : result.wrong)
+    if (each.find(words) != std::string::npos) return true;
+  return false;
+}
+
+std::string all(const Result& result) {
+  std::string out;
+  for (const std::string& each : result.wrong) out += each + "\n";
+  return out;
+}
+
+TEST(SimJob, an_honest_job_is_good) {
+  const Result result = run_job(small_job());
+  EXPECT_TRUE(result.good()) << all(result);
+  EXPECT_GT(result.net.delivered, 20u);
+}
+
+TEST(SimJob, a_wrong_byte_is_seen) {
+  sim::Setup setup = small_job();
+  setup.process.betrayal = Betrayal::flip;
+  const Result result = run_job(setup);
+  EXPECT_TRUE(says(result, "is wrong")) << all(result);
+}
+
+TEST(SimJob, a_packet_that_vanishes_is_seen) {
+  sim::Setup setup = small_job();
+  setup.process.betrayal = Betrayal::drop;
+  EXPECT_FALSE(run_job(setup).good());
+}
+
+TEST(SimJob, packets_out_of_order_are_seen) {
+  sim::Setup setup = small_job();
+  setup.process.betrayal = Betrayal::swap;
+  EXPECT_FALSE(run_job(setup).good());
+}
+
+TEST(SimJob, a_packet_that_comes_twice_is_seen) {
+  sim::Setup setup = small_job();
+  setup.process.betrayal = Betrayal::twice;
+  EXPECT_FALSE(run_job(setup).good());
+}
+
+TEST(SimJob, a_message_that_nobody_receives_is_seen) {
+  sim::Setup setup = small_job();
+  setup.script.receives.pop_back();
+  setup.script.steps[0].erase(setup.script.steps[0].end() - 2);
+  const Result result = run_job(setup);
+  EXPECT_TRUE(says(result, "never received")) << all(result);
+  EXPECT_TRUE(says(result, "leak")) << all(result);
+}
+
+TEST(SimJob, a_receive_that_finds_nothing_is_a_stall) {
+  sim::Setup setup = small_job();
+  setup.script.steps[1].erase(setup.script.steps[1].begin() + 3);
+  const Result result = run_job(setup);
+  EXPECT_TRUE(says(result, "stall")) << all(result);
+}
+
+TEST(SimJob, turns_for_nothing_are_seen) {
+  sim::Setup setup = small_job();
+  setup.process.twitch = microseconds(2);
+  setup.script.steps[0].insert(setup.script.steps[0].begin(), {Do::rest, 0, milliseconds(20)});
+  const Result result = run_job(setup);
+  EXPECT_TRUE(says(result, "busy timers")) << all(result);
+}
+
+TEST(SimJob, a_host_that_dies_is_lost_to_those_who_need_it_and_to_nobody_else) {
+  sim::Setup setup;
+  setup.net.hosts = 3;
+  setup.script.steps.resize(3);
+  setup.script.sends.push_back({1, 0, 1, 1, 4 << 20, p2p::SendMode::standard});
+  setup.script.sends.push_back({2, 0, 1, 1, 4 << 20, p2p::SendMode::standard});
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    const auto from = static_cast<std::int32_t>(i + 1);
+    setup.script.receives.push_back({0, 1, from, 1, 4 << 20, false});
+    setup.script.steps[0].push_back({Do::receive, i});
+    setup.script.steps[i + 1] = {{Do::send, i}, {Do::wait_all}};
+  }
+  setup.script.steps[0].push_back({Do::wait_all});
+  setup.dies = 1;
+  setup.death = Instant{10'000'000};
+  setup.trouble_ends = setup.death + setup.process.mesh.give_up;
+  setup.limit = milliseconds(3000);
+  const Result result = run_job(setup);
+  EXPECT_TRUE(result.good()) << all(result);
+  EXPECT_EQ(result.mesh.peers_lost, 2u);  // process 2 noticed, too, but needs nothing from it
+  EXPECT_GT(result.finished, setup.death + milliseconds(1000));  // after some patience
+}
+
+TEST(SimJob, the_same_seed_gives_the_same_history_in_every_scenario) {
+  for (const Named& each : troubles()) {
+    sim::Setup first, second, other;
+    ASSERT_TRUE(make_setup(each.name, 5, first));
+    ASSERT_TRUE(make_setup(each.name, 5, second));
+    ASSERT_TRUE(make_setup(each.name, 6, other));
+    const std::uint64_t history = run_job(first).history;
+    EXPECT_EQ(history, run_job(second).history) << each.name;
+    EXPECT_NE(history, run_job(other).history) << each.name;
+  }
+  sim::Setup setup;
+  EXPECT_FALSE(make_setup("no such", 1, setup));
+}
+
+}  // namespace
+}  // namespace herald::sim
