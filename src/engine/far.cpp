@@ -81,6 +81,7 @@ bool Loop::open_net(boot::Boot& boot, const Knobs& knobs, std::string& why) {
       return false;
     }
     net_->set_host(peer, card.host);
+    if (peer != rank_ && shm_ && shm_->is_attached(peer)) ++start.local_ranks;
     if (peer == rank_ || (shm_ && shm_->is_attached(peer))) continue;
     std::string detail;
     if (!net_->add_peer(peer, card.address, detail)) {

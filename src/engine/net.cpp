@@ -14,7 +14,8 @@ constexpr int kReceiveBatches = 8;    // in one turn
 constexpr int kTransmitBatches = 16;  // in one turn
 constexpr int kFullSocketMs = 2;      // wait for room in a socket; then the datagram is lost
 constexpr std::size_t kMostSockets = 16;
-constexpr int kAskAtOnce = 64;  // peers, of whom none was heard lately
+constexpr std::uint32_t kLeastEager = 2, kMostEager = 16;  // packets
+constexpr int kAskAtOnce = 64;                             // peers, of whom none was heard lately
 
 p2p::PushMode push_mode(const Knobs& knobs) {
   if (knobs.push_mode == "zero") return p2p::PushMode::zero;
@@ -77,7 +78,14 @@ bool Net::add_peer(p2p::PeerId peer, const std::string& card, std::string& why) 
 void Net::start(const NetStart& start) noexcept {
   config_.seal = {start.key, start.epoch};
   config_.datagram_bytes = udp_->datagram_bytes();
-  config_.budget_bytes = std::min(config_.budget_bytes, udp_->receive_bytes());
+  // The ranks of a host share the port of the switch, and so what it holds; and all peers may be eager at
+  // once.
+  config_.budget_bytes =
+      std::min(config_.budget_bytes / std::max(start.local_ranks, 1u), udp_->receive_bytes());
+  const auto far =
+      static_cast<std::uint32_t>(size_) - std::min(start.local_ranks, static_cast<std::uint32_t>(size_));
+  config_.eager_packets =
+      std::clamp(config_.budget_bytes / config_.datagram_bytes / std::max(far, 1u), kLeastEager, kMostEager);
   prng_ = Prng(start.seed);
   mesh_ = std::make_unique<rel::Mesh>(config_, prng_, carrier_);
   carrier_.join(*mesh_);

@@ -25,6 +25,7 @@ struct NetStart {
   wire::JobKey key{};
   std::uint32_t epoch = 0;
   std::uint64_t seed = 0;
+  std::uint32_t local_ranks = 1;  // on this host, ourselves included
 };
 
 p2p::CoreConfig core_config(int size, const Knobs& knobs);
