@@ -17,6 +17,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -42,6 +43,8 @@ struct CoreConfig {
   std::uint32_t far_more = 1u << 16;       // pushed beyond it
   std::uint32_t far_allowance = 1u << 19;  // pushed and not received yet, of one peer
   std::uint32_t most_pushed = 1u << 30;    // of one message
+  std::uint32_t cast_unexpected =
+      1u << 18;  // of one message by a lane that nobody receives yet; then it waits
 };
 
 class Core {
@@ -84,6 +87,14 @@ class Core {
   PeerId next_wanting() noexcept;
   std::size_t wanting() const noexcept { return wanting_count_; }
 
+  // The same for the lanes that SendOp::lane names.
+  bool wants_to_cast(std::int32_t lane) const noexcept {
+    return static_cast<std::size_t>(lane) < casts_.size() && !casts_[static_cast<std::size_t>(lane)]->empty();
+  }
+  std::size_t poll_cast(std::int32_t lane, std::span<std::byte> room) noexcept;
+  // The lane is closed: what waits for it fails.
+  void drop_casts(std::int32_t lane) noexcept;
+
   // Sets `done` and calls on_done for what has finished. True if there was anything.
   bool run_finished() noexcept;
 
@@ -121,6 +132,7 @@ class Core {
   Share plan_push(Peer& to, std::uint64_t bytes, std::size_t room) const noexcept;
   std::size_t write_push(Peer& to, SendOp& op, std::span<std::byte> room) noexcept;
   std::size_t write_data(SendOp& op, std::span<std::byte> room) noexcept;
+  void start_cast(SendOp& op) noexcept;
 
   void finish(Op& op, Status status) noexcept;
   void finish_send(SendOp& op, Status status) noexcept;
@@ -137,8 +149,12 @@ class Core {
 
   Status on_push(PeerId from, std::span<const std::byte> packet) noexcept;
   bool on_pull(PeerId from, const wire::PullPacket& packet) noexcept;
-  bool on_data(PeerId from, std::span<const std::byte> packet) noexcept;
-  bool on_unasked(PeerId from, std::span<const std::byte> packet) noexcept;
+  Status on_data(PeerId from, std::span<const std::byte> packet) noexcept;
+  Status bad() noexcept {
+    ++counters_.bad_packets;
+    return Status::ok;
+  }
+  Status on_unasked(PeerId from, std::span<const std::byte> packet) noexcept;
   bool on_ack(PeerId from, const wire::AckPacket& packet) noexcept;
   bool on_allowance(PeerId from, const wire::AllowancePacket& packet) noexcept;
   void on_cancel(PeerId from, const wire::CancelPacket& packet) noexcept;
@@ -151,6 +167,8 @@ class Core {
   Contexts contexts_;
   MessagePool messages_;
   List<Control> free_controls_;
+  std::vector<std::unique_ptr<List<SendOp>>> casts_;  // by lane: what is to go there
+  std::uint32_t next_cast_ = 0;
   IdTable<SendOp> sends_;  // those that wait for an answer
   IdTable<RecvOp> recvs_;  // those that pull
   List<Op> finished_;

@@ -53,7 +53,7 @@ void Core::deliver(RecvOp& op, Message* message) noexcept {
 }
 
 void Core::drop(Message* message) noexcept {
-  consume(message->envelope.from, message->arrived);
+  if (!message->envelope.cast) consume(message->envelope.from, message->arrived);
   message->arriving.unlink();
   messages_.put(message);
 }
@@ -98,6 +98,7 @@ void Core::deliver(RecvOp& op, const Envelope& envelope, const std::byte* payloa
   op.expected = wanted;
   if (arrived < envelope.pushed) {
     op.arriving.seq = envelope.seq;
+    op.arriving.cast = envelope.cast;
     op.arriving.end = envelope.pushed;
     op.arriving.op = &op;
     peer(envelope.from).arriving.push_back(op.arriving);
@@ -189,7 +190,7 @@ Status Core::on_packet(PeerId from, std::span<const std::byte> packet) noexcept 
     switch (kind) {
       case P2pKind::push: return on_push(from, packet);
       case P2pKind::pull: good = on_pull(from, as<PullPacket>(packet)); break;
-      case P2pKind::data: good = on_data(from, packet); break;
+      case P2pKind::data: return on_data(from, packet);
       case P2pKind::ack: good = on_ack(from, as<AckPacket>(packet)); break;
       case P2pKind::cancel: on_cancel(from, as<CancelPacket>(packet)); break;
       case P2pKind::cancel_reply: good = on_cancel_reply(from, as<CancelReplyPacket>(packet)); break;
@@ -211,7 +212,8 @@ Status Core::on_push(PeerId from, std::span<const std::byte> packet) noexcept {
                           .from = from,
                           .send_id = header.send_id,
                           .seq = header.seq,
-                          .pushed = header.push_bytes};
+                          .pushed = header.push_bytes,
+                          .cast = (header.prefix.flags & kFlagCast) != 0};
   const auto arrived = static_cast<std::uint32_t>(packet.size() - sizeof header);
   const bool answered = envelope.pushed < envelope.bytes || (header.prefix.flags & kFlagSynchronous) != 0;
   if (envelope.pushed > envelope.bytes || envelope.pushed > std::max(arrived, config_.most_pushed) ||
@@ -223,13 +225,13 @@ Status Core::on_push(PeerId from, std::span<const std::byte> packet) noexcept {
   if (context == nullptr) return Status::no_memory;
   if (RecvOp* op = context->posted.take(envelope.source, envelope.tag)) {
     deliver(*op, envelope, payload, arrived);
-    consume(from, arrived);
+    if (!envelope.cast) consume(from, arrived);
     return Status::ok;
   }
   if (context->forgotten) {
     ++counters_.late;
     answer_unwanted(envelope);
-    consume(from, arrived);
+    if (!envelope.cast) consume(from, arrived);
     return Status::ok;
   }
   Message* message = messages_.get(envelope.pushed);
@@ -239,6 +241,7 @@ Status Core::on_push(PeerId from, std::span<const std::byte> packet) noexcept {
   if (arrived != 0) std::memcpy(message->payload(), payload, arrived);
   if (arrived < envelope.pushed) {
     message->arriving.seq = envelope.seq;
+    message->arriving.cast = envelope.cast;
     message->arriving.end = envelope.pushed;
     message->arriving.message = message;
     peer(from).arriving.push_back(message->arriving);
@@ -248,46 +251,49 @@ Status Core::on_push(PeerId from, std::span<const std::byte> packet) noexcept {
   return Status::ok;
 }
 
-bool Core::on_data(PeerId from, std::span<const std::byte> packet) noexcept {
+Status Core::on_data(PeerId from, std::span<const std::byte> packet) noexcept {
   const auto& header = as<DataPacket>(packet);
   if ((header.prefix.flags & kFlagUnasked) != 0) return on_unasked(from, packet);
   RecvOp* op = recvs_.find(header.id);
-  if (op == nullptr || op->from_peer != from || op->arriving.linked()) return false;
+  if (op == nullptr || op->from_peer != from || op->arriving.linked()) return bad();
   const auto bytes = static_cast<std::uint32_t>(packet.size() - sizeof header);
-  if (header.offset != op->data.position() || bytes > op->expected - op->data.position()) return false;
+  if (header.offset != op->data.position() || bytes > op->expected - op->data.position()) return bad();
   op->data.unpack(packet.data() + sizeof header, bytes);
   op->bytes += bytes;
   if (op->data.position() == op->expected) finish_recv(*op, op->status);
-  return true;
+  return Status::ok;
 }
 
 // More of a push. Nobody may want it any more: then it is let go.
-bool Core::on_unasked(PeerId from, std::span<const std::byte> packet) noexcept {
+Status Core::on_unasked(PeerId from, std::span<const std::byte> packet) noexcept {
   const auto& header = as<DataPacket>(packet);
+  const bool cast = (header.prefix.flags & kFlagCast) != 0;
   const std::byte* payload = packet.data() + sizeof header;
   const auto bytes = static_cast<std::uint32_t>(packet.size() - sizeof header);
   List<Arriving>& arriving = peer(from).arriving;
   Arriving* item = arriving.front();
-  while (item != nullptr && item->seq != header.id) item = arriving.next(*item);
+  while (item != nullptr && (item->seq != header.id || item->cast != cast)) item = arriving.next(*item);
   if (item == nullptr) {
-    consume(from, bytes);
-    return true;
+    if (!cast) consume(from, bytes);
+    return Status::ok;
   }
   const std::uint64_t arrived = item->message != nullptr ? item->message->arrived : item->op->data.position();
-  if (header.offset != arrived || bytes > item->end - arrived) return false;
+  if (header.offset != arrived || bytes > item->end - arrived) return bad();
+  // The sender of a cast does not know how much of it nobody receives yet: its lane holds the rest back.
+  if (cast && item->message != nullptr && arrived + bytes > config_.cast_unexpected) return Status::again;
   if (arrived + bytes == item->end) item->unlink();
   if (Message* message = item->message) {
     std::memcpy(message->payload() + arrived, payload, bytes);
     message->arrived += bytes;
-    return true;
+    return Status::ok;
   }
   RecvOp& op = *item->op;
   const auto placed = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, op.expected - arrived));
   op.data.unpack(payload, placed);
   op.bytes += placed;
   if (op.data.position() == op.expected) finish_recv(op, op.status);
-  consume(from, bytes);
-  return true;
+  if (!cast) consume(from, bytes);
+  return Status::ok;
 }
 
 void Core::on_cancel(PeerId from, const CancelPacket& packet) noexcept {

@@ -70,7 +70,7 @@ void Core::set_far(PeerId id) noexcept {
 }
 
 void Core::start(SendOp& op) noexcept {
-  Peer& to = peer(op.to);
+  Peer& to = peer(op.lane >= 0 ? 0 : op.to);
   op.done = op.cancelled = false;
   op.status = Status::ok;
   op.id = 0;
@@ -80,6 +80,7 @@ void Core::start(SendOp& op) noexcept {
   ++sends_under_way_;
   if (trace_ != nullptr) [[unlikely]]
     trace_->add(TraceEvent::send_start, &op, op.to, static_cast<std::int64_t>(op.data.total()), op.tag);
+  if (op.lane >= 0) return start_cast(op);
   if (to.gone) return finish_send(op, Status::peer_lost);
   op.phase = SendPhase::queued;
   to.pushes.push_back(op);
@@ -223,10 +224,10 @@ void Core::cancel(SendOp& op) noexcept {
     case SendPhase::queued:
       op.cancelled = true;
       finish_send(op, Status::ok);
-      stop_wanting_if_idle(peer(op.to));
+      if (op.lane < 0) stop_wanting_if_idle(peer(op.to));
       return;
     case SendPhase::left:
-      if (!op.done || peer(op.to).gone) return;
+      if (!op.done || op.lane >= 0 || peer(op.to).gone) return;
       op.id = sends_.add(op);
       if (op.id == 0) return;  // too many to ask: it stays sent
       op.done = false;
@@ -234,6 +235,7 @@ void Core::cancel(SendOp& op) noexcept {
       ++sends_under_way_;
       break;
     case SendPhase::pushed:
+      if (op.lane >= 0) return;
       if (op.id != 0) break;
       op.id = sends_.add(op);
       if (op.id == 0) return;

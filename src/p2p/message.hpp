@@ -21,6 +21,7 @@ struct Envelope {
   std::uint32_t send_id = 0;
   std::uint32_t seq = 0;
   std::uint32_t pushed = 0;  // bytes that come unasked
+  bool cast = false;
 };
 
 struct BinLink : ListLink {

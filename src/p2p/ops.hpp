@@ -43,6 +43,7 @@ enum class SendPhase : std::uint8_t { idle, queued, left, pushed, streaming, rec
 
 struct SendOp : Op {
   PeerId to = 0;
+  std::int32_t lane = -1;   // a number: to all members of that lane, and `to` means nothing
   std::int32_t source = 0;  // the sender's rank in the communicator: what the receiver matches
   SendMode mode = SendMode::standard;
   // Core's own
@@ -58,7 +59,8 @@ struct SendOp : Op {
 // A message of whose push more is to come, linked under its sender: it waits as such, or in a receive.
 struct Arriving : ListLink {
   std::uint32_t seq = 0;
-  std::uint32_t end = 0;       // where the push ends
+  std::uint32_t end = 0;  // where the push ends
+  bool cast = false;
   Message* message = nullptr;  // one of the two
   RecvOp* op = nullptr;
 };

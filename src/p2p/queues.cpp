@@ -132,7 +132,8 @@ Message* UnexpectedQueue::find(std::int32_t source, std::int32_t tag) noexcept {
 
 Message* UnexpectedQueue::find_seq(PeerId from, std::uint32_t seq) noexcept {
   for (Message* message = list_.front(); message != nullptr; message = list_.next(*message))
-    if (message->envelope.from == from && message->envelope.seq == seq) return message;
+    if (message->envelope.from == from && message->envelope.seq == seq && !message->envelope.cast)
+      return message;
   return nullptr;
 }
 

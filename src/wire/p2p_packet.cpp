@@ -24,12 +24,13 @@ bool decode(std::span<const std::byte> packet, P2pKind& kind) noexcept {
   bool good = false;
   switch (claimed) {
     case P2pKind::push:
-      good = fits_with_payload<PushPacket>(packet, kFlagSynchronous) &&
+      good = fits_with_payload<PushPacket>(packet, kFlagSynchronous | kFlagCast) &&
              packet.size() - sizeof(PushPacket) <= as<PushPacket>(packet).push_bytes;
       break;
     case P2pKind::pull: good = fits<PullPacket>(packet, 0); break;
     case P2pKind::data:
-      good = fits_with_payload<DataPacket>(packet, kFlagUnasked) && packet.size() > sizeof(DataPacket);
+      good = fits_with_payload<DataPacket>(packet, kFlagUnasked | kFlagCast) &&
+             packet.size() > sizeof(DataPacket);
       break;
     case P2pKind::ack: good = fits<AckPacket>(packet, 0); break;
     case P2pKind::cancel: good = fits<CancelPacket>(packet, 0); break;

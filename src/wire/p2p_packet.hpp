@@ -27,7 +27,8 @@ enum class P2pKind : std::uint8_t {
 
 constexpr std::uint16_t kFlagSynchronous = 1;  // push: answer with ack or pull when matched
 constexpr std::uint16_t kFlagUnasked = 1;      // data: belongs to the push
-constexpr std::uint16_t kFlagRemoved = 1;      // cancel_reply: the message was taken out, nobody receives it
+constexpr std::uint16_t kFlagCast = 2;  // push, data: to all members of a lane; seq counts the sender's casts
+constexpr std::uint16_t kFlagRemoved = 1;  // cancel_reply: the message was taken out, nobody receives it
 
 struct P2pPrefix {
   Le<std::uint8_t> version;

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What could go wrong: a message to all is taken for one to a single peer that has the same number, or the
+// other way round; it overtakes or is overtaken where MPI's order forbids; bytes that nobody receives yet
+// pile up; it counts as pushed by unicast.
+#include <gtest/gtest.h>
+
+#include "tests/unit/p2p/world.hpp"
+
+using namespace herald;
+using namespace herald::test;
+
+namespace {
+
+constexpr std::size_t kPacket = 200;
+
+struct Cast : p2p::SendOp {
+  Bytes bytes;
+  Cast(World& world, int from, std::int32_t tag_, Bytes data_) : bytes(std::move(data_)) {
+    lane = 3;
+    source = from;
+    tag = tag_;
+    context = 1;
+    data = type::Cursor::bytes(bytes.data(), bytes.size());
+    world.core(from).start(*this);
+  }
+};
+
+// The lane: every packet goes to every other member, in order; who does not take one gets it later.
+class Lane {
+ public:
+  Lane(World& world, int from)
+      : world_(world), from_(from), links_(static_cast<std::size_t>(world.peers())) {}
+  void transmit() {
+    while (world_.core(from_).wants_to_cast(3)) {
+      Bytes room(kPacket);
+      room.resize(world_.core(from_).poll_cast(3, std::as_writable_bytes(std::span(room))));
+      for (auto& link : links_) link.push_back(room);
+    }
+    world_.core(from_).run_finished();
+  }
+  // True if all was taken.
+  bool deliver(int to) {
+    auto& link = links_[static_cast<std::size_t>(to)];
+    for (; !link.empty(); link.pop_front())
+      if (world_.core(to).on_packet(from_, std::as_bytes(std::span(link.front()))) != Status::ok)
+        return false;
+    world_.core(to).run_finished();
+    return true;
+  }
+
+ private:
+  World& world_;
+  int from_;
+  std::vector<std::deque<Bytes>> links_;
+};
+
+World hosts(std::uint32_t unexpected = 1000) {
+  return World(
+      p2p::CoreConfig{.peers = 3, .far_more = 500, .far_allowance = 1000, .cast_unexpected = unexpected},
+      true, kPacket);
+}
+
+}  // namespace
+
+TEST(P2pCast, one_message_reaches_early_and_late_receivers) {
+  for (const std::size_t bytes :
+       {std::size_t{0}, std::size_t{8}, std::size_t{160}, std::size_t{161}, std::size_t{900}}) {
+    World world = hosts();
+    Lane lane(world, 0);
+    Recv early(world, 1, 0, 7, 900);
+    Cast cast(world, 0, 7, random_bytes(bytes, 1));
+    lane.transmit();
+    EXPECT_TRUE(cast.done);
+    EXPECT_TRUE(lane.deliver(1) && lane.deliver(2));
+    Recv late(world, 2, 0, 7, 900);
+    for (const Recv* recv : {&early, &late}) {
+      EXPECT_TRUE(recv->done && recv->bytes == bytes);
+      EXPECT_TRUE(std::equal(cast.bytes.begin(), cast.bytes.end(), recv->buffer.begin()));
+    }
+    EXPECT_EQ(world.core(2).messages_held(), 0u);
+  }
+}
+
+TEST(P2pCast, what_nobody_receives_yet_is_held_back) {
+  World world = hosts(300);
+  Lane lane(world, 0);
+  Cast cast(world, 0, 7, random_bytes(5000, 1));
+  lane.transmit();
+  EXPECT_FALSE(lane.deliver(1));
+  Recv recv(world, 1, 0, 7, 5000);
+  EXPECT_FALSE(recv.done);
+  EXPECT_TRUE(lane.deliver(1));
+  EXPECT_TRUE(recv.done && recv.buffer == cast.bytes);
+  EXPECT_EQ(world.core(1).counters().bad_packets, 0u);
+}
+
+TEST(P2pCast, a_cast_and_a_push_with_the_same_number_are_two_messages) {
+  World world = hosts();
+  Lane lane(world, 0);
+  Send send(world, 0, 1, 1, random_bytes(600, 1));
+  Cast cast(world, 0, 2, random_bytes(600, 2));
+  EXPECT_EQ(send.seq, cast.seq);
+  lane.transmit();
+  world.transmit(0, 1);
+  world.deliver(0, 1);  // some of the push
+  EXPECT_TRUE(lane.deliver(1));
+  world.settle();
+  Recv first(world, 1, 0, 1, 600), second(world, 1, 0, 2, 600);
+  EXPECT_TRUE(first.done && first.buffer == send.bytes);
+  EXPECT_TRUE(second.done && second.buffer == cast.bytes);
+  Send again(world, 0, 1, 3, random_bytes(900, 1));  // the cast took nothing of the allowance
+  EXPECT_EQ(world.core(0).counters().bad_packets + world.core(1).counters().bad_packets, 0u);
+  world.settle();
+  Recv third(world, 1, 0, 3, 900);
+  world.settle();
+  EXPECT_TRUE(third.done && again.done);
+}
+
+TEST(P2pCast, a_lane_that_closes_fails_what_waits_for_it) {
+  World world = hosts();
+  Cast cast(world, 0, 7, random_bytes(50, 1));
+  world.core(0).drop_casts(3);
+  EXPECT_TRUE(cast.done);
+  EXPECT_EQ(cast.status, Status::group_lost);
+  EXPECT_EQ(world.core(0).sends_under_way(), 0u);
+  world.core(0).drop_casts(99);
+}
