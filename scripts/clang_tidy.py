@@ -4,7 +4,7 @@
 
 Most of the time goes into the headers, which are the same for all files of a folder. So the files of a folder that
 are compiled alike are read together, as one text. Where that finds anything, be it only that two files use the same
-name for different things, each of them is read again by itself, and only what is found then counts.
+name for different things, each half of them is read again; only what is found in a file by itself counts.
 """
 import concurrent.futures
 import itertools
@@ -64,16 +64,17 @@ def run(tool, file, flags, folder):
     return "" if done.returncode == 0 else done.stdout or done.stderr
 
 
-def check(tool, scratch, number, flags, files):
+def check(tool, scratch, flags, files):
     """What is wrong with some files; empty if nothing."""
     folder = files[0].parent
-    if len(files) > 1:
-        text = scratch / f"{folder.name}-{number}.cpp"
-        text.write_text("\n".join(map(text_of, files)), encoding="utf-8")
-        if not run(tool, text, flags, folder):
-            return ""
-        print(f"{folder.relative_to(ROOT)}: {len(files)} files are read one by one", flush=True)
-    return "".join(run(tool, file, flags, folder) for file in files)
+    if len(files) == 1:
+        return run(tool, files[0], flags, folder)
+    text = scratch / f"{folder.name}-{files[0].stem}-{len(files)}.cpp"
+    text.write_text("\n".join(map(text_of, files)), encoding="utf-8")
+    if not run(tool, text, flags, folder):
+        return ""
+    half = len(files) // 2
+    return check(tool, scratch, flags, files[:half]) + check(tool, scratch, flags, files[half:])
 
 
 def main(tool, tree):
@@ -83,7 +84,7 @@ def main(tool, tree):
     files = sum(len(group) for _, group in work)
     sources = sum(1 for top in ("src", "launch", "tools") for _ in (ROOT / top).rglob("*.cpp"))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = "".join(pool.map(lambda item: check(tool, scratch, item[0], *item[1]), enumerate(work)))
+        found = "".join(pool.map(lambda part: check(tool, scratch, *part), work))
     if found:
         print(found)
     if files != sources:

@@ -53,7 +53,7 @@ inline void all_to_all(engine::Engine& engine, int turns) {
     }
 }
 
-// To and fro, short and long, between ranks 0 and 1.
+// There and back, short and long, between ranks 0 and 1.
 inline void ping_pong(engine::Engine& engine) {
   const int other = 1 - engine.rank();
   for (std::size_t bytes : {0u, 1u, 8u, 4096u, 4097u, 100000u, 3000000u}) {
