@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What could go wrong: a job hangs, leaves processes or files behind, or hides a failure's exit code."""
+import fcntl
 import glob
 import os
 import signal
@@ -76,7 +77,9 @@ class Ends(Case):
     def test_files_in_shared_memory_are_removed(self):
         touch = "touch /dev/shm/herald-$(id -u)-$HERALD_JOB_ID-$PMI_RANK-x; echo $HERALD_JOB_ID; "
         other = f"/dev/shm/herald-{os.getuid()}-0123456789abcdef-0-mpiexec-test"
-        open(other, "w").close()
+        living = open(other, "w")  # locked as those of a living job are: others beside this test tidy up
+        self.addCleanup(living.close)
+        fcntl.flock(living, fcntl.LOCK_EX)
         self.addCleanup(os.remove, other)
         for end in ("true", "kill -KILL $$"):
             done = self.run_job("-n", 2, "sh", "-c", touch + end)
