@@ -58,6 +58,9 @@ class Engine {
   virtual bool is_gone(p2p::PeerId peer) const noexcept = 0;
   // Whether a waiting call may spin a little: every rank has a processor.
   virtual bool may_spin() const noexcept = 0;
+  // Where it may not: lets others run, once, with the lock given up meanwhile. False, and nothing done, where
+  // sleeping is better.
+  virtual bool yield() noexcept = 0;
   // The path of a new file in shared memory, that goes with this job; empty: there is no shared memory.
   virtual std::string new_shm_path() = 0;
 

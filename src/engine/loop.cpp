@@ -19,6 +19,9 @@ constexpr Duration kStolen = microseconds(40);
 constexpr Duration kSoon = microseconds(50);
 constexpr Duration kShortestNoSpin = milliseconds(2);
 constexpr Duration kLongestNoSpin = milliseconds(200);
+// A yield that takes so long gave the processor to one who keeps it for all of its time slice. Then sleeping
+// is better: who is woken goes before such ones, who yields comes after them.
+constexpr Duration kLongYield = milliseconds(1);
 
 void relax() noexcept {
 #if defined(__x86_64__)
@@ -232,12 +235,32 @@ void Loop::stop_spinning(Instant time) noexcept {
 }
 
 void Loop::yield_turns(std::uint64_t before) noexcept {
-  for (int i = 0; i < kYieldsCrowded && activity_ == before; ++i) {
+  Instant last = now();
+  if (last >= no_yield_until_) yields_are_long_ = false;
+  for (int i = yields_are_long_ ? kYieldsBusy : kYieldsCrowded; i != 0 && activity_ == before; --i) {
     const std::uint32_t depth = lock_.give_up();
     ::sched_yield();
     lock_.take_back(depth);
     if (activity_ == before) progress();
+    const Instant time = now();
+    if (time - last > kLongYield) {
+      no_yield_for_ = std::clamp(Duration{no_yield_for_.ns * 2}, kShortestNoSpin, kLongestNoSpin);
+      no_yield_until_ = time + no_yield_for_;
+      yields_are_long_ = true;
+      return;
+    }
+    last = time;
   }
+  if (last - no_yield_until_ > kLongestNoSpin) no_yield_for_ = {};
+}
+
+// No clock, no turn: with many ranks on a processor every page that is touched between two yields counts.
+bool Loop::yield() noexcept {
+  if (yields_are_long_) return false;
+  const std::uint32_t depth = lock_.give_up();
+  ::sched_yield();
+  lock_.take_back(depth);
+  return true;
 }
 
 // Lost wake-ups: we say that we sleep, then look once more; whoever has news does it the other way round. The

@@ -47,6 +47,7 @@ class Loop final : public Engine {
   std::uint32_t gone_count() const noexcept override { return core_.gone_count(); }
   bool is_gone(p2p::PeerId peer) const noexcept override { return core_.is_gone(peer); }
   bool may_spin() const noexcept override { return spin_.spin_us != 0; }
+  bool yield() noexcept override;
   std::string new_shm_path() override;
   void add_hook(Hook hook, void* context) noexcept override;
   void remove_hook(Hook hook, void* context) noexcept override;
@@ -124,6 +125,9 @@ class Loop final : public Engine {
   SpinPlan spin_;
   Duration no_spin_for_{};
   Instant no_spin_until_{};
+  Duration no_yield_for_{};
+  Instant no_yield_until_{};
+  bool yields_are_long_ = false;
   std::uint64_t activity_ = 0;  // changes when anything moved: a waiting thread looks again
   std::uint64_t told_ = 0;      // completions that sleepers were woken for
   int sleepers_ = 0;            // threads of this process asleep

@@ -11,10 +11,13 @@
 namespace herald::engine {
 
 constexpr std::int64_t kSpinAloneUs = 100;  // every rank has a processor: spinning takes nobody's
-constexpr int kYieldsCrowded = 2;           // ranks outnumber processors: let the others run, then sleep
+// Ranks outnumber processors: let the others run so often, then sleep. When all ranks wait like this, each
+// gets its turn without a system call to wake it; a rank that waits for long has used some 50 microseconds.
+constexpr int kYieldsCrowded = 64;
+constexpr int kYieldsBusy = 2;  // and so often while others, who do not yield, use the processors
 
 struct SpinPlan {
-  std::int64_t spin_us = 0;  // 0: yield kYieldsCrowded times, then sleep
+  std::int64_t spin_us = 0;  // 0: yield a number of times, then sleep
 };
 
 // `masks`: where each local rank may run, `me` the place of ours in it. `quota_cpus`: 0 if there is no quota.

@@ -8,6 +8,13 @@
 #include "mpi/op.hpp"
 
 namespace herald::mpi {
+namespace {
+
+int no_memory(Call& call) noexcept {
+  return call.fail(MPI_ERR_NO_MEM, "no memory for the work area of this collective");
+}
+
+}  // namespace
 
 Caller::Caller(Call& call, Comm& comm, coll::Op op, How how, int root) noexcept
     : call_(call), comm_(comm), how_(how), key_(coll_state(comm).key) {
@@ -186,23 +193,31 @@ int Caller::go(std::uint64_t bytes) noexcept {
                   : how_.form == How::Form::start ? coll::Form::nonblocking
                                                   : coll::Form::blocking;
   ask_.shared_bytes = coll_state(comm_).shared_bytes(binding_.persistent);
-  Execution* execution = Execution::make(comm_, plan(), binding_);
-  if (execution == nullptr) {
-    (void)call_.fail(MPI_ERR_NO_MEM, "no memory for the work area of this collective");
-    return finish_failed();
+  coll::Kept* kept = plan();
+  if (how_.form == How::Form::wait) {
+    CommColl& state = coll_state(comm_);
+    if (memo_ != nullptr && !kept->plan.checked && (state.tried || comm_.size == 1))
+      state.memos.add(*memo_, kept);
+    return run_plan(call_, comm_, kept, binding_);
   }
-  if (how_.form != How::Form::wait) {
-    *how_.request =
-        handle_of(new_work(&comm_, std::unique_ptr<Work>(execution), how_.form == How::Form::keep));
-    return MPI_SUCCESS;
-  }
+  Execution* execution = Execution::make(comm_, kept, binding_);
+  if (execution == nullptr) return no_memory(call_);
+  *how_.request = handle_of(new_work(&comm_, std::unique_ptr<Work>(execution), how_.form == How::Form::keep));
+  return MPI_SUCCESS;
+}
+
+int run_plan(Call& call, Comm& comm, coll::Kept* kept, const Execution::Binding& binding) noexcept {
+  Execution* execution = Execution::make(comm, kept, binding);
+  if (execution == nullptr) return no_memory(call);
   const int error = execution->run();
   if (execution->reason() != nullptr) [[unlikely]]
-    (void)call_.fail(error, "%s", execution->reason());
+    (void)call.fail(error, "%s", execution->reason());
   Execution::recycle(execution);
-  if (call_.failed()) return call_.fail(error, "failed");  // the first failure stands
+  if (error == MPI_SUCCESS) [[likely]]
+    return error;
+  if (call.failed()) return call.fail(error, "failed");  // the first failure stands
   if (error == MPI_ERR_TRUNCATE)
-    return call_.fail(
+    return call.fail(
         error, "another rank sent more than this rank's counts and types have room for; they must match");
   return error;
 }

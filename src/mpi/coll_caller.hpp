@@ -72,6 +72,9 @@ class Caller {
   // Two buffers that must not be the same memory.
   void distinct(const void* one, Arg one_arg, const void* other, Arg other_arg, std::uint64_t bytes) noexcept;
 
+  // If the call turns out right, it may be found again by this.
+  void remember(const Memo& memo) noexcept { memo_ = &memo; }
+
   coll::Ask& ask() noexcept { return ask_; }
   bool failed() const noexcept { return call_.failed(); }
   // `bytes` is Ask::bytes. Returns what the entry point returns.
@@ -102,9 +105,18 @@ class Caller {
   coll::Ask ask_;
   Execution::Binding binding_;
   const void* recv_ = nullptr;
+  const Memo* memo_ = nullptr;
   Rows send_rows_, recv_rows_;
   std::vector<const type::Layout*> send_layouts_, recv_layouts_;  // MPI_Alltoallw
 };
+
+// Runs the plan of a blocking call; takes over the caller's count of it. Returns what the entry point
+// returns.
+int run_plan(Call& call, Comm& comm, coll::Kept* kept, const Execution::Binding& binding) noexcept;
+// The plan of a blocking call that was made before, with a count for the caller; null if there is none.
+inline coll::Kept* recall(Comm& comm, How how, const Memo& memo) noexcept {
+  return how.form == How::Form::wait ? coll_state(comm).memos.find(memo) : nullptr;
+}
 
 inline bool is_in_place(const void* buffer) noexcept { return buffer == MPI_IN_PLACE; }
 

@@ -15,12 +15,20 @@ const void* block_at(const void* buffer, std::int64_t items, const Datatype* typ
 }  // namespace
 
 int coll_barrier(Call& call, Comm* comm, How how) noexcept {
-  return Caller(call, *comm, coll::Op::barrier, how).go(0);
+  const Memo memo{.op = coll::Op::barrier};
+  if (coll::Kept* kept = recall(*comm, how, memo)) return run_plan(call, *comm, kept, {});
+  Caller caller(call, *comm, coll::Op::barrier, how);
+  caller.remember(memo);
+  return caller.go(0);
 }
 
 int coll_bcast(Call& call, void* buffer, MPI_Count count, Datatype* datatype, int root, Comm* comm,
                How how) noexcept {
+  const Memo memo{.op = coll::Op::bcast, .root = root, .count = count, .type = datatype};
+  if (buffer != nullptr && !is_in_place(buffer))
+    if (coll::Kept* kept = recall(*comm, how, memo)) return run_plan(call, *comm, kept, {.recv = buffer});
   Caller caller(call, *comm, coll::Op::bcast, how, root);
+  caller.remember(memo);
   caller.recv(Data{buffer, {1, "buffer"}, count, {2, "count"}, datatype, {3, "datatype"}});
   return caller.go(bytes_of(count, datatype));
 }

@@ -27,8 +27,11 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t to) noexcept {
 }
 constexpr std::align_val_t kBlockAlign{64};
 
-// How often a blocking call looks before it takes turns of the engine: about two microseconds.
-constexpr int kSpinPolls = 200;
+// How often a blocking call looks before it takes turns of the engine: about two microseconds; or lets others
+// run, where ranks outnumber processors.
+constexpr int kSpinPolls = 200, kYieldPolls = 6;
+// And before it looks whether those it waits for sleep: by then its post has left the processor.
+constexpr int kPollsBeforeRing = 20;
 // And how often the start of a persistent one does, which the others usually start at the same time.
 constexpr int kStartPolls = 40;
 // Those with steps that wait for other ranks; null: to be taken out.
@@ -143,21 +146,42 @@ void Execution::start(Request& request) noexcept {
        polls != 0 && !done_ && waiting_count_ != 0; --polls)
     poll(false);
   spinning_ = false;
+  if (channel_ != nullptr) channel_->ring_wanted();
   if (!done_ && waiting_count_ != 0) enlist();
 }
 
 int Execution::run() noexcept {
   spinning_ = true;
   begin();
-  if (!done_ && waiting_count_ != 0) {  // a peer that is about to answer does so within this
-    int polls = runtime().engine().may_spin() ? kSpinPolls : 1;
-    while (!done_ && waiting_count_ != 0 && polls-- != 0) poll(false);
+  if (channel_ != nullptr) {
+    if (runtime().engine().may_spin())
+      poll_briefly();
+    else
+      poll_and_yield();
   }
   spinning_ = false;
   if (done_) return error_;
   if (waiting_count_ != 0) enlist();
   wait_until([this] { return done_; });
   return error_;
+}
+
+// A peer that is about to answer does so within this.
+void Execution::poll_briefly() noexcept {
+  for (int polls = 0; polls < kSpinPolls && !done_ && waiting_count_ != 0; ++polls) {
+    poll(false);
+    if (polls == kPollsBeforeRing) channel_->ring_wanted();
+  }
+  channel_->ring_wanted();
+}
+
+void Execution::poll_and_yield() noexcept {
+  channel_->ring_wanted();
+  for (int yields = 0; yields < kYieldPolls && !done_ && waiting_count_ != 0; ++yields) {
+    if (!runtime().engine().yield()) return;
+    poll(false);
+    channel_->ring_wanted();
+  }
 }
 
 void Execution::begin() noexcept {
@@ -187,10 +211,10 @@ void Execution::advance() noexcept {
   advancing_ = true;  // what completes at once is taken up by this loop, not by a deeper one
   for (coll::StepId id = run_.next(); id != coll::kNone; id = run_.next()) perform(id);
   advancing_ = false;
-  if (run_.done())
-    finish();
-  else if (waiting_count_ != 0 && !spinning_)
-    enlist();
+  if (run_.done()) return finish();
+  if (spinning_ || channel_ == nullptr) return;
+  channel_->ring_wanted();
+  if (waiting_count_ != 0) enlist();
 }
 
 bool Execution::poll(bool look_for_lost) noexcept {
@@ -315,7 +339,10 @@ void Execution::on_done(p2p::Op& op) noexcept {
 
 void Execution::finish() noexcept {
   delist();
-  if (channel_ != nullptr) channel_->end(number_);
+  if (channel_ != nullptr) {
+    channel_->end(number_);
+    if (!spinning_) channel_->ring_wanted();
+  }
   if (then_ != nullptr) note(then_(argument_));
   done_ = true;
   process_trace.add(TraceEvent::coll_done, this, error_);
@@ -323,15 +350,15 @@ void Execution::finish() noexcept {
   if (request_ != nullptr) finish_work(*std::exchange(request_, nullptr), error_);
 }
 
-CommColl& coll_state(Comm& comm) noexcept {
-  if (!comm.coll) comm.coll = std::make_shared<CommColl>();
+CommColl& make_coll_state(Comm& comm) noexcept {
+  comm.coll = std::make_shared<CommColl>();
   return static_cast<CommColl&>(*comm.coll);
 }
 
 void write_key_head(coll::Key& key, const coll::Ask& ask) noexcept {
   std::int64_t* words = key.data();
   words[0] = static_cast<std::int64_t>(ask.op) | (ask.in_place ? 256 : 0) | (ask.commutes ? 512 : 0) |
-             (ask.shared_bytes != 0 ? 1024 : 0) | static_cast<std::int64_t>(ask.root) << 32;
+             static_cast<std::int64_t>(ask.shared_bytes) << 12 | static_cast<std::int64_t>(ask.root) << 32;
   words[1] = ask.send.count;
   words[2] = ask.recv.count;
   coll::Key::write_layout(ask.send.layout, words + 3);

@@ -60,6 +60,8 @@ class Execution final : public Work {
   bool check_facts(const coll::Step& step) noexcept;
   // Tries the steps that wait for other ranks. True if one was done; this object may then be gone.
   bool poll(bool look_for_lost) noexcept;
+  void poll_briefly() noexcept;
+  void poll_and_yield() noexcept;
   static bool poll_all(void*) noexcept;
   void enlist() noexcept;
   void delist() noexcept;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "mpi/coll.hpp"
 #include "mpi/request.hpp"
@@ -55,7 +56,7 @@ Offer make_offer(Comm& comm, path::Board& board) noexcept {
 
 std::uint32_t CommColl::shared_bytes(bool persistent) const noexcept {
   if (channels.empty() || (persistent && persistent_count >= path::BoardShape::kMoreChannels)) return 0;
-  return board.shape().channel(0).inline_bytes();
+  return board.shape().channel(persistent ? 1 : 0).inline_bytes();
 }
 
 void CommColl::open(Comm& comm) noexcept {
@@ -110,6 +111,12 @@ void SharedChannel::end(std::uint64_t number) noexcept {
 
 void SharedChannel::wake(int whom) noexcept {
   if (whom == coll::kNobody) return;
+  wanted_ = wanted_ == coll::kNobody || wanted_ == whom ? whom : coll::kEverybody;
+}
+
+void SharedChannel::ring() noexcept {
+  const int whom = std::exchange(wanted_, coll::kNobody);
+  path::Channel::before_ring();
   engine::Engine& engine = runtime().engine();
   if (whom >= 0) {
     if (whom != comm_->rank) engine.ring(comm_->peer(whom));

@@ -10,6 +10,7 @@
 
 #include "coll/cache.hpp"
 #include "coll/plan.hpp"
+#include "mpi/coll_memo.hpp"
 #include "mpi/objects.hpp"
 #include "path/shm/board.hpp"
 
@@ -26,6 +27,10 @@ class SharedChannel {
 
   // Does a step if it can be done now. `error` is set if it failed.
   bool attempt(std::uint64_t number, const coll::Step& step, const coll::Places& places, int& error) noexcept;
+  // Steps leave it to the caller to ring the peers that may sleep: before it waits or returns, it does.
+  void ring_wanted() noexcept {
+    if (wanted_ != coll::kNobody) ring();
+  }
   // Whether a step that is not ready never will be, because a rank has gone without doing its part.
   bool is_lost(std::uint64_t number, const coll::Step& step) noexcept;
 
@@ -34,11 +39,13 @@ class SharedChannel {
   bool post(std::uint64_t number, const coll::Step& step, const coll::Places& places) noexcept;
   bool fetch(std::uint64_t number, const coll::Step& step, const coll::Places& places, int& error) noexcept;
   void wake(int whom) noexcept;
+  void ring() noexcept;
 
   path::Channel channel_;
   Comm* comm_;
   std::vector<std::uint64_t> running_;  // oldest first
   std::uint64_t next_ = 0;
+  int wanted_ = coll::kNobody;  // whom to ring
 
   friend struct CommColl;
   std::vector<std::int32_t>* pids_ = nullptr;  // by rank
@@ -49,6 +56,7 @@ struct CommColl : coll::CommState {
   path::Board board;
   std::vector<SharedChannel> channels;  // empty: no board
   std::vector<std::int32_t> pids;
+  Memos memos;
   bool tried = false;
   bool reads_peers = false;
 
@@ -61,7 +69,10 @@ struct CommColl : coll::CommState {
   bool meet(Comm& comm) noexcept;
 };
 
-CommColl& coll_state(Comm& comm) noexcept;
+CommColl& make_coll_state(Comm& comm) noexcept;
+inline CommColl& coll_state(Comm& comm) noexcept {
+  return comm.coll ? static_cast<CommColl&>(*comm.coll) : make_coll_state(comm);
+}
 // At the start of a collective that may wait: makes the board if it is time.
 inline constexpr std::uint64_t kBoardAfter = 2;  // collectives
 inline void consider_board(Comm& comm) noexcept {

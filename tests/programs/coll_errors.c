@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What could go wrong: a wrong argument crashes, hangs or passes; the message does not name it; after a
    refused call the ranks count their collectives differently and the next one hangs; ranks that disagree on
-   sizes hang instead of saying so. */
+   sizes hang instead of saying so; a call that was right before is taken to be right again, although its
+   buffers or its type are others now. */
 #include "check.h"
 
 static int rank, size;
@@ -113,6 +114,34 @@ static void truncation(void) {
   free(all);
 }
 
+/* Calls that are remembered: the same arguments again, until something about them is wrong. */
+static void remembered(void) {
+  int round, i, in[6] = {1, 2, 3, 4, 5, 6}, out[6];
+  still_in_step();
+  for (round = 0; round < 20; round++) {
+    MPI_Datatype type;
+    const int width = round % 3 + 1; /* types come and go at the same address */
+    OK(MPI_Type_contiguous(width, MPI_INT, &type));
+    CHECK_CLASS(MPI_Bcast(out, 2, type, 0, comm), MPI_ERR_TYPE);
+    OK(MPI_Type_commit(&type));
+    for (i = 0; i < 6; i++) out[i] = rank == 0 ? in[i] + round : -1;
+    OK(MPI_Bcast(out, 2, type, 0, comm));
+    for (i = 0; i < 6; i++) CHECK(out[i] == (i < 2 * width || rank == 0 ? in[i] + round : -1));
+    OK(MPI_Bcast(out, 2, type, 0, comm));
+    CHECK_CLASS(MPI_Bcast(NULL, 2, type, 0, comm), MPI_ERR_BUFFER);
+    CHECK_CLASS(MPI_Bcast(MPI_IN_PLACE, 2, type, 0, comm), MPI_ERR_BUFFER);
+    OK(MPI_Type_free(&type));
+    OK(MPI_Allreduce(in, out, 2, MPI_INT, round % 2 ? MPI_SUM : MPI_MAX, comm));
+    CHECK(out[1] == (round % 2 ? 2 * size : 2));
+    OK(MPI_Allreduce(MPI_IN_PLACE, out, 2, MPI_INT, MPI_MIN, comm));
+    CHECK(out[1] == (round % 2 ? 2 * size : 2));
+    CHECK_CLASS(MPI_Allreduce(in, in, 2, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
+    CHECK_CLASS(MPI_Allreduce(in, MPI_IN_PLACE, 2, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
+    CHECK_CLASS(MPI_Allreduce(NULL, out, 2, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
+    CHECK_CLASS(MPI_Allreduce(in, out, 2, MPI_INT, MPI_MAXLOC, comm), MPI_ERR_OP);
+  }
+}
+
 int main(int argc, char** argv) {
   int failed;
   MPI_Init(&argc, &argv);
@@ -125,6 +154,7 @@ int main(int argc, char** argv) {
   still_in_step();
   wrong_at_the_root_only();
   truncation();
+  remembered();
   OK(MPI_Comm_free(&comm));
   failed = check_done();
   MPI_Finalize();

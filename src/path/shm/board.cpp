@@ -18,7 +18,6 @@ namespace herald::path {
 namespace {
 
 constexpr std::uint64_t kBoardMagic = 0x31647261626c7268u;
-constexpr std::uint32_t kLargestPlace = 4096, kSmallestPlace = 256;
 
 struct alignas(kCacheLine) BoardHeader {
   std::uint64_t magic;
@@ -26,6 +25,7 @@ struct alignas(kCacheLine) BoardHeader {
   std::uint64_t total_bytes;
   std::uint32_t ranks;
   std::uint32_t place_bytes;
+  std::uint32_t slots;
 };
 static_assert(sizeof(BoardHeader) == kCacheLine);
 
@@ -43,6 +43,21 @@ bool reserve(int fd, std::size_t bytes) noexcept {
 }
 
 }  // namespace
+
+// What atomic_thread_fence does; spelled out where ThreadSanitizer's compiler would complain about that.
+void Channel::before_ring() noexcept {
+#if defined(__x86_64__)
+  asm volatile("lock orl $0, (%%rsp)" ::: "memory", "cc");
+#else
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
+int Channel::show(std::uint64_t low) noexcept {
+  shown_ = low;
+  low_of(rank_).store(low, std::memory_order_seq_cst);
+  return starving().load(std::memory_order_seq_cst) == 0 ? kRingNone : feed();
+}
 
 bool Channel::look(std::uint64_t below) noexcept {
   std::uint64_t least = low_of(0).load(std::memory_order_seq_cst);
@@ -79,11 +94,16 @@ bool Channel::arrive(std::uint64_t number, int meeting) noexcept {
 }
 
 BoardShape BoardShape::make(int ranks, std::uint64_t most_bytes) noexcept {
+  // Slots let ranks be ahead of each other, places let data be copied: both matter, small places least.
+  static constexpr struct {
+    std::uint32_t slots, place;
+  } kSizes[] = {{32, 4096}, {32, 2048}, {16, 2048}, {16, 1024}, {8, 1024}, {8, 512}, {4, 512}, {4, 256}};
   BoardShape shape;
   shape.ranks = static_cast<std::uint32_t>(ranks);
   if (shape.ranks > kMostRanks) return shape;
-  for (std::uint32_t place = kLargestPlace; place >= kSmallestPlace; place /= 2) {
-    shape.place_bytes = place;
+  for (const auto& size : kSizes) {
+    shape.slots = size.slots;
+    shape.place_bytes = size.place;
     if (shape.bytes() <= most_bytes) return shape;
   }
   shape.place_bytes = 0;
@@ -117,7 +137,8 @@ bool Board::create(const std::string& path, const BoardShape& shape, std::uint64
             .nonce = nonce,
             .total_bytes = shape_.bytes(),
             .ranks = shape_.ranks,
-            .place_bytes = shape_.place_bytes};
+            .place_bytes = shape_.place_bytes,
+            .slots = shape_.slots};
   return true;
 }
 
@@ -132,7 +153,8 @@ bool Board::attach(const std::string& path, const BoardShape& shape, std::uint64
   if (!good) return false;
   const auto& header = *reinterpret_cast<const BoardHeader*>(memory_);
   if (header.magic == kBoardMagic && header.nonce == nonce && header.total_bytes == shape_.bytes() &&
-      header.ranks == shape_.ranks && header.place_bytes == shape_.place_bytes)
+      header.ranks == shape_.ranks && header.place_bytes == shape_.place_bytes &&
+      header.slots == shape_.slots)
     return true;
   close();
   return false;

@@ -6,10 +6,11 @@
 //
 // Nothing is ever cleared: each word carries the number of its operation (plus 1: memory begins as zero), so
 // what is left of an older operation means "not yet".
-// A slot is used again only when every rank is done with its last operation: each rank says below which
-// number it has completed all (low). A rank that has to wait for that says so (starve), and is rung. Order:
-// what a post shows is written before its stamp (sequentially consistent, as the doorbells need it) and read
-// after it.
+// A slot is used again only when every rank is done with its last operation: each rank says, now and then,
+// below which number it has completed all (low). A rank that has to wait for that says so (starve), and is
+// rung. Order: what a post shows is written before its stamp and read after it. Whoever posted and wants to
+// know whether anybody sleeps calls before_ring() first; who is about to sleep has said so before it looks
+// (seq_cst).
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -42,7 +43,7 @@ struct alignas(kCacheLine) Meetings {
 
 struct ChannelShape {
   std::uint32_t ranks = 0;
-  std::uint32_t slots = 0;
+  std::uint32_t slots = 0;        // a power of two
   std::uint32_t place_bytes = 0;  // a multiple of the cache line
 
   std::size_t lows_at() const noexcept { return kCacheLine; }
@@ -63,18 +64,15 @@ class Channel {
 
   const ChannelShape& shape() const noexcept { return shape_; }
 
-  // All operations below `low` are complete here. Tells whom to ring: a rank, kRingAll or kRingNone.
+  // All operations below `low` are complete here. The others are told once in a quarter of the slots: they
+  // can be ahead by the other three. Tells whom to ring: a rank, kRingAll or kRingNone.
   static constexpr int kRingNone = -1, kRingAll = -2;
-  int set_low(std::uint64_t low) noexcept {
-    if (low == low_) return kRingNone;
-    low_ = low;
-    low_of(rank_).store(low, std::memory_order_seq_cst);
-    return starving().load(std::memory_order_seq_cst) == 0 ? kRingNone : feed();
-  }
+  int set_low(std::uint64_t low) noexcept { return low < shown_ + batch() ? kRingNone : show(low); }
   // Whether operation `number` may write to its slot. If not: starve(), ask again, then sleep.
   bool is_free(std::uint64_t number) noexcept {
     return number < shape_.slots || all_low_ > number - shape_.slots || look(number - shape_.slots);
   }
+  // False also if it has not told so yet.
   bool has_completed(std::uint64_t number, int rank) noexcept {
     return low_of(static_cast<std::uint32_t>(rank)).load(std::memory_order_acquire) > number;
   }
@@ -90,8 +88,10 @@ class Channel {
     Post& mine = place(number, rank_).posts[which];
     mine.address = address;
     mine.bytes = bytes;
-    mine.stamp.store(number + 1, std::memory_order_seq_cst);
+    mine.stamp.store(number + 1, std::memory_order_release);
   }
+  // After posts and arrivals, before doorbells are looked at.
+  static void before_ring() noexcept;
   // Null: not yet.
   const Post* posted(std::uint64_t number, int rank, int which) noexcept {
     const Post& post = place(number, static_cast<std::uint32_t>(rank)).posts[which];
@@ -106,6 +106,11 @@ class Channel {
 
  private:
   static std::uint64_t stamp(std::uint64_t number) noexcept { return (number + 1) << 16; }
+  std::uint32_t batch() const noexcept { return shape_.slots < 8 ? 1 : shape_.slots / 4; }
+  std::uint32_t slot(std::uint64_t number) const noexcept {
+    return static_cast<std::uint32_t>(number) & (shape_.slots - 1);
+  }
+  int show(std::uint64_t low) noexcept;
   bool look(std::uint64_t below) noexcept;
   int feed() noexcept;
   // 0, or what must be complete before anybody waits less, plus 1, and who waits: a rank plus 1, or kSeveral.
@@ -118,33 +123,35 @@ class Channel {
   }
   std::atomic<std::uint64_t>& count(std::uint64_t number, int meeting) noexcept {
     auto* all = reinterpret_cast<Meetings*>(memory_ + shape_.meetings_at());
-    return all[number % shape_.slots].count[meeting];
+    return all[slot(number)].count[meeting];
   }
   Place& place(std::uint64_t number, std::uint32_t rank) noexcept {
-    const std::size_t index = number % shape_.slots * shape_.ranks + rank;
+    const std::size_t index = std::size_t{slot(number)} * shape_.ranks + rank;
     return *reinterpret_cast<Place*>(memory_ + shape_.places_at() + index * shape_.place_bytes);
   }
 
   std::byte* memory_;
   ChannelShape shape_;
   std::uint32_t rank_;
-  std::uint64_t low_ = 0;
+  std::uint64_t shown_ = 0;    // what the others know of our low
   std::uint64_t all_low_ = 0;  // every rank's low was at least this when we looked
 };
 
 struct BoardShape {
   std::uint32_t ranks = 0;
-  std::uint32_t place_bytes = 0;
+  std::uint32_t slots = 0;        // of the main channel, 0
+  std::uint32_t place_bytes = 0;  // there
   static constexpr std::uint32_t kMostRanks = 4096;
-  static constexpr std::uint32_t kSlots = 4;      // of the main channel, 0
-  static constexpr std::uint32_t kMoreSlots = 2;  // of each further one
-  static constexpr std::uint32_t kMoreChannels = 2;
+  static constexpr std::uint32_t kMoreSlots = 2;  // of each further channel
+  static constexpr std::uint32_t kMorePlace = 1024;
+  static constexpr std::uint32_t kMoreChannels = 8;
   static constexpr std::uint32_t kChannels = 1 + kMoreChannels;
 
   // The largest of at most `most_bytes`; place_bytes is 0 if not even the smallest fits.
   static BoardShape make(int ranks, std::uint64_t most_bytes) noexcept;
   ChannelShape channel(std::uint32_t which) const noexcept {
-    return {ranks, which == 0 ? kSlots : kMoreSlots, place_bytes};
+    if (which == 0) return {ranks, slots, place_bytes};
+    return {ranks, kMoreSlots, place_bytes < kMorePlace ? place_bytes : kMorePlace};
   }
   std::size_t channel_at(std::uint32_t which) const noexcept;
   std::size_t bytes() const noexcept { return channel_at(kChannels); }

@@ -91,6 +91,28 @@ TEST(Board, a_slot_is_free_only_when_all_are_done_with_it) {
   EXPECT_FALSE(ours.has_completed(3, 1));
 }
 
+// With many slots the others hear of it only now and then, but before they could need it.
+TEST(Board, what_is_complete_is_told_in_time) {
+  const ChannelShape shape{2, 32, 256};
+  std::vector<Line> memory(shape.bytes() / sizeof(Line) + 1);
+  std::memset(static_cast<void*>(memory.data()), 0, memory.size() * sizeof(Line));
+  Channel ours(memory.data(), shape, 0), theirs(memory.data(), shape, 1);
+  for (std::uint64_t number = 0; number < 200; ++number) {
+    ASSERT_TRUE(ours.is_free(number)) << number;
+    (void)ours.set_low(number + 1);
+    (void)theirs.set_low(number + 1);
+    EXPECT_FALSE(ours.has_completed(number + 1, 1));
+  }
+  std::uint64_t ahead = 200;
+  while (ours.is_free(ahead)) ++ahead;
+  EXPECT_GE(ahead, 200u + 24u);
+  EXPECT_LE(ahead, 200u + 32u);
+  ours.starve(ahead);
+  (void)ours.set_low(300);
+  EXPECT_EQ(theirs.set_low(208), 0);  // rings rank 0
+  EXPECT_TRUE(ours.is_free(ahead));
+}
+
 TEST(Board, is_made_attached_and_leaves_no_name) {
   const std::string path =
       "/dev/shm/herald-" + std::to_string(::geteuid()) + "-boardtest-" + std::to_string(::getpid());
