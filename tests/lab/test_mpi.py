@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What could go wrong between hosts: a byte wrong, a message lost, doubled or out of order when packets are lost,
+doubled or damaged; a job that hangs after a partition, when a link is cut, or when a host dies; processes that are
+left. All with real sockets, on hosts made from namespaces."""
+import os
+import re
+import signal
+import subprocess
+import time
+
+from lab_case import BUILD, LAB, LIMIT, LabCase, main, wait_until
+from heraldlab import hosts, jobs, tool
+
+PROGRAM = BUILD + '/tests/programs/between_hosts'
+
+
+def engines():
+    """Those that are installed."""
+    found = []
+    for engine in jobs.ENGINES:
+        try:
+            jobs.find_engine(engine)
+            found.append(engine)
+        except tool.LabError:
+            pass
+    return found
+
+
+class Job(LabCase):
+    def setUp(self):
+        super().setUp()
+        self.engines = engines()
+        if not self.engines:
+            self.skipTest('neither mpirun of Open MPI nor Hydra is installed')
+        # Not always the same one, where the test does not ask for both.
+        self.engine = self.engines[sum(map(ord, self.id())) % len(self.engines)]
+
+    @staticmethod
+    def options_of(ranks, env):
+        return (['-n', str(ranks)] if ranks else []) + [word for pair in env for word in ('--env', pair)]
+
+    def job(self, *words, ranks=None, engine=None, env=(), limit=90):
+        """The output of a job that must pass."""
+        more = self.options_of(ranks, env)
+        done = self.lab('run', '--engine', engine or self.engine, '--timeout', limit, *more, *words, code=None)
+        self.assertEqual(done.returncode, 0, f'{engine}: {done.stdout}\n{done.stderr}')
+        self.assertIn('passed', done.stdout)
+        return done.stdout
+
+    def begin(self, *words, ranks=None, env=(), limit=90):
+        """A job that goes on; its first round is over."""
+        more = self.options_of(ranks, env)
+        child = subprocess.Popen([LAB, 'run', '--name', self.name, '--engine', self.engine, '--timeout', str(limit), *more, *words],
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL)
+        self.addCleanup(self.finish, child)
+        line = child.stdout.readline()
+        while line and line != 'started\n':
+            line = child.stdout.readline()
+        self.assertEqual(line, 'started\n', 'the job did not start')
+        return child
+
+    @staticmethod
+    def finish(child):
+        if child.poll() is None:
+            child.send_signal(signal.SIGTERM)
+        child.wait(LIMIT)
+        child.stdout.close()
+
+    def must_pass(self, child):
+        out, _ = child.communicate(timeout=LIMIT)
+        self.assertEqual(child.returncode, 0, out)
+        self.assertIn('passed', out)
+        return int(re.search(r'(\d+) rounds', out).group(1))
+
+    def nothing_runs(self):
+        name = os.path.basename(PROGRAM)
+        return not [pid for pid in hosts.guests(self.name) if tool.read(f'/proc/{pid}/comm').strip() == name]
+
+
+class Two(Job):
+    hosts = 2
+
+    def test_both_engines(self):
+        for engine in self.engines:
+            self.job(PROGRAM, '0', '2000000', engine=engine)
+            self.assertEqual(hosts.guests(self.name), [])
+
+    def test_several_ranks_on_a_host(self):
+        self.job(PROGRAM, '0', '300000', ranks=6)
+
+    def test_losses(self):
+        for share, largest in (('1%', '300000'), ('10%', '300000'), ('50%', '20000')):
+            self.lab('fault', 'loss', share)
+            self.job(PROGRAM, '1', largest)
+
+    def test_doubled_and_damaged_packets(self):
+        self.lab('fault', 'duplicate', '20%')
+        self.job(PROGRAM, '0.5', '300000')
+        self.lab('fault', 'corrupt', '10%')
+        self.job(PROGRAM, '0.5', '300000')
+
+    def test_a_timeline_shows_what_went_again(self):
+        self.lab('fault', 'loss', '20%')
+        path = f'/tmp/{self.name}-%r.json'
+        files = [path.replace('%r', str(rank)) for rank in range(2)]
+        try:
+            self.job(PROGRAM, '0.3', '300000', env=[f'HERALD_TRACE={path}'])
+            done = subprocess.run([BUILD + '/bin/herald', 'trace', *files], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            resent = [int(line.split()[8]) for line in done.stdout.splitlines()[1:3]]
+            self.assertTrue(all(count > 0 for count in resent), done.stdout)
+        finally:
+            for file in files:
+                if os.path.exists(file):
+                    os.remove(file)
+
+
+class Many(Job):
+    hosts = 8
+
+    def test_eight_hosts_and_loss(self):
+        for engine in self.engines:
+            self.job(PROGRAM, '0', '100000', engine=engine)
+        self.lab('fault', 'loss', '5%')
+        self.job(PROGRAM, '0', '30000')
+
+    def test_collectives(self):
+        self.job(BUILD + '/tests/programs/coll_blocking', ranks=4)
+
+    def test_a_partition_that_heals(self):
+        # A slow machine may make the five seconds longer than the usual limit, after which a peer is taken for dead.
+        child = self.begin(PROGRAM, '6', '30000', ranks=4, env=['HERALD_DETECT_MS=30000'])
+        self.lab('fault', 'partition', 'h1,h2')
+        time.sleep(5)
+        self.lab('fault', 'heal')
+        self.must_pass(child)
+
+    def dies(self, child, host):
+        """The job ends by itself, everywhere, and says who was lost."""
+        out, _ = child.communicate(timeout=LIMIT)
+        self.assertNotIn(child.returncode, (0, 124), out)
+        self.assertRegex(out, rf'rank \d+ on .*{host}')
+        self.assertTrue(wait_until(self.nothing_runs))
+        return out
+
+    def test_a_host_whose_cable_is_cut_for_good(self):
+        child = self.begin(PROGRAM, '60', '10000', ranks=4, env=['HERALD_DETECT_MS=1000'])
+        self.lab('fault', 'partition', 'h3')  # its carrier stays: nobody is told
+        self.dies(child, 'h3')
+
+    def test_a_host_that_dies(self):
+        child = self.begin(PROGRAM, '60', '10000', ranks=4, env=['HERALD_DETECT_MS=1000'])
+        self.lab('fault', 'kill', 'h2')
+        out, _ = child.communicate(timeout=LIMIT)
+        self.assertNotIn(child.returncode, (0, 124), out)  # the launcher may be the first to see it
+        self.assertTrue(wait_until(self.nothing_runs))
+
+    def test_errors_are_returned_to_those_who_want_them(self):
+        child = self.begin(PROGRAM, '60', '10000', 'return', ranks=4, env=['HERALD_DETECT_MS=1000'])
+        self.lab('fault', 'partition', 'h4')
+        self.assertRegex(self.dies(child, 'h4'), r'returned')
+
+
+class Links(Job):
+    hosts = 2
+    options = ('--links', '2', '--rate', '100mbit')
+
+    def test_one_of_two_links_is_cut(self):
+        child = self.begin(PROGRAM, '4', '300000')
+        for link in ('h2:eth1', 'h2:eth0'):  # the launcher needs the latter: it is put back
+            self.lab('fault', 'link', link, 'down')
+            time.sleep(1.2)
+            self.lab('fault', 'link', link, 'up')
+        self.assertGreater(self.must_pass(child), 3)
+
+
+if __name__ == '__main__':
+    main()
