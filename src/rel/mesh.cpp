@@ -7,6 +7,7 @@
 
 #include "base/fatal.hpp"
 #include "rel/inner.hpp"
+#include "wire/lane.hpp"
 
 namespace herald::rel {
 namespace {
@@ -208,7 +209,7 @@ PeerId Mesh::on_datagram(Instant now, LinkId link, std::span<const std::byte> da
     case wire::Opened::stale_epoch: ++in.counters.stale; return -1;
     case wire::Opened::bad_tag: ++in.counters.forged; return -1;
   }
-  Channel* const ch = in.find(view.from);
+  Channel* const ch = wire::is_lane_kind(view.kind) ? nullptr : in.find(view.from);
   if (ch == nullptr) {
     ++in.counters.stale;
     return -1;
@@ -231,6 +232,10 @@ PeerId Mesh::on_datagram(Instant now, LinkId link, std::span<const std::byte> da
       break;
     case wire::DatagramKind::probe: in.on_probe(*ch, link, view); break;
     case wire::DatagramKind::probe_reply: in.on_probe_reply(*ch, now, view); break;
+    case wire::DatagramKind::cast:
+    case wire::DatagramKind::cast_ack:
+    case wire::DatagramKind::cast_nak:
+    case wire::DatagramKind::cast_ask: break;  // refused above
   }
   if (!ch->gone) in.rearm(*ch, now);
   return ch->peer;

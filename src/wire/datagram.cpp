@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "wire/lane.hpp"
 #include "wire/siphash.hpp"
 
 namespace herald::wire {
@@ -50,6 +51,10 @@ std::uint8_t known_flags(DatagramKind kind) noexcept {
     case DatagramKind::ack: return kFlagAck | kFlagBacklog | kFlagAskAck;
     case DatagramKind::probe:
     case DatagramKind::probe_reply: return kFlagAck;
+    case DatagramKind::cast: return kFlagAskAck | kFlagDirect | kFlagRows;
+    case DatagramKind::cast_ack: return kFlagHeard | kFlagNotOpen | kFlagClosed;
+    case DatagramKind::cast_nak: return kFlagHeard;
+    case DatagramKind::cast_ask: return kFlagAskAck | kFlagDirect;
   }
   return 0;
 }
@@ -70,6 +75,10 @@ bool body_fits(DatagramKind kind, std::uint8_t flags, std::span<const std::byte>
     case DatagramKind::ack: return body.empty();
     case DatagramKind::probe:
     case DatagramKind::probe_reply: return body.size() == sizeof(ProbeBody);
+    case DatagramKind::cast:
+    case DatagramKind::cast_ack:
+    case DatagramKind::cast_nak:
+    case DatagramKind::cast_ask: return lane_body_fits(kind, flags, body);
   }
   return false;
 }

@@ -24,13 +24,24 @@ enum class DatagramKind : std::uint8_t {
   ack = 2,          // not numbered; `seq` is the number of the next data packet: shows a lost tail. No body
   probe = 3,        // is this link there? body: ProbeBody
   probe_reply = 4,  // body: the probe's
+  // Of lanes; bodies in wire/lane.hpp. No ack part.
+  cast = 5,      // numbered packet of a lane, to the group or to one member
+  cast_ack = 6,  // to the source, or up the tree
+  cast_nak = 7,  // to the source: these are missing
+  cast_ask = 8,  // from the source: `seq` is the number of its next cast
 };
 
 constexpr std::uint8_t kFlagAck = 1;  // an AckPart follows the head
 constexpr std::uint8_t kFlagRecords =
     2;  // data: the body is a row of records, each 2 bytes of length and a packet
 constexpr std::uint8_t kFlagBacklog = 4;  // data, ack: the sender has more than its credit lets it send
-constexpr std::uint8_t kFlagAskAck = 8;   // data, ack: answer at once
+constexpr std::uint8_t kFlagAskAck = 8;   // data, ack, cast, cast_ask: answer at once
+constexpr std::uint8_t kFlagDirect = 16;  // cast, cast_ask: acknowledge to the source itself, not up a tree
+constexpr std::uint8_t kFlagRows = 32;    // cast: acks of other members' casts stand behind the packet
+constexpr std::uint8_t kFlagHeard =
+    64;  // cast_ack, cast_nak: the source's multicast was heard since the last
+constexpr std::uint8_t kFlagNotOpen = 32;  // cast_ack: the lane is not open here yet
+constexpr std::uint8_t kFlagClosed = 128;  // cast_ack: the lane is closed here; nothing is wanted any more
 
 struct DatagramHead {
   Le<std::uint8_t> version;

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rel/lane.hpp: what is remembered of one lane: our stream with a cursor for each member, and one receiving
+// half for each member that has cast. The code stands in lane_source.cpp, lane_repair.cpp, lane_receiver.cpp,
+// lane_ack.cpp, lane_timers.cpp and lane_transmit.cpp.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/instant.hpp"
+#include "rel/cursor.hpp"
+#include "rel/deadline_heap.hpp"
+#include "rel/lane_queue.hpp"
+#include "rel/lanes.hpp"
+#include "rel/link.hpp"
+#include "rel/reorder.hpp"
+#include "rel/rtt.hpp"
+#include "rel/send_log.hpp"
+#include "rel/seq.hpp"
+
+namespace herald::rel {
+
+constexpr Seq kFirstCast = 0xffffff80;  // of every stream; so every long one wraps around
+constexpr std::int32_t kAllMembers = -1;
+
+// gone: lost, forgotten, has closed the lane, or is ourselves. The others: see lanes.hpp.
+enum class Hearing : std::uint8_t { unknown, hears, deaf, gone };
+
+// Where one member stands in our stream.
+struct LaneMember {
+  Cursor cursor;
+  Rtt rtt;
+  Instant judged_at{};           // its last ack that told whether it hears
+  Instant asked_since = kNever;  // asked by unicast, nothing heard since
+  Seq uni_next = kFirstCast;     // deaf: the first that did not go to it by unicast
+  Hearing hearing = Hearing::unknown;
+  std::uint8_t misses = 0;     // acks in a row without a sign of the group
+  std::uint8_t uni_burst = 0;  // deaf: packets since it was asked
+  bool ask_due = false;        // to be asked by unicast
+};
+static_assert(sizeof(LaneMember) <= 64, "the budget of one more receiver of a log");
+
+// A packet of ours that somebody misses: none -> waiting (for others who miss it too) -> sent.
+struct Mend {
+  enum class State : std::uint8_t { none, waiting, sent };
+  Instant at{};  // waiting: when it is due; sent: when it was sent
+  Seq seq = 0;
+  Seq mark = 0;                       // sent: whoever has this one should have got the repair before
+  std::int32_t member = kAllMembers;  // who asked; kAllMembers: several
+  State state = State::none;
+};
+
+// Something that has deadlines and datagrams to send: our stream of a lane, or the stream of another member.
+struct LaneActor {
+  explicit LaneActor(bool receives_) noexcept : receives(receives_) {}
+  std::uint32_t heap_place = DeadlineHeap<LaneActor>::kOut;
+  LaneActor* next_sending = nullptr;
+  const bool receives;
+};
+
+struct Lane;
+
+// The stream of another member.
+struct LaneIn final : LaneActor {
+  LaneIn(Lane& lane_, std::uint16_t member_) noexcept : LaneActor(true), lane(lane_), member(member_) {}
+  struct Below {
+    Seq next = kFirstCast, limit = kFirstCast;
+  };
+
+  Lane& lane;
+  const std::uint16_t member;
+  std::uint16_t unacked = 0;  // packets since the last ack
+  Reorder reorder;
+  Seq next = kFirstCast;        // all before this one have come
+  Seq delivered = kFirstCast;   // all before this one were delivered
+  Seq top = kFirstCast;         // after the highest that has come
+  Seq end = kFirstCast;         // after the highest that is known to exist
+  Seq limit = kFirstCast;       // credit granted
+  Seq naked_end = kFirstCast;   // holes before this one were asked for
+  Seq armed_end = kFirstCast;   // those before this one are asked for at grace_at
+  Seq newest = kFirstCast - 1;  // came last ...
+  Instant newest_at{};
+  Instant unacked_since = kNever;
+  Instant ack_due = kNever;
+  Instant grace_at = kNever;                       // ask for holes that are new
+  Instant renak_at = kNever;                       // ask again
+  Instant again_at = kNever;                       // hand in what the listener did not want
+  Seq nak_from = kFirstCast, nak_to = kFirstCast;  // holes to be asked for now
+  Seq all_told = kFirstCast;                       // tree: what was told of all below us
+  Duration rtt{};                                  // as told by the source; 0: not known
+  Duration base{};
+  std::unique_ptr<Below[]> below;  // tree: children
+  std::uint8_t renaks = 0;
+  bool ack_now = false;
+  bool answer = false;   // ack_now: to the source itself, whatever the tree
+  bool heard = false;    // its multicast, since the last ack
+  bool direct = false;   // acknowledge to the source itself
+  bool waited = false;   // tree: for those below us
+  bool rides = false;    // the last ack went with a cast of ours
+  bool refused = false;  // by the listener, since the last ack
+};
+
+struct Lane final : LaneActor {
+  Lane() noexcept : LaneActor(false) {}
+
+  std::uint64_t name = 0;
+  LaneId id = -1;
+  std::uint16_t me = 0;         // our place among the members
+  std::uint16_t living = 0;     // others that are not gone
+  std::uint16_t listening = 0;  // of those, not deaf: the group is worth a multicast
+  bool tree = false;
+  bool direct = false;        // a member is gone: the tree has a hole
+  bool closing = false;       // by the listener, while it was called
+  bool refused = false;       // room() said no
+  bool group_ask = false;     // a cast_ask is to go to the group ...
+  bool group_answer = false;  // ... that wants answers
+  std::vector<PeerId> members;
+  std::vector<std::uint16_t> by_rank;  // places, ordered by rank
+  std::vector<std::unique_ptr<LaneIn>> in;
+
+  // Our stream.
+  SendLog log;
+  std::vector<LaneMember> cursors;  // by place
+  std::unique_ptr<Mend[]> mends;    // by seq; made when the first is needed
+  LaneFifo<Seq> mend_queue;         // those that wait, oldest first
+  Seq next_tx = kFirstCast;         // the first that never left
+  Seq lowest = kFirstCast;          // all living members have all before this one
+  Seq limit = kFirstCast;           // the least credit
+  Duration rtt{};                   // of the farthest member; 0: nothing measured
+  Duration base{};
+  Duration timeout{};
+  Instant oldest_at = kNever;  // since then something is unacknowledged and `lowest` has not moved
+  Instant last_tx{};
+  Instant tail_at = kNever;             // ask those who have not acknowledged
+  Instant asked_at{};                   // when they were asked last
+  Instant notice_at = kNever;           // show the end of a burst
+  Instant group_old{}, group_recent{};  // two multicasts, a round trip apart or more
+  Instant retry_at{};                   // nobody hears: when the group is tried again
+  Duration retry_after{};
+  std::uint32_t burst = 0;      // packets that followed closely on each other
+  std::uint32_t since_ask = 0;  // packets
+  std::uint32_t next_uni = 0;   // whose turn it is among the deaf
+  std::uint8_t asks = 0;        // in a row without progress
+  Lane* next_roomy = nullptr;
+
+  std::int32_t place_of(std::uint32_t rank) const noexcept;
+};
+
+}  // namespace herald::rel

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rel/lane_inner.hpp: the lanes from inside. lanes.cpp: the verbs; lane_open.cpp: lanes that come and go;
+// lane_source.cpp: what acks tell our stream; lane_repair.cpp: what NAKs ask of it; lane_receiver.cpp: what
+// casts bring; lane_ack.cpp: what is told the sources; lane_timers.cpp: deadlines; lane_transmit.cpp: what
+// leaves.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "rel/lane.hpp"
+#include "rel/lane_strays.hpp"
+#include "rel/lane_table.hpp"
+#include "rel/lane_tree.hpp"
+#include "wire/lane.hpp"
+
+namespace herald::rel {
+
+struct Lanes::Inner {
+  Inner(const LanesConfig& config, Prng& prng, LaneListener& listener) noexcept;
+
+  // lane_open.cpp
+  LaneId open(std::uint64_t name, std::span<const PeerId> members) noexcept;
+  void close(Lane& lane) noexcept;
+  void bury() noexcept;  // those that were closed while the listener was called
+  void on_stray(Instant now, bool by_group, const wire::DatagramView& view, std::uint64_t name) noexcept;
+  void replay(Instant now) noexcept;
+  LaneIn& in_of(Lane& lane, std::uint32_t place) noexcept;
+  Lane* find(LaneId id) const noexcept;
+
+  // lanes.cpp
+  std::span<std::byte> room(Lane& lane, std::size_t least) noexcept;
+  void commit(Lane& lane, std::size_t bytes) noexcept;
+  void dispatch(Instant now, bool by_group, const wire::DatagramView& view, Lane& lane) noexcept;
+  std::size_t add_rows(Lane& lane, std::byte* at, std::size_t most) noexcept;
+
+  // lane_source.cpp
+  void on_ack(Lane& lane, Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
+  void on_rows(Lane& lane, Instant now, std::uint32_t place, std::span<const wire::AckRow> rows) noexcept;
+  bool advance(Lane& lane, LaneMember& member, Seq next, Seq limit) noexcept;
+  void judge(Lane& lane, Instant now, std::uint32_t place, bool heard) noexcept;
+  void set_hearing(Lane& lane, std::uint32_t place, Hearing hearing) noexcept;
+  void sample_rtt(Lane& lane, LaneMember& member, Instant now, const wire::CastAck& ack) noexcept;
+  void survey(Lane& lane, Instant now) noexcept;  // after cursors moved
+  void remove(Lane& lane, Instant now, std::uint32_t place) noexcept;
+
+  // lane_repair.cpp
+  void on_nak(Lane& lane, Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
+  void want_repair(Lane& lane, Instant now, std::uint32_t place, Seq seq, Seq end) noexcept;
+  bool next_repair(Lane& lane, Instant now, Mend*& mend) noexcept;
+  Duration gather_time(const Lane& lane) const noexcept;
+
+  // lane_receiver.cpp
+  void on_cast(Lane& lane, Instant now, bool by_group, std::uint32_t place,
+               const wire::DatagramView& view) noexcept;
+  void on_ask(Lane& lane, Instant now, bool by_group, std::uint32_t place,
+              const wire::DatagramView& view) noexcept;
+  void note_source(LaneIn& in, bool by_group, std::uint8_t flags, const wire::LanePart& part) noexcept;
+  bool accept(LaneIn& in, Instant now, Seq seq, std::span<const std::byte> packet) noexcept;
+  bool hand_in(LaneIn& in, Instant now, std::span<const std::byte> packet) noexcept;
+  void drain(LaneIn& in, Instant now) noexcept;
+  void find_holes(LaneIn& in, Instant now) noexcept;
+  Duration grace(const LaneIn& in) noexcept;
+
+  // lane_ack.cpp
+  void grant(LaneIn& in) noexcept;
+  void owe_ack(LaneIn& in, Instant now) noexcept;
+  void ack_at_once(LaneIn& in, bool to_source) noexcept;
+  void on_child_ack(Lane& lane, Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
+  LaneIn::Below all_below(const LaneIn& in) const noexcept;
+  bool uses_tree(const LaneIn& in) const noexcept { return in.lane.tree && !in.direct; }
+  LaneTree tree_of(const Lane& lane, std::uint32_t source) const noexcept {
+    return {static_cast<std::uint32_t>(lane.members.size()), source};
+  }
+  void acked(LaneIn& in) noexcept;  // an ack has left
+  void emit_ack(LaneIn& in, Instant now, TxBatch& out) noexcept;
+  void emit_nak(LaneIn& in, TxBatch& out) noexcept;
+
+  // lane_timers.cpp
+  Duration rtt_of(const Lane& lane) const noexcept { return lane.rtt.ns != 0 ? lane.rtt : config.first_rtt; }
+  Duration base_of(const Lane& lane) const noexcept {
+    return lane.base.ns != 0 ? lane.base : config.first_rtt;
+  }
+  Duration rtt_of(const LaneIn& in) const noexcept { return in.rtt.ns != 0 ? in.rtt : config.first_rtt; }
+  Duration base_of(const LaneIn& in) const noexcept { return in.base.ns != 0 ? in.base : config.first_rtt; }
+  Instant deadline_of(const LaneActor& actor) const noexcept;
+  void rearm(LaneActor& actor) noexcept;
+  void arm_tail(Lane& lane, Instant now) noexcept;
+  void on_timers(LaneActor& actor, Instant now) noexcept;
+  void on_tail(Lane& lane, Instant now) noexcept;
+  void on_in_timers(LaneIn& in, Instant now) noexcept;
+
+  // lane_transmit.cpp
+  void wake(LaneActor& actor) noexcept { sending.push(actor); }
+  bool fill(LaneActor& actor, Instant now, TxBatch& out) noexcept;
+  bool fill_lane(Lane& lane, Instant now, TxBatch& out) noexcept;
+  bool fill_first(Lane& lane, Instant now, TxBatch& out) noexcept;
+  bool fill_repairs(Lane& lane, Instant now, TxBatch& out) noexcept;
+  bool fill_deaf(Lane& lane, Instant now, TxBatch& out) noexcept;
+  bool fill_asks(Lane& lane, Instant now, TxBatch& out) noexcept;
+  bool fill_in(LaneIn& in, Instant now, TxBatch& out) noexcept;
+  void fill_replies(TxBatch& out) noexcept;
+  bool emit_cast(Lane& lane, Instant now, Seq seq, std::int32_t place, bool ask, TxBatch& out) noexcept;
+  void emit_ask(Lane& lane, Instant now, std::int32_t place, bool answer, TxBatch& out) noexcept;
+  void emit_short(std::int32_t to, std::uint32_t seal_for, wire::DatagramKind kind, std::uint8_t flags,
+                  Seq seq, std::span<const std::byte> body, TxBatch& out) noexcept;
+  void note_group(Lane& lane, Instant now) noexcept;
+
+  const LanesConfig config;
+  Prng& prng;
+  LaneListener& listener;
+  LaneCounters counters;
+  const std::uint32_t window;
+  PacketPool log_pool;
+  PacketPool kept_pool;
+  LaneTable table;
+  LaneStrays strays;
+  std::vector<std::unique_ptr<Lane>> lanes;  // by LaneId
+  std::vector<Instant> heard_at;             // by peer: any datagram of a lane
+  DeadlineHeap<LaneActor> heap;
+  LaneQueue<LaneActor, &LaneActor::next_sending> sending;
+  LaneQueue<Lane, &Lane::next_roomy> roomy;
+  LaneQueue<Lane, &Lane::next_roomy> starved;
+  Instant sweep_at{};
+  Instant clock{};            // when we were last called
+  std::uint32_t sources = 0;  // receiving halves of all lanes
+  bool replay_due = false;    // a lane was opened that strays wait for
+  bool redeliver_due = false;
+  bool calling = false;  // the listener is being called
+  PacketPool::Slot spare = PacketPool::kNone;
+  LaneId open_lane = -1;  // of room()
+};
+
+}  // namespace herald::rel

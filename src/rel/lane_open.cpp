@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rel/lane_open.cpp: lanes that are opened and closed, and what comes for those that are not open.
+#include <algorithm>
+#include <cstring>
+
+#include "base/fatal.hpp"
+#include "rel/lane_inner.hpp"
+
+namespace herald::rel {
+
+std::int32_t Lane::place_of(std::uint32_t rank) const noexcept {
+  const auto wanted = static_cast<PeerId>(rank);
+  const std::int64_t guess = std::int64_t{wanted} - members.front();
+  const auto count = static_cast<std::int64_t>(members.size());
+  if (guess >= 0 && guess < count && members[static_cast<std::size_t>(guess)] == wanted)
+    return static_cast<std::int32_t>(guess);
+  const auto found = std::lower_bound(by_rank.begin(), by_rank.end(), wanted,
+                                      [&](std::uint16_t place, PeerId r) { return members[place] < r; });
+  return found != by_rank.end() && members[*found] == wanted ? *found : -1;
+}
+
+Lane* Lanes::Inner::find(LaneId id) const noexcept {
+  if (id < 0 || id >= static_cast<LaneId>(lanes.size())) return nullptr;
+  Lane* const lane = lanes[static_cast<std::size_t>(id)].get();
+  return lane == nullptr || lane->closing ? nullptr : lane;
+}
+
+LaneId Lanes::Inner::open(std::uint64_t name, std::span<const PeerId> members) noexcept {
+  HERALD_ASSERT(!members.empty() && members.size() < UINT16_MAX);
+  HERALD_ASSERT(table.find(name) == nullptr);
+  auto lane = std::make_unique<Lane>();
+  lane->name = name;
+  lane->members.assign(members.begin(), members.end());
+  const auto mine = std::find(members.begin(), members.end(), config.me);
+  HERALD_ASSERT(mine != members.end());
+  lane->me = static_cast<std::uint16_t>(mine - members.begin());
+  lane->by_rank.resize(members.size());
+  for (std::uint16_t i = 0; i < members.size(); ++i) lane->by_rank[i] = i;
+  std::sort(lane->by_rank.begin(), lane->by_rank.end(),
+            [&](std::uint16_t a, std::uint16_t b) { return members[a] < members[b]; });
+  lane->in.resize(members.size());
+  lane->tree = members.size() > config.flat_members;
+  lane->living = lane->listening = static_cast<std::uint16_t>(members.size() - 1);
+  lane->log.start_at(kFirstCast);
+  lane->log.set_cursors(lane->living);
+  LaneMember fresh;
+  fresh.cursor.next = kFirstCast;
+  fresh.cursor.limit = lane->limit = kFirstCast + window;
+  lane->cursors.assign(members.size(), fresh);
+  lane->cursors[lane->me].hearing = Hearing::gone;
+  lane->timeout = Rtt{}.timeout(config.first_rtt, config.least_timeout);
+  lane->retry_after = {16 * config.first_rtt.ns};
+
+  const auto gap = std::find(lanes.begin(), lanes.end(), nullptr);
+  lane->id = static_cast<LaneId>(gap - lanes.begin());
+  table.insert(name, lane.get());
+  strays.note_opened(name);
+  replay_due = replay_due || strays.waits_for(name);
+  const LaneId id = lane->id;
+  if (gap == lanes.end()) {
+    lanes.push_back(std::move(lane));
+  } else {
+    *gap = std::move(lane);
+  }
+  return id;
+}
+
+void Lanes::Inner::close(Lane& lane) noexcept {
+  if (calling) {
+    lane.closing = true;
+    return;
+  }
+  lane.log.clear(log_pool);
+  for (const auto& in : lane.in) {
+    if (in == nullptr) continue;
+    in->reorder.clear(kept_pool);
+    heap.remove(*in);
+    sending.remove(*in);
+    --sources;
+  }
+  heap.remove(lane);
+  sending.remove(lane);
+  roomy.remove(lane);
+  starved.remove(lane);
+  strays.drop(lane.name, kept_pool);
+  strays.note_closed(lane.name);
+  table.erase(lane.name);
+  lanes[static_cast<std::size_t>(lane.id)].reset();
+}
+
+void Lanes::Inner::bury() noexcept {
+  for (const auto& lane : lanes)
+    if (lane != nullptr && lane->closing) close(*lane);
+}
+
+LaneIn& Lanes::Inner::in_of(Lane& lane, std::uint32_t place) noexcept {
+  auto& in = lane.in[place];
+  if (in == nullptr) {
+    in = std::make_unique<LaneIn>(lane, static_cast<std::uint16_t>(place));
+    ++sources;
+    in->limit = kFirstCast + window;  // that every source begins with
+    const LaneTree tree = tree_of(lane, place);
+    if (lane.tree && tree.children(lane.me) != 0)
+      in->below = std::make_unique<LaneIn::Below[]>(tree.children(lane.me));
+  }
+  return *in;
+}
+
+// A member may be early: what it casts is kept; the source repairs what is not. A source that asks is
+// answered, so that it knows us to be alive.
+void Lanes::Inner::on_stray(Instant now, bool by_group, const wire::DatagramView& view,
+                            std::uint64_t name) noexcept {
+  const bool closed = strays.was_closed(name);
+  if (view.kind != wire::DatagramKind::cast && view.kind != wire::DatagramKind::cast_ask) return;
+  if (!by_group && ((view.flags & wire::kFlagAskAck) != 0 || closed))
+    strays.reply({name, static_cast<std::int32_t>(view.from), closed});
+  if (closed || !strays.has_room(kept_pool, config.kept_bytes)) return;
+  const PacketPool::Slot slot = kept_pool.take();
+  if (slot == PacketPool::kNone) return;
+  std::memcpy(kept_pool.at(slot), view.body.data(), view.body.size());
+  LaneStrays::Stray stray;
+  stray.name = name;
+  stray.at = now;
+  stray.from = view.from;
+  stray.seq = view.seq;
+  stray.slot = slot;
+  stray.bytes = static_cast<std::uint16_t>(view.body.size());
+  stray.kind = static_cast<std::uint8_t>(view.kind);
+  stray.flags = view.flags;
+  stray.by_group = by_group;
+  strays.keep(stray);
+}
+
+void Lanes::Inner::replay(Instant now) noexcept {
+  replay_due = false;
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    LaneStrays::Stray stray;
+    while (lanes[i] != nullptr && !lanes[i]->closing && strays.take(lanes[i]->name, stray)) {
+      wire::DatagramView view;
+      view.kind = static_cast<wire::DatagramKind>(stray.kind);
+      view.flags = stray.flags | wire::kFlagAskAck;  // the source does not know yet that we are here
+      view.from = stray.from;
+      view.seq = stray.seq;
+      view.body = {kept_pool.at(stray.slot), stray.bytes};
+      dispatch(now, stray.by_group, view, *lanes[i]);
+      kept_pool.give(stray.slot);
+    }
+  }
+}
+
+}  // namespace herald::rel

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/unit/rel/lane_world.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace herald::rel {
+namespace {
+
+constexpr std::size_t kFrame = 66;  // what Ethernet, IP and UDP add to a datagram
+constexpr int kBurstLength = 20;
+
+LanesConfig lanes_config(const LaneWorldConfig& config, PeerId me) {
+  LanesConfig lanes = config.lanes;
+  lanes.me = me;
+  lanes.peers = config.nodes;
+  lanes.seal = {{0x0123456789abcdef, 0xfedcba9876543210}, 7};
+  return lanes;
+}
+
+std::byte pattern(std::uint64_t number, std::size_t at) {
+  return static_cast<std::byte>(number * 31 + at * 7 + (at >> 8));
+}
+
+}  // namespace
+
+LaneNode::LaneNode(LaneWorld& world_, PeerId me_, const LaneWorldConfig& config)
+    : world(world_),
+      me(me_),
+      prng(config.seed * 1000 + static_cast<std::uint64_t>(me_)),
+      lanes(lanes_config(config, me_), prng, *this) {}
+
+void LaneNode::open(std::uint64_t name, std::vector<PeerId> members) {
+  const LaneId id = lanes.open(name, members);
+  ids[name] = id;
+  names[id] = name;
+}
+
+void LaneNode::cast(std::uint64_t name, std::uint64_t packets, std::uint32_t bytes) {
+  Flow& flow = flows[ids.at(name)];
+  flow.packets += packets;
+  flow.bytes = bytes;
+  pump(ids.at(name));
+  world.settle(me);
+}
+
+void LaneNode::pump(LaneId lane) {
+  Flow& flow = flows[lane];
+  while (flow.packets > 0) {
+    const std::span<std::byte> room = lanes.room(lane, std::max<std::uint32_t>(flow.bytes, 8));
+    if (room.empty()) return;
+    const std::size_t bytes = flow.bytes != 0 ? flow.bytes : room.size();
+    std::memcpy(room.data(), &flow.next, 8);
+    for (std::size_t i = 8; i < bytes; ++i) room[i] = pattern(flow.next, i);
+    lanes.commit(lane, bytes);
+    ++flow.next;
+    --flow.packets;
+  }
+}
+
+void LaneNode::pump() {
+  for (LaneId lane = lanes.next_ready(); lane >= 0; lane = lanes.next_ready()) pump(lane);
+}
+
+Status LaneNode::heard(LaneId lane, PeerId source, std::span<const std::byte> packet) noexcept {
+  if (gate && !gate(source)) {
+    ++refused;
+    return Status::again;
+  }
+  std::uint64_t number = 0;
+  if (packet.size() < 8 || names.count(lane) == 0) {
+    ++wrong;
+    return Status::ok;
+  }
+  std::memcpy(&number, packet.data(), 8);
+  bool good = number == expected[{names[lane], source}]++;
+  for (std::size_t i = 8; i < packet.size(); ++i) good = good && packet[i] == pattern(number, i);
+  if (!good) ++wrong;
+  ++got;
+  if (on_packet) on_packet(names[lane], source);
+  return Status::ok;
+}
+
+LaneWorld::LaneWorld(const LaneWorldConfig& config_) : config(config_), chance(config_.seed) {
+  const auto count = static_cast<std::size_t>(config.nodes);
+  timer_.assign(count, Instant{INT64_MAX});
+  up_free_.resize(count);
+  down_free_.resize(count);
+  bad_.resize(count);
+  std::vector<PeerId> all;
+  for (PeerId id = 0; id < config.nodes; ++id) all.push_back(id);
+  for (PeerId id = 0; id < config.nodes; ++id) {
+    nodes_.push_back(std::make_unique<LaneNode>(*this, id, config));
+    if (config.all_open) nodes_.back()->open(1, all);
+  }
+}
+
+void LaneWorld::settle(PeerId id) {
+  LaneNode& node = (*this)[id];
+  if (node.dead) return;
+  auto batch = std::make_unique<TxBatch>();
+  for (;;) {
+    node.pump();
+    if (node.lanes.poll_transmit(now_, *batch) == 0) break;
+    for (std::size_t i = 0; i < batch->count; ++i) transmit(id, batch->entries[i]);
+  }
+  const std::optional<Instant> at = node.lanes.next_deadline();
+  Instant& armed = timer_[static_cast<std::size_t>(id)];
+  if (!at.has_value() || *at >= armed) return;
+  armed = std::max(*at, now_);
+  events_.push(std::make_shared<Event>(Event{armed, order_++, id, true, false, {}}));
+}
+
+void LaneWorld::transmit(PeerId from, const Tx& tx) {
+  ++datagrams;
+  ++kinds[std::to_integer<int>(tx.datagram[1])];
+  const auto ns = static_cast<std::int64_t>(static_cast<double>(tx.datagram.size() + kFrame) * 8e9 /
+                                            config.bits_per_second);
+  Instant& up = up_free_[static_cast<std::size_t>(from)];
+  up = std::max(up, now_) + Duration{ns};
+  if (tx.to >= 0) {
+    if (!happens(config.common_loss)) to_port(from, tx.to, false, up, ns, tx.datagram);
+    return;
+  }
+  ++by_group;
+  if (happens(config.common_loss)) return;
+  for (PeerId to = 0; to < config.nodes; ++to)
+    if (to != from && (!forwards || forwards(from, to))) to_port(from, to, true, up, ns, tx.datagram);
+}
+
+void LaneWorld::to_port(PeerId from, PeerId to, bool group, Instant in_switch, std::int64_t ns,
+                        std::span<const std::byte> datagram) {
+  const auto port = static_cast<std::size_t>(to);
+  if (happens(config.burst)) bad_[port] = kBurstLength;
+  const bool lost = bad_[port] > 0 || happens(config.loss);
+  if (bad_[port] > 0) --bad_[port];
+  if (lost || (cut && cut(from, to)) || (drop && drop(from, to, datagram))) {
+    ++dropped;
+    return;
+  }
+  Instant& down = down_free_[port];
+  const double queued =
+      std::max(0.0, static_cast<double>((down - in_switch).ns)) * config.bits_per_second / 8e9;
+  if (queued + static_cast<double>(datagram.size() + kFrame) > static_cast<double>(config.switch_bytes)) {
+    ++dropped_full;
+    return;
+  }
+  down = std::max(down + Duration{ns}, in_switch);  // cut through
+  const auto arrive = [&](Instant at, std::vector<std::byte> bytes) {
+    events_.push(std::make_shared<Event>(Event{at, order_++, to, false, group, std::move(bytes)}));
+  };
+  std::vector<std::byte> bytes(datagram.begin(), datagram.end());
+  const auto some = [&](Duration most) {
+    return Duration{static_cast<std::int64_t>(chance.below(static_cast<std::uint64_t>(most.ns)))};
+  };
+  Instant at = down + config.delay;
+  if (happens(config.reorder)) at = at + some(config.reorder_by);
+  if (happens(config.corrupt))
+    bytes[chance.below(bytes.size())] ^= static_cast<std::byte>(1u << chance.below(8));
+  if (happens(config.duplicate)) arrive(at + some(microseconds(500)), bytes);
+  arrive(at, std::move(bytes));
+}
+
+bool LaneWorld::run(Duration at_most, const std::function<bool()>& done) {
+  const Instant end = now_ + at_most;
+  while (!done()) {
+    if (events_.empty() || events_.top()->at > end) {
+      now_ = end;
+      return false;
+    }
+    const std::shared_ptr<Event> event = events_.top();
+    events_.pop();
+    now_ = std::max(now_, event->at);
+    LaneNode& node = (*this)[event->to];
+    if (node.dead) continue;
+    if (event->timer) {
+      if (timer_[static_cast<std::size_t>(event->to)] != event->at) continue;  // was armed earlier since
+      timer_[static_cast<std::size_t>(event->to)] = {INT64_MAX};
+      node.lanes.on_deadline(now_);
+    } else {
+      node.lanes.on_datagram(now_, event->group, event->bytes);
+    }
+    settle(event->to);
+  }
+  return true;
+}
+
+bool LaneWorld::all_flushed() {
+  return std::all_of(nodes_.begin(), nodes_.end(),
+                     [](const auto& node) { return node->dead || node->lanes.is_flushed(); });
+}
+
+bool LaneWorld::have(PeerId source, std::uint64_t packets, std::uint64_t name) {
+  return std::all_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
+    return node->dead || node->me == source || node->expected[{name, source}] >= packets;
+  });
+}
+
+LaneCounters LaneWorld::sum() {
+  LaneCounters all;
+  for (const auto& node : nodes_) {
+    const LaneCounters& one = node->lanes.counters();
+    all.cast += one.cast;
+    all.heard += one.heard;
+    all.repaired_one += one.repaired_one;
+    all.repaired_all += one.repaired_all;
+    all.naks_sent += one.naks_sent;
+    all.naks_received += one.naks_received;
+    all.naks_spared += one.naks_spared;
+    all.acks_sent += one.acks_sent;
+    all.acks_received += one.acks_received;
+    all.duplicates += one.duplicates;
+    all.forged += one.forged;
+    all.malformed += one.malformed;
+    all.went_deaf += one.went_deaf;
+    all.heard_again += one.heard_again;
+  }
+  return all;
+}
+
+}  // namespace herald::rel

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Several processes with lanes, joined by a switch in virtual time that forwards to groups. A datagram waits
+// for the sender's cable, then for each receiver's, whose queue in the switch is finite. Chance decides what
+// is lost (by one, by all, in bursts), doubled, late or broken, from a seed.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <queue>
+#include <set>
+#include <vector>
+
+#include "base/prng.hpp"
+#include "rel/lanes.hpp"
+
+namespace herald::rel {
+
+struct LaneWorldConfig {
+  int nodes = 2;
+  std::uint64_t seed = 1;
+  double bits_per_second = 1e9;
+  Duration delay = microseconds(50);  // one way, in all
+  std::uint64_t switch_bytes = 1 << 20;
+  double loss = 0;         // each receiver's copy for itself
+  double common_loss = 0;  // before the switch
+  double burst = 0;        // a receiver's cable goes bad with one packet in so many, for 20 packets
+  double duplicate = 0, reorder = 0, corrupt = 0;
+  Duration reorder_by = microseconds(300);
+  bool all_open = true;  // every node opens lane 1 of all nodes
+  LanesConfig lanes;
+};
+
+class LaneWorld;
+
+// Casts numbered packets, and checks that those which come are numbered without gap for each lane and source.
+class LaneNode final : public LaneListener {
+ public:
+  LaneNode(LaneWorld& world, PeerId me, const LaneWorldConfig& config);
+
+  void open(std::uint64_t name, std::vector<PeerId> members);
+  void cast(std::uint64_t name, std::uint64_t packets, std::uint32_t bytes);
+  void pump();
+  void pump(LaneId lane);
+
+  Status heard(LaneId lane, PeerId source, std::span<const std::byte> packet) noexcept override;
+  void hearing_changed(LaneId, PeerId member, bool hears) noexcept override {
+    changes.push_back({member, hears});
+  }
+  void member_lost(LaneId, PeerId member) noexcept override { lost.push_back(member); }
+
+  struct Flow {
+    std::uint64_t packets = 0, next = 0;
+    std::uint32_t bytes = 0;
+  };
+  LaneWorld& world;
+  PeerId me;
+  Prng prng;
+  Lanes lanes;
+  std::map<std::uint64_t, LaneId> ids;
+  std::map<LaneId, std::uint64_t> names;
+  std::map<LaneId, Flow> flows;
+  std::map<std::pair<std::uint64_t, PeerId>, std::uint64_t> expected;
+  std::uint64_t got = 0, wrong = 0, refused = 0;
+  std::vector<std::pair<PeerId, bool>> changes;
+  std::vector<PeerId> lost;
+  std::function<bool(PeerId source)> gate;               // false: not now
+  std::function<void(std::uint64_t, PeerId)> on_packet;  // lane's name, source
+  bool dead = false;
+};
+
+class LaneWorld {
+ public:
+  explicit LaneWorld(const LaneWorldConfig& config);
+
+  LaneNode& operator[](PeerId id) { return *nodes_[static_cast<std::size_t>(id)]; }
+  int size() const { return config.nodes; }
+  Instant now() const { return now_; }
+  bool run(Duration at_most, const std::function<bool()>& done);
+  void run(Duration time) {
+    run(time, [] { return false; });
+  }
+  void settle(PeerId id);
+  bool all_flushed();
+  // All but `source` have got `packets` of it on lane `name`.
+  bool have(PeerId source, std::uint64_t packets, std::uint64_t name = 1);
+  LaneCounters sum();
+
+  LaneWorldConfig config;
+  Prng chance;
+  std::function<bool(PeerId from, PeerId to)> forwards;  // group: false: the switch does not
+  std::function<bool(PeerId from, PeerId to)> cut;       // either way: true: nothing passes
+  std::function<bool(PeerId from, PeerId to, std::span<const std::byte>)> drop;
+  std::uint64_t datagrams = 0, by_group = 0, dropped = 0, dropped_full = 0;
+  std::map<int, std::uint64_t> kinds;  // datagrams that left
+
+ private:
+  struct Event {
+    Instant at;
+    std::uint64_t order;
+    PeerId to;
+    bool timer, group;
+    std::vector<std::byte> bytes;
+  };
+  struct Later {
+    bool operator()(const std::shared_ptr<Event>& a, const std::shared_ptr<Event>& b) const {
+      return a->at == b->at ? a->order > b->order : a->at > b->at;
+    }
+  };
+  void transmit(PeerId from, const Tx& tx);
+  void to_port(PeerId from, PeerId to, bool group, Instant in_switch, std::int64_t ns,
+               std::span<const std::byte> bytes);
+  bool happens(double probability) {
+    return probability > 0 && static_cast<double>(chance.next() >> 11) * 0x1p-53 < probability;
+  }
+
+  Instant now_{1'000'000};
+  std::uint64_t order_ = 0;
+  std::vector<std::unique_ptr<LaneNode>> nodes_;
+  std::vector<Instant> timer_, up_free_, down_free_;
+  std::vector<int> bad_;  // packets that a cable still loses
+  std::priority_queue<std::shared_ptr<Event>, std::vector<std::shared_ptr<Event>>, Later> events_;
+};
+
+}  // namespace herald::rel
