@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import subprocess
-import uuid
 
 from . import hosts, state, tool
 
@@ -55,7 +54,7 @@ def marked(run):
 def on_host(lab, row, words, seconds=None, **how):
     """Runs words on a host (or the head) and waits: the exit code, 124 after `seconds`. Whatever it started and left
     running when it was ended from outside is ended too."""
-    run = uuid.uuid4().hex
+    run = os.urandom(8).hex()
     environment = {name: value for name, value in os.environ.items() if not name.startswith('HERALDLAB')}
     environment.update(HERALDLAB=lab['name'], HERALDLAB_RUN=run)
     child = subprocess.Popen(hosts.enter(row, words), env=environment, **how)
