@@ -67,14 +67,14 @@ TEST(RelRate, one_percent_lost) {
   WorldConfig config;
   config.bits_per_second = 1e8;
   config.loss = 0.01;
-  EXPECT_GE(mean(config, 1, 1 << 20, 40).share, 0.95);
+  EXPECT_GE(mean(config, 1, 1 << 20, 20).share, 0.95);
 }
 
 TEST(RelRate, ten_percent_lost) {
   WorldConfig config;
   config.bits_per_second = 1e8;
   config.loss = 0.1;
-  EXPECT_GE(mean(config, 1, 1 << 20, 40).share, 0.80);
+  EXPECT_GE(mean(config, 1, 1 << 20, 20).share, 0.80);
 }
 
 TEST(RelRate, seven_to_one_does_not_overrun_the_switch) {
@@ -90,7 +90,7 @@ TEST(RelRate, half_of_the_rate_at_ten_percent_and_1_gbit) {
   // 1 MiB is over in 9 ms here, so a few timeouts count much.
   WorldConfig config;
   config.loss = 0.1;
-  EXPECT_GE(mean(config, 1, 1 << 20, 40).share, 0.5);
+  EXPECT_GE(mean(config, 1, 1 << 20, 20).share, 0.5);
 }
 
 TEST(RelRate, a_lone_stream_fills_10_gbit) {
