@@ -46,6 +46,7 @@ struct Sender {
   bool promised = false;
   bool recovering = false;
   bool ask_data = false;  // the next data packet asks for an ack, whatever the window
+  bool asked = false;     // a timeout asked, and no answer came yet
   bool ask = false;       // an ack datagram that asks is to leave
 };
 
@@ -65,6 +66,7 @@ struct Receiver {
   std::uint16_t record_at = 0;  // of the packet at `delivered`: records before this byte were delivered
   std::uint16_t unacked = 0;    // data packets since the last ack
   std::uint8_t link = 0;        // by which the newest came
+  std::uint8_t copies = 0;      // how often the newest had been sent before
   bool ack_now = false;
   bool came = false;  // any data at all
 };
@@ -93,7 +95,7 @@ struct Channel {
     return {link.get(), link == nullptr ? 0 : std::size_t{links}};
   }
 };
-static_assert(sizeof(Channel) <= 352, "the budget of an idle peer");
+static_assert(sizeof(Channel) <= 312, "the budget of an idle peer");
 
 // First in, first out; a channel is in it at most once. Nothing is allocated.
 template <Channel* Channel::*Next>

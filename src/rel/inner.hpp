@@ -15,6 +15,8 @@ namespace herald::rel {
 constexpr std::size_t kBodyRecords = wire::kLargestDatagramHead;
 constexpr std::size_t kBodySingle = kBodyRecords + wire::kRecordHead;
 
+constexpr int kMostCopies = wire::kFlagCopies >> wire::kCopiesShift;
+
 struct Mesh::Inner {
   Inner(const MeshConfig& config, Prng& prng, Listener& listener) noexcept;
 
@@ -33,13 +35,16 @@ struct Mesh::Inner {
   // sender.cpp
   void on_ack(Channel& ch, Instant now, const wire::AckPart& ack) noexcept;
   bool take_acked(Channel& ch, Instant now, const wire::AckPart& ack) noexcept;
-  void entry_acked(Channel& ch, Instant now, Entry& entry, std::span<std::uint32_t> by_link) noexcept;
+  // How often the copy that came had been sent before; kSomeCopy: not known.
+  static constexpr int kSomeCopy = -1;
+  void entry_acked(Channel& ch, Entry& entry, int copies, std::span<std::uint32_t> by_link) noexcept;
   void take_credit(Channel& ch, const wire::AckPart& ack) noexcept;
-  void sample_rtt(Channel& ch, Instant now, const wire::AckPart& ack) noexcept;
   void find_losses(Channel& ch, Instant now, bool answered) noexcept;
   void lose(Channel& ch, Instant now, Seq seq) noexcept;
   void lose_link(Channel& ch, Instant now, LinkId link) noexcept;
   void lose_oldest(Channel& ch, Instant now, LinkId link) noexcept;
+  void newest_acked(Channel& ch, Instant now, const wire::AckPart& ack,
+                    std::span<std::uint32_t> by_link) noexcept;
   void lose_all(Channel& ch, Instant now) noexcept;
   void measure_rate(Channel& ch) noexcept;
 

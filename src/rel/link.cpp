@@ -34,7 +34,7 @@ std::uint8_t best_of(std::span<const Link> links) noexcept {
 
 // When a packet given to the link now would be there.
 float cost(const Link& link, float guess_ns) noexcept {
-  const float packet_ns = link.packet_ns() > 0 ? link.packet_ns() : guess_ns;
+  const float packet_ns = link.packet_ns > 0 ? link.packet_ns : guess_ns;
   return static_cast<float>(link.in_flight + 1) * packet_ns + static_cast<float>(link.rtt.least_ns) / 2;
 }
 
@@ -45,10 +45,10 @@ std::uint8_t choose_link(std::span<const Link> links) noexcept {
   std::uint8_t best = best_of(links);
   if (links[best].state != LinkState::live || links[best].in_flight < kStripeAt) return best;
   const Link& first = links[best];
-  const float guess = first.packet_ns() > 0 ? first.packet_ns() : kGuessNs;
+  const float guess = first.packet_ns > 0 ? first.packet_ns : kGuessNs;
   for (std::size_t i = 0; i < links.size(); ++i) {
     const Link& link = links[i];
-    if (link.state != LinkState::live || link.packet_ns() > kComparable * guess) continue;
+    if (link.state != LinkState::live || link.packet_ns > kComparable * guess) continue;
     if (link.rtt.least_ns > 4 * first.rtt.least_ns + kComparableRttNs) continue;
     if (cost(link, guess) < cost(links[best], guess)) best = static_cast<std::uint8_t>(i);
   }

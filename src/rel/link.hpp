@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rel/link.hpp: one way to a peer: does it answer, how fast is it, what is on its way there.
 #pragma once
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -19,9 +19,8 @@ constexpr Instant kNever{INT64_MAX};
 enum class LinkState : std::uint8_t { unproven, live, suspect, dead };
 
 struct Link {
-  Instant since;          // something is on its way and nothing was acknowledged since then
-  Instant acked_sent_at;  // when the latest packet that was acknowledged was sent
-  Instant last_ack;
+  Instant since;  // something is on its way and nothing was acknowledged since then
+  Instant measured_from;
   Instant probe_at = kNever;  // next probe
   Instant probed_at;          // last probe
   Instant silent_since;       // state unproven, suspect: since when
@@ -31,8 +30,8 @@ struct Link {
   std::uint32_t in_flight = 0;
   std::uint32_t probe_number = 0;
   std::uint32_t reply_number = 0;
-  float busy_ns = 0;  // decaying sums over acknowledgements while the link was busy
-  float busy_packets = 0;
+  std::uint32_t measured = 0;  // packets acknowledged since then, the link being busy throughout
+  float packet_ns = 0;         // that the link takes for one packet; 0: not known
   LinkState state = LinkState::unproven;
   std::uint8_t timeouts = 0;  // in a row
   std::uint8_t probes = 0;    // in a row without answer
@@ -43,26 +42,41 @@ struct Link {
   bool busy = false;  // at the last ack: enough on its way to measure delivery
 
   bool usable() const noexcept { return state == LinkState::live || state == LinkState::unproven; }
-  // Time that the link takes for one packet, 0: not known.
-  float packet_ns() const noexcept { return busy_packets > 0 ? busy_ns / busy_packets : 0; }
-
   // `packets` sent by this link were acknowledged together.
   void on_delivered(Instant now, std::uint32_t packets) noexcept {
     if (busy) {
-      busy_ns = busy_ns * kKeep + static_cast<float>((now - last_ack).ns);
-      busy_packets = busy_packets * kKeep + static_cast<float>(packets);
+      measured += packets;
+      const Duration time = now - measured_from;
+      if (measured >= kMeasurePackets && time >= kMeasureTime) take_sample(now, time);
+    } else {
+      restart(now);
     }
-    last_ack = now;
     busy = in_flight >= kBusyPackets;
     timeouts = 0;
     since = now;
   }
 
  private:
-  static constexpr float kKeep = 0.9375F;
   static constexpr std::uint32_t kBusyPackets = 8;
+  static constexpr std::uint32_t kMeasurePackets = 16;
+  static constexpr Duration kMeasureTime = milliseconds(1);
+  static constexpr float kSlower = 17.F / 16;
+
+  void restart(Instant now) noexcept {
+    measured_from = now;
+    measured = 0;
+  }
+  // Faster is believed at once, slower only bit by bit: it may be a receiver that was busy with something
+  // else, and who believes that he is slow stays slow.
+  void take_sample(Instant now, Duration time) noexcept {
+    const float sample = static_cast<float>(time.ns) / static_cast<float>(measured);
+    packet_ns = packet_ns == 0       ? sample
+                : sample < packet_ns ? (packet_ns + sample) / 2
+                                     : std::min(sample, packet_ns * kSlower);
+    restart(now);
+  }
 };
-static_assert(sizeof(Link) <= 112);
+static_assert(sizeof(Link) <= 96, "made at the first use of a peer");
 
 // The link for the next data packet: the first of the best state; when much is on its way, all live ones of
 // comparable speed, each by what it delivers.

@@ -39,8 +39,8 @@ Duration Mesh::Inner::timeout_of(const Link& link) const noexcept {
 // At the rate of the last acks, all that is on its way should have come in this time. When the queue was long
 // and is no more, that is far less than the round trip that it made.
 Duration Mesh::Inner::drain_time(const Link& link) const noexcept {
-  if (link.packet_ns() <= 0) return {INT64_MAX};
-  const float queue_ns = static_cast<float>(link.in_flight) * link.packet_ns() * kDrainOver;
+  if (link.packet_ns <= 0) return {INT64_MAX};
+  const float queue_ns = static_cast<float>(link.in_flight) * link.packet_ns * kDrainOver;
   const std::int64_t ack_delay = std::max(config.first_rtt.ns, config.least_timeout.ns);
   return {static_cast<std::int64_t>(queue_ns) + link.rtt.least_ns + link.rtt.varies_ns + ack_delay};
 }

@@ -53,6 +53,7 @@ bool Mesh::Inner::accept(Channel& ch, Instant now, const wire::DatagramView& vie
   counters.received_bytes += view.body.size();
   rx.newest = view.seq;
   rx.newest_at = now;
+  rx.copies = view.flags >> wire::kCopiesShift;
   rx.came = true;
   ++rx.unacked;
   note_backlog(ch, now, view);
@@ -170,8 +171,10 @@ void Mesh::Inner::write_ack(Channel& ch, Instant now, wire::AckPart& ack) noexce
   ack.credit = rx.limit;
   ack.holes = holes;
   ack.newest = rx.newest;
-  ack.delay_us =
-      rx.came ? static_cast<std::uint32_t>(std::max<std::int64_t>(0, (now - rx.newest_at).ns) / 1000) : 0;
+  const std::int64_t delay_us = rx.came ? (now - rx.newest_at).ns / 1000 : 0;
+  constexpr std::int64_t kMostDelay = (1 << wire::kDelayBits) - 1;
+  ack.delay_us = static_cast<std::uint32_t>(std::clamp<std::int64_t>(delay_us, 0, kMostDelay)) |
+                 std::uint32_t{rx.copies} << wire::kDelayBits;
   rx.unacked = 0;
   rx.ack_now = false;
   rx.ack_due = kNever;

@@ -25,7 +25,6 @@ void Mesh::Inner::on_ack(Channel& ch, Instant now, const wire::AckPart& ack) noe
     ++counters.malformed;
     return;
   }
-  sample_rtt(ch, now, ack);
   const bool moved = take_acked(ch, now, ack);
   take_credit(ch, ack);
   if (is_go_back()) {
@@ -40,26 +39,28 @@ void Mesh::Inner::on_ack(Channel& ch, Instant now, const wire::AckPart& ack) noe
   if (tx.lost > 0 || tx.next_tx != tx.log.end()) wake(ch);
 }
 
-void Mesh::Inner::sample_rtt(Channel& ch, Instant now, const wire::AckPart& ack) noexcept {
+// Of the newest it is known which copy came: a measure of the round trip, and of what it overtook.
+void Mesh::Inner::newest_acked(Channel& ch, Instant now, const wire::AckPart& ack,
+                               std::span<std::uint32_t> by_link) noexcept {
   Sender& tx = ch.tx;
-  const Seq newest = ack.newest;
-  if (before(newest, tx.cursor.next) || !before(newest, tx.next_tx)) return;
-  const Entry& entry = tx.log[newest];
-  if (entry.state != EntryState::in_flight) return;
-  const std::int64_t elapsed = (now - entry.sent_at).ns;
-  const std::int64_t delay = std::int64_t{ack.delay_us} * 1000;
-  const Duration sample{delay < elapsed ? elapsed - delay : elapsed};
-  Rtt& rtt = ch.link[entry.link].rtt;
-  // Of a packet that was repeated it may be the first copy that came, if it was that quick.
-  if (entry.transmissions == 1 || (rtt.known() && sample.ns >= rtt.least_ns)) rtt.add(sample);
+  if (before(ack.newest, tx.cursor.next) || !before(ack.newest, tx.next_tx)) return;
+  Entry& entry = tx.log[ack.newest];
+  const auto copies = static_cast<int>(ack.delay_us >> wire::kDelayBits);
+  if (entry.state == EntryState::in_flight && copies == std::min(entry.transmissions - 1, kMostCopies)) {
+    const std::int64_t elapsed = (now - entry.sent_at).ns;
+    const std::int64_t delay = std::int64_t{ack.delay_us & ((1u << wire::kDelayBits) - 1)} * 1000;
+    ch.link[entry.link].rtt.add({delay < elapsed ? elapsed - delay : elapsed});
+  }
+  entry_acked(ch, entry, copies, by_link);
 }
 
 // Marks what has come; true if anything is new.
 bool Mesh::Inner::take_acked(Channel& ch, Instant now, const wire::AckPart& ack) noexcept {
   Sender& tx = ch.tx;
   std::array<std::uint32_t, kMostLinks> by_link{};
+  if (!is_go_back() || before(ack.newest, ack.next)) newest_acked(ch, now, ack, by_link);
   for (Seq seq = tx.cursor.next; seq != ack.next; ++seq) {
-    entry_acked(ch, now, tx.log[seq], by_link);
+    entry_acked(ch, tx.log[seq], kSomeCopy, by_link);
     tx.log.pass(seq, log_pool);
   }
   tx.cursor.advance(ack.next);
@@ -67,11 +68,10 @@ bool Mesh::Inner::take_acked(Channel& ch, Instant now, const wire::AckPart& ack)
   const std::int32_t reach = distance(tx.cursor.next + 1, tx.next_tx);
   if (reach < 64) fresh &= reach <= 0 ? 0 : (std::uint64_t{1} << reach) - 1;
   tx.cursor.came |= fresh;
-  for (; fresh != 0; fresh &= fresh - 1)
-    entry_acked(ch, now, tx.log[tx.cursor.next + 1 + static_cast<Seq>(std::countr_zero(fresh))], by_link);
-  // The newest is known to have come even if it is beyond the reach of `holes`.
-  if (!is_go_back() && !before(ack.newest, tx.cursor.next) && before(ack.newest, tx.next_tx))
-    entry_acked(ch, now, tx.log[ack.newest], by_link);
+  for (; fresh != 0; fresh &= fresh - 1) {
+    const Seq seq = tx.cursor.next + 1 + static_cast<Seq>(std::countr_zero(fresh));
+    entry_acked(ch, tx.log[seq], kSomeCopy, by_link);
+  }
   if (before(tx.lost_from, tx.cursor.next)) tx.lost_from = tx.cursor.next;
   if (tx.recovering && !before(tx.cursor.next, tx.recover)) tx.recovering = false;
 
@@ -88,18 +88,18 @@ bool Mesh::Inner::take_acked(Channel& ch, Instant now, const wire::AckPart& ack)
   return true;
 }
 
-void Mesh::Inner::entry_acked(Channel& ch, Instant now, Entry& entry,
+void Mesh::Inner::entry_acked(Channel& ch, Entry& entry, int copies,
                               std::span<std::uint32_t> by_link) noexcept {
   Sender& tx = ch.tx;
   Link& link = ch.link[entry.link];
-  bool in_vain = false;  // it was repeated, or about to be, and had come already
+  const int last = std::min(entry.transmissions - 1, kMostCopies);
+  bool in_vain = copies != kSomeCopy && copies != last;  // it was repeated, and had come already
   switch (entry.state) {
     case EntryState::acked:
     case EntryState::queued: return;
     case EntryState::in_flight:
       --tx.in_flight;
       --link.in_flight;
-      in_vain = entry.transmissions > 1 && (now - entry.sent_at).ns < link.rtt.least_ns;
       break;
     case EntryState::lost:
       --tx.lost;
@@ -114,9 +114,8 @@ void Mesh::Inner::entry_acked(Channel& ch, Instant now, Entry& entry,
       tx.threshold = static_cast<std::uint8_t>(std::min<int>(tx.threshold * 2, kMostThreshold));
     return;
   }
-  if (distance(link.acked_order, entry.order) <= 0) return;
-  link.acked_order = entry.order;
-  link.acked_sent_at = entry.sent_at;
+  if (copies == kSomeCopy && last > 0) return;  // an early copy proves nothing of those sent since
+  if (distance(link.acked_order, entry.order) > 0) link.acked_order = entry.order;
 }
 
 // A packet without kFlagBacklog gave back all credit but the eager window. Acks that were written before the
@@ -150,8 +149,8 @@ void Mesh::Inner::lose(Channel& ch, Instant now, Seq seq) noexcept {
   wake(ch);
 }
 
-// `answered`: an ack without news. After a timeout it proves that the peer is there and has not got what was
-// sent more than a round trip ago.
+// `answered`: an ack without news. The first after a timeout proves that the peer is there and has not got
+// what was sent more than a round trip ago. The next ones may only tell of what was sent in vain.
 void Mesh::Inner::find_losses(Channel& ch, Instant now, bool answered) noexcept {
   Sender& tx = ch.tx;
   tx.loss_at = kNever;
@@ -162,7 +161,7 @@ void Mesh::Inner::find_losses(Channel& ch, Instant now, bool answered) noexcept 
     if (entry.state != EntryState::in_flight) continue;
     const Link& link = ch.link[entry.link];
     const std::int32_t later = distance(entry.order, link.acked_order);
-    const bool asked = answered && (link.timeouts > 0 || tx.blocked_asks > 0);
+    const bool asked = answered && tx.asked;
     if (later <= 0 && !asked) continue;
     const Instant at = entry.sent_at + patience(link.rtt.known() ? link.rtt : rtt_of(ch));
     if (later >= tx.threshold || at <= now) {
@@ -172,6 +171,7 @@ void Mesh::Inner::find_losses(Channel& ch, Instant now, bool answered) noexcept 
       tx.loss_at = std::min(tx.loss_at, at);
     }
   }
+  if (answered) tx.asked = false;
 }
 
 void Mesh::Inner::lose_link(Channel& ch, Instant now, LinkId link) noexcept {
@@ -193,7 +193,7 @@ void Mesh::Inner::lose_all(Channel& ch, Instant now) noexcept {
 void Mesh::Inner::measure_rate(Channel& ch) noexcept {
   float packets_per_ns = 0;
   for (const Link& link : ch.all_links())
-    if (link.state == LinkState::live && link.packet_ns() > 0) packets_per_ns += 1 / link.packet_ns();
+    if (link.state == LinkState::live && link.packet_ns > 0) packets_per_ns += 1 / link.packet_ns;
   ch.tx.packet_ns = packets_per_ns > 0 ? 1 / packets_per_ns : 0;
 }
 

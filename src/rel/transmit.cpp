@@ -104,7 +104,8 @@ void Mesh::Inner::emit_data(Channel& ch, Instant now, Seq seq, TxBatch& out) noe
   Link& link = ch.link[by];
   const std::span<std::byte> body = body_of(entry);
   const std::uint32_t window = window_of(ch, now);
-  std::uint8_t flags = entry.flags;
+  const int copies = std::min<int>(entry.transmissions, kMostCopies);
+  auto flags = static_cast<std::uint8_t>(entry.flags | copies << wire::kCopiesShift);
   if (tx.ask_data || (window < kSmallWindow && tx.in_flight + 1 >= window)) flags |= wire::kFlagAskAck;
   tx.ask_data = false;
 

@@ -47,7 +47,7 @@ std::uint64_t tag_of(const Seal& seal, std::uint32_t to, std::uint32_t body_crc,
 // The flags that a kind may have.
 std::uint8_t known_flags(DatagramKind kind) noexcept {
   switch (kind) {
-    case DatagramKind::data: return kFlagAck | kFlagRecords | kFlagBacklog | kFlagAskAck;
+    case DatagramKind::data: return kFlagAck | kFlagRecords | kFlagBacklog | kFlagAskAck | kFlagCopies;
     case DatagramKind::ack: return kFlagAck | kFlagBacklog | kFlagAskAck;
     case DatagramKind::probe:
     case DatagramKind::probe_reply: return kFlagAck;

@@ -34,8 +34,10 @@ enum class DatagramKind : std::uint8_t {
 constexpr std::uint8_t kFlagAck = 1;  // an AckPart follows the head
 constexpr std::uint8_t kFlagRecords =
     2;  // data: the body is a row of records, each 2 bytes of length and a packet
-constexpr std::uint8_t kFlagBacklog = 4;  // data, ack: the sender has more than its credit lets it send
-constexpr std::uint8_t kFlagAskAck = 8;   // data, ack, cast, cast_ask: answer at once
+constexpr std::uint8_t kFlagBacklog = 4;    // data, ack: the sender has more than its credit lets it send
+constexpr std::uint8_t kFlagAskAck = 8;     // data, ack, cast, cast_ask: answer at once
+constexpr std::uint8_t kFlagCopies = 0xf0;  // data: how often it was sent before (at most 15), in these bits
+constexpr int kCopiesShift = 4;
 constexpr std::uint8_t kFlagDirect = 16;  // cast, cast_ask: acknowledge to the source itself, not up a tree
 constexpr std::uint8_t kFlagRows = 32;    // cast: acks of other members' casts stand behind the packet
 constexpr std::uint8_t kFlagHeard =
@@ -58,8 +60,10 @@ struct AckPart {
   Le<std::uint32_t> credit;    // the peer may send those before this one
   Le<std::uint64_t> holes;     // bit i: next + 1 + i has come
   Le<std::uint32_t> newest;    // the data packet that came last ...
-  Le<std::uint32_t> delay_us;  // ... so long ago
+  Le<std::uint32_t> delay_us;  // ... so long ago (kDelayBits); above them the copies that it had in its flags
 };
+
+constexpr int kDelayBits = 28;
 
 struct ProbeBody {
   Le<std::uint32_t> link;    // the sender's number for this link to the receiver

@@ -184,6 +184,17 @@ TEST(RelFault, a_listener_that_refuses_for_long_stops_the_sender_not_more) {
   EXPECT_EQ(world[1].wrong, 0u);
 }
 
+TEST(RelFault, who_was_refused_and_has_nothing_more_to_send_does_not_ask) {
+  World world({});
+  world[0].send(1, 17, 1400);  // one more than the eager window
+  world[0].flows[1].packets = 0;
+  ASSERT_TRUE(world.run(milliseconds(100), [&] { return world.all_flushed(); }));
+  world.run(milliseconds(100));
+  const std::uint64_t before = world.datagrams;
+  world.run(milliseconds(5000));
+  EXPECT_EQ(world.datagrams, before);
+}
+
 TEST(RelFault, the_log_is_bounded_and_who_waits_for_it_is_called) {
   WorldConfig config;
   config.nodes = 6;

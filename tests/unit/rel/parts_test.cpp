@@ -230,8 +230,7 @@ TEST(RelLink, data_goes_to_the_best_and_then_to_all_that_help) {
   links[0].state = links[2].state = LinkState::live;
   EXPECT_EQ(choose_link(links), 0);
   std::array<int, 3> sent{};
-  links[2].busy_ns = 1e9F;  // slower by far
-  links[2].busy_packets = 1;
+  links[2].packet_ns = 1e9F;  // slower by far
   for (int i = 0; i < 100; ++i) {
     const std::uint8_t by = choose_link(links);
     ++links[by].in_flight;
@@ -241,6 +240,20 @@ TEST(RelLink, data_goes_to_the_best_and_then_to_all_that_help) {
   EXPECT_EQ(sent[2], 0);
   links[0].state = LinkState::suspect;
   EXPECT_EQ(choose_link(links), 1);
+}
+
+TEST(RelLink, a_receiver_that_paused_does_not_make_a_link_slow) {
+  Link link;
+  link.in_flight = 100;
+  Instant now{1'000'000};
+  for (int i = 0; i < 1000; ++i) link.on_delivered(now = now + microseconds(48), 4);
+  EXPECT_NEAR(link.packet_ns, 12'000, 1000);
+  link.on_delivered(now = now + milliseconds(20), 4);
+  EXPECT_LT(link.packet_ns, 14'000);
+  for (int i = 0; i < 4000; ++i) link.on_delivered(now = now + microseconds(480), 4);
+  EXPECT_NEAR(link.packet_ns, 120'000, 10'000) << "slower for good";
+  link.on_delivered(now, 4);  // several acks at once
+  EXPECT_NEAR(link.packet_ns, 120'000, 10'000);
 }
 
 }  // namespace

@@ -179,8 +179,8 @@ TEST(Datagram, constants_lengths_and_rows_that_make_no_sense_are_malformed_thoug
   const Bytes eight(8, 'p');
   EXPECT_EQ(open(make(static_cast<DatagramKind>(0), 0, 0, {})), Opened::malformed);
   EXPECT_EQ(open(make(static_cast<DatagramKind>(5), 0, 0, {})), Opened::malformed);
-  EXPECT_EQ(open(make(DatagramKind::data, 16, 0, {})), Opened::malformed);
-  EXPECT_EQ(open(make(DatagramKind::data, 128, 0, {})), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::ack, 16, 0, {})), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::ack, 128, 0, {})), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::ack, kFlagRecords, 0, {})), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::ack, 0, 0, {'a'})), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::probe, kFlagBacklog, 0, eight)), Opened::malformed);
