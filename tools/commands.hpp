@@ -11,6 +11,7 @@ namespace herald::tools {
 
 using AddCommand = void (*)(CLI::App& program);
 
+void add_doctor(CLI::App& program);
 void add_explain(CLI::App& program);
 void add_info(CLI::App& program);
 void add_trace(CLI::App& program);

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What could go wrong: `herald doctor` calls a healthy cluster ill, or an ill one healthy; it names the wrong
+// host, or gives no cure; one fault between many hosts fills the screen.
+#include "doctor/doctor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+using namespace herald::tools::doctor;
+
+namespace {
+
+json make_interface(const std::string& name, const std::string& address) {
+  return {{"name", name},
+          {"up", true},
+          {"kind", "plain"},
+          {"mtu", 1500},
+          {"mbit", 1000},
+          {"multicast", true},
+          {"addresses", json::array({address})}};
+}
+
+json make_host(int number) {
+  const std::string digit = std::to_string(number);
+  return {{"name", "h" + digit},
+          {"herald", "1.0"},
+          {"kernel", "Linux 6.1"},
+          {"machine", "x86_64"},
+          {"cores", 4},
+          {"clock", "tsc"},
+          {"interfaces", json::array({make_interface("eth0", "10.0.0." + digit + "/24")})},
+          {"rp_filter", "1"},
+          {"sockets", {{"wanted", 4 << 20}, {"receive", 4 << 20}, {"send", 4 << 20}}},
+          {"shm", {{"there", true}, {"writable", true}, {"bytes", 1 << 30}, {"free", 1 << 30}}},
+          {"cma", true},
+          {"ptrace_scope", "1"},
+          {"files", 1024},
+          {"memlock", -1},
+          {"launchers", json::array({"mpirun"})},
+          {"problem", ""}};
+}
+
+json healthy(int hosts) {
+  json report = {{"herald", "1.0"},        {"started_by", "pmix"},   {"ranks", hosts},
+                 {"hosts", json::array()}, {"reach", json::array()}, {"multicast", json::array()}};
+  for (int i = 1; i <= hosts; ++i) report["hosts"].push_back(make_host(i));
+  for (int i = 1; i <= hosts; ++i)
+    for (int j = 1; j <= hosts; ++j) {
+      if (i == j) continue;
+      const std::string from = "h" + std::to_string(i), to = "h" + std::to_string(j);
+      report["reach"].push_back({{"from", from},
+                                 {"to", to},
+                                 {"link", "eth0"},
+                                 {"small", true},
+                                 {"full", true},
+                                 {"full_bytes", 1472},
+                                 {"rtt_us", 50.0},
+                                 {"offset_us", 10.0}});
+      report["multicast"].push_back({{"from", from}, {"to", to}, {"heard", 15}});
+    }
+  return report;
+}
+
+using Names = std::vector<std::string>;
+
+// The one finding that is expected.
+Finding only(const json& report) {
+  const auto findings = judge(report);
+  EXPECT_EQ(findings.size(), 1u) << in_words(report, findings);
+  if (findings.empty()) return {};
+  EXPECT_NE(findings[0].what, "");
+  EXPECT_NE(findings[0].cure, "");
+  EXPECT_NE(in_words(report, findings).find(findings[0].cure), std::string::npos);
+  return findings[0];
+}
+
+json& entry(json& report, const char* list, const std::string& from, const std::string& to) {
+  for (json& each : report[list])
+    if (each["from"] == from && each["to"] == to) return each;
+  ADD_FAILURE();
+  return report;
+}
+
+void cut(json& report, const std::string& a, const std::string& b) {
+  for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
+    entry(report, "reach", from, to)["small"] = false;
+    entry(report, "reach", from, to)["full"] = false;
+    entry(report, "multicast", from, to)["heard"] = 0;
+  }
+}
+
+}  // namespace
+
+TEST(Doctor, a_healthy_cluster_is_well) {
+  for (int hosts : {1, 2, 20}) {
+    const json report = healthy(hosts);
+    const auto findings = judge(report);
+    EXPECT_TRUE(findings.empty());
+    EXPECT_NE(in_words(report, findings).find("All is well."), std::string::npos);
+  }
+}
+
+TEST(Doctor, limits_of_a_host_are_found_and_hosts_with_the_same_are_joined) {
+  json report = healthy(3);
+  for (int i : {0, 2}) report["hosts"][i]["sockets"]["receive"] = 212992;
+  const Finding finding = only(report);
+  EXPECT_EQ(finding.id, "socket_buffers");
+  EXPECT_EQ(finding.hosts, (Names{"h1", "h3"}));
+  EXPECT_NE(finding.cure.find("sysctl -w net.core.rmem_max=4194304"), std::string::npos);
+}
+
+TEST(Doctor, each_fault_of_a_host_is_one_finding) {
+  const std::vector<std::pair<const char*, std::function<void(json&)>>> faults = {
+      {"cma", [](json& host) { host["cma"] = false; }},
+      {"shm", [](json& host) { host["shm"]["free"] = 1 << 20; }},
+      {"shm",
+       [](json& host) {
+         host["shm"] = {{"there", false}};
+       }},
+      {"shm", [](json& host) { host["shm"]["writable"] = false; }},
+      {"files", [](json& host) { host["files"] = 256; }},
+      {"clock_source", [](json& host) { host["clock"] = "hpet"; }},
+      {"slow_link", [](json& host) { host["interfaces"][0]["mbit"] = 100; }},
+      {"settings", [](json& host) { host["problem"] = "HERALD_IF=eth9: there is no interface eth9"; }},
+      {"mtu", [](json& host) { host["interfaces"][0]["mtu"] = 9000; }},
+      {"rp_filter",
+       [](json& host) { host["interfaces"].push_back(make_interface("eth1", "10.0.0.99/24")); }}};
+  for (const auto& [id, spoil] : faults) {
+    json report = healthy(3);
+    spoil(report["hosts"][1]);
+    const Finding finding = only(report);
+    EXPECT_EQ(finding.id, id);
+    EXPECT_EQ(finding.hosts, Names{"h2"}) << id;
+  }
+}
+
+TEST(Doctor, what_is_not_a_fault_is_not_found) {
+  json report = healthy(2);
+  json& host = report["hosts"][0];
+  host["files"] = -1;                 // unlimited
+  host["interfaces"][0]["mbit"] = 0;  // not known
+  json second = make_interface("docker0", "10.0.0.77/24");
+  second["kind"] = "secondary";
+  second["mtu"] = 9000;
+  second["mbit"] = 10;
+  host["interfaces"].push_back(second);
+  json down = make_interface("eth1", "10.0.0.78/24");
+  down["up"] = false;
+  host["interfaces"].push_back(down);
+  EXPECT_TRUE(judge(report).empty());
+}
+
+TEST(Doctor, a_pair_that_does_not_reach_each_other_is_named_and_multicast_is_not_blamed_too) {
+  json report = healthy(3);
+  cut(report, "h1", "h2");
+  const auto findings = judge(report);
+  ASSERT_EQ(findings.size(), 2u);
+  for (const Finding& each : findings) EXPECT_EQ(each.id, "unreachable");
+  EXPECT_EQ(findings[0].hosts, Names{"h1"});
+  EXPECT_NE(findings[0].what.find("h2"), std::string::npos);
+}
+
+TEST(Doctor, a_cluster_in_two_halves_is_two_findings) {
+  json report = healthy(8);
+  for (int i = 1; i <= 4; ++i)
+    for (int j = 5; j <= 8; ++j) cut(report, "h" + std::to_string(i), "h" + std::to_string(j));
+  const auto findings = judge(report);
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(findings[0].hosts, (Names{"h1", "h2", "h3", "h4"}));
+  EXPECT_NE(findings[0].what.find("h5, h6, h7, h8"), std::string::npos);
+}
+
+TEST(Doctor, multicast_that_nobody_hears_is_one_finding) {
+  json report = healthy(4);
+  for (json& each : report["multicast"]) each["heard"] = 0;
+  const Finding finding = only(report);
+  EXPECT_EQ(finding.id, "multicast");
+  EXPECT_EQ(finding.hosts.size(), 4u);
+}
+
+TEST(Doctor, large_datagrams_dead_links_clocks_and_versions) {
+  json report = healthy(2);
+  entry(report, "reach", "h1", "h2")["full"] = false;
+  EXPECT_EQ(only(report).id, "mtu_blocked");
+
+  report = healthy(2);
+  json dead = entry(report, "reach", "h1", "h2");
+  dead["link"] = "eth1 10.1.0.1 -> 10.1.0.2";
+  dead["small"] = false;
+  report["reach"].push_back(dead);
+  EXPECT_EQ(only(report).id, "dead_link");
+  EXPECT_NE(only(report).what.find("eth1 10.1.0.1"), std::string::npos);
+
+  report = healthy(2);
+  entry(report, "reach", "h2", "h1")["offset_us"] = -2e6;
+  EXPECT_EQ(only(report).id, "clock_offset");
+  EXPECT_NE(only(report).what.find("2000 ms"), std::string::npos);
+
+  report = healthy(2);
+  report["hosts"][1]["herald"] = "0.9";
+  EXPECT_EQ(only(report).id, "versions");
+
+  report = healthy(2);
+  report["hosts"][1]["own_name"] = "h1";
+  EXPECT_EQ(only(report).id, "host_names");
+}
+
+TEST(Doctor, a_report_that_is_none_is_refused) {
+  EXPECT_THROW(judge(json::object()), json::exception);
+  EXPECT_THROW(judge(json::array()), json::exception);
+  json report = healthy(1);
+  report["hosts"][0].erase("sockets");
+  EXPECT_THROW(judge(report), json::exception);
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tools/doctor.cpp: `herald doctor`: looks at this host and, under a launcher, at the way between all hosts
+// of the job. Every rank finds out about its host and puts it into the launcher's store; the lowest rank of
+// each host probes; rank 0 judges and prints.
+#include "doctor/doctor.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <map>
+#include <memory>
+
+#include "boot/boot.hpp"
+#include "build_facts.hpp"
+#include "commands.hpp"
+#include "path/udp/card.hpp"
+
+extern char** environ;
+
+namespace herald::tools {
+namespace {
+
+using doctor::json;
+
+[[noreturn]] void give_up(const std::string& why) {
+  fmt::print(stderr, "herald doctor: {}\n", why);
+  throw CLI::RuntimeError(2);
+}
+
+// What every rank puts, by rank.
+std::vector<json> exchange(boot::Boot& boot, const std::string& key, const json& ours) {
+  if (boot.put(key, ours.dump()) != Status::ok || boot.fence() != Status::ok) give_up(boot.last_error());
+  std::vector<json> all;
+  for (int rank = 0; rank < boot.size(); ++rank) {
+    std::string text;
+    if (boot.get(rank, key, text) != Status::ok) give_up(boot.last_error());
+    all.push_back(json::parse(text, nullptr, false));
+    if (!all.back().is_object()) give_up(fmt::format("rank {} sent something else than a report", rank));
+  }
+  return all;
+}
+
+// One network namespace is one host; without a socket its name must do.
+std::string host_key(const json& put) {
+  path::udp::NetCard card;
+  std::string why;
+  if (path::udp::read_card(put.at("card").get<std::string>(), card, why)) return std::to_string(card.net);
+  return put.at("facts").at("name").get<std::string>();
+}
+
+struct Job {
+  json hosts = json::array();          // facts, each with its ranks
+  std::map<int, std::string> name_of;  // host name by the rank that speaks for it
+  std::vector<doctor::Speaker> speakers;
+};
+
+Job sort_out(const std::vector<json>& all) {
+  Job job;
+  std::map<std::string, std::size_t> place;
+  std::map<std::string, int> names;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    const json& put = all[rank];
+    const auto [found, fresh] = place.try_emplace(host_key(put), job.hosts.size());
+    if (fresh) {
+      json host = put.at("facts");
+      const std::string own = host.at("name");
+      // Names must tell hosts apart here, even where they do not outside.
+      if (names[own]++ > 0) host["own_name"] = own, host["name"] = fmt::format("{}({})", own, rank);
+      host["problem"] = put.at("problem");
+      host["ranks"] = json::array();
+      job.name_of[static_cast<int>(rank)] = host.at("name");
+      job.speakers.push_back({static_cast<int>(rank), put.at("card"), put.at("secret")});
+      job.hosts.push_back(host);
+    }
+    job.hosts[found->second]["ranks"].push_back(rank);
+  }
+  return job;
+}
+
+json report_of(const boot::Boot& boot, const Job& job, const std::vector<json>& results) {
+  json reach = json::array(), multicast = json::array();
+  for (const json& result : results) {
+    for (json entry : result.value("reach", json::array())) {
+      entry["from"] = job.name_of.at(entry.at("from").get<int>());
+      entry["to"] = job.name_of.at(entry.at("to").get<int>());
+      reach.push_back(entry);
+    }
+    for (const json& entry : result.value("heard", json::array()))
+      multicast.push_back({{"from", job.name_of.at(entry.at("from").get<int>())},
+                           {"to", job.name_of.at(entry.at("to").get<int>())},
+                           {"heard", entry.at("count")}});
+  }
+  return {{"herald", kVersion}, {"started_by", boot.name()}, {"ranks", boot.size()}, {"hosts", job.hosts},
+          {"reach", reach},     {"multicast", multicast}};
+}
+
+// The exit code: 0 all is well, 1 there are findings.
+int tell(json report, bool as_json) {
+  const auto findings = doctor::judge(report);
+  if (!as_json) {
+    fmt::print("{}", doctor::in_words(report, findings));
+    return findings.empty() ? 0 : 1;
+  }
+  report["well"] = findings.empty();
+  report["findings"] = json::array();
+  for (const doctor::Finding& each : findings)
+    report["findings"].push_back(
+        {{"id", each.id}, {"hosts", each.hosts}, {"what", each.what}, {"cure", each.cure}});
+  fmt::print("{}\n", report.dump(2));
+  return findings.empty() ? 0 : 1;
+}
+
+int look(bool as_json) {
+  std::vector<std::string> complaints;
+  const Knobs knobs = read_knobs(environ, complaints);
+  std::string why;
+  const auto boot = boot::open(environ, why);
+  if (!boot) give_up(why);
+  if (boot->rank() == 0)
+    for (const std::string& complaint : complaints) fmt::print(stderr, "herald: {}\n", complaint);
+  doctor::Prober prober(knobs, boot->rank(), boot->size());
+  const auto all = exchange(*boot, "doctor.facts",
+                            {{"facts", doctor::facts_of_host(knobs)},
+                             {"card", prober.card()},
+                             {"problem", prober.problem()},
+                             {"secret", prober.secret()}});
+  const Job job = sort_out(all);
+  json result = json::object();
+  if (job.speakers.size() > 1 && job.name_of.count(boot->rank()) > 0) result = prober.run(job.speakers);
+  const auto results = exchange(*boot, "doctor.ways", result);
+  const int code = boot->rank() == 0 ? tell(report_of(*boot, job, results), as_json) : 0;
+  std::fflush(stdout);
+  if (boot->finalize() != Status::ok) give_up(boot->last_error());
+  return code;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& program) {
+  CLI::App* command = program.add_subcommand(
+      "doctor", "what of this host, or of the hosts of a job, keeps Herald from doing well, and what helps");
+  const auto as_json = std::make_shared<bool>(false);
+  command->add_flag("--json", *as_json, "print the whole report as JSON");
+  command->callback([as_json] {
+    int code = 0;
+    try {
+      code = look(*as_json);
+    } catch (const json::exception& error) {
+      give_up(std::string("a report makes no sense: ") + error.what());
+    }
+    if (code != 0) throw CLI::RuntimeError(code);
+  });
+}
+
+}  // namespace herald::tools

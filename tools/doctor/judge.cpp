@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tools/doctor/judge.cpp: what of a report is worth a person's attention, and what to do about it. Looks at
+// the report only.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "doctor/doctor.hpp"
+#include "path/udp/address.hpp"
+
+namespace herald::tools::doctor {
+namespace {
+
+constexpr std::uint64_t kLeastSharedMemory = 64 << 20;
+constexpr std::int64_t kLeastFiles = 1024;
+constexpr double kMostOffsetUs = 50000;
+
+class Findings {
+ public:
+  // The same about several hosts is one finding.
+  void add(const std::string& id, const std::string& host, const std::string& what, const std::string& cure) {
+    for (Finding& each : list)
+      if (each.id == id && each.what == what && each.cure == cure) {
+        if (std::find(each.hosts.begin(), each.hosts.end(), host) == each.hosts.end())
+          each.hosts.push_back(host);
+        return;
+      }
+    list.push_back({id, {host}, what, cure});
+  }
+  std::vector<Finding> list;
+};
+
+std::string words_of(std::int64_t bytes) {
+  if (bytes >= 1 << 20) return std::to_string(bytes >> 20) + " MiB";
+  return std::to_string(bytes >> 10) + " KiB";
+}
+
+void judge_limits(const json& host, const std::string& name, Findings& findings) {
+  const json& sockets = host.at("sockets");
+  const std::int64_t wanted = sockets.at("wanted");
+  const std::int64_t least =
+      std::min(sockets.value("receive", std::int64_t{0}), sockets.value("send", std::int64_t{0}));
+  if (least < wanted)
+    findings.add("socket_buffers", name,
+                 "sockets get " + words_of(least) + " of buffer instead of " + words_of(wanted) +
+                     ": bursts between hosts will be lost and sent again",
+                 "sysctl -w net.core.rmem_max=" + std::to_string(wanted) +
+                     " net.core.wmem_max=" + std::to_string(wanted) + " (to stay: a file in /etc/sysctl.d)");
+  const json& shm = host.at("shm");
+  if (!shm.at("there").get<bool>() || !shm.value("writable", false))
+    findings.add("shm", name,
+                 "/dev/shm is missing or cannot be written to: ranks of this host cannot share memory",
+                 "mount -t tmpfs -o mode=1777 tmpfs /dev/shm");
+  else if (shm.at("free").get<std::uint64_t>() < kLeastSharedMemory)
+    findings.add("shm", name, "/dev/shm has only " + words_of(shm.at("free")) + " free",
+                 "mount -o remount,size=1G /dev/shm (in containers: docker run --shm-size=1g), or set "
+                 "HERALD_SHM_CELLS=32");
+  const std::int64_t files = host.at("files");
+  if (files >= 0 && files < kLeastFiles)
+    findings.add("files", name, "a process may open only " + std::to_string(files) + " files",
+                 "ulimit -n 4096 (to stay: nofile in /etc/security/limits.conf)");
+}
+
+void judge_system(const json& host, const std::string& name, Findings& findings) {
+  if (!host.at("cma").get<bool>()) {
+    const std::string scope = host.value("ptrace_scope", "");
+    findings.add(
+        "cma", name,
+        "processes may not read each other's memory (CMA): long messages inside the host are copied twice",
+        !scope.empty() && scope != "0" && scope != "1"
+            ? "sysctl -w kernel.yama.ptrace_scope=1"
+            : "in containers: docker run --cap-add=SYS_PTRACE, or a seccomp profile that allows "
+              "process_vm_readv");
+  }
+  const std::string clock = host.at("clock");
+  if (clock == "hpet" || clock == "acpi_pm" || clock.find("jiffies") != std::string::npos)
+    findings.add(
+        "clock_source", name, "the clock source is " + clock + ": every look at the clock is slow",
+        "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, if tsc is among "
+        "available_clocksource there");
+  if (const std::string problem = host.value("problem", ""); !problem.empty())
+    findings.add("settings", name, problem, "correct or unset the variable");
+}
+
+// The networks of the plain interfaces of one host: prefix and interface.
+std::vector<std::pair<path::udp::Prefix, json>> networks_of(const json& host) {
+  std::vector<std::pair<path::udp::Prefix, json>> list;
+  for (const json& interface : host.at("interfaces")) {
+    if (!interface.at("up").get<bool>() || interface.at("kind") != "plain") continue;
+    for (const json& address : interface.at("addresses")) {
+      path::udp::Prefix prefix;
+      if (!path::udp::parse_prefix(address.get<std::string>(), prefix) || prefix.address.is_link_local())
+        continue;
+      list.emplace_back(prefix, interface);
+    }
+  }
+  return list;
+}
+
+void judge_interfaces(const json& host, const std::string& name, Findings& findings) {
+  for (const json& interface : host.at("interfaces")) {
+    const std::int64_t mbit = interface.at("mbit");
+    if (!interface.at("up").get<bool>() || interface.at("kind") != "plain" || mbit == 0 || mbit >= 1000)
+      continue;
+    findings.add("slow_link", name,
+                 interface.at("name").get<std::string>() + " runs at " + std::to_string(mbit) + " Mbit/s",
+                 "look at cable and switch port: ethtool " + interface.at("name").get<std::string>());
+  }
+  const auto networks = networks_of(host);
+  for (std::size_t i = 0; i < networks.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (host.value("rp_filter", "") == "1" &&
+          networks[i].second.at("name") != networks[j].second.at("name") &&
+          networks[i].first.contains(networks[j].first.address))
+        findings.add(
+            "rp_filter", name,
+            "two interfaces are in one network, and the system drops what comes by the other one than it "
+            "would answer by",
+            "sysctl -w net.ipv4.conf.all.rp_filter=2");
+}
+
+// In each network, those whose MTU is not that of the most.
+void judge_mtu(const json& hosts, Findings& findings) {
+  struct Member {
+    std::string host, interface;
+    std::uint32_t mtu;
+  };
+  std::vector<std::pair<path::udp::Prefix, std::vector<Member>>> networks;
+  for (const json& host : hosts)
+    for (const auto& [prefix, interface] : networks_of(host)) {
+      auto found = networks.begin();
+      while (found != networks.end() && !found->first.contains(prefix.address)) ++found;
+      if (found == networks.end()) found = networks.insert(found, {prefix, {}});
+      found->second.push_back({host.at("name"), interface.at("name"), interface.at("mtu")});
+    }
+  for (const auto& [prefix, members] : networks) {
+    std::map<std::uint32_t, int> votes;
+    for (const Member& each : members) ++votes[each.mtu];
+    std::uint32_t most = members.front().mtu;
+    for (const auto& [mtu, count] : votes)
+      if (count >= votes[most]) most = mtu;
+    for (const Member& each : members)
+      if (each.mtu != most)
+        findings.add("mtu", each.host,
+                     each.interface + " has MTU " + std::to_string(each.mtu) + ", others in its network " +
+                         std::to_string(most) + ": the smaller one is used by all",
+                     "the same on all hosts and on the switch: ip link set dev " + each.interface + " mtu " +
+                         std::to_string(most));
+  }
+}
+
+void judge_names(const json& hosts, Findings& findings) {
+  std::set<std::string> versions;
+  std::map<std::string, int> names;
+  for (const json& host : hosts) {
+    versions.insert(host.at("herald").get<std::string>());
+    ++names[host.value("own_name", host.at("name").get<std::string>())];
+  }
+  if (versions.size() > 1)
+    for (const json& host : hosts)
+      findings.add("versions", host.at("name"), "not all hosts run the same version of Herald",
+                   "install the same one everywhere");
+  for (const json& host : hosts) {
+    const std::string own = host.value("own_name", host.at("name").get<std::string>());
+    if (names[own] > 1)
+      findings.add("host_names", host.at("name"), "several hosts call themselves " + own,
+                   "hostnamectl set-hostname with a name of its own on each");
+  }
+}
+
+// What two hosts found out about the way between them, both directions together.
+struct PairFacts {
+  int links = 0, answered = 0;
+  std::string why;
+  std::vector<std::string> dead, narrow;
+  std::int64_t full_bytes = 0;
+  double offset_us = 0;
+};
+
+using Peers =
+    std::map<std::string, std::set<std::string>>;  // of a host: those that it does not reach or hear
+
+std::string joined(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+void judge_reach(const json& reach, Peers& unreached, Findings& findings) {
+  std::map<std::pair<std::string, std::string>, PairFacts> pairs;
+  for (const json& entry : reach) {
+    std::string from = entry.at("from"), to = entry.at("to");
+    PairFacts& pair = pairs[std::minmax(from, to)];
+    const std::string link = from + ": " + entry.at("link").get<std::string>();
+    ++pair.links;
+    if (!entry.at("small").get<bool>()) {
+      if (entry.contains("why")) pair.why = entry.at("why").get<std::string>();
+      pair.dead.push_back(link);
+      continue;
+    }
+    ++pair.answered;
+    if (!entry.at("full").get<bool>()) pair.narrow.push_back(link);
+    pair.full_bytes = entry.value("full_bytes", std::int64_t{0});
+    if (const double offset = entry.value("offset_us", 0.0); std::abs(offset) > std::abs(pair.offset_us))
+      pair.offset_us = offset;
+  }
+  for (const auto& [names, pair] : pairs) {
+    const std::string both = names.first + " and " + names.second;
+    const auto about = [&](const std::string& id, const std::string& what, const std::string& cure) {
+      findings.add(id, names.first, what, cure);
+      findings.add(id, names.second, what, cure);
+    };
+    if (pair.answered == 0) {
+      unreached[names.first].insert(names.second);
+      unreached[names.second].insert(names.first);
+      if (!pair.why.empty()) about("no_link", pair.why, "give both an address in one network, or a route");
+      continue;
+    }
+    for (const std::string& link : pair.dead)
+      about("dead_link", "no answer by one of the links between " + both + ": " + link,
+            "look at cable and firewall, or name the interfaces that work: HERALD_IF=eth0");
+    if (!pair.narrow.empty())
+      about("mtu_blocked",
+            "datagrams of " + std::to_string(pair.full_bytes) + " bytes do not pass between " + both +
+                ", though both have the MTU for them",
+            "allow that MTU on every switch port between them (jumbo frames), or lower it: ip link set dev "
+            "INTERFACE mtu 1500");
+    if (std::abs(pair.offset_us) > kMostOffsetUs)
+      about("clock_offset",
+            "the clocks of " + both + " differ by " +
+                std::to_string(std::llround(std::abs(pair.offset_us) / 1000)) +
+                " ms: times of several hosts cannot be compared",
+            "timedatectl set-ntp true, or chrony, on both");
+  }
+}
+
+void judge_unreached(const Peers& unreached, Findings& findings) {
+  for (const auto& [host, peers] : unreached)
+    findings.add(
+        "unreachable", host, "UDP between here and " + joined(peers) + " does not pass",
+        "look at routes and firewalls on both sides (ip route get ADDRESS; nft list ruleset): UDP must pass "
+        "between the hosts on all ports");
+}
+
+void judge_multicast(const json& multicast, const Peers& unreached, Findings& findings) {
+  Peers unheard;
+  bool any = false;
+  for (const json& entry : multicast) {
+    const std::string from = entry.at("from"), to = entry.at("to");
+    const auto known = unreached.find(to);
+    any = any || entry.at("heard").get<int>() > 0;
+    // Where nothing passes, that is the finding.
+    if (entry.at("heard").get<int>() == 0 && (known == unreached.end() || known->second.count(from) == 0))
+      unheard[to].insert(from);
+  }
+  for (const auto& [host, peers] : unheard)
+    findings.add(
+        "multicast", host,
+        (any ? "multicast from " + joined(peers) : "multicast from the other hosts") +
+            " is not heard: a broadcast then costs a send for each host",
+        "let UDP to 239.192.0.0/14 pass the firewall; on the switch enable the IGMP querier, or switch "
+        "IGMP snooping off");
+}
+
+}  // namespace
+
+std::vector<Finding> judge(const json& report) {
+  Findings findings;
+  const json& hosts = report.at("hosts");
+  for (const json& host : hosts) {
+    const std::string name = host.at("name");
+    judge_system(host, name, findings);
+    judge_interfaces(host, name, findings);
+    judge_limits(host, name, findings);
+  }
+  judge_names(hosts, findings);
+  judge_mtu(hosts, findings);
+  Peers unreached;
+  judge_reach(report.at("reach"), unreached, findings);
+  judge_unreached(unreached, findings);
+  judge_multicast(report.at("multicast"), unreached, findings);
+  return findings.list;
+}
+
+}  // namespace herald::tools::doctor

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "doctor/multicast.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "path/udp/interfaces.hpp"
+
+namespace herald::tools::doctor {
+namespace {
+
+constexpr char kMagic[8] = {'h', 'e', 'r', 'd', 'o', 'c', 'm', '1'};
+
+bool has_four(const path::udp::Interface& interface) {
+  for (const auto& prefix : interface.addresses)
+    if (prefix.address.family == 4) return true;
+  return false;
+}
+
+}  // namespace
+
+Multicast::Multicast(int rank, const std::vector<Speaker>& speakers) : rank_(rank) {
+  for (const Speaker& each : speakers) {
+    run_ = (run_ ^ each.secret) * 0x9e3779b97f4a7c15u;
+    if (each.rank != rank) heard_[each.rank] = 0;
+  }
+  group_ = htonl(0xefc00000u | static_cast<std::uint32_t>(run_ >> 48));  // 239.192.x.y
+  port_ = htons(static_cast<std::uint16_t>(30000 + (run_ >> 20) % 20000));
+  fd_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd_ < 0) return;
+  const int one = 1;
+  (void)::setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+  sockaddr_in name{};
+  name.sin_family = AF_INET;
+  name.sin_port = port_;
+  name.sin_addr.s_addr = group_;
+  if (::bind(fd_, reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0) {
+    ::close(fd_);
+    fd_ = -1;
+    return;
+  }
+  for (const auto& each : path::udp::list_interfaces()) {
+    if (!each.up || !each.multicast || each.kind != path::udp::InterfaceKind::plain || !has_four(each))
+      continue;
+    ip_mreqn place{};
+    place.imr_multiaddr.s_addr = group_;
+    place.imr_ifindex = static_cast<int>(each.index);
+    if (::setsockopt(fd_, IPPROTO_IP, IP_ADD_MEMBERSHIP, &place, sizeof place) == 0)
+      interfaces_.push_back(place.imr_ifindex);
+  }
+}
+
+Multicast::~Multicast() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void Multicast::call() noexcept {
+  Call call{{}, run_, rank_, 0};
+  std::memcpy(call.magic, kMagic, sizeof kMagic);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = port_;
+  to.sin_addr.s_addr = group_;
+  for (const int index : interfaces_) {
+    ip_mreqn place{};
+    place.imr_ifindex = index;
+    if (::setsockopt(fd_, IPPROTO_IP, IP_MULTICAST_IF, &place, sizeof place) == 0)
+      (void)::sendto(fd_, &call, sizeof call, 0, reinterpret_cast<const sockaddr*>(&to), sizeof to);
+  }
+}
+
+void Multicast::listen() noexcept {
+  Call call;
+  while (fd_ >= 0 && ::recv(fd_, &call, sizeof call, 0) == sizeof call) {
+    if (std::memcmp(call.magic, kMagic, sizeof kMagic) != 0 || call.run != run_) continue;
+    if (const auto found = heard_.find(call.from); found != heard_.end()) ++found->second;
+  }
+}
+
+json Multicast::heard() const {
+  json list = json::array();
+  for (const auto& [from, count] : heard_) list.push_back({{"from", from}, {"to", rank_}, {"count", count}});
+  return list;
+}
+
+}  // namespace herald::tools::doctor

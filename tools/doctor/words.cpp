@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tools/doctor/words.cpp: a report as a person reads it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "doctor/doctor.hpp"
+
+namespace herald::tools::doctor {
+namespace {
+
+constexpr std::size_t kWidestTable = 16;  // hosts; more are summed up in one line
+
+std::string size_words(std::int64_t bytes) {
+  if (bytes < 0) return "unlimited";
+  if (bytes >= std::int64_t{1} << 30)
+    return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1 << 30));
+  if (bytes >= 1 << 20) return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+  return fmt::format("{} KiB", bytes >> 10);
+}
+
+template <class List>
+std::string joined(const List& list, const char* between) {
+  std::string text;
+  for (const auto& each : list) text += (text.empty() ? "" : between) + std::string(each);
+  return text;
+}
+
+std::string interface_words(const json& interface) {
+  std::string words = fmt::format("  {:<10} {}; MTU {}", interface.at("name").get<std::string>(),
+                                  joined(interface.at("addresses").get<std::vector<std::string>>(), " "),
+                                  interface.at("mtu").get<int>());
+  if (const int mbit = interface.at("mbit"); mbit > 0) words += fmt::format(", {} Mbit/s", mbit);
+  if (interface.at("kind") == "secondary") words += " (used only if nothing else leads to a peer)";
+  return words + "\n";
+}
+
+std::string host_words(const json& host) {
+  std::string words = fmt::format("{}: {}, {} cores, clock {}\n", host.at("name").get<std::string>(),
+                                  host.at("kernel").get<std::string>(), host.at("cores").get<int>(),
+                                  host.at("clock").get<std::string>());
+  for (const json& interface : host.at("interfaces"))
+    if (interface.at("up").get<bool>() && interface.at("kind") != "loopback" &&
+        !interface.at("addresses").empty())
+      words += interface_words(interface);
+  const json& shm = host.at("shm");
+  const json& sockets = host.at("sockets");
+  words += fmt::format("  buffers    {} to receive, {} to send for each socket\n",
+                       size_words(sockets.value("receive", 0)), size_words(sockets.value("send", 0)));
+  words += fmt::format("  memory     /dev/shm {} free; CMA {}; locked {}; open files {}\n",
+                       size_words(shm.value("free", std::int64_t{0})),
+                       host.at("cma").get<bool>() ? "allowed" : "not allowed", size_words(host.at("memlock")),
+                       host.at("files").get<std::int64_t>());
+  const auto launchers = host.at("launchers").get<std::vector<std::string>>();
+  words += fmt::format("  launchers  {}\n", launchers.empty() ? "none in PATH" : joined(launchers, ", "));
+  return words;
+}
+
+using Pair = std::pair<std::string, std::string>;
+
+std::string reach_words(const json& report) {
+  std::map<Pair, std::string> cells;
+  std::size_t links = 0, answered = 0;
+  for (const json& entry : report.at("reach")) {
+    ++links;
+    std::string& cell = cells[{entry.at("from"), entry.at("to")}];
+    if (!entry.at("small").get<bool>()) {
+      if (cell.empty()) cell = "none";
+      continue;
+    }
+    ++answered;
+    // The shortest of several links; a star: also the largest datagrams.
+    if (cell.empty() || cell == "none")
+      cell = fmt::format("{:.0f}{}", entry.value("rtt_us", 0.0), entry.at("full").get<bool>() ? "*" : "");
+  }
+  std::string words = fmt::format(
+      "\nUDP: {} of {} links answer; first link, round trip in us (*: also datagrams of {} bytes)\n",
+      answered, links, report.at("reach").at(0).value("full_bytes", 0));
+  const json& hosts = report.at("hosts");
+  if (hosts.size() > kWidestTable) return words;
+  std::size_t width = 8;
+  for (const json& host : hosts) width = std::max(width, host.at("name").get<std::string>().size() + 2);
+  words += fmt::format("{:>{}}", "from\\to", width);
+  for (const json& to : hosts) words += fmt::format("{:>{}}", to.at("name").get<std::string>(), width);
+  words += "\n";
+  for (const json& from : hosts) {
+    words += fmt::format("{:>{}}", from.at("name").get<std::string>(), width);
+    for (const json& to : hosts) {
+      const auto cell = cells.find({from.at("name"), to.at("name")});
+      words += fmt::format("{:>{}}", cell == cells.end() ? "-" : cell->second, width);
+    }
+    words += "\n";
+  }
+  return words;
+}
+
+std::string between_words(const json& report) {
+  std::size_t heard = 0;
+  for (const json& entry : report.at("multicast")) heard += entry.at("heard").get<int>() > 0;
+  double offset = 0;
+  for (const json& entry : report.at("reach"))
+    offset = std::max(offset, std::abs(entry.value("offset_us", 0.0)));
+  return reach_words(report) +
+         fmt::format("multicast: heard by {} of {} pairs of hosts\n", heard, report.at("multicast").size()) +
+         fmt::format("clocks: within {:.1f} ms\n", offset / 1000);
+}
+
+}  // namespace
+
+std::string in_words(const json& report, const std::vector<Finding>& findings) {
+  const json& hosts = report.at("hosts");
+  std::string words = fmt::format("herald {}: {} rank{} on {} host{}, started by {}\n\n",
+                                  report.at("herald").get<std::string>(), report.at("ranks").get<int>(),
+                                  report.at("ranks") == 1 ? "" : "s", hosts.size(),
+                                  hosts.size() == 1 ? "" : "s", report.at("started_by").get<std::string>());
+  for (const json& host : hosts) words += host_words(host);
+  if (!report.at("reach").empty()) words += between_words(report);
+  if (hosts.size() == 1)
+    words +=
+        "\nOnly this host was looked at. Between hosts: run it under a launcher, one rank on each host.\n";
+  if (findings.empty()) return words + "\nAll is well.\n";
+  words += fmt::format("\n{} finding{}:\n", findings.size(), findings.size() == 1 ? "" : "s");
+  for (const Finding& each : findings) {
+    const std::string where =
+        each.hosts.size() == hosts.size() && hosts.size() > 2 ? "all hosts" : joined(each.hosts, ", ");
+    words += fmt::format("- {}: {}\n  cure: {}\n", where, each.what, each.cure);
+  }
+  return words;
+}
+
+}  // namespace herald::tools::doctor
