@@ -20,6 +20,10 @@ std::string describe(std::span<const std::byte> bytes) {
     case wire::DatagramKind::ack: kind = "ack"; break;
     case wire::DatagramKind::probe: kind = "probe"; break;
     case wire::DatagramKind::probe_reply: kind = "reply"; break;
+    case wire::DatagramKind::cast: kind = "cast"; break;
+    case wire::DatagramKind::cast_ack: kind = "c_ack"; break;
+    case wire::DatagramKind::cast_nak: kind = "c_nak"; break;
+    case wire::DatagramKind::cast_ask: kind = "c_ask"; break;
   }
   const std::uint8_t flags = head.flags;
   char text[200];
