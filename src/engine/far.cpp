@@ -130,7 +130,7 @@ void Loop::tend() noexcept {
 }
 
 std::string Loop::host_of(p2p::PeerId peer) const {
-  return net_ && peer >= 0 && peer < size_ ? net_->host_of(peer) : host_name();
+  return net_ && peer >= 0 && peer < size_ ? std::string(net_->host_of(peer)) : host_name();
 }
 
 bool Loop::is_quiet() const noexcept {

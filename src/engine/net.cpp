@@ -43,7 +43,7 @@ Net::Net(int rank, int size, const Knobs& knobs, p2p::Core& core)
       prng_(0),
       batch_(std::make_unique<rel::TxBatch>()),
       links_(static_cast<std::size_t>(size)),
-      hosts_(static_cast<std::size_t>(size)),
+      hosts_(size),
       verbose_(knobs.verbose > 0) {
   config_.me = rank;
   config_.peers = size;
@@ -76,6 +76,7 @@ bool Net::add_peer(p2p::PeerId peer, const std::string& card, std::string& why) 
 }
 
 void Net::start(const NetStart& start) noexcept {
+  hosts_.settle();
   config_.seal = {start.key, start.epoch};
   config_.datagram_bytes = udp_->datagram_bytes();
   // The ranks of a host share the port of the switch, and so what it holds; and all peers may be eager at

@@ -13,6 +13,7 @@
 
 #include "base/knobs.hpp"
 #include "base/prng.hpp"
+#include "engine/host_names.hpp"
 #include "p2p/carrier.hpp"
 #include "p2p/core.hpp"
 #include "path/udp/udp.hpp"
@@ -55,10 +56,8 @@ class Net {
   bool is_used(p2p::PeerId peer) const noexcept;
   void forget(p2p::PeerId peer) noexcept { mesh_->forget_peer(peer); }
   Instant last_turn() const noexcept { return last_turn_; }
-  const std::string& host_of(p2p::PeerId peer) const noexcept {
-    return hosts_[static_cast<std::size_t>(peer)];
-  }
-  void set_host(p2p::PeerId peer, const std::string& host) { hosts_[static_cast<std::size_t>(peer)] = host; }
+  const char* host_of(p2p::PeerId peer) const noexcept { return hosts_.of(peer); }
+  void set_host(p2p::PeerId peer, const std::string& host) { hosts_.set(peer, host); }
 
   // How long to sleep, at most `limit`: until the next timer.
   Duration sleep_limit(Instant now, Duration limit) const noexcept;
@@ -87,7 +86,7 @@ class Net {
   std::unique_ptr<rel::Mesh> mesh_;
   std::unique_ptr<rel::TxBatch> batch_;
   std::vector<rel::LinkId> links_;  // to each peer; 0: not ours
-  std::vector<std::string> hosts_;  // names, for messages
+  HostNames hosts_;
   Instant last_turn_{};
   Instant next_ask_{};
   p2p::PeerId next_asked_ = 0;

@@ -24,7 +24,7 @@ void Mesh::ask(Instant now, PeerId peer) noexcept {
 }
 
 void Mesh::hurry_acks() noexcept {
-  for (const std::unique_ptr<Channel>& ch : inner_->channels)
+  for (Channel* const ch : inner_->channels)
     if (ch != nullptr && ch->rx.unacked != 0) {
       ch->rx.ack_now = true;
       inner_->wake(*ch);
@@ -32,7 +32,7 @@ void Mesh::hurry_acks() noexcept {
 }
 
 void Mesh::redeliver() noexcept {
-  for (const std::unique_ptr<Channel>& ch : inner_->channels)
+  for (Channel* const ch : inner_->channels)
     if (ch != nullptr && !ch->gone && ch->rx.again_at != kNever) {
       ch->rx.again_at = Instant{};  // due at once
       inner_->heap.set(*ch, Instant{});

@@ -21,6 +21,7 @@ struct Mesh::Inner {
   Inner(const MeshConfig& config, Prng& prng, Listener& listener) noexcept;
 
   // mesh.cpp
+  Channel* make_channel() noexcept;
   Channel* find(std::int64_t peer) noexcept;
   const Channel* find(std::int64_t peer) const noexcept;
   void start(Channel& ch, Instant now) noexcept;  // at its first use
@@ -106,7 +107,11 @@ struct Mesh::Inner {
   PacketPool log_pool;
   PacketPool kept_pool;
   CreditBook book;
-  std::vector<std::unique_ptr<Channel>> channels;  // by peer; null: shares our memory
+  std::vector<Channel*> channels;  // by peer; null: shares our memory
+  // Where they are: in blocks, because each alone costs more.
+  static constexpr std::size_t kBlock = 16;
+  std::vector<std::unique_ptr<Channel[]>> blocks;
+  std::size_t made = 0;
   DeadlineHeap<Channel> heap;
   PeerQueue<&Channel::next_sending> sending;
   PeerQueue<&Channel::next_roomy> roomy;

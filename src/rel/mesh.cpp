@@ -30,11 +30,17 @@ Mesh::Inner::Inner(const MeshConfig& config_, Prng& prng_, Listener& listener_) 
 
 Channel* Mesh::Inner::find(std::int64_t peer) noexcept {
   if (peer < 0 || peer >= static_cast<std::int64_t>(channels.size())) return nullptr;
-  return channels[static_cast<std::size_t>(peer)].get();
+  return channels[static_cast<std::size_t>(peer)];
 }
 
 const Channel* Mesh::Inner::find(std::int64_t peer) const noexcept {
   return const_cast<Inner*>(this)->find(peer);
+}
+
+Channel* Mesh::Inner::make_channel() noexcept {
+  const std::size_t place = made++ % kBlock;
+  if (place == 0) blocks.push_back(std::make_unique<Channel[]>(kBlock));
+  return &blocks.back()[place];
 }
 
 void Mesh::Inner::start(Channel& ch, Instant now) noexcept {
@@ -162,7 +168,7 @@ Mesh::~Mesh() = default;
 void Mesh::add_peer(PeerId peer, LinkId links) noexcept {
   HERALD_ASSERT(peer >= 0 && peer < inner_->config.peers && links <= kMostLinks);
   if (links == 0) return;
-  auto ch = std::make_unique<Channel>();
+  Channel* const ch = inner_->make_channel();
   const Seq first = inner_->config.first_seq;
   ch->peer = peer;
   ch->links = links;
@@ -172,7 +178,7 @@ void Mesh::add_peer(PeerId peer, LinkId links) noexcept {
   ch->rx.newest = first - 1;
   ch->rx.window = static_cast<std::uint16_t>(inner_->config.eager_packets);
   ch->tx.cursor.limit = ch->rx.limit = first + inner_->config.eager_packets;
-  inner_->channels[static_cast<std::size_t>(peer)] = std::move(ch);
+  inner_->channels[static_cast<std::size_t>(peer)] = ch;
 }
 
 std::span<std::byte> Mesh::room(PeerId to, std::size_t least) noexcept {
