@@ -152,6 +152,14 @@ bool Loop::drain(path::Inbox& inbox) noexcept {
   return true;
 }
 
+// What the two sides have to say to each other about it goes out at once.
+bool Loop::move_direct() noexcept {
+  if (!core_.move_direct(*mover_)) return false;
+  if (core_.wants_to_send()) pump_all();
+  core_.run_finished();
+  return true;
+}
+
 bool Loop::run_hooks() noexcept {
   bool moved = false;
   for (std::size_t i = 0; i < hooks_.size(); ++i) {  // a hook may add or remove hooks
@@ -168,6 +176,7 @@ bool Loop::progress() noexcept {
   if (own_ != nullptr) moved = drain(*own_) || moved;
   if (net_) moved = turn_net() || moved;
   if (core_.wants_to_send()) moved = pump_all() || moved;
+  if (core_.has_direct()) moved = move_direct() || moved;
   if (!departing_.empty()) see_off();
   if (!hooks_.empty()) moved = run_hooks() || moved;
   in_turn_ = false;

@@ -11,6 +11,7 @@
 
 #include "engine/engine.hpp"
 #include "engine/lock.hpp"
+#include "engine/near.hpp"
 #include "engine/net.hpp"
 #include "engine/spin.hpp"
 #include "engine/tender.hpp"
@@ -81,12 +82,14 @@ class Loop final : public Engine {
   bool exchange_cards(boot::Boot& boot, const std::string& own, std::vector<std::string>& cards,
                       std::string& why);
   void plan_spin(const Knobs& knobs);
+  void open_direct(const Knobs& knobs);
 
   path::Inbox* outlet(p2p::PeerId peer) noexcept { return outlets_[static_cast<std::size_t>(peer)]; }
   bool drain(path::Inbox& inbox) noexcept;
   bool pump(p2p::PeerId peer) noexcept;
   bool pump_far(p2p::PeerId peer) noexcept;
   bool pump_all() noexcept;
+  bool move_direct() noexcept;
   bool turn_net() noexcept;
   void lose(p2p::PeerId peer) noexcept;
   void tend() noexcept;
@@ -111,6 +114,7 @@ class Loop final : public Engine {
   p2p::Core core_;
   path::SelfPath self_;
   std::unique_ptr<path::ShmPath> shm_;
+  std::unique_ptr<NearMover> mover_;   // null: nobody's memory can be reached
   std::vector<path::Inbox*> outlets_;  // by peer; null: no path
   path::Inbox* own_ = nullptr;         // in shared memory; null: none
   path::Doorbell* bell_ = nullptr;

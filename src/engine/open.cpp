@@ -69,6 +69,7 @@ bool Loop::open(boot::Boot& boot, const Knobs& knobs, std::string& why) {
     if (!reach_others(boot, knobs, udp, why)) return false;
   }
   plan_spin(knobs);
+  open_direct(knobs);
   return true;
 }
 
@@ -81,6 +82,7 @@ bool Loop::open_shm(boot::Boot& boot, const Knobs& knobs, std::size_t bytes, std
   config.packet_bytes = bytes;
   config.nonce = random_number();
   config.cpus = read_affinity();
+  config.cma = knobs.cma != "off";
   shm_ = path::ShmPath::open(config, why);
   if (!shm_) return false;
   std::vector<std::string> cards(static_cast<std::size_t>(size_));

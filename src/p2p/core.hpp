@@ -24,6 +24,7 @@
 #include "base/trace.hpp"
 #include "p2p/contexts.hpp"
 #include "p2p/counters.hpp"
+#include "p2p/direct.hpp"
 #include "p2p/id_table.hpp"
 #include "p2p/message.hpp"
 #include "p2p/ops.hpp"
@@ -45,6 +46,9 @@ struct CoreConfig {
   std::uint32_t most_pushed = 1u << 30;    // of one message
   std::uint32_t cast_unexpected =
       1u << 18;  // of one message by a lane that nobody receives yet; then it waits
+  // Peers whose memory we can reach, see set_direct(): from so many bytes on, messages are moved there and
+  // back.
+  std::uint64_t direct_bytes = 16384;
 };
 
 class Core {
@@ -70,6 +74,13 @@ class Core {
   void forget_context(std::uint64_t context) noexcept;
   // The peer is on another host. Said before anything goes to it or comes from it, by both.
   void set_far(PeerId id) noexcept;
+  // Our meetings, kMeetings of them, where peers can see them; null: none, nobody helps us.
+  void set_meetings(Meeting* ours) noexcept { meetings_.open(ours); }
+  // We can read and write the memory of the peer; its meetings, if we can help it.
+  void set_direct(PeerId id, Meeting* theirs) noexcept;
+  // Moves the next share of a message between two memories: true if any was, or something ended.
+  bool move_direct(Mover& mover) noexcept;
+  bool has_direct() const noexcept { return !reads_.empty() || !writes_.empty(); }
 
   // What comes from peers. Anything but `ok` means that the packet was not taken: hand it in again later.
   Status on_packet(PeerId from, std::span<const std::byte> packet) noexcept;
@@ -118,18 +129,20 @@ class Core {
     std::uint32_t consumed = 0, told = 0;      // by the peer: received, and what it last heard of that
     bool far = false;
     bool gone = false;
+    bool direct = false;
+    Meeting* meetings = nullptr;
   };
-  static_assert(sizeof(Peer) <= 112, "kept for every peer");
+  static_assert(sizeof(Peer) <= 120, "kept for every peer");
 
   Peer& peer(PeerId id) noexcept { return peers_[static_cast<std::size_t>(id)]; }
   void want(Peer& to) noexcept;
   void stop_wanting_if_idle(Peer& to) noexcept;
   template <class Packet>
   void control(PeerId to, const Packet& packet) noexcept;
-  struct Share {
+  struct Pushed {
     std::uint32_t first, all;  // of a message: in the push packet; unasked
   };
-  Share plan_push(Peer& to, std::uint64_t bytes, std::size_t room) const noexcept;
+  Pushed plan_push(Peer& to, std::uint64_t bytes, std::size_t room) const noexcept;
   std::size_t write_push(Peer& to, SendOp& op, std::span<std::byte> room) noexcept;
   std::size_t write_data(SendOp& op, std::span<std::byte> room) noexcept;
   void start_cast(SendOp& op) noexcept;
@@ -145,6 +158,16 @@ class Core {
   void drop(Message* message) noexcept;
   void consume(PeerId from, std::uint32_t bytes) noexcept;
   void answer_unwanted(const Envelope& envelope) noexcept;
+  static bool runs_fit(const SendOp& op, std::size_t room) noexcept;
+  static std::size_t write_runs(const SendOp& op, std::span<std::byte> room) noexcept;
+  bool begin_direct(RecvOp& op, const Envelope& envelope, const std::byte* runs,
+                    std::uint64_t wanted) noexcept;
+  bool read_some(RecvOp& op, Mover& mover) noexcept;
+  bool write_some(SendOp& op, Mover& mover) noexcept;
+  bool end_direct(RecvOp& op) noexcept;
+  void pull_rest(RecvOp& op, std::uint64_t begin, std::uint64_t end) noexcept;
+  void leave_direct(RecvOp& op) noexcept;
+  void stop_helping(SendOp& op) noexcept;
   Message* find_message(std::uint64_t context, std::int32_t source, std::int32_t tag, Found& found) noexcept;
 
   Status on_push(PeerId from, std::span<const std::byte> packet) noexcept;
@@ -157,6 +180,7 @@ class Core {
   Status on_unasked(PeerId from, std::span<const std::byte> packet) noexcept;
   bool on_ack(PeerId from, const wire::AckPacket& packet) noexcept;
   bool on_allowance(PeerId from, const wire::AllowancePacket& packet) noexcept;
+  bool on_meet(PeerId from, const wire::MeetPacket& packet) noexcept;
   void on_cancel(PeerId from, const wire::CancelPacket& packet) noexcept;
   bool on_cancel_reply(PeerId from, const wire::CancelReplyPacket& packet) noexcept;
 
@@ -171,6 +195,10 @@ class Core {
   std::uint32_t next_cast_ = 0;
   IdTable<SendOp> sends_;  // those that wait for an answer
   IdTable<RecvOp> recvs_;  // those that pull
+  List<RecvOp> reads_;     // that read a peer's memory
+  List<SendOp> writes_;    // that write to a peer's memory
+  Meetings meetings_;
+  DirectPool directs_;
   List<Op> finished_;
   bool running_finished_ = false;
   std::uint64_t sends_under_way_ = 0;

@@ -104,6 +104,7 @@ void Core::deliver(RecvOp& op, const Envelope& envelope, const std::byte* payloa
     peer(envelope.from).arriving.push_back(op.arriving);
   }
   if (wanted <= envelope.pushed) return answer_unwanted(envelope);
+  if (envelope.runs != 0 && begin_direct(op, envelope, payload, wanted)) return;
   PullPacket packet;
   packet.prefix = p2p_prefix(P2pKind::pull);
   packet.send_id = envelope.send_id;
@@ -128,6 +129,7 @@ void Core::finish_recv(RecvOp& op, Status status) noexcept {
   op.unlink();
   op.arriving.unlink();
   if (op.id != 0) recvs_.remove(op.id);
+  leave_direct(op);
   op.id = 0;
   op.phase = RecvPhase::finished;
   if (trace_ != nullptr) [[unlikely]]
@@ -196,6 +198,8 @@ Status Core::on_packet(PeerId from, std::span<const std::byte> packet) noexcept 
       case P2pKind::cancel_reply: good = on_cancel_reply(from, as<CancelReplyPacket>(packet)); break;
       case P2pKind::goodbye: on_peer_gone(from); break;
       case P2pKind::allowance: good = on_allowance(from, as<AllowancePacket>(packet)); break;
+      case P2pKind::meet: good = on_meet(from, as<MeetPacket>(packet)); break;
+      case P2pKind::moved: good = meetings_.leave_theirs(as<MovedPacket>(packet).meeting, from); break;
     }
   }
   if (!good) ++counters_.bad_packets;
@@ -205,6 +209,8 @@ Status Core::on_packet(PeerId from, std::span<const std::byte> packet) noexcept 
 Status Core::on_push(PeerId from, std::span<const std::byte> packet) noexcept {
   const auto& header = as<PushPacket>(packet);
   const std::byte* payload = packet.data() + sizeof header;
+  const auto behind = static_cast<std::uint32_t>(packet.size() - sizeof header);
+  const bool direct = (header.prefix.flags & kFlagDirect) != 0;
   const Envelope envelope{.context = header.context,
                           .bytes = header.message_bytes,
                           .source = header.source,
@@ -213,8 +219,9 @@ Status Core::on_push(PeerId from, std::span<const std::byte> packet) noexcept {
                           .send_id = header.send_id,
                           .seq = header.seq,
                           .pushed = header.push_bytes,
-                          .cast = (header.prefix.flags & kFlagCast) != 0};
-  const auto arrived = static_cast<std::uint32_t>(packet.size() - sizeof header);
+                          .cast = (header.prefix.flags & kFlagCast) != 0,
+                          .runs = direct ? behind / std::uint32_t{sizeof(RunPart)} : 0};
+  const std::uint32_t arrived = direct ? 0 : behind;
   const bool answered = envelope.pushed < envelope.bytes || (header.prefix.flags & kFlagSynchronous) != 0;
   if (envelope.pushed > envelope.bytes || envelope.pushed > std::max(arrived, config_.most_pushed) ||
       answered != (envelope.send_id != 0)) {
@@ -234,11 +241,11 @@ Status Core::on_push(PeerId from, std::span<const std::byte> packet) noexcept {
     if (!envelope.cast) consume(from, arrived);
     return Status::ok;
   }
-  Message* message = messages_.get(envelope.pushed);
+  Message* message = messages_.get(direct ? behind : envelope.pushed);
   if (message == nullptr) return Status::no_memory;
   message->envelope = envelope;
   message->arrived = arrived;
-  if (arrived != 0) std::memcpy(message->payload(), payload, arrived);
+  if (behind != 0) std::memcpy(message->payload(), payload, behind);
   if (arrived < envelope.pushed) {
     message->arriving.seq = envelope.seq;
     message->arriving.cast = envelope.cast;
@@ -255,7 +262,7 @@ Status Core::on_data(PeerId from, std::span<const std::byte> packet) noexcept {
   const auto& header = as<DataPacket>(packet);
   if ((header.prefix.flags & kFlagUnasked) != 0) return on_unasked(from, packet);
   RecvOp* op = recvs_.find(header.id);
-  if (op == nullptr || op->from_peer != from || op->arriving.linked()) return bad();
+  if (op == nullptr || op->from_peer != from || op->arriving.linked() || op->direct != nullptr) return bad();
   const auto bytes = static_cast<std::uint32_t>(packet.size() - sizeof header);
   if (header.offset != op->data.position() || bytes > op->expected - op->data.position()) return bad();
   op->data.unpack(packet.data() + sizeof header, bytes);

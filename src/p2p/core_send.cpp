@@ -63,6 +63,8 @@ template void Core::control(PeerId, const PullPacket&) noexcept;
 template void Core::control(PeerId, const AckPacket&) noexcept;
 template void Core::control(PeerId, const CancelReplyPacket&) noexcept;
 template void Core::control(PeerId, const AllowancePacket&) noexcept;
+template void Core::control(PeerId, const MeetPacket&) noexcept;
+template void Core::control(PeerId, const MovedPacket&) noexcept;
 
 void Core::set_far(PeerId id) noexcept {
   peer(id).far = true;
@@ -75,7 +77,7 @@ void Core::start(SendOp& op) noexcept {
   op.status = Status::ok;
   op.id = 0;
   op.push_end = op.end = 0;
-  op.answered = false;
+  op.answered = op.direct = false;
   if (op.data.position() != 0) op.data.seek(0);
   ++sends_under_way_;
   if (trace_ != nullptr) [[unlikely]]
@@ -102,7 +104,7 @@ std::size_t Core::poll_transmit(PeerId id, std::span<std::byte> room) noexcept {
   return size;
 }
 
-Core::Share Core::plan_push(Peer& to, std::uint64_t bytes, std::size_t room) const noexcept {
+Core::Pushed Core::plan_push(Peer& to, std::uint64_t bytes, std::size_t room) const noexcept {
   if (config_.mode == PushMode::zero) return {0, 0};
   const std::size_t limit = std::min<std::size_t>(to.far ? config_.far_first : config_.push_bytes, room);
   const auto first = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, limit));
@@ -121,8 +123,11 @@ Core::Share Core::plan_push(Peer& to, std::uint64_t bytes, std::size_t room) con
 std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) noexcept {
   op.unlink();
   const std::uint64_t bytes = op.data.total();
-  const Share share = plan_push(to, bytes, room.size() - sizeof(PushPacket));
+  Pushed share = plan_push(to, bytes, room.size() - sizeof(PushPacket));
   const bool synchronous = op.mode == SendMode::synchronous;
+  op.direct = to.direct && bytes >= config_.direct_bytes && config_.mode != PushMode::all &&
+              runs_fit(op, room.size());
+  if (op.direct) share = {0, 0};
   const bool answered = synchronous || share.all < bytes;
   if (answered) {
     op.id = sends_.add(op);
@@ -141,6 +146,7 @@ std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) no
   header.message_bytes = bytes;
   header.send_id = op.id;
   header.push_bytes = share.all;
+  if (op.direct) header.prefix.flags = static_cast<std::uint16_t>(header.prefix.flags | kFlagDirect);
   std::memcpy(room.data(), &header, sizeof header);
   if (share.first != 0) op.data.pack(room.data() + sizeof header, share.first);
   to.pushed += share.all;
@@ -152,7 +158,7 @@ std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) no
     to.streams.push_back(op);
   else if (!answered)
     leave(op);
-  return sizeof header + share.first;
+  return sizeof header + (op.direct ? write_runs(op, room.subspan(sizeof header)) : share.first);
 }
 
 // All bytes have gone and nobody is asked about them.
@@ -189,6 +195,7 @@ std::size_t Core::write_data(SendOp& op, std::span<std::byte> room) noexcept {
 }
 
 void Core::finish_send(SendOp& op, Status status) noexcept {
+  stop_helping(op);
   op.unlink();
   if (op.id != 0) sends_.remove(op.id);
   op.id = 0;
@@ -260,7 +267,12 @@ bool Core::on_pull(PeerId from, const PullPacket& packet) noexcept {
     return false;
   const std::uint64_t offset = packet.offset;
   const std::uint64_t bytes = packet.bytes;
-  if (offset != op->push_end || bytes == 0 || bytes > op->data.total() - offset) return false;
+  if (op->direct ? offset > op->data.total() : offset != op->push_end) return false;
+  if (bytes == 0 || bytes > op->data.total() - offset) return false;
+  if (op->direct) {
+    stop_helping(*op);
+    op->data.seek(offset);
+  }
   op->phase = SendPhase::streaming;
   op->receive_id = packet.receive_id;
   op->end = offset + bytes;
@@ -273,6 +285,7 @@ bool Core::on_ack(PeerId from, const AckPacket& packet) noexcept {
   SendOp* op = sends_.find(packet.send_id);
   if (op == nullptr || op->to != from || op->seq != packet.seq || op->phase != SendPhase::pushed)
     return false;
+  stop_helping(*op);
   if (op->linked())  // some of the push is still to go
     op->answered = true;
   else
@@ -317,6 +330,7 @@ void Core::on_peer_gone(PeerId id) noexcept {
   while (lost.arriving.pop_front() != nullptr) {
   }
   stop_wanting_if_idle(lost);
+  meetings_.leave_all(id);
   sends_.for_each([&](SendOp& op) {
     if (op.to != id) return;
     const bool was_sent = op.phase == SendPhase::recalling;

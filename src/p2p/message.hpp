@@ -22,6 +22,7 @@ struct Envelope {
   std::uint32_t seq = 0;
   std::uint32_t pushed = 0;  // bytes that come unasked
   bool cast = false;
+  std::uint32_t runs = 0;  // direct: the payload is so many wire::RunPart
 };
 
 struct BinLink : ListLink {

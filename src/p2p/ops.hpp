@@ -12,6 +12,8 @@ namespace herald::p2p {
 
 struct Message;
 struct RecvOp;
+struct Meeting;
+struct DirectRead;
 using PeerId = std::int32_t;  // index of a process in the job: its rank in the world
 
 constexpr std::int32_t kAnySource = -1;
@@ -54,6 +56,10 @@ struct SendOp : Op {
   std::uint64_t push_end = 0;    // where the bytes end that go unasked
   std::uint64_t end = 0;         // where the pulled bytes end
   bool answered = false;         // matched, and no more is wanted than is pushed
+  bool direct = false;           // the push said where the message lies
+  Meeting* meeting = nullptr;    // where we meet the receiver, while we help it
+  std::uint32_t meeting_id = 0;
+  std::uint64_t there = 0;  // where the first byte goes in the receiver's memory
 };
 
 // A message of whose push more is to come, linked under its sender: it waits as such, or in a receive.
@@ -83,6 +89,7 @@ struct RecvOp : Op {
   std::uint64_t expected = 0;  // where the pulled bytes end
   std::uint64_t order = 0;     // its turn among the posted receives of the context
   Arriving arriving;
+  DirectRead* direct = nullptr;  // it reads the sender's memory
 };
 
 // What a probe sees of a message that has come but is not received yet. Taken out of the queue by a matched

@@ -14,6 +14,14 @@ bool fits_with_payload(std::span<const std::byte> packet, std::uint16_t known_fl
   return packet.size() >= sizeof(Packet) && (as<P2pPrefix>(packet).flags & ~known_flags) == 0;
 }
 
+bool push_fits(std::span<const std::byte> packet) noexcept {
+  const auto& header = as<PushPacket>(packet);
+  const std::size_t behind = packet.size() - sizeof(PushPacket);
+  if ((header.prefix.flags & kFlagDirect) == 0) return behind <= header.push_bytes;
+  return header.push_bytes == 0 && behind % sizeof(RunPart) == 0 && behind != 0 &&
+         behind <= kMostRuns * sizeof(RunPart);
+}
+
 }  // namespace
 
 bool decode(std::span<const std::byte> packet, P2pKind& kind) noexcept {
@@ -24,8 +32,8 @@ bool decode(std::span<const std::byte> packet, P2pKind& kind) noexcept {
   bool good = false;
   switch (claimed) {
     case P2pKind::push:
-      good = fits_with_payload<PushPacket>(packet, kFlagSynchronous | kFlagCast) &&
-             packet.size() - sizeof(PushPacket) <= as<PushPacket>(packet).push_bytes;
+      good = fits_with_payload<PushPacket>(packet, kFlagSynchronous | kFlagCast | kFlagDirect) &&
+             push_fits(packet);
       break;
     case P2pKind::pull: good = fits<PullPacket>(packet, 0); break;
     case P2pKind::data:
@@ -37,6 +45,8 @@ bool decode(std::span<const std::byte> packet, P2pKind& kind) noexcept {
     case P2pKind::cancel_reply: good = fits<CancelReplyPacket>(packet, kFlagRemoved); break;
     case P2pKind::goodbye: good = fits<GoodbyePacket>(packet, 0); break;
     case P2pKind::allowance: good = fits<AllowancePacket>(packet, 0); break;
+    case P2pKind::meet: good = fits<MeetPacket>(packet, 0); break;
+    case P2pKind::moved: good = fits<MovedPacket>(packet, 0); break;
   }
   if (good) kind = claimed;
   return good;

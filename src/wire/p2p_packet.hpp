@@ -12,7 +12,7 @@
 
 namespace herald::wire {
 
-constexpr std::uint8_t kP2pVersion = 2;
+constexpr std::uint8_t kP2pVersion = 3;
 
 enum class P2pKind : std::uint8_t {
   push = 1,          // the first bytes of a message, or all of it
@@ -23,9 +23,12 @@ enum class P2pKind : std::uint8_t {
   cancel_reply = 6,  // whether it got it
   goodbye = 7,       // the last packet from this process: it no longer reads nor writes
   allowance = 8,     // how much the peer may push
+  meet = 9,          // the receiver moves the message itself and tells where the sender may help
+  moved = 10,        // the sender helps no more
 };
 
 constexpr std::uint16_t kFlagSynchronous = 1;  // push: answer with ack or pull when matched
+constexpr std::uint16_t kFlagDirect = 4;       // push: no payload, but where the message lies
 constexpr std::uint16_t kFlagUnasked = 1;      // data: belongs to the push
 constexpr std::uint16_t kFlagCast = 2;  // push, data: to all members of a lane; seq counts the sender's casts
 constexpr std::uint16_t kFlagRemoved = 1;  // cancel_reply: the message was taken out, nobody receives it
@@ -90,10 +93,32 @@ struct AllowancePacket {
   Le<std::uint32_t> limit;  // bytes pushed since the beginning, modulo 2^32, that the sender may reach
 };
 
+// Behind a push with kFlagDirect, 1 to kMostRuns of them: the message in the sender's memory, in order.
+struct RunPart {
+  Le<std::uint64_t> address;
+  Le<std::uint64_t> bytes;
+};
+constexpr std::size_t kMostRuns = 64;
+
+struct MeetPacket {
+  P2pPrefix prefix;
+  Le<std::uint32_t> send_id;
+  Le<std::uint32_t> seq;
+  Le<std::uint32_t> meeting;  // which of the receiver's
+  Le<std::uint64_t> bytes;    // of the message that are wanted
+  Le<std::uint64_t> address;  // of the first byte in the receiver's memory
+};
+
+struct MovedPacket {
+  P2pPrefix prefix;
+  Le<std::uint32_t> meeting;
+};
+
 static_assert(sizeof(P2pPrefix) == 4 && alignof(P2pPrefix) == 1);
 static_assert(sizeof(PushPacket) == 40 && alignof(PushPacket) == 1);
 static_assert(sizeof(PullPacket) == 32 && sizeof(DataPacket) == 16);
 static_assert(sizeof(AckPacket) == 12 && sizeof(CancelPacket) == 20 && sizeof(CancelReplyPacket) == 12);
+static_assert(sizeof(RunPart) == 16 && sizeof(MeetPacket) == 32 && sizeof(MovedPacket) == 8);
 static_assert(sizeof(GoodbyePacket) == 4 && sizeof(AllowancePacket) == 8);
 
 // The smallest packet size a path must be able to carry: every packet without payload fits.

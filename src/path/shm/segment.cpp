@@ -21,7 +21,9 @@ std::string reason(const char* what, const std::string& path) {
   return std::string(what) + " " + path + ": " + std::strerror(errno);
 }
 
-std::size_t wanted_bytes(const InboxShape& shape) noexcept { return sizeof(SegmentHeader) + shape.bytes(); }
+std::size_t wanted_bytes(const InboxShape& shape) noexcept {
+  return sizeof(SegmentHeader) + kSideBytes + shape.bytes();
+}
 
 // A new file, locked by us before anybody can see it: first without a name; where that is not to be had, with
 // one, and then the lock must have come before a tidying peer's.
@@ -123,7 +125,7 @@ bool Segment::create(const SegmentName& name, const InboxShape& shape, const Cpu
     head->cell_bytes = shape.cell_bytes;
     head->producers = shape.producers;
     head->cpus = cpus;
-    inbox_ = Inbox(static_cast<std::byte*>(base_) + sizeof(SegmentHeader), shape);
+    inbox_ = Inbox(side() + kSideBytes, shape);
     inbox_.create();
     head->magic = kSegmentMagic;
     if (!named) {
@@ -158,7 +160,7 @@ bool Segment::attach(const SegmentName& name, std::string& why) {
   }
   const InboxShape shape{
       .cells = header().cells, .cell_bytes = header().cell_bytes, .producers = header().producers};
-  inbox_ = Inbox(static_cast<std::byte*>(base_) + sizeof(SegmentHeader), shape);
+  inbox_ = Inbox(side() + kSideBytes, shape);
   if (!may_keep(fd_)) {
     ::close(fd_);
     fd_ = -1;

@@ -15,8 +15,10 @@
 namespace herald::path {
 
 constexpr std::uint64_t kSegmentMagic = 0x31646c6172656868u;  // "hherald1"
-constexpr std::uint32_t kSegmentVersion = 1;
+constexpr std::uint32_t kSegmentVersion = 2;
 constexpr std::size_t kCpuWords = 16;  // 1024 processors
+constexpr std::size_t kSideBytes =
+    4096;  // beside the inbox, zero at first: what they are for is not known here
 using CpuMask = std::array<std::uint64_t, kCpuWords>;
 
 struct alignas(kCacheLine) SegmentHeader {
@@ -30,8 +32,9 @@ struct alignas(kCacheLine) SegmentHeader {
   std::uint32_t cell_bytes;
   std::uint32_t producers;
   std::atomic<std::uint32_t> attached;  // peers that have it mapped
-  std::uint32_t reserved;
-  CpuMask cpus;  // where the owner may run
+  std::int32_t pid;                     // of the owner, as it sees itself
+  CpuMask cpus;                         // where the owner may run
+  std::uint64_t probe;                  // address in the owner's memory where the nonce lies
 };
 static_assert(sizeof(SegmentHeader) == 192);
 
@@ -59,6 +62,7 @@ class Segment {
   bool is_open() const noexcept { return base_ != nullptr; }
   SegmentHeader& header() noexcept { return *static_cast<SegmentHeader*>(base_); }
   Inbox& inbox() noexcept { return inbox_; }
+  std::byte* side() noexcept { return static_cast<std::byte*>(base_) + sizeof(SegmentHeader); }
   // Whether the owner of an attached segment is alive, as far as we can tell.
   bool owner_lives() const noexcept;
 

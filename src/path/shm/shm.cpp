@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "path/shm/shm.hpp"
 
+#include "path/shm/cma.hpp"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -93,8 +95,12 @@ std::unique_ptr<ShmPath> ShmPath::open(const ShmConfig& config, std::string& why
   const InboxShape shape =
       InboxShape::make(config.cells, config.packet_bytes, static_cast<std::uint32_t>(config.size));
   if (!shm->own_.create(name, shape, config.cpus, why)) return nullptr;
+  shm->own_.header().pid = ::getpid();
+  shm->own_.header().probe = reinterpret_cast<std::uintptr_t>(&shm->config_.nonce);
+  if (config.cma) allow_cma();
   shm->own_path_ = name.path();
   shm->peers_.resize(static_cast<std::size_t>(config.size));
+  shm->pids_.resize(static_cast<std::size_t>(config.size), -1);
   return shm;
 }
 
@@ -140,6 +146,15 @@ Inbox* ShmPath::peer(int rank) noexcept {
 const CpuMask& ShmPath::cpus_of(int rank) noexcept {
   Segment& segment = peers_[static_cast<std::size_t>(rank)];
   return segment.is_open() ? segment.header().cpus : own_.header().cpus;
+}
+
+bool ShmPath::can_reach(int rank) noexcept {
+  Segment& segment = peers_[static_cast<std::size_t>(rank)];
+  if (!segment.is_open()) return false;
+  const SegmentHeader& head = segment.header();
+  if (!probe_cma(head.pid, head.probe, head.nonce)) return false;
+  pids_[static_cast<std::size_t>(rank)] = head.pid;
+  return true;
 }
 
 bool ShmPath::all_attached() noexcept {

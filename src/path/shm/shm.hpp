@@ -23,6 +23,7 @@ struct ShmConfig {
   std::uint64_t packet_bytes = 4136;
   std::uint64_t nonce = 0;  // random
   CpuMask cpus{};
+  bool cma = true;  // the others may reach our memory
 };
 
 struct Card {
@@ -56,6 +57,12 @@ class ShmPath {
   // Null: not attached.
   Inbox* peer(int rank) noexcept;
   const CpuMask& cpus_of(int rank) noexcept;
+  // kSideBytes of shared memory beside our inbox and beside that of an attached peer, zero at first.
+  std::byte* own_side() noexcept { return own_.side(); }
+  std::byte* side_of(int rank) noexcept { return peers_[static_cast<std::size_t>(rank)].side(); }
+  // Whether the kernel lets us read and write the memory of the peer (cma.hpp): tried here.
+  bool can_reach(int rank) noexcept;
+  pid_t pid_of(int rank) const noexcept { return pids_[static_cast<std::size_t>(rank)]; }
   bool is_alive(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].owner_lives(); }
 
   // Whether every peer has attached our segment, so that its name is not needed any more.
@@ -72,6 +79,7 @@ class ShmPath {
   std::string own_path_;
   std::uint32_t others_ = 0;  // ranks on this host, but for ourselves
   Segment own_;
+  std::vector<pid_t> pids_;     // of those that we can reach
   std::vector<Segment> peers_;  // by rank; our own stays empty
 };
 

@@ -34,7 +34,15 @@ struct Received {
 class Scene {
  public:
   Scene(std::uint64_t seed, int peers)
-      : world_(config(seed, peers), seed % 4 >= 2, 130, seed), posted_(peers), unexpected_(peers) {}
+      : world_(config(seed, peers), seed % 4 >= 2, 130, seed), posted_(peers), unexpected_(peers) {
+    if (!direct(seed)) return;
+    most_ = 60000;
+    world_.open_direct();
+    if (seed % 3 == 0) world_.copier.fails_one_in = 1 + seed % 5;
+  }
+
+  // A quarter of the scenes: each reaches the others' memory, in some of them not always.
+  static bool direct(std::uint64_t seed) { return seed % 4 == 1; }
 
   // Half of the scenes on one host, half on several; all three ways to push; allowances that run out.
   static p2p::CoreConfig config(std::uint64_t seed, int peers) {
@@ -47,6 +55,7 @@ class Scene {
     config.mode = kModes[seed / 4 % 5];
     config.far_first = static_cast<std::uint32_t>(chance.below(120));
     config.far_more = static_cast<std::uint32_t>(chance.below(1000));
+    config.direct_bytes = 1 + chance.below(3000);
     config.far_allowance = static_cast<std::uint32_t>(chance.below(3000));
     return config;
   }
@@ -67,7 +76,7 @@ class Scene {
   }
 
   void step() {
-    switch (below(12)) {
+    switch (below(13)) {
       case 0:
       case 1: return send();
       case 2:
@@ -81,6 +90,7 @@ class Scene {
         return;
       case 7:
       case 8:
+      case 12: return (void)world_.move(any_peer());
       case 9: return transmit(any_peer(), any_peer());
       default: return deliver(any_peer(), any_peer());
     }
@@ -90,7 +100,7 @@ class Scene {
     const int from = any_peer();
     auto sent = std::make_unique<Sent>();
     sent->from = from;
-    const std::size_t bytes = below(3) == 0 ? below(2000) : below(60);
+    const std::size_t bytes = below(3) == 0 ? below(most_) : below(60);
     const auto mode = below(4) == 0 ? p2p::SendMode::synchronous : p2p::SendMode::standard;
     sent->op = std::make_unique<Send>(world_, from, any_peer(), static_cast<std::int32_t>(below(3)),
                                       random_bytes(bytes, world_.chance.next()), 1 + below(2), mode);
@@ -103,7 +113,8 @@ class Scene {
     received->at = any_peer();
     const std::int32_t source = below(3) == 0 ? kAnySource : any_peer();
     const std::int32_t tag = below(3) == 0 ? kAnyTag : static_cast<std::int32_t>(below(3));
-    received->op = std::make_unique<Recv>(source, tag, below(5) == 0 ? below(100) : 2000, 1 + below(2));
+    received->op =
+        std::make_unique<Recv>(source, tag, below(5) == 0 ? below(most_ / 20) : most_, 1 + below(2));
     auto& waiting = unexpected_[static_cast<std::size_t>(received->at)];
     const auto hit =
         std::find_if(waiting.begin(), waiting.end(), [&](Sent* s) { return fits(*received->op, *s); });
@@ -221,7 +232,7 @@ class Scene {
         auto received = std::make_unique<Received>();
         received->at = at;
         received->op =
-            std::make_unique<Recv>(world_, at, sent.op->source, sent.op->tag, 2000, sent.op->context);
+            std::make_unique<Recv>(world_, at, sent.op->source, sent.op->tag, most_, sent.op->context);
         match(*received, sent);
         unexpected_[static_cast<std::size_t>(at)].pop_front();
         receives_.push_back(std::move(received));
@@ -232,6 +243,7 @@ class Scene {
   void settle() {
     for (bool moved = true; moved;) {
       moved = false;
+      for (int peer = 0; peer < world_.peers(); ++peer) moved = world_.move(peer) || moved;
       for (int from = 0; from < world_.peers(); ++from)
         for (int to = 0; to < world_.peers(); ++to) {
           while (world_.core(from).wants_to_send(to)) transmit(from, to), moved = true;
@@ -269,6 +281,7 @@ class Scene {
                            recv.buffer.begin()));
   }
 
+  std::size_t most_ = 2000;  // bytes of a message
   World world_;
   std::vector<std::unique_ptr<Sent>> sends_;
   std::vector<std::unique_ptr<Received>> receives_;

@@ -21,6 +21,41 @@ inline Bytes random_bytes(std::size_t size, std::uint64_t seed) {
   return out;
 }
 
+// Copies between two Cores of this process; can be told to fail now and then.
+struct Copier final : p2p::Mover {
+  Prng chance{1};
+  std::uint64_t fails_one_in = 0;  // 0: never
+  std::uint64_t read_bytes = 0, written_bytes = 0;
+
+  bool fails() { return fails_one_in != 0 && chance.below(fails_one_in) == 0; }
+  static std::uint64_t copy(std::span<const type::Run> to, std::span<const type::Run> from) {
+    Bytes between;
+    for (const type::Run& run : from) {
+      const auto* data = static_cast<const unsigned char*>(run.data);
+      between.insert(between.end(), data, data + run.bytes);
+    }
+    std::size_t at = 0;
+    for (const type::Run& run : to) {
+      std::memcpy(run.data, between.data() + at, run.bytes);
+      at += run.bytes;
+    }
+    EXPECT_EQ(at, between.size());
+    return at;
+  }
+  Status read(std::int32_t, std::span<const type::Run> here,
+              std::span<const type::Run> there) noexcept override {
+    if (fails()) return Status::unsupported;
+    read_bytes += copy(here, there);
+    return Status::ok;
+  }
+  Status write(std::int32_t, std::span<const type::Run> here,
+               std::span<const type::Run> there) noexcept override {
+    if (fails()) return Status::unsupported;
+    written_bytes += copy(there, here);
+    return Status::ok;
+  }
+};
+
 class World {
  public:
   World(int peers, std::uint32_t push_bytes, std::size_t packet_bytes, std::uint64_t seed = 1)
@@ -36,6 +71,21 @@ class World {
       for (int peer = 0; far && peer < peers_; ++peer)
         if (peer != i) core(i).set_far(peer);
     }
+  }
+
+  // All can reach each other's memory.
+  void open_direct() {
+    meetings_.reset(new p2p::Meeting[static_cast<std::size_t>(peers_) * p2p::kMeetings]{});
+    for (int i = 0; i < peers_; ++i) {
+      core(i).set_meetings(&meetings_[static_cast<std::size_t>(i) * p2p::kMeetings]);
+      for (int peer = 0; peer < peers_; ++peer)
+        if (peer != i) core(i).set_direct(peer, &meetings_[static_cast<std::size_t>(peer) * p2p::kMeetings]);
+    }
+  }
+  bool move(int peer) {
+    const bool moved = core(peer).has_direct() && core(peer).move_direct(copier);
+    core(peer).run_finished();
+    return moved;
   }
 
   p2p::Core& core(int peer) { return *cores_[static_cast<std::size_t>(peer)]; }
@@ -68,6 +118,7 @@ class World {
   void settle() {
     for (bool moved = true; moved;) {
       moved = false;
+      for (int peer = 0; peer < peers_; ++peer) moved = move(peer) || moved;
       for (int from = 0; from < peers_; ++from)
         for (int to = 0; to < peers_; ++to) {
           while (transmit(from, to) != nullptr) moved = true;
@@ -77,12 +128,14 @@ class World {
   }
 
   Prng chance;
+  Copier copier;
 
  private:
   int peers_;
   std::size_t packet_bytes_;
   std::vector<std::unique_ptr<p2p::Core>> cores_;
   std::vector<std::deque<Bytes>> links_;
+  std::unique_ptr<p2p::Meeting[]> meetings_;
 };
 
 struct Send : p2p::SendOp {

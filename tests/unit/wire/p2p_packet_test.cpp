@@ -30,7 +30,7 @@ bool accepts(const Bytes& bytes, P2pKind expected) {
 }
 
 Bytes golden_push() {
-  return {2,    1,    1,    0,                             // version, push, synchronous
+  return {3,    1,    1,    0,                             // version, push, synchronous
           0x04, 0x03, 0x02, 0x01,                          // seq
           0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,  // context
           0xff, 0xff, 0xff, 0xff,                          // source -1
@@ -67,7 +67,7 @@ TEST(P2pPacket, pull_is_as_the_document_says) {
   packet.receive_id = 3;
   packet.offset = 4;
   packet.bytes = std::uint64_t{5} << 32;
-  const Bytes golden{2, 2, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0,
+  const Bytes golden{3, 2, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0,
                      4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0};
   EXPECT_EQ(bytes_of(packet), golden);
   EXPECT_TRUE(accepts(golden, P2pKind::pull));
@@ -80,36 +80,73 @@ TEST(P2pPacket, data_is_as_the_document_says) {
   packet.offset = 0x0102030405060708;
   Bytes bytes = bytes_of(packet);
   bytes.push_back(0xee);
-  const Bytes golden{2, 3, 0, 0, 7, 0, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1, 0xee};
+  const Bytes golden{3, 3, 0, 0, 7, 0, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1, 0xee};
   EXPECT_EQ(bytes, golden);
   EXPECT_TRUE(accepts(golden, P2pKind::data));
 }
 
 TEST(P2pPacket, short_kinds_are_as_the_document_says) {
   const AckPacket ack{p2p_prefix(P2pKind::ack), 1, 2};
-  const Bytes golden_ack{2, 4, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0};
+  const Bytes golden_ack{3, 4, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0};
   EXPECT_EQ(bytes_of(ack), golden_ack);
   EXPECT_TRUE(accepts(golden_ack, P2pKind::ack));
 
   const CancelPacket cancel{p2p_prefix(P2pKind::cancel), 1, 2, 3};
-  const Bytes golden_cancel{2, 5, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0};
+  const Bytes golden_cancel{3, 5, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0};
   EXPECT_EQ(bytes_of(cancel), golden_cancel);
   EXPECT_TRUE(accepts(golden_cancel, P2pKind::cancel));
 
   const CancelReplyPacket reply{p2p_prefix(P2pKind::cancel_reply, kFlagRemoved), 1, 2};
-  const Bytes golden_reply{2, 6, 1, 0, 1, 0, 0, 0, 2, 0, 0, 0};
+  const Bytes golden_reply{3, 6, 1, 0, 1, 0, 0, 0, 2, 0, 0, 0};
   EXPECT_EQ(bytes_of(reply), golden_reply);
   EXPECT_TRUE(accepts(golden_reply, P2pKind::cancel_reply));
 
   const GoodbyePacket goodbye{p2p_prefix(P2pKind::goodbye)};
-  const Bytes golden_goodbye{2, 7, 0, 0};
+  const Bytes golden_goodbye{3, 7, 0, 0};
   EXPECT_EQ(bytes_of(goodbye), golden_goodbye);
   EXPECT_TRUE(accepts(golden_goodbye, P2pKind::goodbye));
 
   const AllowancePacket allowance{p2p_prefix(P2pKind::allowance), 0x01020304};
-  const Bytes golden_allowance{2, 8, 0, 0, 4, 3, 2, 1};
+  const Bytes golden_allowance{3, 8, 0, 0, 4, 3, 2, 1};
   EXPECT_EQ(bytes_of(allowance), golden_allowance);
   EXPECT_TRUE(accepts(golden_allowance, P2pKind::allowance));
+
+  const MovedPacket moved{p2p_prefix(P2pKind::moved), 9};
+  const Bytes golden_moved{3, 10, 0, 0, 9, 0, 0, 0};
+  EXPECT_EQ(bytes_of(moved), golden_moved);
+  EXPECT_TRUE(accepts(golden_moved, P2pKind::moved));
+}
+
+TEST(P2pPacket, a_direct_push_and_its_meeting_are_as_the_document_says) {
+  PushPacket push;
+  push.prefix = p2p_prefix(P2pKind::push, kFlagDirect);
+  push.seq = 0;
+  push.context = 0;
+  push.source = 0;
+  push.tag = 0;
+  push.message_bytes = 5;
+  push.send_id = 1;
+  push.push_bytes = 0;
+  const RunPart run{0x0102030405060708, 5};
+  Bytes bytes = bytes_of(push);
+  const Bytes one = bytes_of(run);
+  const Bytes golden_run{8, 7, 6, 5, 4, 3, 2, 1, 5, 0, 0, 0, 0, 0, 0, 0};
+  EXPECT_EQ(one, golden_run);
+  EXPECT_FALSE(accepts(bytes, P2pKind::push)) << "no run";
+  for (std::size_t n = 1; n <= kMostRuns; ++n) {
+    bytes.insert(bytes.end(), one.begin(), one.end());
+    EXPECT_TRUE(accepts(bytes, P2pKind::push)) << n;
+  }
+  Bytes cut(bytes.begin(), bytes.end() - 1);
+  EXPECT_FALSE(accepts(cut, P2pKind::push)) << "half a run";
+  bytes.insert(bytes.end(), one.begin(), one.end());
+  EXPECT_FALSE(accepts(bytes, P2pKind::push)) << "too many";
+
+  const MeetPacket meet{p2p_prefix(P2pKind::meet), 1, 2, 3, 4, 0x0102030405060708};
+  const Bytes golden_meet{3, 9, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0,
+                          4, 0, 0, 0, 0, 0, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1};
+  EXPECT_EQ(bytes_of(meet), golden_meet);
+  EXPECT_TRUE(accepts(golden_meet, P2pKind::meet));
 }
 
 TEST(P2pPacket, wrong_lengths_versions_kinds_and_flags_are_refused) {

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// p2p/core_direct.cpp: long messages between processes that can reach each other's memory (paper 002,
+// cross-space zero buffer): one copy from the sender's buffer to the receiver's.
+//
+// The push says where the message lies. When it has matched, the receiver reads it; where its own buffer is
+// one piece it also names a meeting, and a sender that is in the library writes from the back meanwhile. The
+// receiver's ack ends it. If the memory cannot be reached after all, the rest is pulled as ever.
+#include <cstring>
+#include <new>
+
+#include "p2p/core.hpp"
+
+namespace herald::p2p {
+
+using namespace wire;
+
+namespace {
+
+constexpr std::uint64_t kShortRun = 512;  // runs that are shorter than this, on average, are packed instead
+
+type::Run run_at(std::uint64_t address, std::uint64_t bytes) noexcept {
+  return {reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), static_cast<std::size_t>(bytes)};
+}
+
+// Whether the first runs of the memory are worth a system call.
+bool has_long_runs(const type::Cursor& data) noexcept {
+  if (data.contiguous()) return true;
+  type::Cursor look = data;
+  type::Run runs[kMostRuns];
+  look.seek(0);
+  const std::size_t count = look.next_runs(runs, static_cast<std::size_t>(look.total()));
+  return look.position() >= count * kShortRun;
+}
+
+}  // namespace
+
+std::size_t DirectRead::slice(std::uint64_t begin, std::uint64_t length,
+                              std::span<type::Run> out) const noexcept {
+  std::size_t used = 0;
+  for (std::uint32_t i = 0; i < runs && length != 0 && used < out.size(); ++i) {
+    if (begin >= there[i].bytes) {
+      begin -= there[i].bytes;
+      continue;
+    }
+    const std::uint64_t part = std::min<std::uint64_t>(there[i].bytes - begin, length);
+    out[used++] = run_at(reinterpret_cast<std::uintptr_t>(there[i].data) + begin, part);
+    length -= part;
+    begin = 0;
+  }
+  return used;
+}
+
+DirectPool::~DirectPool() {
+  while (DirectRead* direct = free_.pop_front()) delete direct;
+}
+
+DirectRead* DirectPool::get() noexcept {
+  DirectRead* direct = free_.pop_front();
+  return direct != nullptr ? direct : new (std::nothrow) DirectRead;
+}
+
+std::uint32_t Meetings::take(PeerId with) noexcept {
+  if (all_ == nullptr) return kMeetings;
+  std::uint32_t index = 0;
+  while (index < kMeetings && (uses_[index].ours || uses_[index].theirs)) ++index;
+  if (index < kMeetings) uses_[index] = {.with = with, .ours = true, .theirs = true};
+  return index;
+}
+
+bool Meetings::leave_theirs(std::uint32_t index, PeerId with) noexcept {
+  if (index >= kMeetings || !uses_[index].theirs || uses_[index].with != with) return false;
+  uses_[index].theirs = false;
+  return true;
+}
+
+void Meetings::leave_all(PeerId with) noexcept {
+  for (Use& use : uses_)
+    if (use.with == with) use.theirs = false;
+}
+
+void Core::set_direct(PeerId id, Meeting* theirs) noexcept {
+  peer(id).direct = true;
+  peer(id).meetings = theirs;
+}
+
+// Whether the whole message lies in few enough runs to be named in its push.
+bool Core::runs_fit(const SendOp& op, std::size_t room) noexcept {
+  if (op.data.contiguous()) return true;
+  type::Cursor look = op.data;
+  type::Run runs[kMostRuns];
+  const std::size_t most = std::min(kMostRuns, (room - sizeof(PushPacket)) / sizeof(RunPart));
+  const std::size_t count = look.next_runs({runs, most}, static_cast<std::size_t>(look.total()));
+  return look.remaining() == 0 && look.total() / count >= kShortRun;
+}
+
+std::size_t Core::write_runs(const SendOp& op, std::span<std::byte> room) noexcept {
+  type::Cursor look = op.data;
+  type::Run runs[kMostRuns];
+  const std::size_t count = look.next_runs(runs, static_cast<std::size_t>(look.total()));
+  for (std::size_t i = 0; i < count; ++i) {
+    const RunPart part{reinterpret_cast<std::uintptr_t>(runs[i].data), runs[i].bytes};
+    std::memcpy(room.data() + i * sizeof part, &part, sizeof part);
+  }
+  return count * sizeof(RunPart);
+}
+
+// False: it is better pulled.
+bool Core::begin_direct(RecvOp& op, const Envelope& envelope, const std::byte* runs,
+                        std::uint64_t wanted) noexcept {
+  if (!peer(envelope.from).direct || !has_long_runs(op.data)) return false;
+  DirectRead* direct = directs_.get();
+  if (direct == nullptr) return false;
+  std::uint64_t covered = 0;
+  direct->runs = envelope.runs;
+  for (std::uint32_t i = 0; i < envelope.runs; ++i) {
+    RunPart part;
+    std::memcpy(&part, runs + i * sizeof part, sizeof part);
+    direct->there[i] = run_at(part.address, part.bytes);
+    covered += std::min<std::uint64_t>(part.bytes, envelope.bytes);
+  }
+  if (covered < wanted) {  // it contradicts itself: nothing of it is followed
+    ++counters_.bad_packets;
+    directs_.put(direct);
+    return false;
+  }
+  direct->send_id = envelope.send_id;
+  direct->seq = envelope.seq;
+  direct->bytes = wanted;
+  direct->share = {};
+  direct->broken = false;
+  direct->meeting = &direct->alone;
+  const bool one_piece = op.data.contiguous() && wanted / kShareUnit < kMostUnits;
+  const std::uint32_t index = one_piece ? meetings_.take(envelope.from) : kMeetings;
+  direct->index = index;
+  if (index < kMeetings) direct->meeting = &meetings_.at(index);
+  direct->meeting->begin();
+  op.direct = direct;
+  reads_.push_back(op);
+  if (index == kMeetings) return true;
+  MeetPacket packet;
+  packet.prefix = p2p_prefix(P2pKind::meet);
+  packet.send_id = envelope.send_id;
+  packet.seq = envelope.seq;
+  packet.meeting = index;
+  packet.bytes = wanted;
+  packet.address = reinterpret_cast<std::uintptr_t>(op.data.contiguous_at());
+  control(envelope.from, packet);
+  return true;
+}
+
+bool Core::on_meet(PeerId from, const MeetPacket& packet) noexcept {
+  if (packet.meeting >= kMeetings) return false;
+  SendOp* op = sends_.find(packet.send_id);
+  const bool good = op != nullptr && op->to == from && op->seq == packet.seq &&
+                    op->phase == SendPhase::pushed && op->meeting == nullptr && !op->linked() &&
+                    packet.bytes <= op->data.total();
+  Peer& to = peer(from);
+  if (!good || !to.direct || to.meetings == nullptr) {
+    MovedPacket reply;  // the receiver may use the meeting again
+    reply.prefix = p2p_prefix(P2pKind::moved);
+    reply.meeting = packet.meeting;
+    control(from, reply);
+    return good;
+  }
+  op->meeting = &to.meetings[packet.meeting];
+  op->meeting_id = packet.meeting;
+  op->there = packet.address;
+  op->end = packet.bytes;
+  writes_.push_back(*op);
+  return true;
+}
+
+void Core::stop_helping(SendOp& op) noexcept {
+  if (op.meeting == nullptr) return;
+  op.unlink();
+  op.meeting = nullptr;
+  MovedPacket packet;
+  packet.prefix = p2p_prefix(P2pKind::moved);
+  packet.meeting = op.meeting_id;
+  control(op.to, packet);
+}
+
+bool Core::write_some(SendOp& op, Mover& mover) noexcept {
+  const Share share = op.meeting->claim(op.end, false);
+  if (share.empty()) {
+    stop_helping(op);
+    return true;
+  }
+  Status status = Status::ok;
+  op.data.seek(share.begin);
+  while (status == Status::ok && op.data.position() < share.end) {
+    type::Run here[kMostRuns];
+    const std::uint64_t at = op.data.position();
+    const std::size_t count = op.data.next_runs(here, static_cast<std::size_t>(share.end - at));
+    const type::Run there = run_at(op.there + at, op.data.position() - at);
+    status = mover.write(op.to, {here, count}, {&there, 1});
+  }
+  op.meeting->put(share, status == Status::ok);
+  if (status != Status::ok) stop_helping(op);
+  return true;
+}
+
+bool Core::read_some(RecvOp& op, Mover& mover) noexcept {
+  DirectRead& direct = *op.direct;
+  if (direct.share.empty()) direct.share = direct.meeting->claim(direct.bytes, true);
+  if (direct.share.empty() || direct.broken) return end_direct(op);
+  op.data.seek(direct.share.begin);
+  Status status = Status::ok;
+  while (status == Status::ok && !direct.share.empty()) {
+    type::Run here[kMostRuns], there[kMostRuns];
+    const std::size_t count = op.data.next_runs(here, static_cast<std::size_t>(direct.share.bytes()));
+    const std::uint64_t bytes = op.data.position() - direct.share.begin;
+    const std::size_t others = direct.slice(direct.share.begin, bytes, there);
+    status = mover.read(op.from_peer, {here, count}, {there, others});
+    if (status == Status::ok) direct.share.begin += bytes;
+  }
+  if (status == Status::ok) return true;
+  direct.broken = true;
+  direct.meeting->take_rest(direct.bytes);
+  return end_direct(op);
+}
+
+// All is claimed. What the sender has claimed may still be on its way.
+bool Core::end_direct(RecvOp& op) noexcept {
+  DirectRead& direct = *op.direct;
+  if (direct.meeting->moved.load(std::memory_order_acquire) != direct.meeting->back()) return false;
+  const std::uint32_t units = Meeting::units_of(direct.bytes);
+  const std::uint32_t back = direct.meeting->back() - direct.meeting->failed.load(std::memory_order_acquire);
+  const std::uint64_t front =
+      direct.share.empty() ? (units - direct.meeting->back()) * kShareUnit : direct.share.begin;
+  const std::uint64_t begin = std::min(front, direct.bytes);
+  const std::uint64_t end = std::min(direct.bytes, (units - back) * kShareUnit);
+  if (begin < end) {
+    pull_rest(op, begin, end);
+    return true;
+  }
+  Envelope envelope;
+  envelope.send_id = direct.send_id;
+  envelope.seq = direct.seq;
+  envelope.from = op.from_peer;
+  answer_unwanted(envelope);
+  op.bytes = direct.bytes;
+  finish_recv(op, op.status);
+  return true;
+}
+
+// The memory could not be reached: these bytes come as data. What counts as received is counted when they do.
+void Core::pull_rest(RecvOp& op, std::uint64_t begin, std::uint64_t end) noexcept {
+  DirectRead& direct = *op.direct;
+  peer(op.from_peer).direct = false;
+  op.unlink();
+  op.data.seek(begin);
+  op.expected = end;
+  op.bytes = direct.bytes - (end - begin);
+  PullPacket packet;
+  packet.prefix = p2p_prefix(P2pKind::pull);
+  packet.send_id = direct.send_id;
+  packet.seq = direct.seq;
+  packet.receive_id = op.id;
+  packet.offset = begin;
+  packet.bytes = end - begin;
+  control(op.from_peer, packet);
+  leave_direct(op);
+}
+
+void Core::leave_direct(RecvOp& op) noexcept {
+  if (op.direct == nullptr) return;
+  if (op.direct->index < kMeetings) meetings_.leave(op.direct->index);
+  directs_.put(op.direct);
+  op.direct = nullptr;
+}
+
+bool Core::move_direct(Mover& mover) noexcept {
+  bool moved = false;
+  if (SendOp* op = writes_.pop_front()) {  // each gets its turn
+    writes_.push_back(*op);
+    moved = write_some(*op, mover);
+  }
+  RecvOp* after = nullptr;
+  for (RecvOp* op = reads_.front(); op != nullptr; op = after) {
+    after = reads_.next(*op);
+    if (read_some(*op, mover)) return true;
+  }
+  return moved;
+}
+
+}  // namespace herald::p2p

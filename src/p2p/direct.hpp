@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// p2p/direct.hpp: records of messages that the receiver takes out of the sender's memory itself.
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include "base/list.hpp"
+#include "p2p/meeting.hpp"
+#include "p2p/ops.hpp"
+#include "wire/p2p_packet.hpp"
+
+namespace herald::p2p {
+
+struct DirectRead : ListLink {
+  Meeting alone;                    // for a message that the sender cannot help with
+  Meeting* meeting = nullptr;       // `alone`, or one that the sender sees
+  std::uint32_t index = kMeetings;  // which of ours it is
+  std::uint32_t send_id = 0, seq = 0;
+  std::uint64_t bytes = 0;  // to be moved in all
+  Share share;              // claimed by us and not moved yet
+  bool broken =
+      false;  // the sender's memory could not be reached: what is left of `share` and behind is pulled
+  std::uint32_t runs = 0;
+  std::array<type::Run, wire::kMostRuns> there;  // the message in the sender's memory
+
+  // The part of the message from `begin` on, at most `bytes`, as runs of the sender's memory.
+  std::size_t slice(std::uint64_t begin, std::uint64_t length, std::span<type::Run> out) const noexcept;
+};
+
+// Records that come back are kept.
+class DirectPool {
+ public:
+  DirectPool() noexcept = default;
+  ~DirectPool();
+  DirectPool(const DirectPool&) = delete;
+  DirectPool& operator=(const DirectPool&) = delete;
+  DirectRead* get() noexcept;  // null: no memory
+  void put(DirectRead* direct) noexcept { free_.push_front(*direct); }
+
+ private:
+  List<DirectRead> free_;
+};
+
+// Which of our meetings are in use, and with whom. One is free again only when both sides have left it: we
+// when the message is here, the sender when it has said so, however long that takes; until then either may
+// look into it.
+class Meetings {
+ public:
+  void open(Meeting* all) noexcept { all_ = all; }
+  // kMeetings: there is none.
+  std::uint32_t take(PeerId with) noexcept;
+  Meeting& at(std::uint32_t index) noexcept { return all_[index]; }
+  void leave(std::uint32_t index) noexcept { uses_[index].ours = false; }
+  bool leave_theirs(std::uint32_t index, PeerId with) noexcept;
+  void leave_all(PeerId with) noexcept;  // it is gone
+
+ private:
+  struct Use {
+    PeerId with = -1;
+    bool ours = false, theirs = false;
+  };
+  Meeting* all_ = nullptr;
+  std::array<Use, kMeetings> uses_;
+};
+
+}  // namespace herald::p2p

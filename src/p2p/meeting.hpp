@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// p2p/meeting.hpp: where the two sides of one message meet when both move bytes of it at once, in memory that
+// both have mapped: the receiver reads from the front, the sender writes from the back, each claims a share
+// before it moves it, until nothing is left between them. And the ways of moving bytes between the two
+// memories. Invariant: what is claimed is moved by who claimed it, or, from the back, marked as failed: then
+// that side claims no more, and the failed share is the one in the middle.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "base/status.hpp"
+#include "type/cursor.hpp"
+
+namespace herald::p2p {
+
+constexpr std::uint64_t kShareUnit = 4096;      // shares are counted in this many bytes
+constexpr std::uint32_t kMeetings = 64;         // that one process has
+constexpr std::uint32_t kLeastShare = 4;        // units
+constexpr std::uint32_t kMostShare = 64;        // units: no longer in one turn
+constexpr std::uint64_t kMostUnits = 1u << 31;  // of one message; longer ones are moved by one side alone
+
+struct Share {
+  std::uint64_t begin = 0, end = 0;  // bytes of the message
+  bool empty() const noexcept { return begin == end; }
+  std::uint64_t bytes() const noexcept { return end - begin; }
+};
+
+struct alignas(64) Meeting {
+  std::atomic<std::uint64_t> taken;   // units from the front (low half) and from the back (high half)
+  std::atomic<std::uint32_t> moved;   // units from the back that are in place, or failed
+  std::atomic<std::uint32_t> failed;  // units of the last share from the back, which could not be moved
+
+  void begin() noexcept {
+    moved.store(0, std::memory_order_relaxed);
+    failed.store(0, std::memory_order_relaxed);
+    taken.store(0, std::memory_order_release);
+  }
+  static std::uint32_t units_of(std::uint64_t bytes) noexcept {
+    return static_cast<std::uint32_t>((bytes + kShareUnit - 1) / kShareUnit);
+  }
+  std::uint32_t front() const noexcept {
+    return static_cast<std::uint32_t>(taken.load(std::memory_order_acquire));
+  }
+  std::uint32_t back() const noexcept {
+    return static_cast<std::uint32_t>(taken.load(std::memory_order_acquire) >> 32);
+  }
+
+  // The next share of a message of `bytes`; empty when all is taken. What the peer wrote is not believed.
+  Share claim(std::uint64_t bytes, bool from_front) noexcept {
+    const std::uint32_t units = units_of(bytes);
+    std::uint64_t seen = taken.load(std::memory_order_acquire);
+    for (;;) {
+      const auto low = static_cast<std::uint32_t>(seen);
+      const auto high = static_cast<std::uint32_t>(seen >> 32);
+      if (std::uint64_t{low} + high >= units) return {};
+      const std::uint32_t left = units - low - high;
+      const std::uint32_t share = std::min(left, std::clamp(left / 4, kLeastShare, kMostShare));
+      const std::uint64_t next = seen + (from_front ? share : std::uint64_t{share} << 32);
+      if (!taken.compare_exchange_weak(seen, next, std::memory_order_acq_rel)) continue;
+      const std::uint64_t at = from_front ? low : units - high - share;
+      return {at * kShareUnit, std::min(bytes, (at + share) * kShareUnit)};
+    }
+  }
+  // Nobody gets anything more of it.
+  void take_rest(std::uint64_t bytes) noexcept {
+    const std::uint32_t units = units_of(bytes);
+    std::uint64_t seen = taken.load(std::memory_order_acquire);
+    while (!taken.compare_exchange_weak(seen, (seen & ~std::uint64_t{0xffffffff}) | (units - (seen >> 32)),
+                                        std::memory_order_acq_rel)) {
+    }
+  }
+  void put(const Share& share, bool good) noexcept {
+    const std::uint32_t units = units_of(share.bytes());
+    if (!good) failed.store(units, std::memory_order_release);
+    moved.fetch_add(units, std::memory_order_acq_rel);
+  }
+};
+static_assert(sizeof(Meeting) == 64);
+
+// Moves bytes between our memory and a peer's, in the order of the runs; both sides have as many bytes.
+class Mover {
+ public:
+  virtual ~Mover() = default;
+  // peer_lost: it is gone, as others will tell; anything else but ok: it cannot be done this way.
+  virtual Status read(std::int32_t peer, std::span<const type::Run> here,
+                      std::span<const type::Run> there) noexcept = 0;
+  virtual Status write(std::int32_t peer, std::span<const type::Run> here,
+                       std::span<const type::Run> there) noexcept = 0;
+};
+
+}  // namespace herald::p2p

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What could go wrong with messages that go from memory to memory: bytes are moved twice or not at all where
+// the two sides meet; the sender is told too early that its buffer is free, or never; a sender that stays
+// away holds the message up; a meeting is used again while somebody may still look into it; a memory that
+// cannot be reached loses the message; packets that lie are followed.
+#include <gtest/gtest.h>
+
+#include "tests/unit/p2p/world.hpp"
+#include "type/build.hpp"
+
+using namespace herald;
+using namespace herald::test;
+
+namespace {
+
+constexpr std::size_t kLong = 1'000'001;
+
+World near(std::uint64_t direct_bytes = 1000, p2p::PushMode mode = p2p::PushMode::pull) {
+  return World(p2p::CoreConfig{.peers = 3, .push_bytes = 100, .mode = mode, .direct_bytes = direct_bytes},
+               false, 2000);
+}
+
+template <class Packet>
+void give(p2p::Core& core, int from, const Packet& packet) {
+  EXPECT_EQ(core.on_packet(from, std::as_bytes(std::span(&packet, 1))), Status::ok);
+}
+
+}  // namespace
+
+TEST(P2pDirect, early_and_late_receivers_get_every_byte) {
+  for (const bool late : {false, true}) {
+    World world = near();
+    world.open_direct();
+    Recv recv(0, 5, kLong);
+    if (!late) world.core(1).start(recv);
+    Send send(world, 0, 1, 5, random_bytes(kLong, 7));
+    while (world.transmit(0, 1) != nullptr) world.deliver(0, 1);
+    if (late) world.core(1).start(recv);
+    EXPECT_FALSE(send.done);
+    world.settle();
+    EXPECT_TRUE(send.done && recv.done);
+    EXPECT_EQ(recv.bytes, kLong);
+    EXPECT_EQ(recv.buffer, send.bytes);
+    EXPECT_EQ(world.copier.read_bytes + world.copier.written_bytes, kLong) << "each byte once";
+    EXPECT_GT(world.copier.written_bytes, kLong / 4) << "the sender helps";
+    EXPECT_EQ(world.core(0).counters().bad_packets + world.core(1).counters().bad_packets, 0u);
+  }
+}
+
+TEST(P2pDirect, a_sender_that_stays_away_holds_nobody_up) {
+  World world = near();
+  world.open_direct();
+  Recv recv(world, 1, 0, 5, kLong);
+  Send send(world, 0, 1, 5, random_bytes(kLong, 7));
+  world.transmit(0, 1);
+  world.deliver(0, 1);
+  while (world.move(1)) {
+  }
+  EXPECT_TRUE(recv.done);
+  EXPECT_EQ(recv.buffer, send.bytes);
+  EXPECT_FALSE(send.done) << "it has not heard of it yet";
+  world.settle();
+  EXPECT_TRUE(send.done);
+}
+
+TEST(P2pDirect, a_meeting_is_free_again_only_when_the_sender_has_left) {
+  World world = near();
+  world.open_direct();
+  std::vector<std::unique_ptr<Send>> sends;
+  std::vector<std::unique_ptr<Recv>> recvs;
+  for (std::uint32_t i = 0; i < p2p::kMeetings + 3; ++i) {  // more than there are: the rest without help
+    sends.push_back(std::make_unique<Send>(world, 0, 1, static_cast<int>(i), random_bytes(9000, i)));
+    recvs.push_back(std::make_unique<Recv>(world, 1, 0, static_cast<int>(i), 9000));
+    world.transmit(0, 1);
+    world.deliver(0, 1);
+    while (world.move(1)) {
+    }
+    EXPECT_TRUE(recvs.back()->done);
+  }
+  std::vector<std::uint32_t> met;
+  while (const Bytes* packet = world.transmit(1, 0)) {
+    const auto view = std::as_bytes(std::span(*packet));
+    wire::P2pKind kind{};
+    ASSERT_TRUE(wire::decode(view, kind));
+    if (kind == wire::P2pKind::meet) met.push_back(wire::as<wire::MeetPacket>(view).meeting);
+  }
+  EXPECT_EQ(met.size(), p2p::kMeetings);
+  std::sort(met.begin(), met.end());
+  EXPECT_EQ(std::unique(met.begin(), met.end()), met.end()) << "one was used twice";
+  world.settle();
+  for (std::size_t i = 0; i < sends.size(); ++i) {
+    EXPECT_TRUE(sends[i]->done);
+    EXPECT_EQ(recvs[i]->buffer, sends[i]->bytes);
+  }
+  Send after(world, 0, 1, 0, random_bytes(9000, 1));
+  Recv last(world, 1, 0, 0, 9000);
+  world.settle();
+  EXPECT_TRUE(after.done && last.done);
+}
+
+TEST(P2pDirect, a_meeting_is_not_used_again_while_we_are_still_there) {
+  World world = near();
+  world.open_direct();
+  Recv first(world, 1, 0, 1, kLong), second(world, 1, 0, 2, kLong);
+  Send one(world, 0, 1, 1, random_bytes(kLong, 1));
+  while (world.transmit(0, 1) != nullptr || world.deliver(0, 1) || world.transmit(1, 0) != nullptr ||
+         world.deliver(1, 0)) {
+  }
+  world.move(1);  // some of it
+  while (world.move(0)) {
+  }  // and the sender all that is left
+  while (world.transmit(0, 1) != nullptr || world.deliver(0, 1)) {
+  }
+  EXPECT_FALSE(first.done);
+  Send two(world, 0, 1, 2, random_bytes(kLong, 2));
+  world.transmit(0, 1);
+  world.deliver(0, 1);
+  world.settle();
+  EXPECT_TRUE(first.done && second.done && one.done && two.done);
+  EXPECT_EQ(first.buffer, one.bytes);
+  EXPECT_EQ(second.buffer, two.bytes);
+}
+
+TEST(P2pDirect, what_cannot_be_reached_is_pulled) {
+  for (std::uint64_t seed = 1; seed < 40; ++seed) {
+    World world = near();
+    world.open_direct();
+    world.copier.chance = Prng(seed);
+    world.copier.fails_one_in = 1 + seed % 4;
+    Recv recv(world, 1, 0, 5, kLong);
+    Send send(world, 0, 1, 5, random_bytes(kLong, seed));
+    world.settle();
+    ASSERT_TRUE(send.done && recv.done) << seed;
+    EXPECT_EQ(recv.status, Status::ok);
+    EXPECT_EQ(recv.bytes, kLong);
+    EXPECT_EQ(recv.buffer, send.bytes) << seed;
+    EXPECT_EQ(world.core(0).counters().bad_packets + world.core(1).counters().bad_packets, 0u) << seed;
+  }
+}
+
+TEST(P2pDirect, little_room_is_filled_and_said) {
+  for (const std::size_t room : {std::size_t{0}, std::size_t{10}, std::size_t{5000}}) {
+    World world = near();
+    world.open_direct();
+    Recv recv(world, 1, 0, 5, room);
+    Send send(world, 0, 1, 5, random_bytes(20000, 3));
+    world.settle();
+    EXPECT_TRUE(send.done && recv.done);
+    EXPECT_EQ(recv.status, Status::truncated);
+    EXPECT_EQ(recv.bytes, room);
+    EXPECT_TRUE(std::equal(recv.buffer.begin(), recv.buffer.end(), send.bytes.begin()));
+  }
+}
+
+TEST(P2pDirect, push_all_and_short_messages_stay_as_they_are) {
+  World all = near(1000, p2p::PushMode::all);
+  all.open_direct();
+  Recv first(all, 1, 0, 5, 20000);
+  Send long_one(all, 0, 1, 5, random_bytes(20000, 3));
+  all.settle();
+  EXPECT_TRUE(first.done);
+  EXPECT_EQ(all.copier.read_bytes, 0u);
+  World pull = near(1000);
+  pull.open_direct();
+  Recv second(pull, 1, 0, 5, 999);
+  Send short_one(pull, 0, 1, 5, random_bytes(999, 3));
+  pull.settle();
+  EXPECT_TRUE(second.done);
+  EXPECT_EQ(pull.copier.read_bytes, 0u);
+}
+
+TEST(P2pDirect, a_peer_that_goes_takes_only_its_own_with_it) {
+  World world = near();
+  world.open_direct();
+  Recv lost(world, 1, 0, 5, kLong), good(world, 1, 2, 5, kLong);
+  Send doomed(world, 0, 1, 5, random_bytes(kLong, 7)), send(world, 2, 1, 5, random_bytes(kLong, 8));
+  for (int from : {0, 2}) {
+    world.transmit(from, 1);
+    world.deliver(from, 1);
+  }
+  world.move(1);
+  world.core(1).on_peer_gone(0);
+  world.core(1).run_finished();
+  EXPECT_TRUE(lost.done);
+  EXPECT_EQ(lost.status, Status::peer_lost);
+  world.core(0).on_peer_gone(1);
+  EXPECT_EQ(doomed.status, Status::peer_lost);
+  while (world.transmit(1, 2) != nullptr || world.transmit(2, 1) != nullptr || world.deliver(1, 2) ||
+         world.deliver(2, 1) || world.move(1) || world.move(2)) {
+  }
+  EXPECT_TRUE(good.done && send.done);
+  EXPECT_EQ(good.buffer, send.bytes);
+}
+
+TEST(P2pDirect, packets_that_lie_are_counted_and_not_followed) {
+  World world = near();
+  world.open_direct();
+  p2p::Core& core = world.core(0);
+  Send send(world, 0, 1, 5, random_bytes(kLong, 7));
+  world.transmit(0, 1);
+  using namespace wire;
+  give(core, 1, MeetPacket{p2p_prefix(P2pKind::meet), send.id, send.seq, p2p::kMeetings, kLong, 0});
+  give(core, 1, MeetPacket{p2p_prefix(P2pKind::meet), send.id, send.seq, 0, kLong + 1, 0});
+  give(core, 2, MeetPacket{p2p_prefix(P2pKind::meet), send.id, send.seq, 0, kLong, 0});
+  give(core, 1, MeetPacket{p2p_prefix(P2pKind::meet), send.id + 1, send.seq, 0, kLong, 0});
+  give(core, 1, MovedPacket{p2p_prefix(P2pKind::moved), 3});
+  EXPECT_EQ(core.counters().bad_packets, 5u);
+  EXPECT_FALSE(core.has_direct());
+  Recv recv(world, 1, 0, 5, kLong);
+  world.settle();
+  EXPECT_TRUE(recv.done && send.done);
+}
+
+TEST(P2pDirect, runs_of_both_sides_may_be_cut_differently) {
+  World world = near();
+  world.open_direct();
+  Bytes from = random_bytes(300'000, 1), to(300'000);
+  type::LayoutRef rows;
+  ASSERT_EQ(type::vector(60, 4000, 5000, type::basic_layout(type::Basic::byte), rows), Status::ok);
+  p2p::SendOp send;
+  send.to = 1;
+  send.context = 1;
+  send.data = type::Cursor(*rows, from.data(), 1);
+  Recv recv(0, p2p::kAnyTag, 240'000);
+  recv.source = 0;
+  recv.tag = 0;
+  world.core(1).start(recv);
+  world.core(0).start(send);
+  world.settle();
+  ASSERT_TRUE(send.done && recv.done);
+  EXPECT_GT(world.copier.read_bytes + world.copier.written_bytes, 0u);
+  for (std::size_t row = 0; row < 60; ++row)
+    EXPECT_EQ(std::memcmp(recv.buffer.data() + row * 4000, from.data() + row * 5000, 4000), 0) << row;
+}
