@@ -3,7 +3,7 @@
 """Compares Herald with the other MPI libraries on this machine: the same sources, built with each library's own
 compiler wrapper, run in turns (so that what else the machine does hits all alike), medians over the rounds.
 
-    bench/run.py --herald build/release [--rounds 5] [--largest 4194304] [--seconds 0.2] [--ranks 16] [--only p2p|coll|startup]
+    bench/run.py --herald build/release [--rounds 5] [--largest 16777216] [--seconds 0.2] [--ranks 16] [--only p2p|coll|startup]
 
 Prints a table with ratios and writes JSON with the machine, the kernel and the commit beside the figures.
 """
@@ -17,6 +17,8 @@ import statistics
 import subprocess
 import sys
 import time
+
+import p2p_rows
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
@@ -41,7 +43,7 @@ def libraries(herald):
 def build(found, folder):
     os.makedirs(folder, exist_ok=True)
     for name, (compiler, _) in found.items():
-        for program in ('p2p', 'coll', 'startup'):
+        for program in ('p2p', 'crowd', 'coll', 'startup'):
             subprocess.run([compiler, '-O2', '-w', '-o', f'{folder}/{program}.{name}', f'{HERE}/{program}.c'], check=True)
 
 
@@ -50,20 +52,6 @@ def run(words, seconds):
     if done.returncode != 0:
         sys.exit(f'bench: {" ".join(words)}: exit code {done.returncode}\n{done.stderr}')
     return done.stdout
-
-
-def bench_p2p(found, folder, options):
-    """{(what, bytes): {library: median}}"""
-    samples = {}
-    for turn in range(options.rounds):
-        for name, (_, launcher) in found.items():
-            print(f'\rp2p: round {turn + 1} of {options.rounds}, {name}        ', end='', file=sys.stderr, flush=True)
-            out = run(launcher + ['-n', '2', f'{folder}/p2p.{name}', str(options.largest), str(options.seconds)], 300)
-            for line in out.splitlines():
-                what, size, value = line.split()
-                samples.setdefault((what, int(size)), {}).setdefault(name, []).append(float(value))
-    print('\r' + ' ' * 50 + '\r', end='', file=sys.stderr)
-    return {key: {name: statistics.median(values) for name, values in row.items()} for key, row in samples.items()}
 
 
 def bench_coll(found, folder, options):
@@ -136,13 +124,7 @@ def row_text(label, row, names, shown, times):
 
 def report(p2p, startup, names, options):
     print(f'{"":<26}' + ''.join(f'{name:>14}' for name in names) + '   herald / best other')
-    rows = []
-    for (what, size), row in sorted(p2p.items(), key=lambda item: (item[0][0] != 'latency', item[0][1])):
-        times = ratio(row, min if what == 'latency' else max)
-        shown = (lambda v: f'{v * 1e6:.2f} us') if what == 'latency' else (lambda v: f'{v / 1e6:.0f} MB/s')
-        print(row_text(f'{what} {size} B', row, names, shown, times))
-        rows.append({'what': what, 'bytes': size, 'value': row, 'ratio': times,
-                     'unit': 's' if what == 'latency' else 'bytes/s'})
+    rows = p2p_rows.report(p2p, names, row_text)
     if startup:
         times = ratio(startup, min)
         print(row_text(f'start and end, {options.ranks} ranks', startup, names, lambda v: f'{v * 1e3:.1f} ms', times))
@@ -154,22 +136,25 @@ def main():
     parser = argparse.ArgumentParser(description='compare Herald with the other MPI libraries on this machine')
     parser.add_argument('--herald', default=ROOT + '/build/release')
     parser.add_argument('--rounds', type=int, default=5)
-    parser.add_argument('--largest', type=int, default=4 << 20)
+    parser.add_argument('--largest', type=int, default=16 << 20)
     parser.add_argument('--seconds', type=float, default=0.2)
     parser.add_argument('--ranks', type=int, default=16)
+    parser.add_argument('--kinds', default='', help='of p2p, comma separated: ' + ' '.join(p2p_rows.KINDS) + ' crowd')
     parser.add_argument('--only', choices=('p2p', 'coll', 'startup'))
     options = parser.parse_args()
     herald = os.path.abspath(options.herald)
     folder = herald + '/bench'
     found = libraries(herald)
     build(found, folder)
-    p2p = bench_p2p(found, folder, options) if options.only in (None, 'p2p') else {}
+    p2p = p2p_rows.measure(found, folder, options, run) if options.only in (None, 'p2p') else {}
     startup = bench_startup(found, folder, options) if options.only in (None, 'startup') else {}
     coll = bench_coll(found, folder, options) if options.only in (None, 'coll') else {}
     facts = machine()
     print(f'{facts["cpu"]}, {facts["cores"]} cores, Linux {facts["kernel"]}, commit {facts["commit"]}; '
           f'medians of {options.rounds} rounds run in turns')
     rows = report(p2p, startup, list(found), options) + report_coll(coll, list(found))
+    for what in ('latency', 'bandwidth'):
+        p2p_rows.plot(p2p, list(found), what, f'{folder}/{what}.svg')
     path = f'{folder}/result.json'
     with open(path, 'w', encoding='utf-8') as file:
         json.dump({'machine': facts, 'rounds': options.rounds, 'rows': rows}, file, indent=1)

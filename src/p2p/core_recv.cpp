@@ -210,7 +210,7 @@ Status Core::on_push(PeerId from, std::span<const std::byte> packet) noexcept {
   const auto& header = as<PushPacket>(packet);
   const std::byte* payload = packet.data() + sizeof header;
   const auto behind = static_cast<std::uint32_t>(packet.size() - sizeof header);
-  const bool direct = (header.prefix.flags & kFlagDirect) != 0;
+  const bool direct = (header.prefix.flags & kFlagInPlace) != 0;
   const Envelope envelope{.context = header.context,
                           .bytes = header.message_bytes,
                           .source = header.source,

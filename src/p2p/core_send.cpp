@@ -146,7 +146,7 @@ std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) no
   header.message_bytes = bytes;
   header.send_id = op.id;
   header.push_bytes = share.all;
-  if (op.direct) header.prefix.flags = static_cast<std::uint16_t>(header.prefix.flags | kFlagDirect);
+  if (op.direct) header.prefix.flags = static_cast<std::uint16_t>(header.prefix.flags | kFlagInPlace);
   std::memcpy(room.data(), &header, sizeof header);
   if (share.first != 0) op.data.pack(room.data() + sizeof header, share.first);
   to.pushed += share.all;

@@ -17,7 +17,7 @@ bool fits_with_payload(std::span<const std::byte> packet, std::uint16_t known_fl
 bool push_fits(std::span<const std::byte> packet) noexcept {
   const auto& header = as<PushPacket>(packet);
   const std::size_t behind = packet.size() - sizeof(PushPacket);
-  if ((header.prefix.flags & kFlagDirect) == 0) return behind <= header.push_bytes;
+  if ((header.prefix.flags & kFlagInPlace) == 0) return behind <= header.push_bytes;
   return header.push_bytes == 0 && behind % sizeof(RunPart) == 0 && behind != 0 &&
          behind <= kMostRuns * sizeof(RunPart);
 }
@@ -32,7 +32,7 @@ bool decode(std::span<const std::byte> packet, P2pKind& kind) noexcept {
   bool good = false;
   switch (claimed) {
     case P2pKind::push:
-      good = fits_with_payload<PushPacket>(packet, kFlagSynchronous | kFlagCast | kFlagDirect) &&
+      good = fits_with_payload<PushPacket>(packet, kFlagSynchronous | kFlagCast | kFlagInPlace) &&
              push_fits(packet);
       break;
     case P2pKind::pull: good = fits<PullPacket>(packet, 0); break;

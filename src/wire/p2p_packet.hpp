@@ -28,7 +28,7 @@ enum class P2pKind : std::uint8_t {
 };
 
 constexpr std::uint16_t kFlagSynchronous = 1;  // push: answer with ack or pull when matched
-constexpr std::uint16_t kFlagDirect = 4;       // push: no payload, but where the message lies
+constexpr std::uint16_t kFlagInPlace = 4;      // push: no payload, but where the message lies
 constexpr std::uint16_t kFlagUnasked = 1;      // data: belongs to the push
 constexpr std::uint16_t kFlagCast = 2;  // push, data: to all members of a lane; seq counts the sender's casts
 constexpr std::uint16_t kFlagRemoved = 1;  // cancel_reply: the message was taken out, nobody receives it
@@ -93,7 +93,7 @@ struct AllowancePacket {
   Le<std::uint32_t> limit;  // bytes pushed since the beginning, modulo 2^32, that the sender may reach
 };
 
-// Behind a push with kFlagDirect, 1 to kMostRuns of them: the message in the sender's memory, in order.
+// Behind a push with kFlagInPlace, 1 to kMostRuns of them: the message in the sender's memory, in order.
 struct RunPart {
   Le<std::uint64_t> address;
   Le<std::uint64_t> bytes;

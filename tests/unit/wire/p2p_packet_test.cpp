@@ -119,7 +119,7 @@ TEST(P2pPacket, short_kinds_are_as_the_document_says) {
 
 TEST(P2pPacket, a_direct_push_and_its_meeting_are_as_the_document_says) {
   PushPacket push;
-  push.prefix = p2p_prefix(P2pKind::push, kFlagDirect);
+  push.prefix = p2p_prefix(P2pKind::push, kFlagInPlace);
   push.seq = 0;
   push.context = 0;
   push.source = 0;
@@ -160,7 +160,7 @@ TEST(P2pPacket, wrong_lengths_versions_kinds_and_flags_are_refused) {
   longer.push_back(0);
   EXPECT_FALSE(accepts(longer, P2pKind::push));
   for (auto [at, value] :
-       {std::pair<std::size_t, unsigned char>{0, 1}, {1, 0}, {1, 9}, {1, 255}, {2, 2}, {3, 1}, {36, 2}}) {
+       {std::pair<std::size_t, unsigned char>{0, 1}, {1, 0}, {1, 11}, {1, 255}, {2, 8}, {3, 1}, {36, 2}}) {
     Bytes bad = good;
     bad[at] = value;
     EXPECT_FALSE(decode(std::as_bytes(std::span(bad)), kind)) << at << " " << int(value);
