@@ -69,6 +69,16 @@ void check_memory(const Setup& setup, const Result& result, std::vector<std::str
                           static_cast<double>(result.most_buffered), static_cast<double>(most)));
 }
 
+// What is not as one of us sent it is dropped and counted, every single one.
+void check_strangers(const Net& net, const Processes& processes, std::vector<std::string>& wrong) {
+  rel::MeshCounters sum;
+  for (const auto& each : processes) add(sum, each->mesh().counters());
+  const std::uint64_t dropped = sum.malformed + sum.stale + sum.forged;
+  if (dropped != net.counters().bad)
+    wrong.push_back(words("%.0f datagrams were not as sent, %.0f were dropped as such",
+                          static_cast<double>(net.counters().bad), static_cast<double>(dropped)));
+}
+
 }  // namespace
 
 Result run_job(const Setup& setup, Watcher* watcher) {
@@ -107,7 +117,7 @@ Result run_job(const Setup& setup, Watcher* watcher) {
     summarize(net, processes, result);
     return result;
   }
-  const std::uint64_t sent = net.counters().sent;
+  const std::uint64_t sent = net.counters().sent, under_way = net.under_way();
   summarize(net, processes, result);
   const double datagrams = static_cast<double>(result.net.sent + result.net.delivered);
   const double allowed =
@@ -118,12 +128,13 @@ Result run_job(const Setup& setup, Watcher* watcher) {
   net.run(net.now() + kAfter);
   const double pairs = static_cast<double>(setup.net.hosts) * (setup.net.hosts - 1);
   const auto chat = static_cast<double>(net.counters().sent - sent);
-  // What comes again late is answered.
-  const auto again = static_cast<double>(net.counters().duplicated);
+  // What is still on its way, and what comes again late, is answered.
+  const auto again = static_cast<double>(under_way + net.counters().duplicated);
   const double quiet = again + pairs * (8 + kChatPerSecond * static_cast<double>(kAfter.ns) / 1e9);
   if (chat > quiet)
     result.wrong.push_back(
         words("chatter: %.0f datagrams after the end, at most %.0f are right", chat, quiet));
+  check_strangers(net, processes, result.wrong);
   check_contents(setup, net, processes, result.wrong);
   check_sends(setup, net, processes, result.wrong);
   check_leaks(setup, net, processes, result.wrong);

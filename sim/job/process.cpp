@@ -14,6 +14,8 @@ namespace {
 
 constexpr int kReceived = 64;  // datagrams in one turn, as one recvmmsg brings
 constexpr HostId kAskAtOnce = 64;
+constexpr int kBatches = 16;  // sent in one go
+constexpr int kRounds = 64;   // of a turn
 
 rel::MeshConfig mesh_config(const ProcessConfig& config, HostId me, std::size_t peers) {
   rel::MeshConfig out = config.mesh;
@@ -125,13 +127,15 @@ void Process::turn(Instant now) {
   }
   const bool heard = receive(now);
   ask_around(now);
-  for (bool moved = true; moved;) {
+  bool moved = true;
+  for (int i = 0; moved && i < kRounds; ++i) {
     moved = core_.run_finished();
     moved = see_off() || moved;
     moved = run_steps(now) || moved;
     moved = pump() || moved;
     moved = transmit(now) || moved;
   }
+  if (moved) net_.poke(me_, now + microseconds(1));
   if (is_finished() && finished_at_ == kNever) finished_at_ = now;
   most_buffered_ = std::max(most_buffered_, mesh_.buffered_bytes());
   if (!heard && said == said_ && step == step_ && taken == moody_.taken()) ++idle_turns_;
@@ -159,14 +163,18 @@ bool Process::pump() {
 
 bool Process::transmit(Instant now) {
   bool moved = false;
-  while (!(blocked_ = !net_.may_send(me_))) {
+  for (int batches = 0; batches < kBatches && !(blocked_ = !net_.may_send(me_)); ++batches) {
     batch_.clear();
     if (mesh_.poll_transmit(now, batch_) == 0) break;
     for (std::size_t i = 0; i < batch_.count; ++i) {
       const rel::Tx& tx = batch_.entries[i];
-      net_.send(me_, link_to(tx.to, tx.link), tx.to, tx.datagram);
+      const std::uint8_t link = link_to(tx.to, tx.link);
+      if (config_.hears_of_links && !net_.is_up(me_, link)) broken_.push_back({tx.to, tx.link});
+      net_.send(me_, link, tx.to, tx.datagram);
       ++said_;
     }
+    for (const auto& [peer, link] : broken_) mesh_.on_link_error(now, peer, link);
+    broken_.clear();
     moved = true;
   }
   return moved;

@@ -5,6 +5,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "p2p/carrier.hpp"
@@ -34,6 +35,7 @@ struct ProcessConfig {
   double refuses = 0;    // packets that are not taken at once
   // While the program computes somebody answers the network so often, in its place; 0: nobody does.
   Duration tend{};
+  bool hears_of_links = false;         // the system says so when our own link is down
   Betrayal betrayal = Betrayal::none;  // done once, to the tenth packet
   Duration twitch{};                   // a turn so often, for nothing; 0: no
 };
@@ -125,7 +127,8 @@ class Process final : public Node {
   Moody moody_;
   rel::Mesh mesh_;
   rel::TxBatch batch_;
-  std::vector<std::unique_ptr<Send>> sends_;  // of the script; null if not ours or not started
+  std::vector<std::pair<rel::PeerId, rel::LinkId>> broken_;  // of the batch
+  std::vector<std::unique_ptr<Send>> sends_;                 // of the script; null if not ours or not started
   std::vector<std::unique_ptr<Recv>> recvs_;
   std::vector<std::uint32_t> order_, probing_;
   std::size_t step_ = 0;

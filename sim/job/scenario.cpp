@@ -257,6 +257,7 @@ void Maker::link_happenings() {
            [bad](Net& net) { net.set_switch(bad, true); });
     return;
   }
+  setup_.process.hears_of_links = chance_.below(2) == 0;
   const HostId host = some_host();
   const std::string name = "link " + std::to_string(bad) + " of host " + std::to_string(host);
   Instant at = some_time();

@@ -69,6 +69,7 @@ struct NetCounters {
   std::uint64_t nic_full = 0, port_full = 0, socket_full = 0;
   std::uint64_t cut_off = 0;  // partition, link or switch down, host dead, multicast not forwarded
   std::uint64_t duplicated = 0, reordered = 0, spoiled = 0, foreign = 0;
+  std::uint64_t bad = 0;  // spoiled and foreign ones that a host took
   std::uint64_t events = 0, turns = 0;
 };
 

@@ -3,6 +3,7 @@
 #include "sim/net/net.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/fatal.hpp"
 #include "sim/net/chance.hpp"
@@ -185,6 +186,7 @@ void Net::down_the_line(Flight flight, Instant arrives) {
       std::copy_n(flight.packet->data(), std::min<std::size_t>(12, flight.packet->size), noise);
     Flight stranger = flight;
     stranger.from = -1;
+    stranger.bad = true;
     stranger.packet = pool_.copy({noise, chance_.below(sizeof noise) + 1});
     launch(arrives, kAtHost, stranger);
   }
@@ -198,16 +200,17 @@ void Net::down_the_line(Flight flight, Instant arrives) {
 
 void Net::spoil(Flight& flight, const Faults& faults) {
   Packet* const whole = flight.packet;
+  if (whole->size == 0) return;
   flight.packet = pool_.copy(whole->bytes());
-  pool_.release(whole);
   Packet& packet = *flight.packet;
-  if (packet.size == 0) return;
   if (faults.truncate > 0 && chance_.below(2) == 0) {
     packet.size = static_cast<std::uint32_t>(chance_.below(packet.size));
   } else {
     for (std::uint64_t bits = chance_.below(3) + 1; bits != 0; --bits)
       packet.data()[chance_.below(packet.size)] ^= static_cast<std::byte>(1u << chance_.below(8));
   }
+  flight.bad = packet.size != whole->size || std::memcmp(packet.data(), whole->data(), packet.size) != 0;
+  pool_.release(whole);
   ++counters_.spoiled;
   see(Sight::spoiled, flight, flight.to);
 }
@@ -226,7 +229,7 @@ void Net::into_socket(const Flight& flight) {
     return drop(flight, flight.to, Sight::socket_full, counters_.socket_full);
   host.socket_bytes += cost;
   if (flight.from < 0) ++counters_.foreign;
-  host.waiting.push_back({flight.packet, flight.from, flight.link, flight.multicast});
+  host.waiting.push_back({flight.packet, flight.from, flight.link, flight.multicast, flight.bad});
   if (host.turn_at <= std::max(now_, host.busy_until)) return;  // awake already
   const Duration wake{config_.wake.ns + up_to(chance_, config_.wake_jitter).ns};
   schedule_turn(flight.to, std::max(now_ + wake, host.busy_until));
@@ -246,6 +249,7 @@ bool Net::receive(HostId id, Arrival& out) {
   out.bytes = first.packet->bytes();
   ++host.handled;
   ++counters_.delivered;
+  if (first.bad) ++counters_.bad;
   counters_.delivered_bytes += first.packet->size;
   if (watcher_ != nullptr)
     watcher_->on_sight(now_, first.from < 0 ? Sight::foreign : Sight::delivered, first.from, id, first.link,

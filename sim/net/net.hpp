@@ -90,6 +90,7 @@ class Net {
   void send(HostId from, std::uint8_t link, HostId to, std::span<const std::byte> bytes);
   void multicast(HostId from, std::uint8_t link, GroupId group, std::span<const std::byte> bytes);
   bool receive(HostId host, Arrival& out);
+  bool is_up(HostId host, std::uint8_t link) const noexcept { return link_of(host, link).up; }
   // A turn soon, whatever wake_at() says.
   void poke(HostId host, Instant at);
 
@@ -136,6 +137,7 @@ class Net {
     HostId from = -1;
     std::uint8_t link = 0;
     bool multicast = false;
+    bool bad = false;
   };
   struct Host {
     Node* node = nullptr;
@@ -158,6 +160,7 @@ class Net {
     std::uint32_t group = 0;
     std::uint8_t link = 0;
     bool multicast = false;
+    bool bad = false;  // not as it was sent
     std::uint32_t next_free = 0;
   };
   struct Switch {

@@ -284,9 +284,11 @@ std::size_t Mesh::poll_transmit(Instant now, TxBatch& out) noexcept {
 void Mesh::on_link_error(Instant now, PeerId peer, LinkId link) noexcept {
   Channel* const ch = inner_->find(peer);
   if (ch == nullptr || ch->gone || ch->link == nullptr || link >= ch->links) return;
+  Link& by = ch->link[link];
+  if (by.timeouts == 0) by.timeouts = 1;      // others that have not failed yet are better, proven or not
   if (!inner_->has_other(*ch, link)) return;  // timers try again
   inner_->suspect(*ch, now, link);
-  ch->link[link].silent_since = {now.ns - inner_->config.give_up.ns};
+  by.silent_since = {now.ns - inner_->config.give_up.ns};
   inner_->rearm(*ch, now);
 }
 
