@@ -22,6 +22,7 @@ namespace herald::rel {
 
 constexpr Seq kFirstCast = 0xffffff80;  // of every stream; so every long one wraps around
 constexpr std::int32_t kAllMembers = -1;
+constexpr std::uint32_t kFirstPipe = 32;
 
 // gone: lost, forgotten, has closed the lane, or is ourselves. The others: see lanes.hpp.
 enum class Hearing : std::uint8_t { unknown, hears, deaf, gone };
@@ -32,6 +33,7 @@ struct LaneMember {
   Rtt rtt;
   Instant judged_at{};           // its last ack that told whether it hears
   Instant asked_since = kNever;  // asked by unicast, nothing heard since
+  Seq seen = kFirstCast;         // after the highest that is known to have come
   Seq uni_next = kFirstCast;     // deaf: the first that did not go to it by unicast
   Hearing hearing = Hearing::unknown;
   std::uint8_t misses = 0;     // acks in a row without a sign of the group
@@ -76,21 +78,26 @@ struct LaneIn final : LaneActor {
   Seq top = kFirstCast;         // after the highest that has come
   Seq end = kFirstCast;         // after the highest that is known to exist
   Seq limit = kFirstCast;       // credit granted
+  Seq told = kFirstCast;        // `next` of the last ack
   Seq naked_end = kFirstCast;   // holes before this one were asked for
   Seq armed_end = kFirstCast;   // those before this one are asked for at grace_at
   Seq newest = kFirstCast - 1;  // came last ...
   Instant newest_at{};
   Instant unacked_since = kNever;
   Instant ack_due = kNever;
-  Instant grace_at = kNever;                       // ask for holes that are new
-  Instant renak_at = kNever;                       // ask again
-  Instant again_at = kNever;                       // hand in what the listener did not want
+  Instant tree_due = kNever;  // tree: the ack that waits for those below us, or tells more of them
+  Instant grace_at = kNever;  // ask for holes that are new
+  Instant renak_at = kNever;  // ask again
+  Instant again_at = kNever;  // hand in what the listener did not want
   Seq nak_from = kFirstCast, nak_to = kFirstCast;  // holes to be asked for now
   Seq all_told = kFirstCast;                       // tree: what was told of all below us
   Duration rtt{};                                  // as told by the source; 0: not known
   Duration base{};
   std::unique_ptr<Below[]> below;  // tree: children
   std::uint8_t renaks = 0;
+  Instant naked_at{};           // when we asked last
+  Seq renak_next = kFirstCast;  // `next` when we asked again
+  Seq goal = kFirstCast;        // tree: the ack leaves when all below us have those before this one
   bool ack_now = false;
   bool answer = false;   // ack_now: to the source itself, whatever the tree
   bool heard = false;    // its multicast, since the last ack
@@ -112,6 +119,8 @@ struct Lane final : LaneActor {
   bool direct = false;        // a member is gone: the tree has a hole
   bool closing = false;       // by the listener, while it was called
   bool refused = false;       // room() said no
+  bool held = false;          // packets wait for the pipe
+  bool some_asks = false;     // a member is to be asked by unicast
   bool group_ask = false;     // a cast_ask is to go to the group ...
   bool group_answer = false;  // ... that wants answers
   std::vector<PeerId> members;
@@ -126,9 +135,13 @@ struct Lane final : LaneActor {
   Seq next_tx = kFirstCast;         // the first that never left
   Seq lowest = kFirstCast;          // all living members have all before this one
   Seq limit = kFirstCast;           // the least credit
+  Seq seen = kFirstCast;            // what all who listen have seen, holes or not
+  Seq pipe_mark = kFirstCast;       // when this one is seen, the pipe is measured again
+  std::uint32_t pipe = kFirstPipe;  // packets that may be on their way to the group
   Duration rtt{};                   // of the farthest member; 0: nothing measured
   Duration base{};
   Duration timeout{};
+  Duration queue{};            // by which packets were held up when last measured
   Instant oldest_at = kNever;  // since then something is unacknowledged and `lowest` has not moved
   Instant last_tx{};
   Instant tail_at = kNever;             // ask those who have not acknowledged

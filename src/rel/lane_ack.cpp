@@ -24,8 +24,10 @@ void Lanes::Inner::grant(LaneIn& in) noexcept {
 
 // Packets came that are not acknowledged: one ack for many, or after a while without more.
 void Lanes::Inner::owe_ack(LaneIn& in, Instant now) noexcept {
-  if (in.unacked >= std::max(1u, window / 4)) {
-    ack_at_once(in, false);
+  // The second: a hole is filled that may have held up the source.
+  const std::uint32_t many = std::max(1u, window / 4);
+  if (in.unacked >= many || in.next - in.told >= many) {
+    if (!in.waited) ack_at_once(in, false);
     return;
   }
   const std::int64_t rtt = rtt_of(in).ns;
@@ -44,7 +46,8 @@ void Lanes::Inner::ack_at_once(LaneIn& in, bool to_source) noexcept {
 
 void Lanes::Inner::acked(LaneIn& in) noexcept {
   in.unacked = 0;
-  in.unacked_since = in.ack_due = kNever;
+  in.told = in.next;
+  in.unacked_since = in.ack_due = in.tree_due = kNever;
   in.ack_now = in.answer = in.heard = in.refused = in.rides = in.waited = false;
 }
 
@@ -73,10 +76,10 @@ void Lanes::Inner::on_child_ack(Lane& lane, Instant now, std::uint32_t place,
   if (before(below.limit, ack.all_credit)) below.limit = ack.all_credit;
   const LaneIn::Below all = all_below(in);
   if (!before(in.all_told, all.next)) return;
-  if (all.next == in.next) {
-    ack_at_once(in, false);  // all below us have what we have
+  if (all.next == in.next || (in.waited && !before(all.next, in.goal))) {
+    ack_at_once(in, false);  // all below us have what we wanted to tell of
   } else {
-    in.ack_due = std::min(in.ack_due, now + Duration{rtt_of(in).ns / 2});
+    in.tree_due = std::min(in.tree_due, now + base_of(in));
   }
   rearm(in);
 }
@@ -109,7 +112,7 @@ void Lanes::Inner::emit_ack(LaneIn& in, Instant now, TxBatch& out) noexcept {
 }
 
 // Asks for the holes in [nak_from, nak_to), as many as one datagram names.
-void Lanes::Inner::emit_nak(LaneIn& in, TxBatch& out) noexcept {
+void Lanes::Inner::emit_nak(LaneIn& in, Instant now, TxBatch& out) noexcept {
   struct {
     wire::CastNak nak;
     wire::NakRange ranges[wire::kMostNakRanges];
@@ -139,6 +142,7 @@ void Lanes::Inner::emit_nak(LaneIn& in, TxBatch& out) noexcept {
              {reinterpret_cast<const std::byte*>(&body), sizeof body.nak + count * sizeof(wire::NakRange)},
              out);
   ++counters.naks_sent;
+  in.naked_at = now;
 }
 
 }  // namespace herald::rel

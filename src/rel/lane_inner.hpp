@@ -4,6 +4,7 @@
 // casts bring; lane_ack.cpp: what is told the sources; lane_timers.cpp: deadlines; lane_transmit.cpp: what
 // leaves.
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -40,12 +41,15 @@ struct Lanes::Inner {
   void judge(Lane& lane, Instant now, std::uint32_t place, bool heard) noexcept;
   void set_hearing(Lane& lane, std::uint32_t place, Hearing hearing) noexcept;
   void sample_rtt(Lane& lane, LaneMember& member, Instant now, const wire::CastAck& ack) noexcept;
+  void note_seen(LaneMember& member, Seq seen) noexcept;
+  void fit_pipe(Lane& lane) noexcept;
   void survey(Lane& lane, Instant now) noexcept;  // after cursors moved
   void remove(Lane& lane, Instant now, std::uint32_t place) noexcept;
 
   // lane_repair.cpp
   void on_nak(Lane& lane, Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
   void want_repair(Lane& lane, Instant now, std::uint32_t place, Seq seq, Seq end) noexcept;
+  Duration repair_time(const Lane& lane, const Mend& mend) const noexcept;
   bool next_repair(Lane& lane, Instant now, Mend*& mend) noexcept;
   Duration gather_time(const Lane& lane) const noexcept;
 
@@ -73,7 +77,7 @@ struct Lanes::Inner {
   }
   void acked(LaneIn& in) noexcept;  // an ack has left
   void emit_ack(LaneIn& in, Instant now, TxBatch& out) noexcept;
-  void emit_nak(LaneIn& in, TxBatch& out) noexcept;
+  void emit_nak(LaneIn& in, Instant now, TxBatch& out) noexcept;
 
   // lane_timers.cpp
   Duration rtt_of(const Lane& lane) const noexcept { return lane.rtt.ns != 0 ? lane.rtt : config.first_rtt; }
@@ -103,6 +107,9 @@ struct Lanes::Inner {
   void emit_ask(Lane& lane, Instant now, std::int32_t place, bool answer, TxBatch& out) noexcept;
   void emit_short(std::int32_t to, std::uint32_t seal_for, wire::DatagramKind kind, std::uint8_t flags,
                   Seq seq, std::span<const std::byte> body, TxBatch& out) noexcept;
+  std::uint32_t pipe_of(const Lane& lane) const noexcept {
+    return lane.tree ? window : std::min(lane.pipe, window);
+  }
   void note_group(Lane& lane, Instant now) noexcept;
 
   const LanesConfig config;

@@ -105,6 +105,9 @@ void Lanes::Inner::on_ask(Lane& lane, Instant now, bool by_group, std::uint32_t 
   if (before(in.end, view.seq) && view.seq - in.next <= Reorder::kMost) in.end = view.seq;
   if ((view.flags & wire::kFlagAskAck) != 0) ack_at_once(in, !by_group);
   find_holes(in, now);
+  // It left after whatever was sent to repair what we asked for a round trip ago.
+  if (in.renak_at != kNever && now - in.naked_at >= base_of(in))
+    in.renak_at = std::min(in.renak_at, now + grace(in));
   rearm(in);
 }
 

@@ -21,6 +21,7 @@ void Lanes::Inner::on_nak(Lane& lane, Instant now, std::uint32_t place,
   if (nak.source != static_cast<std::uint32_t>(config.me) || member.hearing == Hearing::gone) return;
   ++counters.naks_received;
   advance(lane, member, view.seq, member.cursor.limit);
+  if (!before(lane.next_tx, nak.end)) note_seen(member, nak.end);
   judge(lane, now, place, (view.flags & wire::kFlagHeard) != 0);
   const std::size_t count = (view.body.size() - sizeof nak) / sizeof(wire::NakRange);
   for (std::size_t i = 0; i < count; ++i) {
@@ -33,6 +34,14 @@ void Lanes::Inner::on_nak(Lane& lane, Instant now, std::uint32_t place,
     }
   }
   survey(lane, now);
+}
+
+// How long a repair may take that no later packet overtakes: what lies in the interface before it goes first.
+Duration Lanes::Inner::repair_time(const Lane& lane, const Mend& mend) const noexcept {
+  if (mend.mark != lane.next_tx) return {2 * lane.timeout.ns};  // there is a later one to tell
+  if (lane.base.ns == 0) return lane.timeout;
+  const std::int64_t queued = std::max<std::int64_t>(0, (lane.last_tx + lane.queue - mend.at).ns);
+  return {lane.base.ns * 5 / 4 + queued};
 }
 
 void Lanes::Inner::want_repair(Lane& lane, Instant now, std::uint32_t place, Seq seq, Seq end) noexcept {
@@ -55,7 +64,7 @@ void Lanes::Inner::want_repair(Lane& lane, Instant now, std::uint32_t place, Seq
     case Mend::State::sent:
       // It asked before the repair could have come: nothing that left after the repair has come yet.
       if ((mend.member == kAllMembers || mend.member == who) && !before(mend.mark, end) &&
-          now - mend.at < rtt_of(lane))
+          now - mend.at < repair_time(lane, mend))
         return;
       break;
     case Mend::State::none: break;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rel/lane_source.cpp: our stream: what acks tell of the members, and who of them hears the group.
 #include <algorithm>
+#include <bit>
 
 #include "rel/lane_inner.hpp"
 
@@ -9,6 +10,12 @@ namespace {
 
 constexpr std::uint8_t kMissesUnknown = 2;  // acks without a sign of the group until a member counts as deaf
 constexpr std::uint8_t kMissesHears = 4;    // the same of one that did hear it
+
+// The pipe is as long as makes packets wait so long on their way, mostly in our own interface: enough for the
+// line never to run dry between two acks; little enough for a repair to arrive soon.
+constexpr std::uint32_t kLeastPipe = 16;
+constexpr Duration kShortQueue = milliseconds(2);
+constexpr Duration kLongQueue = milliseconds(4);
 
 }  // namespace
 
@@ -26,6 +33,18 @@ bool Lanes::Inner::advance(Lane& lane, LaneMember& member, Seq next, Seq limit) 
     moved = true;
   }
   return moved;
+}
+
+void Lanes::Inner::note_seen(LaneMember& member, Seq seen) noexcept {
+  if (before(member.seen, seen)) member.seen = seen;
+}
+
+// Once for each pipe's length that has passed.
+void Lanes::Inner::fit_pipe(Lane& lane) noexcept {
+  if (before(lane.seen, lane.pipe_mark)) return;
+  lane.pipe_mark = lane.next_tx;
+  if (lane.queue > kLongQueue) lane.pipe = std::max(kLeastPipe, lane.pipe * 3 / 4);
+  if (lane.queue < kShortQueue) lane.pipe = std::min(window, lane.pipe * 5 / 4 + 1);
 }
 
 void Lanes::Inner::set_hearing(Lane& lane, std::uint32_t place, Hearing hearing) noexcept {
@@ -98,12 +117,18 @@ void Lanes::Inner::on_ack(Lane& lane, Instant now, std::uint32_t place,
   sample_rtt(lane, member, now, ack);
   advance(lane, member, view.seq, ack.credit);
   if (member.cursor.next == view.seq) member.cursor.came = ack.holes;
+  if (before(ack.newest, lane.next_tx)) note_seen(member, ack.newest + 1);
+  if (!before(lane.next_tx, view.seq))
+    note_seen(member, ack.holes == 0
+                          ? view.seq
+                          : view.seq + 65 - static_cast<Seq>(std::countl_zero<std::uint64_t>(ack.holes)));
   judge(lane, now, place, (view.flags & wire::kFlagHeard) != 0);
   if (lane.tree && !lane.direct && ack.all_next != kFirstCast) {
     tree_of(lane, lane.me).below(place, [&](std::uint32_t each) {
       LaneMember& one = lane.cursors[each];
       if (each == place || one.hearing == Hearing::gone) return;
       const bool multicast_only = one.hearing == Hearing::unknown && one.asked_since == kNever;
+      if (!before(lane.next_tx, ack.all_next)) note_seen(one, ack.all_next);
       if (advance(lane, one, ack.all_next, ack.all_credit) && multicast_only && one.misses == 0)
         set_hearing(lane, each, Hearing::hears);
     });
@@ -121,6 +146,7 @@ void Lanes::Inner::on_rows(Lane& lane, Instant now, std::uint32_t place,
     const std::uint16_t credit = row.credit;
     const Seq next = row.next;
     advance(lane, member, next, next + (credit & ~wire::kRowHeard));
+    if (!before(lane.next_tx, next)) note_seen(member, next);
     if ((credit & wire::kRowHeard) != 0) judge(lane, now, place, true);
     survey(lane, now);
     return;
@@ -129,30 +155,35 @@ void Lanes::Inner::on_rows(Lane& lane, Instant now, std::uint32_t place,
 
 // Where the slowest stands, what all let us send, how far the farthest is.
 void Lanes::Inner::survey(Lane& lane, Instant now) noexcept {
-  Seq lowest = lane.next_tx, limit = lane.next_tx + Reorder::kMost;
-  Duration rtt{}, base{}, timeout{};
+  Seq lowest = lane.next_tx, seen = lane.next_tx, limit = lane.next_tx + Reorder::kMost;
+  Duration rtt{}, base{}, queue{}, timeout{};
   for (const LaneMember& member : lane.cursors) {
     if (member.hearing == Hearing::gone) continue;
     if (before(member.cursor.next, lowest)) lowest = member.cursor.next;
+    if (member.hearing != Hearing::deaf && before(member.seen, seen)) seen = member.seen;
     if (before(member.cursor.limit, limit)) limit = member.cursor.limit;
     timeout = std::max(timeout, member.rtt.timeout(config.first_rtt, config.least_timeout));
     if (!member.rtt.known()) continue;
     rtt = std::max(rtt, Duration{member.rtt.smooth_ns});
     base = std::max(base, Duration{member.rtt.least_ns});
+    queue = std::max(queue, Duration{std::int64_t{member.rtt.latest_ns} - member.rtt.least_ns});
   }
   lane.rtt = rtt;
   lane.base = base;
+  lane.queue = queue;
   lane.timeout = timeout;
   const bool moved = lowest != lane.lowest;
   lane.lowest = lowest;
   lane.limit = limit;
+  lane.seen = seen;
+  fit_pipe(lane);
   if (moved) {
     lane.asks = 0;
     lane.oldest_at = now;
   }
   if (lane.refused && before(lane.log.end(), limit) && lane.log.end() - lowest < window) roomy.push(lane);
   arm_tail(lane, now);
-  if (!lane.mend_queue.empty() || lane.listening < lane.living) wake(lane);
+  if (lane.next_tx != lane.log.end() || !lane.mend_queue.empty() || lane.listening < lane.living) wake(lane);
   rearm(lane);
 }
 
@@ -160,7 +191,7 @@ void Lanes::Inner::survey(Lane& lane, Instant now) noexcept {
 void Lanes::Inner::remove(Lane& lane, Instant now, std::uint32_t place) noexcept {
   LaneMember& member = lane.cursors[place];
   if (LaneIn* const in = lane.in[place].get()) {  // nothing more comes from it
-    in->ack_due = in->grace_at = in->renak_at = kNever;
+    in->ack_due = in->tree_due = in->grace_at = in->renak_at = kNever;
     in->ack_now = false;
     in->end = in->next;
     in->nak_to = in->nak_from;

@@ -18,7 +18,7 @@ constexpr std::uint8_t kMostRenaks = 4;
 Instant Lanes::Inner::deadline_of(const LaneActor& actor) const noexcept {
   if (actor.receives) {
     const auto& in = static_cast<const LaneIn&>(actor);
-    return std::min({in.ack_due, in.grace_at, in.renak_at, in.again_at});
+    return std::min({in.ack_due, in.tree_due, in.grace_at, in.renak_at, in.again_at});
   }
   const auto& lane = static_cast<const Lane&>(actor);
   Instant at = std::min(lane.tail_at, lane.notice_at);
@@ -81,7 +81,7 @@ void Lanes::Inner::on_tail(Lane& lane, Instant now) noexcept {
   const bool all = lane.asks == 0 && lagging >= kAskAll && lane.listening != 0;
   if (all) lane.group_ask = lane.group_answer = true;
   for (LaneMember& member : lane.cursors)
-    if (lags(member) && (!all || member.hearing != Hearing::hears)) member.ask_due = true;
+    if (lags(member) && (!all || member.hearing != Hearing::hears)) member.ask_due = lane.some_asks = true;
   if (lagging == 0) {
     arm_tail(lane, now);
     return;
@@ -94,8 +94,8 @@ void Lanes::Inner::on_tail(Lane& lane, Instant now) noexcept {
 
 void Lanes::Inner::on_in_timers(LaneIn& in, Instant now) noexcept {
   if (in.again_at <= now) drain(in, now);
-  if (in.ack_due <= now) {
-    in.ack_due = kNever;
+  if (in.ack_due <= now || in.tree_due <= now) {
+    in.ack_due = in.tree_due = kNever;
     in.ack_now = in.waited = true;
     wake(in);
   }
@@ -111,7 +111,8 @@ void Lanes::Inner::on_in_timers(LaneIn& in, Instant now) noexcept {
   if (in.renak_at <= now) {
     in.nak_from = in.next;
     in.nak_to = in.naked_end;
-    in.renaks = std::min<std::uint8_t>(in.renaks + 1, kMostRenaks);
+    in.renaks = in.next != in.renak_next ? 0 : std::min<std::uint8_t>(in.renaks + 1, kMostRenaks);
+    in.renak_next = in.next;
     const std::int64_t wait = std::min((3 * rtt / 2) << in.renaks, kMostBetweenNaks.ns);
     in.renak_at =
         now + Duration{wait + static_cast<std::int64_t>(prng.below(static_cast<std::uint64_t>(rtt / 4 + 1)))};

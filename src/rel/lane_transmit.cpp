@@ -9,8 +9,7 @@
 namespace herald::rel {
 namespace {
 
-constexpr std::uint32_t kBurst = 4;    // packets whose end is shown at once
-constexpr std::uint8_t kUniBurst = 8;  // packets to a deaf member whose end it is asked about
+constexpr std::uint32_t kBurst = 4;  // packets whose end is shown at once
 constexpr Duration kMostRetry = milliseconds(1000);
 
 wire::DatagramHead head_of(wire::DatagramKind kind, std::uint8_t flags, const LanesConfig& config,
@@ -117,14 +116,23 @@ bool Lanes::Inner::fill_repairs(Lane& lane, Instant now, TxBatch& out) noexcept 
     mend->at = now;
     mend->mark = lane.next_tx;
     ++(group ? counters.repaired_all : counters.repaired_one);
+    if (lane.next_tx != lane.log.end() || lane.refused) continue;
+    // No packet follows from which it would be seen that the repair was lost: a question does.
+    if (group) {
+      lane.group_ask = true;
+    } else {
+      lane.cursors[static_cast<std::size_t>(mend->member)].ask_due = lane.some_asks = true;
+    }
   }
   return false;
 }
 
 bool Lanes::Inner::fill_first(Lane& lane, Instant now, TxBatch& out) noexcept {
-  if (lane.next_tx == lane.log.end()) return false;
+  const std::uint32_t pipe = pipe_of(lane);
+  if (lane.next_tx == lane.log.end() || (lane.listening != 0 && lane.next_tx - lane.seen >= pipe))
+    return false;
   if (lane.lowest == lane.next_tx) lane.oldest_at = now;
-  if (now - lane.last_tx > Duration{base_of(lane).ns / 4}) lane.burst = 0;
+  if (!lane.held && now - lane.last_tx > Duration{base_of(lane).ns / 4}) lane.burst = 0;
   lane.last_tx = now;
   lane.notice_at = kNever;
   if (lane.listening == 0) {  // nobody hears the group; it is tried again now and then
@@ -137,18 +145,20 @@ bool Lanes::Inner::fill_first(Lane& lane, Instant now, TxBatch& out) noexcept {
     return false;
   }
   lane.retry_after = {16 * rtt_of(lane).ns};
-  while (lane.next_tx != lane.log.end()) {
+  while (lane.next_tx != lane.log.end() && lane.next_tx - lane.seen < pipe) {
     if (out.full()) return true;
     const Seq seq = lane.next_tx;
     const bool last = seq + 1 == lane.log.end();
-    const bool filled = seq + 1 - lane.lowest >= 3 * window / 4;
-    const bool ask = (last && lane.refused) || (filled && lane.since_ask >= window / 4);
+    const bool filled = seq + 1 - lane.seen >= pipe / 2;
+    const bool ask = (last && lane.refused) || (filled && lane.since_ask >= pipe / 4);
     ++lane.since_ask;
     ++lane.burst;
     emit_cast(lane, now, seq, kAllMembers, ask, out);
     ++lane.next_tx;
   }
-  if (lane.burst >= kBurst && !lane.refused) lane.notice_at = now + Duration{base_of(lane).ns / 4};
+  lane.held = lane.next_tx != lane.log.end();
+  if (!lane.held && lane.burst >= kBurst && !lane.refused)
+    lane.notice_at = now + Duration{base_of(lane).ns / 4};
   return false;
 }
 
@@ -156,12 +166,13 @@ bool Lanes::Inner::fill_first(Lane& lane, Instant now, TxBatch& out) noexcept {
 bool Lanes::Inner::fill_deaf(Lane& lane, Instant now, TxBatch& out) noexcept {
   if (lane.listening == lane.living) return false;
   const auto count = static_cast<std::uint32_t>(lane.cursors.size());
+  const std::uint32_t pipe = pipe_of(lane);
   bool more = false;
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t place = (lane.next_uni + i) % count;
     LaneMember& member = lane.cursors[place];
     if (member.hearing != Hearing::deaf) continue;
-    while (member.uni_next != lane.next_tx && member.uni_next - member.cursor.next < window) {
+    while (member.uni_next != lane.next_tx && member.uni_next - member.cursor.next < pipe) {
       if (member.cursor.has(member.uni_next)) {
         ++member.uni_next;
         continue;
@@ -171,7 +182,7 @@ bool Lanes::Inner::fill_deaf(Lane& lane, Instant now, TxBatch& out) noexcept {
         return true;
       }
       const bool last = member.uni_next + 1 == lane.next_tx;
-      const bool ask = last && (member.uni_burst >= kUniBurst || lane.refused);
+      const bool ask = member.uni_burst >= pipe / 4 || (last && (member.uni_burst >= kBurst || lane.refused));
       if (!emit_cast(lane, now, member.uni_next, static_cast<std::int32_t>(place), ask, out)) {
         more = true;
         break;
@@ -192,13 +203,14 @@ bool Lanes::Inner::fill_asks(Lane& lane, Instant now, TxBatch& out) noexcept {
     emit_ask(lane, now, kAllMembers, lane.group_answer, out);
     lane.group_ask = lane.group_answer = false;
   }
-  if (lane.asks == 0) return false;
+  if (!lane.some_asks) return false;
   for (std::uint32_t i = 0; i < lane.cursors.size(); ++i) {
     if (!lane.cursors[i].ask_due) continue;
     if (out.full()) return true;
     lane.cursors[i].ask_due = false;
     emit_ask(lane, now, static_cast<std::int32_t>(i), true, out);
   }
+  lane.some_asks = false;
   return false;
 }
 
@@ -212,13 +224,14 @@ bool Lanes::Inner::fill_lane(Lane& lane, Instant now, TxBatch& out) noexcept {
 bool Lanes::Inner::fill_in(LaneIn& in, Instant now, TxBatch& out) noexcept {
   while (in.nak_from != in.nak_to) {
     if (out.full()) return true;
-    emit_nak(in, out);
+    emit_nak(in, now, out);
   }
   if (!in.ack_now) return false;
   if (uses_tree(in) && !in.answer && !in.waited && all_below(in).next != in.next) {
     in.ack_now = false;  // those below us may tell us soon
     in.waited = true;
-    in.ack_due = std::min(in.ack_due, now + Duration{rtt_of(in).ns / 2});
+    in.goal = in.next;
+    in.tree_due = now + base_of(in);
     return false;
   }
   if (out.full()) return true;

@@ -108,28 +108,39 @@ void LaneWorld::settle(PeerId id) {
   Instant& armed = timer_[static_cast<std::size_t>(id)];
   if (!at.has_value() || *at >= armed) return;
   armed = std::max(*at, now_);
-  events_.push(std::make_shared<Event>(Event{armed, order_++, id, true, false, {}}));
+  post({armed, 0, Event::timer, id, id, false, {}});
+}
+
+void LaneWorld::post(Event event) {
+  event.order = order_++;
+  events_.push(std::make_shared<Event>(std::move(event)));
+}
+
+std::int64_t LaneWorld::line_ns(std::size_t bytes) const {
+  return static_cast<std::int64_t>(static_cast<double>(bytes + kFrame) * 8e9 / config.bits_per_second);
 }
 
 void LaneWorld::transmit(PeerId from, const Tx& tx) {
   ++datagrams;
   ++kinds[std::to_integer<int>(tx.datagram[1])];
-  const auto ns = static_cast<std::int64_t>(static_cast<double>(tx.datagram.size() + kFrame) * 8e9 /
-                                            config.bits_per_second);
+  if (tx.to < 0) ++by_group;
   Instant& up = up_free_[static_cast<std::size_t>(from)];
-  up = std::max(up, now_) + Duration{ns};
-  if (tx.to >= 0) {
-    if (!happens(config.common_loss)) to_port(from, tx.to, false, up, ns, tx.datagram);
-    return;
-  }
-  ++by_group;
-  if (happens(config.common_loss)) return;
-  for (PeerId to = 0; to < config.nodes; ++to)
-    if (to != from && (!forwards || forwards(from, to))) to_port(from, to, true, up, ns, tx.datagram);
+  up = std::max(up, now_) + Duration{line_ns(tx.datagram.size())};
+  post({up, 0, Event::at_switch, from, tx.to, tx.to < 0, {tx.datagram.begin(), tx.datagram.end()}});
 }
 
-void LaneWorld::to_port(PeerId from, PeerId to, bool group, Instant in_switch, std::int64_t ns,
-                        std::span<const std::byte> datagram) {
+void LaneWorld::at_switch(const Event& event) {
+  if (happens(config.common_loss)) return;
+  if (!event.group) {
+    to_port(event.from, event.to, false, event.bytes);
+    return;
+  }
+  for (PeerId to = 0; to < config.nodes; ++to)
+    if (to != event.from && (!forwards || forwards(event.from, to)))
+      to_port(event.from, to, true, event.bytes);
+}
+
+void LaneWorld::to_port(PeerId from, PeerId to, bool group, std::span<const std::byte> datagram) {
   const auto port = static_cast<std::size_t>(to);
   if (happens(config.burst)) bad_[port] = kBurstLength;
   const bool lost = bad_[port] > 0 || happens(config.loss);
@@ -139,15 +150,14 @@ void LaneWorld::to_port(PeerId from, PeerId to, bool group, Instant in_switch, s
     return;
   }
   Instant& down = down_free_[port];
-  const double queued =
-      std::max(0.0, static_cast<double>((down - in_switch).ns)) * config.bits_per_second / 8e9;
+  const double queued = std::max(0.0, static_cast<double>((down - now_).ns)) * config.bits_per_second / 8e9;
   if (queued + static_cast<double>(datagram.size() + kFrame) > static_cast<double>(config.switch_bytes)) {
     ++dropped_full;
     return;
   }
-  down = std::max(down + Duration{ns}, in_switch);  // cut through
+  down = std::max(down + Duration{line_ns(datagram.size())}, now_);  // cut through
   const auto arrive = [&](Instant at, std::vector<std::byte> bytes) {
-    events_.push(std::make_shared<Event>(Event{at, order_++, to, false, group, std::move(bytes)}));
+    post({at, 0, Event::arrival, from, to, group, std::move(bytes)});
   };
   std::vector<std::byte> bytes(datagram.begin(), datagram.end());
   const auto some = [&](Duration most) {
@@ -171,9 +181,13 @@ bool LaneWorld::run(Duration at_most, const std::function<bool()>& done) {
     const std::shared_ptr<Event> event = events_.top();
     events_.pop();
     now_ = std::max(now_, event->at);
+    if (event->kind == Event::at_switch) {
+      at_switch(*event);
+      continue;
+    }
     LaneNode& node = (*this)[event->to];
     if (node.dead) continue;
-    if (event->timer) {
+    if (event->kind == Event::timer) {
       if (timer_[static_cast<std::size_t>(event->to)] != event->at) continue;  // was armed earlier since
       timer_[static_cast<std::size_t>(event->to)] = {INT64_MAX};
       node.lanes.on_deadline(now_);

@@ -99,8 +99,9 @@ class LaneWorld {
   struct Event {
     Instant at;
     std::uint64_t order;
-    PeerId to;
-    bool timer, group;
+    enum Kind { timer, at_switch, arrival } kind;
+    PeerId from, to;  // to < 0: the group
+    bool group;
     std::vector<std::byte> bytes;
   };
   struct Later {
@@ -109,8 +110,10 @@ class LaneWorld {
     }
   };
   void transmit(PeerId from, const Tx& tx);
-  void to_port(PeerId from, PeerId to, bool group, Instant in_switch, std::int64_t ns,
-               std::span<const std::byte> bytes);
+  void at_switch(const Event& event);
+  void to_port(PeerId from, PeerId to, bool group, std::span<const std::byte> bytes);
+  void post(Event event);
+  std::int64_t line_ns(std::size_t bytes) const;
   bool happens(double probability) {
     return probability > 0 && static_cast<double>(chance.next() >> 11) * 0x1p-53 < probability;
   }

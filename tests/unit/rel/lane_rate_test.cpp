@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What could go wrong: a cast takes longer than the cable needs: the window is too small, acks or repairs are
+// in the way, a loss stops the stream, a lost tail is found late.
+#include "tests/unit/rel/lane_world.hpp"
+
+namespace herald::rel {
+namespace {
+
+constexpr std::uint64_t kPackets = 729;  // 1 MiB in packets of 1440 bytes
+
+LaneWorldConfig fast_ethernet(int nodes) {
+  LaneWorldConfig config;
+  config.nodes = nodes;
+  config.bits_per_second = 1e8;
+  config.delay = microseconds(50);
+  return config;
+}
+
+double link_ms(const LaneWorldConfig& config) {
+  return static_cast<double>(kPackets) * (1472 + 66) * 8e3 / config.bits_per_second;
+}
+
+// Until the last member has the last packet.
+double cast_ms(LaneWorld& world) {
+  const Instant begin = world.now();
+  const std::uint64_t before = world[1].expected[{1, 0}];
+  world[0].cast(1, kPackets, 0);
+  EXPECT_TRUE(world.run(milliseconds(10'000), [&] { return world.have(0, before + kPackets); }));
+  return static_cast<double>((world.now() - begin).ns) / 1e6;
+}
+
+TEST(LaneRate, a_mebibyte_takes_what_the_cable_takes) {
+  for (const int nodes : {2, 8, 16, 40}) {
+    const LaneWorldConfig config = fast_ethernet(nodes);
+    LaneWorld world(config);
+    EXPECT_LE(cast_ms(world), 1.03 * link_ms(config)) << nodes;
+    EXPECT_LE(cast_ms(world), 1.03 * link_ms(config)) << nodes;
+  }
+}
+
+TEST(LaneRate, a_gigabit_is_filled_too) {
+  LaneWorldConfig config = fast_ethernet(8);
+  config.bits_per_second = 1e9;
+  LaneWorld world(config);
+  EXPECT_LE(cast_ms(world), 1.05 * link_ms(config));
+}
+
+TEST(LaneRate, one_loss_in_a_hundred_costs_its_repairs_and_little_more) {
+  double sum = 0, worst = 0;
+  constexpr int kSeeds = 20;
+  const LaneWorldConfig config = fast_ethernet(8);
+  for (int seed = 1; seed <= kSeeds; ++seed) {
+    LaneWorldConfig lossy = config;
+    lossy.seed = static_cast<std::uint64_t>(seed);
+    lossy.loss = 0.01;
+    LaneWorld world(lossy);
+    const double ms = cast_ms(world);
+    sum += ms;
+    worst = std::max(worst, ms);
+  }
+  EXPECT_LE(sum / kSeeds, 1.10 * link_ms(config));
+  EXPECT_LE(worst, 1.15 * link_ms(config));
+}
+
+TEST(LaneRate, what_all_lose_is_repaired_once_for_all) {
+  LaneWorldConfig config = fast_ethernet(8);
+  config.common_loss = 0.01;
+  LaneWorld world(config);
+  EXPECT_LE(cast_ms(world), 1.06 * link_ms(config));
+  const LaneCounters& source = world[0].lanes.counters();
+  EXPECT_GT(source.repaired_all, 0u);
+  EXPECT_LE(source.repaired_one + source.repaired_all, 20u);
+}
+
+// The last packet is lost by one member: nobody would notice it but for the source.
+TEST(LaneRate, a_lost_tail_is_found_within_a_few_round_trips) {
+  for (const std::uint64_t packets : {1u, 3u, 40u}) {
+    LaneWorldConfig config;
+    config.nodes = 8;
+    LaneWorld world(config);
+    for (int i = 0; i < 200; ++i) {  // so that the round trip is known
+      world[0].cast(1, 1, 8);
+      world.run(microseconds(100));
+    }
+    world.run(milliseconds(50));
+    std::uint64_t left = packets;
+    world.drop = [&](PeerId, PeerId to, std::span<const std::byte> datagram) {
+      if (to != 5 || datagram[1] != std::byte{5} || left == 0) return false;
+      --left;
+      return left == 0;
+    };
+    const Instant begin = world.now();
+    world[0].cast(1, packets, 8);
+    ASSERT_TRUE(world.run(milliseconds(1000), [&] { return world.have(0, 200 + packets); }));
+    EXPECT_LE((world.now() - begin).ns / 1000, 10 * 100) << packets;  // a round trip is 100 us
+  }
+}
+
+}  // namespace
+}  // namespace herald::rel
