@@ -35,7 +35,7 @@ void Lanes::Inner::owe_ack(LaneIn& in, Instant now) noexcept {
   const std::int64_t wait = in.rides ? 2 * rtt : rtt;
   const auto jitter = static_cast<std::int64_t>(prng.below(static_cast<std::uint64_t>(rtt / 2 + 1)));
   const Instant quiet = now + Duration{wait + jitter};
-  in.ack_due = std::min(quiet, in.unacked_since + Duration{3 * rtt});
+  in.ack_due = std::min(quiet, in.unacked_since + Duration{(uses_tree(in) ? 6 : 3) * rtt});
 }
 
 void Lanes::Inner::ack_at_once(LaneIn& in, bool to_source) noexcept {

@@ -150,7 +150,8 @@ bool Lanes::Inner::fill_first(Lane& lane, Instant now, TxBatch& out) noexcept {
     const Seq seq = lane.next_tx;
     const bool last = seq + 1 == lane.log.end();
     const bool filled = seq + 1 - lane.seen >= pipe / 2;
-    const bool ask = (last && lane.refused) || (filled && lane.since_ask >= pipe / 4);
+    const bool full = seq + 1 - lane.seen >= pipe;
+    const bool ask = (last && lane.refused) || (filled && lane.since_ask >= pipe / (full ? 8 : 4));
     ++lane.since_ask;
     ++lane.burst;
     emit_cast(lane, now, seq, kAllMembers, ask, out);

@@ -7,7 +7,7 @@
 namespace herald::rel {
 
 struct LaneTree {
-  static constexpr std::uint32_t kBranches = 8;
+  static constexpr std::uint32_t kBranches = 4;
   std::uint32_t members, source;  // how many; place of the root
 
   std::uint32_t spot(std::uint32_t place) const noexcept { return (place + members - source) % members; }
