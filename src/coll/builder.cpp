@@ -78,6 +78,10 @@ StepId Builder::recv(int from, const Piece& to, After after) noexcept {
   return message(recvs_, add(StepKind::recv, plain(to), after), from);
 }
 
+StepId Builder::cast(const Piece& from, After after) noexcept {
+  return message(sends_, add(StepKind::cast, plain(from), after), kEverybody);
+}
+
 StepId Builder::copy(const Piece& from, const Piece& to, After after) noexcept {
   if (from.bytes == 0 || to.bytes == 0) return kNone;
   Step& step = add(StepKind::copy, plain(from), after);

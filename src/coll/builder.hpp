@@ -19,6 +19,7 @@ class Builder {
 
   StepId send(int to, const Piece& from, After after = {}) noexcept;
   StepId recv(int from, const Piece& to, After after = {}) noexcept;
+  StepId cast(const Piece& from, After after = {}) noexcept;
   StepId copy(const Piece& from, const Piece& to, After after = {}) noexcept;
   StepId reduce(const Piece& left, const Piece& inout, After after = {}) noexcept;
   // The calls of all ranks are compared (coll/check.hpp); with gate(), all steps that follow wait for that.

@@ -32,6 +32,7 @@ struct Piece {
 enum class StepKind : std::uint8_t {
   send,    // a to partner
   recv,    // a from partner
+  cast,    // a to all others, over the communicator's lane; each receives it as from a send
   copy,    // a to b
   reduce,  // b = a op b, item by item: a is the left operand
   check,   // a holds what every rank calls (coll/check.hpp): the run goes on only if they match

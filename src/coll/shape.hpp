@@ -25,6 +25,7 @@ struct Shape {
   // All ranks share a board in memory; a post copied onto it has at most so many bytes. 0: there is none.
   std::uint32_t shared_bytes = 0;
   bool reads_peers = false;  // and they can read each other's memory
+  bool lane = false;         // each rank is a host of its own, and one send reaches all (cast steps)
   Cost cost;
 };
 

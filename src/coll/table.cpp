@@ -66,6 +66,11 @@ constexpr const Algorithm* kTable[] = {
     &kAllgatherShared,
     &kReduceShared,
     &kAllreduceShared,
+    &kBarrierCast,
+    &kBcastCast,
+    &kAllgatherCast,
+    &kAllreduceCast,
+    &kAllreduceScatterCast,
 };
 
 }  // namespace

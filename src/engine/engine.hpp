@@ -6,6 +6,7 @@
 // waiting call gives it up while it sleeps. Otherwise lock() costs nothing.
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/instant.hpp"
@@ -42,6 +43,12 @@ class Engine {
   virtual void cancel(p2p::RecvOp& op) noexcept = 0;
   // Unexpected messages of a context that is being freed are dropped; later ones too.
   virtual void forget_context(std::uint64_t context) noexcept = 0;
+
+  // A lane: one send reaches these peers (we among them; the same on all of them, in this order, and the same
+  // name). A send with SendOp::lane then goes to all others. -1: there is none; send to each. Nothing is
+  // waited for.
+  virtual std::int32_t open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept = 0;
+  virtual void close_lane(std::int32_t lane) noexcept = 0;
 
   // One turn: true if anything moved.
   virtual bool progress() noexcept = 0;
@@ -83,6 +90,8 @@ class Engine {
   virtual void take_back_lock(std::uint32_t depth) noexcept = 0;
   // lock() is not for nothing: threads of the program, or one of ours, may be in here at once.
   virtual bool is_locked() const noexcept = 0;
+  // Numbers the hosts: the same number on all ranks, equal for peers that share a host.
+  virtual int host_number(p2p::PeerId peer) const noexcept = 0;
   // Some peers are on other hosts.
   virtual bool has_far() const noexcept = 0;
   // The name of the host where a peer runs, for messages.

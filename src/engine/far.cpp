@@ -102,6 +102,14 @@ bool Loop::pump_far(p2p::PeerId peer) noexcept {
   return net_->pump(now(), peer);
 }
 
+std::int32_t Loop::open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept {
+  return net_ ? net_->open_lane(name, members) : -1;
+}
+
+void Loop::close_lane(std::int32_t lane) noexcept {
+  if (net_ && lane >= 0) net_->close_lane(lane);
+}
+
 bool Loop::turn_net() noexcept {
   const bool moved = net_->turn(now());
   core_.run_finished();

@@ -41,8 +41,12 @@ Instant Loop::now() const noexcept {
 
 void Loop::start(p2p::SendOp& op) noexcept {
   const p2p::PeerId to = op.to;
+  const std::int32_t lane = op.lane;
   core_.start(op);
-  pump(to);
+  if (lane < 0)
+    pump(to);
+  else
+    (void)net_->pump_lane(now(), lane);
   settle();
 }
 

@@ -41,6 +41,8 @@ class Loop final : public Engine {
   void cancel(p2p::SendOp& op) noexcept override;
   void cancel(p2p::RecvOp& op) noexcept override;
   void forget_context(std::uint64_t context) noexcept override;
+  std::int32_t open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept override;
+  void close_lane(std::int32_t lane) noexcept override;
   bool progress() noexcept override;
   void wait_turn() noexcept override;
   void wake_waiters() noexcept override;
@@ -59,6 +61,9 @@ class Loop final : public Engine {
   std::uint32_t give_up_lock() noexcept override { return lock_.give_up(); }
   void take_back_lock(std::uint32_t depth) noexcept override { lock_.take_back(depth); }
   bool is_locked() const noexcept override { return lock_.active(); }
+  int host_number(p2p::PeerId peer) const noexcept override {
+    return shm_ ? shm_->first_on_host_of(peer) : net_ ? peer : 0;
+  }
   bool has_far() const noexcept override { return net_ != nullptr; }
   std::string host_of(p2p::PeerId peer) const override;
   void end() noexcept override { tender_.stop(); }

@@ -45,7 +45,9 @@ Net::Net(int rank, int size, const Knobs& knobs, p2p::Core& core)
       batch_(std::make_unique<rel::TxBatch>()),
       links_(static_cast<std::size_t>(size)),
       hosts_(size),
-      verbose_(knobs.verbose > 0) {
+      verbose_(knobs.verbose > 0),
+      lanes_on_(knobs.lanes == "on"),
+      socket_bytes_(static_cast<std::uint32_t>(knobs.net_socket_bytes)) {
   config_.me = rank;
   config_.peers = size;
   config_.give_up = detect_;
@@ -94,6 +96,7 @@ void Net::start(const NetStart& start) noexcept {
   for (int peer = 0; peer < size_; ++peer)
     if (links_[static_cast<std::size_t>(peer)] != 0)
       mesh_->add_peer(peer, links_[static_cast<std::size_t>(peer)]);
+  start_lanes(start);
 }
 
 bool Net::is_used(p2p::PeerId peer) const noexcept {
@@ -109,29 +112,34 @@ bool Net::pump(Instant now, p2p::PeerId peer) noexcept {
 bool Net::turn(Instant now) noexcept {
   last_turn_ = now;
   if (carrier_.door() == p2p::Carrier::Door::later) {
-    carrier_.set_open(p2p::Carrier::Door::open);
+    set_door(p2p::Carrier::Door::open);
     mesh_->redeliver();
   }
+  lanes_->redeliver();
   bool moved = receive(now);
   const std::optional<Instant> due = mesh_->next_deadline();
   if (due && *due <= now) mesh_->on_deadline(now);
   moved = carrier_.pump_ready() || moved;
   moved = transmit(now) || moved;
+  moved = lanes_->after_receive(now) || moved;
   ask_around(now);
   return moved;
 }
 
 void Net::tend(Instant now) noexcept {
-  if (carrier_.door() == p2p::Carrier::Door::open) carrier_.set_open(p2p::Carrier::Door::later);
+  if (carrier_.door() == p2p::Carrier::Door::open) set_door(p2p::Carrier::Door::later);
   (void)receive(now);
   const std::optional<Instant> due = mesh_->next_deadline();
   if (due && *due <= now) mesh_->on_deadline(now);
   (void)transmit(now);
+  (void)lanes_->after_receive(now);
   ask_around(now);
 }
 
 void Net::detach(Instant now) noexcept {
-  carrier_.set_open(p2p::Carrier::Door::discard);
+  set_door(p2p::Carrier::Door::discard);
+  mesh_->redeliver();
+  lanes_->redeliver();
   mesh_->hurry_acks();
   (void)transmit(now);
 }
@@ -141,12 +149,16 @@ bool Net::receive(Instant now) noexcept {
   for (int i = 0; i < kReceiveBatches; ++i) {
     const std::span<const path::UdpArrival> arrivals = udp_->receive();
     for (const path::UdpArrival& arrival : arrivals) {
+      if (wire::is_lane_datagram(arrival.bytes)) {
+        moved = lanes_->on_datagram(now, arrival.bytes) || moved;
+        continue;
+      }
       const rel::LinkId link = arrival.from >= 0 ? arrival.link : rel::kMostLinks;
       if (mesh_->on_datagram(now, link, arrival.bytes) >= 0) moved = true;
     }
     if (arrivals.empty()) break;
   }
-  return moved;
+  return lanes_->receive(now) || moved;
 }
 
 bool Net::transmit(Instant now) noexcept {
@@ -219,6 +231,7 @@ void Net::ask_around(Instant now) noexcept {
 }
 
 void Net::tell_links() noexcept {
+  lanes_->tell_news(rank_);
   for (const p2p::Carrier::LinkNews& news : carrier_.take_links()) {
     process_trace.add(TraceEvent::link, std::uint64_t{0}, news.peer, news.link, news.live ? 1 : 0);
     if (!verbose_) continue;
@@ -229,7 +242,7 @@ void Net::tell_links() noexcept {
 }
 
 Duration Net::sleep_limit(Instant now, Duration limit) const noexcept {
-  const std::optional<Instant> due = mesh_->next_deadline();
+  const std::optional<Instant> due = next_deadline();
   return due ? std::clamp(*due - now, Duration{0}, limit) : limit;
 }
 
@@ -242,10 +255,11 @@ void Net::wait_writable() const noexcept {
 }
 
 void Net::sleep(Duration time, int bell) const noexcept {
-  std::array<pollfd, kMostSockets + 1> fds{};
+  std::array<pollfd, kMostSockets + 2> fds{};
   nfds_t count = 0;
   for (const int fd : udp_->descriptors())
     if (count < kMostSockets) fds[count++] = {.fd = fd, .events = POLLIN, .revents = 0};
+  if (lanes_->descriptor() >= 0) fds[count++] = {.fd = lanes_->descriptor(), .events = POLLIN, .revents = 0};
   if (bell >= 0) fds[count++] = {.fd = bell, .events = POLLIN, .revents = 0};
   const timespec timeout{.tv_sec = static_cast<time_t>(time.ns / 1'000'000'000),
                          .tv_nsec = static_cast<long>(time.ns % 1'000'000'000)};

@@ -14,6 +14,7 @@
 #include "base/knobs.hpp"
 #include "base/prng.hpp"
 #include "engine/host_names.hpp"
+#include "engine/lanes.hpp"
 #include "p2p/carrier.hpp"
 #include "p2p/core.hpp"
 #include "path/udp/udp.hpp"
@@ -39,6 +40,11 @@ class Net {
   bool add_peer(p2p::PeerId peer, const std::string& card, std::string& why);
   void start(const NetStart& start) noexcept;  // after all add_peer()
 
+  // A lane to these peers and ourselves; -1: none is to be had. Nothing is waited for.
+  rel::LaneId open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept;
+  void close_lane(rel::LaneId lane) noexcept;
+  bool pump_lane(Instant now, rel::LaneId lane) noexcept { return lanes_->pump(now, lane); }
+
   // Sends what Core has for the peer, as far as its window goes.
   bool pump(Instant now, p2p::PeerId peer) noexcept;
   // Takes what came, and sends what is due. True if anything moved.
@@ -51,10 +57,13 @@ class Net {
   // Peers that were lost: -1 when there are no more.
   p2p::PeerId take_lost() noexcept;
   void tell_links() noexcept;
-  bool has_news() const noexcept { return carrier_.has_news(); }
-  bool is_flushed() const noexcept { return mesh_->is_flushed(); }
+  bool has_news() const noexcept { return carrier_.has_news() || lanes_->has_news(); }
+  bool is_flushed() const noexcept { return mesh_->is_flushed() && lanes_->is_flushed(); }
   bool is_used(p2p::PeerId peer) const noexcept;
-  void forget(p2p::PeerId peer) noexcept { mesh_->forget_peer(peer); }
+  void forget(p2p::PeerId peer) noexcept {
+    mesh_->forget_peer(peer);
+    lanes_->forget(peer);
+  }
   Instant last_turn() const noexcept { return last_turn_; }
   const char* host_of(p2p::PeerId peer) const noexcept { return hosts_.of(peer); }
   void set_host(p2p::PeerId peer, const std::string& host) { hosts_.set(peer, host); }
@@ -73,6 +82,12 @@ class Net {
   void send(Instant now, const rel::TxBatch& batch) noexcept;
   void ask_around(Instant now) noexcept;
   void wait_writable() const noexcept;
+  void start_lanes(const NetStart& start) noexcept;
+  std::optional<Instant> next_deadline() const noexcept;
+  void set_door(p2p::Carrier::Door door) noexcept {
+    carrier_.set_open(door);
+    lanes_->set_open(door);
+  }
   void trace() noexcept;
 
   const int rank_;
@@ -84,6 +99,7 @@ class Net {
   rel::MeshConfig config_;
   Prng prng_;
   std::unique_ptr<rel::Mesh> mesh_;
+  std::unique_ptr<LaneNet> lanes_;
   std::unique_ptr<rel::TxBatch> batch_;
   std::vector<rel::LinkId> links_;  // to each peer; 0: not ours
   HostNames hosts_;
@@ -92,6 +108,8 @@ class Net {
   p2p::PeerId next_asked_ = 0;
   std::uint64_t traced_resent_ = 0, traced_dropped_ = 0;
   const bool verbose_;
+  const bool lanes_on_;
+  const std::uint32_t socket_bytes_;
 };
 
 }  // namespace herald::engine

@@ -271,6 +271,7 @@ void Execution::perform(coll::StepId id) noexcept {
   const coll::Step& step = kept_->plan.steps[id];
   switch (step.kind) {
     case coll::StepKind::send:
+    case coll::StepKind::cast:
     case coll::StepKind::recv: post(step, id); return;
     case coll::StepKind::copy: {
       type::Cursor from = cursor(step.a, places_), to = cursor(step.b, places_);
@@ -312,11 +313,14 @@ void Execution::post(const coll::Step& step, coll::StepId id) noexcept {
     op.data = cursor(step.a, places_);
   };
   engine::Engine& engine = runtime().engine();
-  if (step.kind == coll::StepKind::send) {
+  if (step.kind != coll::StepKind::recv) {
     slot.live = Slot::Live::send;
     p2p::SendOp& op = *::new (&slot.send) p2p::SendOp();
     fill(op);
-    op.to = comm_->peer(step.partner);
+    if (step.kind == coll::StepKind::send)
+      op.to = comm_->peer(step.partner);
+    else
+      op.lane = static_cast<CommColl&>(*comm_->coll).lane;
     op.source = comm_->rank;
     engine.start(op);
   } else {
@@ -370,7 +374,10 @@ coll::Kept* find_plan(Comm& comm, const coll::Ask& ask, const coll::Key& key,
   coll::PlanCache& plans = coll_state(comm).plans;
   const std::uint64_t hash = key.hash();
   if (coll::Kept* kept = plans.find(key, hash)) return kept;
-  coll::Shape shape = coll::shape_of(comm.size, 1, ask.commutes);
+  CommColl& state = coll_state(comm);
+  state.consider_lane(comm);
+  coll::Shape shape = coll::shape_of(comm.size, state.hosts, ask.commutes);
+  shape.lane = state.lane >= 0;
   shape.shared_bytes = ask.shared_bytes;
   shape.reads_peers = coll_state(comm).reads_peers;
   std::vector<const type::Layout*> named = {ask.send.layout, ask.recv.layout};

@@ -59,6 +59,21 @@ std::uint32_t CommColl::shared_bytes(bool persistent) const noexcept {
   return board.shape().channel(persistent ? 1 : 0).inline_bytes();
 }
 
+CommColl::~CommColl() {
+  if (lane >= 0 && runtime().has_engine()) runtime().engine().close_lane(lane);
+}
+
+// Members on one host share its memory and not a lane: then there is none.
+void CommColl::consider_lane(Comm& comm) noexcept {
+  if (hosts != 0) return;
+  engine::Engine& engine = runtime().engine();
+  std::vector<int> numbers;
+  for (int rank = 0; rank < comm.size; ++rank) numbers.push_back(engine.host_number(comm.peer(rank)));
+  std::sort(numbers.begin(), numbers.end());
+  hosts = static_cast<int>(std::unique(numbers.begin(), numbers.end()) - numbers.begin());
+  if (hosts == comm.size && hosts > 2) lane = engine.open_lane(comm.context, comm.group->peers);
+}
+
 void CommColl::open(Comm& comm) noexcept {
   tried = true;
   if (!meet(comm)) {
@@ -144,6 +159,7 @@ bool SharedChannel::attempt(std::uint64_t number, const coll::Step& step, const 
       return true;
     case coll::StepKind::send:
     case coll::StepKind::recv:
+    case coll::StepKind::cast:
     case coll::StepKind::copy:
     case coll::StepKind::reduce:
     case coll::StepKind::check: break;

@@ -59,6 +59,11 @@ struct CommColl : coll::CommState {
   Memos memos;
   bool tried = false;
   bool reads_peers = false;
+  int hosts = 0;           // on which its ranks are; 0: not counted yet
+  std::int32_t lane = -1;  // one send reaches all; -1: there is none
+  ~CommColl();
+  // Counts the hosts and opens the lane, when first asked. Nobody is waited for.
+  void consider_lane(Comm& comm) noexcept;
 
   // How much a post may copy; 0: plans must do without the board.
   std::uint32_t shared_bytes(bool persistent) const noexcept;

@@ -75,6 +75,11 @@ static_assert(sizeof(AckPart) == 24 && sizeof(ProbeBody) == 8);
 constexpr std::size_t kLargestDatagramHead = sizeof(DatagramHead) + sizeof(AckPart);
 constexpr std::size_t kRecordHead = 2;
 
+// By its kind alone: lanes' datagrams begin at 5, so that who receives both knows where to hand them.
+inline bool is_lane_datagram(std::span<const std::byte> datagram) noexcept {
+  return datagram.size() > 1 && std::to_integer<std::uint8_t>(datagram[1]) >= 5;
+}
+
 using JobKey = std::array<std::uint64_t, 2>;
 
 // What both ends know and the datagram does not say.

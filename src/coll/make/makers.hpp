@@ -26,9 +26,16 @@ extern const Algorithm kScanDoubling, kScanLinear, kExscanDoubling, kExscanLinea
 extern const Algorithm kBarrierShared, kBcastShared, kGatherShared, kAllgatherShared, kReduceShared,
     kAllreduceShared;
 
+extern const Algorithm kBarrierCast, kBcastCast, kAllgatherCast, kAllreduceCast, kAllreduceScatterCast;
+
 inline bool fits_any(const Shape&) noexcept { return true; }
 
 // How many messages a rank of a ring, or the root of a linear algorithm, keeps under way.
 constexpr std::uint32_t kWindow = 16;
+
+inline bool fits_lane(const Shape& shape) noexcept { return shape.lane && shape.ranks > 2; }
+
+// On a lane: what all ranks cast at once, in bytes together, without the switch losing some of it.
+constexpr std::uint64_t kCastTogether = 96 << 10;
 
 }  // namespace herald::coll

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <map>
 
 namespace herald::path {
 namespace {
@@ -114,6 +115,10 @@ bool ShmPath::attach_all(std::span<const std::string> cards, std::string& why) {
           " published: all ranks must load the same library";
     return false;
   }
+  all[static_cast<std::size_t>(config_.rank)] = card_;
+  std::map<std::string, int> first;
+  for (int rank = 0; rank < config_.size; ++rank)
+    first_.push_back(first.emplace(all[static_cast<std::size_t>(rank)].host_id, rank).first->second);
   for (int rank = 0; rank < config_.size; ++rank)
     if (rank != config_.rank && all[static_cast<std::size_t>(rank)].host_id == card_.host_id) ++others_;
   for (int i = 1; i < config_.size; ++i) {

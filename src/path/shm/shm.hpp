@@ -50,6 +50,8 @@ class ShmPath {
   bool attach_all(std::span<const std::string> cards, std::string& why);
   // After attach_all(): nobody is elsewhere.
   bool is_one_host() const noexcept { return others_ + 1 == static_cast<std::uint32_t>(config_.size); }
+  // The lowest rank on the host where `rank` is.
+  int first_on_host_of(int rank) const noexcept { return first_[static_cast<std::size_t>(rank)]; }
   bool is_attached(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].is_open(); }
 
   const std::string& own_path() const noexcept { return own_path_; }
@@ -80,6 +82,7 @@ class ShmPath {
   std::uint32_t others_ = 0;  // ranks on this host, but for ourselves
   Segment own_;
   std::vector<pid_t> pids_;     // of those that we can reach
+  std::vector<int> first_;      // by rank: the lowest one on its host
   std::vector<Segment> peers_;  // by rank; our own stays empty
 };
 

@@ -47,6 +47,7 @@ class Path final : public UdpPath {
   std::string card() const override { return write_card(card_); }
   int add_peer(int peer, const std::string& text, std::string& why) override;
   std::string link_name(int peer, std::uint8_t link) const override;
+  UdpLocal local_of(int peer, std::uint8_t link) const override;
   std::uint32_t datagram_bytes() const noexcept override { return datagram_bytes_; }
   std::uint32_t receive_bytes() const noexcept override { return receive_bytes_; }
   std::size_t send(std::span<const UdpSend> batch, std::ptrdiff_t& failed) noexcept override {
@@ -184,6 +185,16 @@ std::string Path::link_name(int peer, std::uint8_t number) const {
   Address to;
   (void)from_sockaddr(&link->to.base, to);
   return our.name + " " + to_text(our.addresses[place.address].prefix.address) + " -> " + to_text(to);
+}
+
+UdpLocal Path::local_of(int peer, std::uint8_t number) const {
+  const Link* link = links_.find(peer, number);
+  if (link == nullptr) return {};
+  const Place place = places_[link->socket];
+  const Address& own = card_.interfaces[place.interface].addresses[place.address].prefix.address;
+  Address to;
+  (void)from_sockaddr(&link->to.base, to);
+  return {own.family, own.raw, interfaces_[place.interface].index, to == own};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 // our interfaces; what every rank published; batches to send. Out: what we publish (addresses, ports);
 // datagrams that came, each with peer and link.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -35,6 +36,13 @@ struct UdpArrival {
   std::span<const std::byte> bytes;
 };
 
+struct UdpLocal {           // our end of a link
+  std::uint8_t family = 0;  // 4 or 6; 0: no such link
+  std::array<std::uint8_t, 16> address{};
+  std::uint32_t interface = 0;  // index
+  bool same_host = false;       // the other end is here, too
+};
+
 class UdpPath {
  public:
   static std::unique_ptr<UdpPath> open(const UdpConfig& config, std::string& why);
@@ -47,6 +55,7 @@ class UdpPath {
   virtual int add_peer(int peer, const std::string& card, std::string& why) = 0;
   // Words for messages: "eth0 10.0.0.1 -> 10.0.0.2".
   virtual std::string link_name(int peer, std::uint8_t link) const = 0;
+  virtual UdpLocal local_of(int peer, std::uint8_t link) const = 0;
   // Largest datagram that all links of all peers carry without fragments.
   virtual std::uint32_t datagram_bytes() const noexcept = 0;
   // Receive buffer that the system really gave, in bytes of datagrams.

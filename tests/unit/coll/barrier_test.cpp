@@ -63,6 +63,8 @@ std::vector<bool> run_without(const Algorithm& algorithm, int ranks, int absent)
         if (step.kind == StepKind::post) told[static_cast<std::size_t>(r)] = true;
         if (step.kind == StepKind::arrive) ++arrived;
         if (step.kind == StepKind::send) ++sent[{r, step.partner, step.tag}];
+        for (int other = 0; step.kind == StepKind::cast && other < ranks; ++other)
+          if (other != r) ++sent[{r, other, step.tag}];
         run.complete(id);
       }
     }
@@ -86,6 +88,7 @@ TEST(CollBarrier, nobody_leaves_before_all_have_come) {
       Shape shape;
       shape.ranks = ranks;
       shape.shared_bytes = kSharedBytes;
+      shape.lane = true;
       if (!algorithm->fits(shape)) continue;
       for (const bool done : run_without(*algorithm, ranks, -1)) EXPECT_TRUE(done) << algorithm->name;
       for (int absent = 0; ranks > 1 && absent < ranks; ++absent) {

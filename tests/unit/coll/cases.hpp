@@ -41,6 +41,7 @@ inline bool fits(const Algorithm& algorithm, const Case& c) {
   shape.ranks = c.ranks;
   shape.commutes = c.commutes;
   shape.shared_bytes = kSharedBytes;
+  shape.lane = true;
   shape.reads_peers = true;
   return algorithm.fits(shape);
 }

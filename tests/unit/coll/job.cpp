@@ -113,6 +113,20 @@ class Job {
     if (id == kNone) return false;
     const Step& step = rank.plan.steps[id];
     switch (step.kind) {
+      case StepKind::cast: {
+        if (rank.busy[step.slot]) why_ = "a slot was used twice at once";
+        type::Cursor data = cursor(step.a, rank.places);
+        std::vector<std::byte> bytes(data.total());
+        data.pack(bytes.data(), bytes.size());
+        for (int other = 0; other < static_cast<int>(ranks_.size()); ++other) {
+          if (other == static_cast<int>(r)) continue;
+          Flight& flight = sends_[{static_cast<int>(r), other, step.tag}].emplace_back();
+          flight.step = id;
+          flight.gone = true;
+          flight.data = bytes;
+        }
+        break;
+      }
       case StepKind::send:
       case StepKind::recv: {
         if (rank.busy[step.slot]) why_ = "a slot was used twice at once";

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Broadcast over the lane: the root sends once, whatever the number of hosts (paper 000).
+#include "coll/make/makers.hpp"
+
+namespace herald::coll {
+namespace {
+
+double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
+  return transfer_ns(shape, 1, static_cast<double>(bytes));
+}
+
+void make(const Ask& ask, Builder& b) noexcept {
+  const Piece data = ask.recv.range(0, 1);
+  if (data.bytes == 0) return;
+  if (ask.rank == ask.root)
+    b.cast(data);
+  else
+    b.recv(ask.root, data);
+}
+
+}  // namespace
+
+const Algorithm kBcastCast{Op::bcast, "cast", "one multicast by the root", fits_lane, estimate, make};
+
+}  // namespace herald::coll

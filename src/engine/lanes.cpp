@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/lanes.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "group/address.hpp"
+
+namespace herald::engine {
+namespace {
+
+constexpr int kReceiveBatches = 8;  // in one turn
+constexpr int kTransmitBatches = 16;
+constexpr int kFullSocketMs = 2;  // wait for room in the socket; then the datagram is lost, and repaired
+
+}  // namespace
+
+LaneNet::LaneNet(const rel::LanesConfig& config, std::uint64_t seed, p2p::Core& core, ToPeers to_peers,
+                 bool verbose)
+    : config_(config),
+      prng_(seed),
+      core_(core),
+      carrier_(core),
+      lanes_(config, prng_, carrier_),
+      to_peers_(std::move(to_peers)),
+      verbose_(verbose),
+      batch_(std::make_unique<rel::TxBatch>()),
+      single_(std::make_unique<rel::TxBatch>()) {
+  carrier_.join(lanes_);
+}
+
+bool LaneNet::open(const path::McastConfig& config, std::string& why) {
+  family_ = config.family;
+  path::McastConfig own = config;
+  own.port = group::port_of(config_.seal.key);
+  own.datagram_bytes = config_.datagram_bytes;
+  mcast_ = path::McastPath::open(own, why);
+  return mcast_ != nullptr;
+}
+
+rel::LaneId LaneNet::open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept {
+  const rel::LaneId lane = lanes_.open(name, members);
+  if (lane < 0) return -1;
+  if (groups_.size() <= static_cast<std::size_t>(lane)) groups_.resize(static_cast<std::size_t>(lane) + 1);
+  groups_[static_cast<std::size_t>(lane)] = group::address_of(config_.seal.key, name, family_);
+  if (mcast_) (void)mcast_->join(groups_[static_cast<std::size_t>(lane)]);  // if not: others serve us singly
+  return lane;
+}
+
+void LaneNet::close_lane(rel::LaneId lane) noexcept {
+  core_.drop_casts(lane);
+  lanes_.close(lane);
+  if (mcast_) mcast_->leave(groups_[static_cast<std::size_t>(lane)]);
+}
+
+bool LaneNet::pump(Instant now, rel::LaneId lane) noexcept {
+  const bool moved = carrier_.pump(lane);
+  if (moved) (void)transmit(now);
+  return moved;
+}
+
+bool LaneNet::on_datagram(Instant now, std::span<const std::byte> datagram) noexcept {
+  return lanes_.on_datagram(now, false, datagram);
+}
+
+bool LaneNet::receive(Instant now) noexcept {
+  bool moved = false;
+  for (int i = 0; mcast_ && i < kReceiveBatches; ++i) {
+    const auto arrivals = mcast_->receive();
+    for (const std::span<const std::byte> datagram : arrivals)
+      moved = lanes_.on_datagram(now, true, datagram) || moved;
+    if (arrivals.empty()) break;
+  }
+  return moved;
+}
+
+bool LaneNet::after_receive(Instant now) noexcept {
+  const std::optional<Instant> due = lanes_.next_deadline();
+  if (due && *due <= now) lanes_.on_deadline(now);
+  const bool moved = carrier_.pump_ready();
+  return transmit(now) || moved;
+}
+
+void LaneNet::redeliver() noexcept {
+  if (carrier_.holds()) carrier_.redeliver();
+}
+
+bool LaneNet::transmit(Instant now) noexcept {
+  bool moved = false;
+  for (int i = 0; i < kTransmitBatches; ++i) {
+    batch_->clear();
+    if (lanes_.poll_transmit(now, *batch_) == 0) break;
+    moved = true;
+    std::array<rel::Tx, rel::TxBatch::kMost> to_groups;
+    std::size_t groups = 0;
+    single_->clear();
+    for (std::size_t k = 0; k < batch_->count; ++k) {
+      const rel::Tx& entry = batch_->entries[k];
+      if (entry.to >= 0)
+        single_->entries[single_->count++] = entry;
+      else
+        to_groups[groups++] = entry;
+    }
+    if (groups != 0) send_groups({to_groups.data(), groups});
+    if (single_->count != 0) to_peers_(now, *single_);
+  }
+  return moved;
+}
+
+void LaneNet::send_groups(std::span<const rel::Tx> entries) noexcept {
+  if (!mcast_) return;
+  std::array<path::McastPath::Send, rel::TxBatch::kMost> out;
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    out[i] = {&groups_[static_cast<std::size_t>(rel::Lanes::lane_of(entries[i].to))], entries[i].datagram};
+  for (std::size_t at = 0, waits = 0; at < entries.size();) {
+    const std::size_t left = mcast_->send({out.data() + at, entries.size() - at});
+    at += left;
+    if (left != 0) continue;
+    if (waits++ != 0) break;
+    pollfd fd{.fd = mcast_->send_descriptor(), .events = POLLOUT, .revents = 0};
+    (void)::poll(&fd, 1, kFullSocketMs);
+  }
+}
+
+void LaneNet::tell_news(int rank) noexcept {
+  for (const p2p::LaneCarrier::News& news : carrier_.take_news()) {
+    if (!verbose_) continue;
+    std::fprintf(stderr, "herald: rank %d: rank %d %s\n", rank, news.member,
+                 news.hears
+                     ? "hears our multicast again"
+                     : "does not hear our multicast; it is served by unicast (herald doctor looks why)");
+  }
+}
+
+}  // namespace herald::engine

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine/lanes.hpp: the lanes of this process: joins p2p::Core, rel::Lanes and path::McastPath. Part of the
+// net: datagrams to single members go by the net's own path. In:  lanes to open and close; turns of the net.
+// Out: datagrams to groups and to peers; packets for Core.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/knobs.hpp"
+#include "base/prng.hpp"
+#include "p2p/lane_carrier.hpp"
+#include "path/mcast/mcast.hpp"
+#include "rel/lanes.hpp"
+
+namespace herald::engine {
+
+class LaneNet {
+ public:
+  // Sends datagrams to single peers.
+  using ToPeers = std::function<void(Instant now, const rel::TxBatch& batch)>;
+  LaneNet(const rel::LanesConfig& config, std::uint64_t seed, p2p::Core& core, ToPeers to_peers,
+          bool verbose);
+
+  // Without it all goes to single members.
+  bool open(const path::McastConfig& config, std::string& why);
+
+  rel::LaneId open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept;
+  void close_lane(rel::LaneId lane) noexcept;
+
+  bool pump(Instant now, rel::LaneId lane) noexcept;
+  // A datagram of a lane that came to our own address.
+  bool on_datagram(Instant now, std::span<const std::byte> datagram) noexcept;
+  bool receive(Instant now) noexcept;
+  bool after_receive(Instant now) noexcept;  // timers, windows that opened, what is due
+  void set_open(p2p::Carrier::Door door) noexcept { carrier_.set_open(door); }
+  void redeliver() noexcept;
+  std::vector<p2p::PeerId> take_lost() noexcept { return carrier_.take_lost(); }
+  bool has_news() const noexcept { return carrier_.has_news(); }
+  void tell_news(int rank) noexcept;
+
+  std::optional<Instant> next_deadline() const noexcept { return lanes_.next_deadline(); }
+  bool is_flushed() const noexcept { return lanes_.is_flushed(); }
+  int descriptor() const noexcept { return mcast_ ? mcast_->descriptor() : -1; }
+  void forget(p2p::PeerId peer) noexcept { lanes_.forget_peer(peer); }
+  const rel::LaneCounters& counters() const noexcept { return lanes_.counters(); }
+
+ private:
+  bool transmit(Instant now) noexcept;
+  void send_groups(std::span<const rel::Tx> entries) noexcept;
+
+  const rel::LanesConfig config_;
+  Prng prng_;
+  p2p::Core& core_;
+  p2p::LaneCarrier carrier_;
+  rel::Lanes lanes_;
+  ToPeers to_peers_;
+  const bool verbose_;
+  std::unique_ptr<path::McastPath> mcast_;
+  std::uint8_t family_ = 4;
+  std::vector<path::GroupAddress> groups_;  // by lane
+  std::unique_ptr<rel::TxBatch> batch_, single_;
+};
+
+}  // namespace herald::engine

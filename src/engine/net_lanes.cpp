@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine/net_lanes.cpp: the net's lanes: by which interface, and what they have in common with the mesh.
+#include <algorithm>
+#include <cstdio>
+
+#include "engine/net.hpp"
+
+namespace herald::engine {
+
+void Net::start_lanes(const NetStart& start) noexcept {
+  rel::LanesConfig config;
+  config.me = rank_;
+  config.peers = size_;
+  config.seal = config_.seal;
+  config.datagram_bytes = config_.datagram_bytes;
+  config.give_up = detect_;
+  lanes_ = std::make_unique<LaneNet>(
+      config, start.seed + 1, core_, [this](Instant now, const rel::TxBatch& batch) { send(now, batch); },
+      verbose_);
+  if (!lanes_on_) return;
+  path::McastConfig groups;
+  path::UdpLocal local;
+  for (int peer = 0; peer < size_; ++peer) {
+    if (links_[static_cast<std::size_t>(peer)] == 0) continue;
+    const path::UdpLocal way = udp_->local_of(peer, 0);
+    if (local.family == 0) local = way;
+    groups.loop = groups.loop || way.same_host;
+  }
+  groups.family = local.family;
+  groups.local = local.address;
+  groups.interface = local.interface;
+  groups.socket_bytes = socket_bytes_;
+  std::string why;
+  if (!lanes_->open(groups, why) && verbose_)
+    std::fprintf(stderr, "herald: rank %d: no multicast: %s\n", rank_, why.c_str());
+}
+
+rel::LaneId Net::open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept {
+  return lanes_on_ ? lanes_->open_lane(name, members) : -1;
+}
+
+void Net::close_lane(rel::LaneId lane) noexcept { lanes_->close_lane(lane); }
+
+p2p::PeerId Net::take_lost() noexcept {
+  for (const p2p::PeerId peer : lanes_->take_lost()) carrier_.peer_lost(peer);
+  return carrier_.take_lost();
+}
+
+std::optional<Instant> Net::next_deadline() const noexcept {
+  const std::optional<Instant> one = mesh_->next_deadline();
+  const std::optional<Instant> other = lanes_->next_deadline();
+  if (!one || !other) return one ? one : other;
+  return std::min(*one, *other);
+}
+
+}  // namespace herald::engine

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// p2p/lane_carrier.hpp: joins Core, which has messages for all members of lanes, to rel::Lanes, which brings
+// them there. As carrier.hpp does for single peers: the same object runs under the engine and under the
+// simulator. Out: members that do not hear the group, or hear it again, and members that are lost, kept until
+// taken.
+#pragma once
+#include <utility>
+#include <vector>
+
+#include "p2p/carrier.hpp"
+#include "p2p/core.hpp"
+#include "rel/lanes.hpp"
+
+namespace herald::p2p {
+
+class LaneCarrier final : public rel::LaneListener {
+ public:
+  using Door = Carrier::Door;
+  explicit LaneCarrier(Core& core) noexcept : core_(core) {}
+  void join(rel::Lanes& lanes) noexcept { lanes_ = &lanes; }
+  void set_open(Door door) noexcept { door_ = door; }
+
+  // Moves packets for the lane from Core until its window is closed. True if any moved.
+  bool pump(rel::LaneId lane) noexcept;
+  bool pump_ready() noexcept;
+  // Something came that Core did not take: hand it in again when Core has changed.
+  bool holds() const noexcept { return holds_; }
+  void redeliver() noexcept {
+    holds_ = false;
+    lanes_->redeliver();
+  }
+
+  struct News {
+    rel::LaneId lane;
+    PeerId member;
+    bool hears;
+  };
+  std::vector<News> take_news() noexcept { return std::exchange(news_, {}); }
+  std::vector<PeerId> take_lost() noexcept { return std::exchange(lost_, {}); }
+  bool has_news() const noexcept { return !news_.empty() || !lost_.empty(); }
+
+  Status heard(rel::LaneId lane, rel::PeerId source, std::span<const std::byte> packet) noexcept override;
+  void hearing_changed(rel::LaneId lane, rel::PeerId member, bool hears) noexcept override;
+  void member_lost(rel::LaneId lane, rel::PeerId member) noexcept override;
+
+ private:
+  Core& core_;
+  rel::Lanes* lanes_ = nullptr;
+  Door door_ = Door::open;
+  bool holds_ = false;
+  std::vector<News> news_;
+  std::vector<PeerId> lost_;
+};
+
+}  // namespace herald::p2p

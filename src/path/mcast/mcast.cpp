@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "path/mcast/mcast.hpp"
+
+#include <arpa/inet.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace herald::path {
+namespace {
+
+template <class Value>
+bool set(int fd, int level, int option, const Value& value) noexcept {
+  return ::setsockopt(fd, level, option, &value, sizeof value) == 0;
+}
+
+void set_buffer(int fd, int forced, int plain, std::uint32_t bytes) noexcept {
+  const int wanted = static_cast<int>(bytes);
+  if (!set(fd, SOL_SOCKET, forced, wanted)) (void)set(fd, SOL_SOCKET, plain, wanted);
+}
+
+std::string failure(const char* what) { return std::string(what) + ": " + std::strerror(errno); }
+
+}  // namespace
+
+std::unique_ptr<McastPath> McastPath::open(const McastConfig& config, std::string& why) {
+  std::unique_ptr<McastPath> path(new McastPath(config));
+  if (!path->open_sender(why) || !path->open_receiver(why)) return nullptr;
+  path->slot_bytes_ = (config.datagram_bytes + 64 + 63) / 64 * 64;
+  path->memory_ = std::make_unique_for_overwrite<std::byte[]>(kBatch * path->slot_bytes_);
+  path->parts_.resize(kBatch);
+  path->headers_.resize(kBatch);
+  path->arrivals_.resize(kBatch);
+  return path;
+}
+
+McastPath::~McastPath() {
+  if (send_fd_ >= 0) ::close(send_fd_);
+  if (receive_fd_ >= 0) ::close(receive_fd_);
+}
+
+bool McastPath::open_sender(std::string& why) {
+  send_fd_ = ::socket(config_.family == 4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  bool good = send_fd_ >= 0;
+  const int loop = config_.loop ? 1 : 0;
+  if (good && config_.family == 4) {
+    ip_mreqn by{};
+    std::memcpy(&by.imr_address, config_.local.data(), 4);
+    by.imr_ifindex = static_cast<int>(config_.interface);
+    good = set(send_fd_, IPPROTO_IP, IP_MULTICAST_IF, by) &&
+           set(send_fd_, IPPROTO_IP, IP_MULTICAST_TTL, config_.hops) &&
+           set(send_fd_, IPPROTO_IP, IP_MULTICAST_LOOP, loop);
+  } else if (good) {
+    const int index = static_cast<int>(config_.interface);
+    good = set(send_fd_, IPPROTO_IPV6, IPV6_MULTICAST_IF, index) &&
+           set(send_fd_, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, config_.hops) &&
+           set(send_fd_, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, loop);
+  }
+  if (!good) why = failure("no socket that sends to groups");
+  if (good) set_buffer(send_fd_, SO_SNDBUFFORCE, SO_SNDBUF, config_.socket_bytes);
+  return good;
+}
+
+bool McastPath::open_receiver(std::string& why) {
+  receive_fd_ =
+      ::socket(config_.family == 4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  sockaddr_storage any{};
+  socklen_t length = sizeof(sockaddr_in);
+  if (config_.family == 4) {
+    auto& name = reinterpret_cast<sockaddr_in&>(any);
+    name.sin_family = AF_INET;
+    name.sin_port = htons(config_.port);
+  } else {
+    auto& name = reinterpret_cast<sockaddr_in6&>(any);
+    name.sin6_family = AF_INET6;
+    name.sin6_port = htons(config_.port);
+    length = sizeof name;
+  }
+  // Several jobs of this host may have the same port, and each hears its own groups only.
+  bool good = receive_fd_ >= 0 && set(receive_fd_, SOL_SOCKET, SO_REUSEADDR, 1);
+  if (good && config_.family == 4) (void)set(receive_fd_, IPPROTO_IP, IP_MULTICAST_ALL, 0);
+#ifdef IPV6_MULTICAST_ALL
+  if (good && config_.family == 6) (void)set(receive_fd_, IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0);
+#endif
+  good = good && ::bind(receive_fd_, reinterpret_cast<const sockaddr*>(&any), length) == 0;
+  if (!good) why = failure("no socket that hears groups");
+  if (good) set_buffer(receive_fd_, SO_RCVBUFFORCE, SO_RCVBUF, config_.socket_bytes);
+  return good;
+}
+
+bool McastPath::change(const GroupAddress& group, bool join) noexcept {
+  if (config_.family == 4) {
+    ip_mreqn request{};
+    std::memcpy(&request.imr_multiaddr, group.data(), 4);
+    std::memcpy(&request.imr_address, config_.local.data(), 4);
+    request.imr_ifindex = static_cast<int>(config_.interface);
+    return set(receive_fd_, IPPROTO_IP, join ? IP_ADD_MEMBERSHIP : IP_DROP_MEMBERSHIP, request);
+  }
+  ipv6_mreq request{};
+  std::memcpy(&request.ipv6mr_multiaddr, group.data(), 16);
+  request.ipv6mr_interface = config_.interface;
+  return set(receive_fd_, IPPROTO_IPV6, join ? IPV6_ADD_MEMBERSHIP : IPV6_DROP_MEMBERSHIP, request);
+}
+
+bool McastPath::join(const GroupAddress& group) noexcept {
+  const auto at = joined_.find(group);
+  if (at != joined_.end()) return ++at->second, true;
+  if (!change(group, true)) return false;
+  joined_[group] = 1;
+  return true;
+}
+
+void McastPath::leave(const GroupAddress& group) noexcept {
+  const auto at = joined_.find(group);
+  if (at == joined_.end() || --at->second != 0) return;
+  joined_.erase(at);
+  (void)change(group, false);
+}
+
+socklen_t McastPath::name_of(const GroupAddress& group, sockaddr_storage& out) const noexcept {
+  if (config_.family == 4) {
+    auto& name = reinterpret_cast<sockaddr_in&>(out);
+    name = {};
+    name.sin_family = AF_INET;
+    name.sin_port = htons(config_.port);
+    std::memcpy(&name.sin_addr, group.data(), 4);
+    return sizeof name;
+  }
+  auto& name = reinterpret_cast<sockaddr_in6&>(out);
+  name = {};
+  name.sin6_family = AF_INET6;
+  name.sin6_port = htons(config_.port);
+  std::memcpy(&name.sin6_addr, group.data(), 16);
+  name.sin6_scope_id = config_.interface;
+  return sizeof name;
+}
+
+std::size_t McastPath::send(std::span<const Send> batch) noexcept {
+  std::array<mmsghdr, kBatch> headers{};
+  std::array<iovec, kBatch> parts;
+  std::array<sockaddr_storage, 4> names;  // of the last few groups: most batches go to one
+  std::size_t named = 0;
+  const GroupAddress* last = nullptr;
+  socklen_t length = 0;
+  std::size_t count = 0;
+  for (; count < std::min(batch.size(), kBatch); ++count) {
+    if (batch[count].group != last) {
+      if (named == names.size()) break;
+      last = batch[count].group;
+      length = name_of(*last, names[named++]);
+    }
+    parts[count] = {const_cast<std::byte*>(batch[count].bytes.data()), batch[count].bytes.size()};
+    msghdr& header = headers[count].msg_hdr;
+    header.msg_name = &names[named - 1];
+    header.msg_namelen = length;
+    header.msg_iov = &parts[count];
+    header.msg_iovlen = 1;
+  }
+  const int left = ::sendmmsg(send_fd_, headers.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
+  return left > 0 ? static_cast<std::size_t>(left) : 0;
+}
+
+std::span<const std::span<const std::byte>> McastPath::receive() noexcept {
+  for (std::size_t i = 0; i < kBatch; ++i) {
+    parts_[i] = {memory_.get() + i * slot_bytes_, slot_bytes_};
+    headers_[i].msg_hdr = {};
+    headers_[i].msg_hdr.msg_iov = &parts_[i];
+    headers_[i].msg_hdr.msg_iovlen = 1;
+  }
+  const int came = ::recvmmsg(receive_fd_, headers_.data(), kBatch, MSG_DONTWAIT, nullptr);
+  std::size_t count = 0;
+  for (int i = 0; i < came; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if ((headers_[at].msg_hdr.msg_flags & MSG_TRUNC) != 0) continue;
+    arrivals_[count++] = {memory_.get() + at * slot_bytes_, headers_[at].msg_len};
+  }
+  return {arrivals_.data(), count};
+}
+
+}  // namespace herald::path

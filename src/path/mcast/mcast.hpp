@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// path/mcast/mcast.hpp: datagrams to groups of hosts: one socket to send, one to receive, by one interface.
+// In:  which interface; groups to join and to leave; datagrams for a group.
+// Out: datagrams that came to groups which we joined, and to no other.
+// A group is a number: it stands for an address below a prefix, see group/address.hpp. Joins are counted.
+#pragma once
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace herald::path {
+
+struct McastConfig {
+  std::uint8_t family = 4;               // 4 or 6
+  std::array<std::uint8_t, 16> local{};  // address of the interface, the first 4 bytes for family 4
+  std::uint32_t interface = 0;           // index
+  std::uint16_t port = 0;                // the same for all members
+  std::uint32_t datagram_bytes = 1472;
+  std::uint32_t socket_bytes = 4 << 20;
+  int hops = 1;       // routers between members, and one
+  bool loop = false;  // members on this host, too
+};
+
+// An address of the config's family; the first 4 bytes for family 4.
+using GroupAddress = std::array<std::uint8_t, 16>;
+
+class McastPath {
+ public:
+  // Null with `why` on failure.
+  static std::unique_ptr<McastPath> open(const McastConfig& config, std::string& why);
+  ~McastPath();
+  McastPath(const McastPath&) = delete;
+  McastPath& operator=(const McastPath&) = delete;
+
+  // False: the system joins no more (igmp_max_memberships), or the interface cannot.
+  bool join(const GroupAddress& group) noexcept;
+  void leave(const GroupAddress& group) noexcept;
+
+  struct Send {
+    const GroupAddress* group = nullptr;
+    std::span<const std::byte> bytes;
+  };
+  // Sends in order; returns how many left. Fewer: the socket is full or the interface is down.
+  std::size_t send(std::span<const Send> batch) noexcept;
+  // What has come: at most one batch. The spans are good until the next call.
+  std::span<const std::span<const std::byte>> receive() noexcept;
+  int descriptor() const noexcept { return receive_fd_; }
+  int send_descriptor() const noexcept { return send_fd_; }
+
+ private:
+  static constexpr std::size_t kBatch = 64;
+  explicit McastPath(const McastConfig& config) : config_(config) {}
+  bool open_sender(std::string& why);
+  bool open_receiver(std::string& why);
+  bool change(const GroupAddress& group, bool join) noexcept;
+  socklen_t name_of(const GroupAddress& group, sockaddr_storage& out) const noexcept;
+
+  const McastConfig config_;
+  int send_fd_ = -1;
+  int receive_fd_ = -1;
+  std::map<GroupAddress, int> joined_;
+  std::size_t slot_bytes_ = 0;
+  std::unique_ptr<std::byte[]> memory_;
+  std::vector<iovec> parts_;
+  std::vector<mmsghdr> headers_;
+  std::vector<std::span<const std::byte>> arrivals_;
+};
+
+}  // namespace herald::path
