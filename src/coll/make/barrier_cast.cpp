@@ -24,13 +24,12 @@ void up_and_down(const Ask& ask, Builder& b) noexcept {
   int distance = 1;
   for (; distance < ask.size && (ask.rank & distance) == 0; distance *= 2)
     if (ask.rank + distance < ask.size) below = b.recv(ask.rank + distance, Piece{}, {below});
-  if (ask.rank == 0) {
-    b.cast(Piece{}, {below});
-    return;
-  }
-  b.send(ask.rank - distance, Piece{}, {below});
+  if (ask.rank != 0) b.send(ask.rank - distance, Piece{}, {below});
   b.round(1);
-  b.recv(0, Piece{});
+  if (ask.rank == 0)
+    b.cast(Piece{}, {below});
+  else
+    b.recv(0, Piece{});
 }
 
 void make(const Ask& ask, Builder& b) noexcept {
