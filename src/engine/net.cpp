@@ -187,12 +187,6 @@ void Net::trace() noexcept {
   tell(TraceEvent::dropped, all.malformed + all.stale + all.forged, traced_dropped_);
 }
 
-p2p::PeerId Net::take_lost() noexcept {
-  const p2p::PeerId peer = carrier_.take_lost();
-  if (peer >= 0) process_trace.add(TraceEvent::peer_lost, std::uint64_t{0}, peer);
-  return peer;
-}
-
 void Net::send(Instant now, const rel::TxBatch& batch) noexcept {
   std::array<path::UdpSend, rel::TxBatch::kMost> out;
   for (std::size_t i = 0; i < batch.count; ++i)

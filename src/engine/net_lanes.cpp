@@ -42,8 +42,10 @@ rel::LaneId Net::open_lane(std::uint64_t name, std::span<const p2p::PeerId> memb
 void Net::close_lane(rel::LaneId lane) noexcept { lanes_->close_lane(lane); }
 
 p2p::PeerId Net::take_lost() noexcept {
-  for (const p2p::PeerId peer : lanes_->take_lost()) carrier_.peer_lost(peer);
-  return carrier_.take_lost();
+  for (const p2p::PeerId lost : lanes_->take_lost()) carrier_.peer_lost(lost);
+  const p2p::PeerId peer = carrier_.take_lost();
+  if (peer >= 0) process_trace.add(TraceEvent::peer_lost, std::uint64_t{0}, peer);
+  return peer;
 }
 
 std::optional<Instant> Net::next_deadline() const noexcept {
