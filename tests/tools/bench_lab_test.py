@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What could go wrong with the figures of the lab: a link that is said to carry more or less than it does, a ratio
+upside down, a goal called reached that is not, a row that names a network that is not there."""
+import os
+import sys
+import unittest
+
+SOURCE = os.path.abspath(sys.argv[2])
+del sys.argv[1:3]
+sys.path[:0] = [SOURCE + '/bench', SOURCE + '/lab']
+import lab_report  # noqa: E402
+import lab_rows  # noqa: E402
+
+
+def one(title, samples, floors=(), drops=None):
+    row = next(row for row in lab_rows.ROWS if row.title == title)
+    return lab_report.summarise(row, samples, list(floors), drops or {})[0]
+
+
+class Figures(unittest.TestCase):
+    def test_what_a_link_carries(self):
+        self.assertAlmostEqual(lab_rows.payload_rate(100e6), 11963589, 0)  # 1472 of 1538 bytes
+        self.assertAlmostEqual(lab_rows.payload_rate(1e9, mtu=9000) * 9038 / 8972, 125e6, 0)
+        self.assertAlmostEqual(lab_rows.payload_rate(100e6, lost=0.1), 11963589 * 0.9, 0)
+
+    def test_times(self):
+        title = '8 B round trip, spinning'
+        fast = one(title, {('herald', 8): [9e-6, 1e-5, 3e-5], ('openmpi', 8): [2e-5]}, [1e-5])
+        self.assertAlmostEqual(fast['to_floor'], 1.0)
+        self.assertAlmostEqual(fast['to_best'], 0.5)
+        self.assertIs(fast['reached'], True)
+        self.assertIs(one(title, {('herald', 8): [1.3e-5], ('openmpi', 8): [2e-5]}, [1e-5])['reached'], False)
+        self.assertIs(one(title, {('herald', 8): [1e-5], ('openmpi', 8): [9e-6]}, [1e-5])['reached'], False)
+        self.assertIsNone(one(title, {('openmpi', 8): [2e-5]}, [1e-5])['reached'])
+
+    def test_rates(self):
+        title, size = '1 MiB at 100 Mbit/s', 1 << 20
+        whole = size / lab_rows.payload_rate(100e6)
+        self.assertAlmostEqual(one(title, {('herald', size): [whole / 0.98]})['to_floor'], 0.98)
+        self.assertIs(one(title, {('herald', size): [whole / 0.98]})['reached'], True)
+        self.assertIs(one(title, {('herald', size): [whole / 0.96]})['reached'], False)
+
+    def test_early_receivers_are_held_against_the_better_of_the_others(self):
+        found = one('early receiver', {('herald', 4): [1e-5], ('push-zero', 4): [2e-5], ('push-all', 4): [9e-6]})
+        self.assertAlmostEqual(found['to_floor'], 1e-5 / 9e-6)
+        self.assertIs(found['reached'], False)
+
+    def test_rows_and_table(self):
+        for row in lab_rows.ROWS:
+            self.assertIn(row.network, lab_rows.NETWORKS)
+            self.assertLessEqual(row.ranks, lab_rows.NETWORKS[row.network][0])
+        title = '7 to 1, 1 MiB each, 256 KiB buffer'
+        found = one(title, {('herald', 1 << 20): [0.63]}, drops={'herald': 0.0005})
+        self.assertIn('0.050 %', lab_report.table([found], ['herald']))
+        self.assertIn('- ', lab_report.table([one(title, {})], ['herald']))
+
+
+if __name__ == '__main__':
+    unittest.main()
