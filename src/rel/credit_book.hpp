@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rel/credit_book.hpp: divides what the receive buffer and the switch hold among those who send to us.
-// Everybody always has the eager window. Who asks for more (kFlagBacklog) gets an equal share of the budget,
-// as far as it is not in the hands of others: what was granted is never taken back.
+// Who does not ask for more always has the eager window. Who does (kFlagBacklog) gets an equal share of the
+// budget, as far as it is not in the hands of others: what was granted is never taken back.
 // Invariant: what all have beyond their eager windows is never more than the budget.
 #pragma once
 #include <algorithm>
@@ -31,7 +31,9 @@ class CreditBook {
   }
   // Packets that may be on their way from this sender, if it wants `wanted`.
   std::uint32_t window(const Account& account, std::uint32_t wanted) const noexcept {
-    if (!account.asks || wanted <= eager_) return eager_;
+    if (!account.asks) return eager_;
+    if (share_ < eager_) return std::max(share_, kLeast);  // so many ask that even this is too much
+    if (wanted <= eager_) return eager_;
     const std::uint64_t taken = std::uint64_t{asking_} * eager_ + beyond_ - account.beyond;
     const std::uint64_t left = taken < budget_ ? budget_ - taken : 0;
     return std::max(eager_, std::min({wanted, share_, static_cast<std::uint32_t>(eager_ + left)}));
@@ -45,6 +47,8 @@ class CreditBook {
   }
 
  private:
+  static constexpr std::uint32_t kLeast = 2;
+
   std::uint32_t budget_;
   std::uint32_t eager_;
   std::uint32_t share_;

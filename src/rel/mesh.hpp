@@ -6,7 +6,7 @@
 //      that are lost.
 // Timer: one, next_deadline().
 // Invariants: credit granted to all peers together is never more than the budget (plus the small window that
-// each peer always has); an idle peer holds no buffer.
+// each peer has who does not ask for more); an idle peer holds no buffer.
 #pragma once
 #include <cstdint>
 #include <memory>

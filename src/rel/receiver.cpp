@@ -152,7 +152,8 @@ void Mesh::Inner::grant(Channel& ch) noexcept {
 
 void Mesh::Inner::owe_ack(Channel& ch, Instant now) noexcept {
   Receiver& rx = ch.rx;
-  const std::uint32_t every = std::clamp(rx.window / 4u, kLeastAckEvery, kMostAckEvery);
+  const std::uint32_t least = std::min(kLeastAckEvery, std::max(rx.window / 2u, 1u));
+  const std::uint32_t every = std::clamp(rx.window / 4u, least, kMostAckEvery);
   const std::uint32_t ahead = rx.end - rx.next;
   // Of what is far ahead an ack tells the newest only.
   const std::uint32_t most = ahead == 0 ? every : ahead <= Cursor::kReach ? kAckEveryWithHoles : 1;

@@ -173,7 +173,7 @@ TEST(RelCredit, never_more_than_the_budget_beyond_the_eager_windows) {
     if (peer.out > 0 && prng.below(2) == 0) --peer.out;  // a packet came
     const std::uint32_t window =
         book.window(peer.account, kEager + static_cast<std::uint32_t>(prng.below(200)));
-    ASSERT_GE(window, kEager);
+    ASSERT_GE(window, peer.account.asks ? 2 : kEager);
     peer.out = std::max(peer.out, static_cast<std::int32_t>(window));  // nothing is taken back
     book.set_outstanding(peer.account, peer.out);
     std::int64_t beyond = 0;
@@ -192,6 +192,9 @@ TEST(RelCredit, those_who_ask_get_equal_shares) {
   book.set_asks(b, true);
   EXPECT_EQ(book.window(a, 1000), 70u);
   EXPECT_EQ(book.window(b, 1000), 70u);
+  std::vector<CreditBook::Account> many(26);
+  for (CreditBook::Account& each : many) book.set_asks(each, true);
+  EXPECT_EQ(book.window(a, 1000), 5u) << "28 with 16 each would be more than 140";
 }
 
 struct Timed {

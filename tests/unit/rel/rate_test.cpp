@@ -86,6 +86,15 @@ TEST(RelRate, seven_to_one_does_not_overrun_the_switch) {
   EXPECT_LT(outcome.full, 0.001);
 }
 
+TEST(RelRate, thirty_one_to_one_settles) {
+  // The eager windows alone are more than the switch holds: that costs something once, not for ever.
+  WorldConfig config;
+  config.switch_bytes = 256 << 10;
+  const Outcome outcome = mean(config, 31, 1 << 20, 1);
+  EXPECT_GE(outcome.share, 0.9);
+  EXPECT_LT(outcome.full, 0.03);
+}
+
 TEST(RelRate, half_of_the_rate_at_ten_percent_and_1_gbit) {
   // 1 MiB is over in 9 ms here, so a few timeouts count much.
   WorldConfig config;
