@@ -74,12 +74,13 @@ void make_long(const Ask& ask, Builder& b) noexcept {
     done = fold(b, all, ready, items(result, ask.rank), ready[me]);
   }
   b.round(1);
+  const int at_once = casters_at_once(result.bytes / static_cast<std::uint64_t>(ask.size) + 1, ask.size);
   // In place, a part of the result lies where a part still to be sent is.
   StepId before = kNone;
   for (int r = 0; r < ask.size; ++r) {
     if (r == ask.rank || first(r + 1) == first(r)) continue;
     const StepId here = b.recv(r, items(result, r), {sent});
-    if (r < ask.rank) before = here;
+    if (r + at_once <= ask.rank) before = here;
   }
   if (mine != 0) b.cast(items(result, ask.rank), {done, before});
 }

@@ -36,6 +36,12 @@ constexpr std::uint32_t kWindow = 16;
 inline bool fits_lane(const Shape& shape) noexcept { return shape.lane && shape.ranks > 2; }
 
 // On a lane: what all ranks cast at once, in bytes together, without the switch losing some of it.
-constexpr std::uint64_t kCastTogether = 96 << 10;
+constexpr std::uint64_t kCastTogether = 128 << 10;
+// So many ranks may cast a block of so many bytes at once.
+constexpr int casters_at_once(std::uint64_t bytes, int ranks) noexcept {
+  return bytes * static_cast<std::uint64_t>(ranks) <= kCastTogether
+             ? ranks
+             : static_cast<int>(bytes >= kCastTogether ? 1 : kCastTogether / bytes);
+}
 
 }  // namespace herald::coll
