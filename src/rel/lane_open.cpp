@@ -114,7 +114,8 @@ void Lanes::Inner::on_stray(Instant now, bool by_group, const wire::DatagramView
   if (view.kind != wire::DatagramKind::cast && view.kind != wire::DatagramKind::cast_ask) return;
   if (!by_group && ((view.flags & wire::kFlagAskAck) != 0 || closed))
     strays.reply({name, static_cast<std::int32_t>(view.from), closed});
-  if (closed || !strays.has_room(kept_pool, config.kept_bytes)) return;
+  if (closed || !strays.has_room(kept_pool, config.kept_bytes) || view.body.size() > kept_pool.slot_bytes())
+    return;
   const PacketPool::Slot slot = kept_pool.take();
   if (slot == PacketPool::kNone) return;
   std::memcpy(kept_pool.at(slot), view.body.data(), view.body.size());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "wire/datagram.hpp"
+#include "wire/lane.hpp"
 
 using namespace herald::wire;
 
@@ -24,6 +25,17 @@ void check_records(std::span<const std::byte> body) {
     if (body.size() - kRecordHead < length) std::abort();
     body = body.subspan(kRecordHead + length);
   }
+}
+
+void check_cast(const DatagramView& view) {
+  const CastView cast = view_cast(view.flags, view.body);
+  const auto* begin = view.body.data();
+  const auto* end = begin + view.body.size();
+  const auto* rows = reinterpret_cast<const std::byte*>(cast.rows.data());
+  if (reinterpret_cast<const std::byte*>(cast.lane) != begin || cast.packet.data() < begin ||
+      cast.packet.data() + cast.packet.size() > end)
+    std::abort();
+  if (!cast.rows.empty() && (rows < begin || rows + cast.rows.size_bytes() > end)) std::abort();
 }
 
 }  // namespace
@@ -44,7 +56,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (open_datagram(kSeal, kMe, datagram, view) != Opened::good) return 0;
   if (!with_tag) std::abort();  // a tag of 64 bits was guessed
   if (view.body.size() + head != datagram.size() || (view.ack != nullptr) != has_ack) std::abort();
-  if ((view.flags & kFlagRecords) != 0) check_records(view.body);
+  if (view.kind == DatagramKind::data && (view.flags & kFlagRecords) != 0) check_records(view.body);
+  if (view.kind == DatagramKind::cast) check_cast(view);
   datagram[(data[0] >> 1) % datagram.size()] ^= std::byte{0x10};
   if (open_datagram(kSeal, kMe, datagram, view) == Opened::good) std::abort();
   return 0;
