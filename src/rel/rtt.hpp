@@ -18,7 +18,11 @@ struct Rtt {
   bool known() const noexcept { return smooth_ns != 0; }
 
   void add(Duration sample) noexcept {
-    const auto ns = static_cast<std::uint32_t>(std::clamp<std::int64_t>(sample.ns, 1, 2'000'000'000));
+    // Who was away himself finds answers that have waited for him: queues grow, but not a hundredfold at
+    // once.
+    const std::int64_t most = known() ? std::int64_t{smooth_ns} * 8 + kAtOnce.ns : kMostSample.ns;
+    const auto ns =
+        static_cast<std::uint32_t>(std::clamp<std::int64_t>(sample.ns, 1, std::min(most, kMostSample.ns)));
     latest_ns = ns;
     if (!known()) {
       smooth_ns = least_ns = ns;
@@ -47,6 +51,8 @@ struct Rtt {
 
  private:
   static constexpr Duration kMostAckDelay = milliseconds(2);
+  static constexpr Duration kAtOnce = milliseconds(5);
+  static constexpr Duration kMostSample = milliseconds(200);
 };
 
 }  // namespace herald::rel

@@ -13,6 +13,7 @@ constexpr Duration kQueueTime = milliseconds(4);   // of packets on their way, w
 constexpr Duration kLossyFor = milliseconds(200);  // after a loss
 constexpr Duration kLeastDepth = milliseconds(2);  // of packets that may leave in one go
 constexpr float kPaceOver = 0.8F;                  // of the time that the links take for a packet
+constexpr float kFaster = 0.5F;                    // guessed at once when the pace was too slow
 constexpr float kPaceStep = 4;                     // packets that are worth a wake-up
 constexpr std::uint32_t kSmallWindow = 8;          // packets; the receiver would wait for more before it acks
 
@@ -52,6 +53,16 @@ bool Mesh::Inner::is_paced(Channel& ch, Instant now) noexcept {
   const auto depth =
       std::max(kLeastDepth.ns, static_cast<std::int64_t>(step * static_cast<float>(config.burst_packets)));
   if ((tx.pace_at - now).ns <= depth) return false;
+  if (tx.in_flight == 0) {
+    // Nothing is on its way, and only the pace holds us back. If nothing was lost either, the links are
+    // faster than they once seemed, which could not be measured any more at this pace.
+    if (tx.lost == 0) {
+      for (Link& link : ch.all_links()) link.packet_ns *= kFaster;
+      measure_rate(ch);
+      tx.pace_at = now;
+    }
+    return false;
+  }
   tx.pace_wake = {tx.pace_at.ns - depth + static_cast<std::int64_t>(kPaceStep * step)};
   return true;
 }
