@@ -207,15 +207,21 @@ void Loop::see_off() noexcept {
 
 void Loop::wait_turn() noexcept {
   const std::uint64_t before = activity_;
-  if (progress()) return;
+  if (progress()) {
+    slept_in_vain_ = false;
+    return;
+  }
   ++waiters_;
-  const bool spun = spin_.spin_us != 0 && waiters_ == 1 && spin(before);
-  if (!spun) yield_turns(before);
+  const bool spun = spin_.spin_us != 0 && waiters_ == 1 && !slept_in_vain_ && spin(before);
+  if (!spun && !slept_in_vain_) yield_turns(before);
   if (activity_ == before) {
     const Instant begin = spun ? now() : Instant{};
     sleep();
     // Spinning brought nothing and sleeping did at once: whom we waited for needed this processor.
     if (spun && now() - begin < kSoon) stop_spinning(now());
+    slept_in_vain_ = activity_ == before;  // who waits for long sleeps on, but for one look
+  } else {
+    slept_in_vain_ = false;
   }
   --waiters_;
 }

@@ -144,6 +144,7 @@ class Loop final : public Engine {
   std::uint32_t files_ = 0;     // names given out by new_shm_path()
   PeerDied peer_died_ = nullptr;
   bool in_turn_ = false;
+  bool slept_in_vain_ = false;  // the last sleep ended without news
   bool closed_ = false;
   std::vector<p2p::PeerId> departing_;  // gone as soon as our inbox has been empty once
   Instant next_look_{};                 // when to see whether peers still live

@@ -114,6 +114,7 @@ void Loop::plan_spin(const Knobs& knobs) {
                                                          : read_affinity();
   const double quota = knobs.spin_us < 0 ? read_cpu_quota() : 0;
   spin_ = choose_spin(masks, static_cast<std::size_t>(rank_), quota, knobs.spin_us);
+  if (spin_.spin_us != 0) bell_->be_quick();  // in a crowd we sleep often, and the kernel's barrier is dear
 }
 
 bool Loop::is_local(p2p::PeerId peer) const noexcept {

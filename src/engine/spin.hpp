@@ -10,7 +10,7 @@
 
 namespace herald::engine {
 
-constexpr std::int64_t kSpinAloneUs = 100;  // every rank has a processor: spinning takes nobody's
+constexpr std::int64_t kSpinAloneUs = 1000;  // every rank has a processor: spinning takes nobody's
 // Ranks outnumber processors: let the others run so often, then sleep. When all ranks wait like this, each
 // gets its turn without a system call to wake it; a rank that waits for long has used some 50 microseconds.
 constexpr int kYieldsCrowded = 64;

@@ -2,6 +2,7 @@
 #include "path/inbox.hpp"
 
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -49,6 +50,16 @@ void ring_socket(std::uint64_t name) noexcept {
 }
 
 }  // namespace
+
+const bool can_be_quick = ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+
+void Doorbell::barrier_for_all() noexcept {
+  (void)::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+}
+
+void Doorbell::be_quick() noexcept {
+  if (can_be_quick) quick.store(1, std::memory_order_seq_cst);
+}
 
 void Doorbell::sleep(std::uint32_t seen, std::int64_t timeout_ns) noexcept {
   const timespec timeout{.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000),
@@ -115,23 +126,22 @@ Inbox::Inbox(void* memory, const InboxShape& shape) noexcept
 
 void Inbox::create() noexcept {
   new (head_) InboxHead{};
-  for (std::uint64_t i = 0; i < shape_.cells; ++i) at(i).turn.store(i, std::memory_order_relaxed);
+  for (std::uint64_t i = 0; i < shape_.cells; ++i) at(i).turn.store(0, std::memory_order_relaxed);
 }
 
 Cell* Inbox::claim(std::uint64_t& position) noexcept {
+  const auto ahead = [this](std::uint64_t at_position) {  // of what the consumer had taken
+    return static_cast<std::int64_t>(at_position - seen_);
+  };
   std::uint64_t at_position = head_->claimed.load(std::memory_order_relaxed);
   for (;;) {
-    Cell& cell = at(at_position);
-    const std::uint64_t turn = cell.turn.load(std::memory_order_acquire);
-    const auto ahead = static_cast<std::int64_t>(turn - at_position);
-    if (ahead < 0) return nullptr;  // not given back since the last round
-    if (ahead > 0) {                // another producer has it already
-      at_position = head_->claimed.load(std::memory_order_relaxed);
-      continue;
+    if (ahead(at_position) >= static_cast<std::int64_t>(shape_.cells)) {
+      seen_ = head_->taken.load(std::memory_order_acquire);
+      if (ahead(at_position) >= static_cast<std::int64_t>(shape_.cells)) return nullptr;
     }
     if (head_->claimed.compare_exchange_weak(at_position, at_position + 1, std::memory_order_relaxed)) {
       position = at_position;
-      return &cell;
+      return &at(at_position);
     }
   }
 }

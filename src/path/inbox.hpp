@@ -2,14 +2,19 @@
 // path/inbox.hpp: where packets for one process arrive: a bounded ring of cells that many producers fill and
 // one consumer empties, in any memory (private or shared), and the doorbell that the consumer sleeps on.
 //
-// Ring: every cell carries a turn. A producer may claim cell i for position p when its turn is p, and hands
-// it over by setting p + 1; the consumer gives it back for the next round by setting p + cells. A claimed
-// cell that is not handed over yet holds up those behind it, so claim and publish follow each other closely.
+// Ring: positions are counted from the beginning of time. A producer claims the next one if it is less than a
+// round ahead of what the consumer has taken, writes into its cell, and hands it over by setting the cell's
+// turn to position + 1. The consumer writes to no cell: it counts what it has taken, and producers look at
+// that count only when they seem to be a round ahead. A claimed cell that is not handed over yet holds up
+// those behind it, so claim and publish follow each other closely.
 //
 // Doorbell: the consumer says that it is about to sleep, looks once more, and sleeps on a futex. A producer
-// that has published looks whether anybody sleeps (both sides sequentially consistent: one of them sees the
-// other) and only then makes a system call. A consumer that waits for sockets too sleeps on a socket that
-// stands for the doorbell (BellSocket) instead of the futex.
+// that has published looks whether anybody sleeps and only then makes a system call. Of the two, store and
+// then look, one must see the other: both sides have a full barrier in between; or, where ranks have a
+// processor each
+// (`quick`), the consumer has the kernel run one on all processors when it is about to sleep (membarrier),
+// and producers, of whom there are many more, need none. A consumer that waits for sockets too sleeps on a
+// socket that stands for the doorbell (BellSocket) instead of the futex.
 //
 // Starving: a producer that found the ring full leaves its bit; the consumer takes the bits after it has
 // given cells back and rings those producers' doorbells.
@@ -23,10 +28,14 @@ namespace herald::path {
 
 constexpr std::size_t kCacheLine = 64;
 
+// Whether this process takes part in barriers that others have the kernel make; found out once.
+extern const bool can_be_quick;
+
 struct alignas(kCacheLine) Doorbell {
   std::atomic<std::uint32_t> rings;     // the futex
   std::atomic<std::uint32_t> sleeping;  // somebody sleeps or is about to: on the futex, or on the socket
   std::uint64_t name;                   // of the socket, by the consumer before anybody rings
+  std::atomic<std::uint32_t> quick;     // the consumer makes the barrier for both sides
 
   static constexpr std::uint32_t kOnFutex = 1, kOnSocket = 2;
 
@@ -35,16 +44,26 @@ struct alignas(kCacheLine) Doorbell {
   std::uint32_t before_sleep(std::uint32_t where = kOnFutex) noexcept {
     const std::uint32_t seen = rings.load(std::memory_order_seq_cst);
     sleeping.store(where, std::memory_order_seq_cst);
+    if (quick.load(std::memory_order_relaxed) != 0) barrier_for_all();
     return seen;
   }
+  // Consumer, before it sleeps for the first time: barriers are ours from here on, if the kernel helps.
+  void be_quick() noexcept;
   void sleep(std::uint32_t seen, std::int64_t timeout_ns) noexcept;
   void awake() noexcept { sleeping.store(0, std::memory_order_relaxed); }
 
   // Producer, after what the consumer is to see.
   void ring_if_asleep() noexcept {
-    if (sleeping.load(std::memory_order_seq_cst) != 0) ring();
+    if (quick.load(std::memory_order_relaxed) != 0 && can_be_quick)
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    else
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (sleeping.load(std::memory_order_relaxed) != 0) ring();
   }
   void ring() noexcept;
+
+ private:
+  static void barrier_for_all() noexcept;
 };
 
 // The consumer's end of a doorbell that rings a socket: readable when somebody rang. Abstract name, no file.
@@ -65,6 +84,7 @@ class BellSocket {
 
 struct alignas(kCacheLine) InboxHead {
   alignas(kCacheLine) std::atomic<std::uint64_t> claimed;   // next position, by producers
+  alignas(kCacheLine) std::atomic<std::uint64_t> taken;     // next position, by the consumer
   alignas(kCacheLine) std::atomic<std::uint32_t> starving;  // some bit of the starved words is set
   std::atomic<std::uint32_t> closed;                        // the consumer has left for good
   Doorbell bell;
@@ -93,6 +113,7 @@ struct InboxShape {
   static InboxShape make(std::uint64_t cells, std::uint64_t packet_bytes, std::uint32_t producers) noexcept;
   bool sane() const noexcept;
 
+  std::uint32_t quarter() const noexcept { return cells < 4 ? 1 : cells / 4; }
   std::size_t words() const noexcept { return (std::size_t{producers} + 63) / 64; }
   std::size_t cells_at() const noexcept {
     return (sizeof(InboxHead) + words() * 8 + kCacheLine - 1) / kCacheLine * kCacheLine;
@@ -120,7 +141,7 @@ class Inbox {
   void publish(Cell& cell, std::uint64_t position, std::int32_t from, std::uint32_t size) noexcept {
     cell.from = from;
     cell.size = size;
-    cell.turn.store(position + 1, std::memory_order_seq_cst);
+    cell.turn.store(position + 1, std::memory_order_release);
   }
   // Producer: ask to be rung when there is room. Try to claim once more after this, then sleep.
   void starve(std::uint32_t producer) noexcept;
@@ -129,17 +150,20 @@ class Inbox {
   // Consumer: the next packet, null if there is none.
   Cell* front() noexcept {
     Cell& cell = at(next_);
-    return cell.turn.load(std::memory_order_seq_cst) == next_ + 1 ? &cell : nullptr;
+    return cell.turn.load(std::memory_order_acquire) == next_ + 1 ? &cell : nullptr;
   }
   void pop() noexcept {
-    at(next_).turn.store(next_ + shape_.cells, std::memory_order_release);
     ++next_;
+    head_->taken.store(next_, std::memory_order_release);
   }
   // Consumer: nothing is here, and nobody is about to hand anything over.
   bool is_empty() const noexcept { return head_->claimed.load(std::memory_order_acquire) == next_; }
-  // Consumer, after pops: calls ring(producer) for each that starved.
+  // Consumer, after pops: calls ring(producer) for each that starved. Looks once in a quarter of a round: who
+  // starves has seen the ring full, so there are four quarters to come.
   template <class Ring>
   void feed(Ring ring) noexcept {
+    if (next_ / shape_.quarter() == fed_) return;
+    fed_ = next_ / shape_.quarter();
     if (head_->starving.exchange(0, std::memory_order_acq_rel) == 0) return;
     for (std::size_t word = 0; word < shape_.words(); ++word) {
       std::uint64_t bits = starved()[word].exchange(0, std::memory_order_acq_rel);
@@ -162,6 +186,8 @@ class Inbox {
   std::byte* cells_ = nullptr;
   InboxShape shape_;
   std::uint64_t next_ = 0;  // consumer's position
+  std::uint64_t fed_ = 0;   // consumer's: in which quarter it last looked for who starves
+  std::uint64_t seen_ = 0;  // producer's: what the consumer had taken when we last looked
 };
 
 }  // namespace herald::path

@@ -66,6 +66,27 @@ bool take_all(Inbox& inbox, int producers, std::uint64_t items) {
   return true;
 }
 
+void fill_in_shared_memory(bool quick) {
+  const InboxShape shape = InboxShape::make(16, 100, 3);
+  void* memory = mmap(nullptr, shape.bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  Inbox inbox(memory, shape);
+  inbox.create();
+  if (quick) inbox.bell().be_quick();
+  std::vector<pid_t> children;
+  for (int i = 0; i < 3; ++i) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      put_all(inbox, i, 20000);
+      _exit(0);
+    }
+    children.push_back(pid);
+  }
+  EXPECT_TRUE(take_all(inbox, 3, 20000));
+  for (pid_t pid : children) waitpid(pid, nullptr, 0);
+  munmap(memory, shape.bytes());
+}
+
 }  // namespace
 
 TEST(Inbox, several_threads_fill_a_small_ring_that_wraps_round) {
@@ -82,23 +103,7 @@ TEST(Inbox, several_threads_fill_a_small_ring_that_wraps_round) {
 }
 
 TEST(Inbox, several_processes_fill_a_ring_in_shared_memory) {
-  const InboxShape shape = InboxShape::make(16, 100, 3);
-  void* memory = mmap(nullptr, shape.bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(memory, MAP_FAILED);
-  Inbox inbox(memory, shape);
-  inbox.create();
-  std::vector<pid_t> children;
-  for (int i = 0; i < 3; ++i) {
-    const pid_t pid = fork();
-    if (pid == 0) {
-      put_all(inbox, i, 20000);
-      _exit(0);
-    }
-    children.push_back(pid);
-  }
-  EXPECT_TRUE(take_all(inbox, 3, 20000));
-  for (pid_t pid : children) waitpid(pid, nullptr, 0);
-  munmap(memory, shape.bytes());
+  for (const bool quick : {false, true}) fill_in_shared_memory(quick);
 }
 
 TEST(Inbox, a_full_ring_gives_no_cell_until_one_is_given_back) {
@@ -115,8 +120,10 @@ TEST(Inbox, a_full_ring_gives_no_cell_until_one_is_given_back) {
   inbox.starve(3);
   inbox.starve(69);
   std::vector<std::uint32_t> rung;
-  ASSERT_NE(inbox.front(), nullptr);
-  inbox.pop();
+  for (int i = 0; i < 2; ++i) {  // a quarter of the ring
+    ASSERT_NE(inbox.front(), nullptr);
+    inbox.pop();
+  }
   inbox.feed([&](std::uint32_t producer) { rung.push_back(producer); });
   EXPECT_EQ(rung, (std::vector<std::uint32_t>{3, 69}));
   inbox.feed([&](std::uint32_t) { FAIL() << "rung twice"; });
