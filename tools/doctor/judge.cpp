@@ -206,7 +206,9 @@ void judge_reach(const json& reach, Peers& unreached, Findings& findings) {
     if (const double offset = entry.value("offset_us", 0.0); std::abs(offset) > std::abs(pair.offset_us))
       pair.offset_us = offset;
   }
-  for (const auto& [names, pair] : pairs) {
+  for (const auto& entry : pairs) {
+    const auto& names = entry.first;  // a binding cannot be captured below
+    const auto& pair = entry.second;
     const std::string both = names.first + " and " + names.second;
     const auto about = [&](const std::string& id, const std::string& what, const std::string& cure) {
       findings.add(id, names.first, what, cure);
