@@ -126,6 +126,7 @@ void explain(const Question& question) {
   coll::Shape shape = coll::shape_of(question.ranks, question.hosts, !question.ordered);
   if (question.hosts == 1) {
     shape.shared_bytes = coll::kUsualSharedBytes;
+    shape.streams = true;
     shape.reads_peers = true;
   }
   std::vector<const coll::Algorithm*> rows;

@@ -54,6 +54,7 @@ struct Ask {
   // allgatherv: of all ranks; others: of one block, 0 if not every rank knows it.
   std::uint64_t bytes = 0;
   std::uint32_t shared_bytes = 0;  // Shape::shared_bytes
+  bool streams = false;            // Shape::streams
   Blocks send, recv;
 
   // This rank's own contribution to a reduction, and the place of its result.

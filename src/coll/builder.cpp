@@ -110,7 +110,7 @@ void Builder::gate(StepId step) noexcept {
 }
 
 Step& Builder::add_shared(StepKind kind, int number, int partner, const Piece& a, After after) noexcept {
-  HERALD_ASSERT(number < (kind == StepKind::post || kind == StepKind::fetch ? kPosts : kMeetings));
+  HERALD_ASSERT(number < (kind == StepKind::arrive || kind == StepKind::meet ? kMeetings : kPosts));
   plan_.shared = true;
   Step& step = add(kind, a, after);
   step.tag = static_cast<std::uint8_t>(number);
@@ -136,6 +136,20 @@ StepId Builder::fetch(int from, int number, const Piece& to, std::uint64_t first
   Step& step = add_shared(StepKind::fetch, number, from, plain(to), after);
   step.b.first = first;
   step.whole = whole;
+  return last();
+}
+
+StepId Builder::pour(const Piece& from) noexcept {
+  HERALD_ASSERT(!plan_.streams);
+  plan_.streams = true;
+  add_shared(StepKind::pour, 0, kEverybody, plain(from), {});
+  return last();
+}
+
+StepId Builder::draw(int from, const Piece& to) noexcept {
+  HERALD_ASSERT(!plan_.streams);
+  plan_.streams = true;
+  add_shared(StepKind::draw, 0, from, plain(to), {}).whole = true;
   return last();
 }
 

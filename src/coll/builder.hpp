@@ -29,6 +29,8 @@ class Builder {
   StepId post(int number, const Piece& from, bool copied, int wake, After after = {}) noexcept;
   StepId fetch(int from, int number, const Piece& to, std::uint64_t first, bool whole,
                After after = {}) noexcept;
+  StepId pour(const Piece& from) noexcept;
+  StepId draw(int from, const Piece& to) noexcept;
   StepId arrive(int meeting, int wake, After after = {}) noexcept;
   StepId meet(int meeting, After after = {}) noexcept;
   // `step` needs `earlier` too. Only for the step added last.

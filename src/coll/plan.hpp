@@ -42,6 +42,10 @@ enum class StepKind : std::uint8_t {
   fetch,   // from post `tag` of partner, after its first b.first bytes, to a; `whole`: it should be no longer
   arrive,  // this rank is counted at meeting `tag`; the last one wakes partner
   meet,    // all ranks have arrived at meeting `tag`
+  // As post and fetch (number 0), through chunks of shared memory, a few at a time (path/shm/stream.hpp). At
+  // most one of them in a plan.
+  pour,  // a, to all other ranks
+  draw,  // from partner, to a
 };
 constexpr std::int32_t kNobody = -1, kEverybody = -2;  // whom a post or an arrival wakes
 constexpr int kPosts = 2, kMeetings = 3;               // of one rank, and in all, in one run
@@ -66,6 +70,7 @@ struct Plan {
   std::uint64_t scratch_bytes = 0;
   bool checked = false;  // begins with a check
   bool shared = false;   // has shared-memory steps
+  bool streams = false;  // one of them pours or draws
   const char* operation = "";
   const char* algorithm = "";
 

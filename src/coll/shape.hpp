@@ -26,6 +26,7 @@ struct Shape {
   std::uint32_t shared_bytes = 0;
   bool reads_peers = false;  // and they can read each other's memory
   bool lane = false;         // each rank is a host of its own, and one send reaches all (cast steps)
+  bool streams = false;      // and the board has streams
   Cost cost;
 };
 

@@ -62,6 +62,7 @@ constexpr const Algorithm* kTable[] = {
     &kExscanLinear,
     &kBarrierShared,
     &kBcastShared,
+    &kBcastStream,
     &kGatherShared,
     &kAllgatherShared,
     &kReduceShared,

@@ -19,7 +19,10 @@ Execution* prepare(Comm& comm, coll::Op op, int root, const void* send, void* re
   const auto count = static_cast<std::int64_t>(bytes);
   if (send != nullptr) ask.send = {coll::Buffer::send, &byte, count};
   if (recv != nullptr) ask.recv = {coll::Buffer::recv, &byte, count};
-  if (agreement < 0) ask.shared_bytes = coll_state(comm).shared_bytes(false);
+  if (agreement < 0) {
+    ask.shared_bytes = coll_state(comm).shared_bytes(false);
+    ask.streams = coll_state(comm).streams;
+  }
   coll::Key& key = coll_state(comm).key;
   key.clear();
   key.grow(kKeyHead);

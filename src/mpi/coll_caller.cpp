@@ -193,6 +193,8 @@ int Caller::go(std::uint64_t bytes) noexcept {
                   : how_.form == How::Form::start ? coll::Form::nonblocking
                                                   : coll::Form::blocking;
   ask_.shared_bytes = coll_state(comm_).shared_bytes(binding_.persistent);
+  // Streams belong to channel 0, which persistent collectives do not use.
+  ask_.streams = coll_state(comm_).streams && !binding_.persistent;
   coll::Kept* kept = plan();
   if (how_.form == How::Form::wait) {
     CommColl& state = coll_state(comm_);

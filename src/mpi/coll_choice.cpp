@@ -72,7 +72,8 @@ const coll::Algorithm& choose_algorithm(const coll::Ask& ask, const coll::Shape&
   if (named != nullptr && fits()) return told(*named, ask);
   const coll::Algorithm& best = coll::choose(ask.op, ask.bytes, shape);
   // The first calls on a communicator have no board yet: that is no news.
-  if (named != nullptr && std::strcmp(named->name, "shared") != 0) warn(ask.op, forced, shape, best);
+  const bool on_board = forced == "shared" || forced == "stream";
+  if (named != nullptr && !on_board) warn(ask.op, forced, shape, best);
   return told(best, ask);
 }
 

@@ -199,6 +199,7 @@ void Execution::begin() noexcept {
   error_ = MPI_SUCCESS;
   done_ = false;
   waiting_count_ = 0;
+  streamed_ = 0;
   if (channel_ != nullptr) channel_->begin(number_);
   if (process_trace.on()) [[unlikely]]
     process_trace.add(TraceEvent::coll_start, this, Trace::text(kept_->plan.operation),
@@ -218,16 +219,18 @@ void Execution::advance() noexcept {
 }
 
 bool Execution::poll(bool look_for_lost) noexcept {
-  bool moved = false;
+  bool moved = false, flowed = false;
   for (std::uint32_t i = 0; i < waiting_count_;) {
     const coll::StepId id = waiting_[i];
     const coll::Step& step = kept_->plan.steps[id];
     int error = MPI_SUCCESS;
-    bool done = channel_->attempt(number_, step, places_, error);
+    const std::uint64_t before = streamed_;
+    bool done = channel_->attempt(number_, step, places_, streamed_, error);
+    flowed = flowed || streamed_ != before;
     if (!done && look_for_lost && channel_->is_lost(number_, step)) {
       done = true;
       // What it did before it left counts.
-      if (!channel_->attempt(number_, step, places_, error)) error = MPI_ERR_PROC_ABORTED;
+      if (!channel_->attempt(number_, step, places_, streamed_, error)) error = MPI_ERR_PROC_ABORTED;
     }
     if (!done) {
       ++i;
@@ -238,8 +241,12 @@ bool Execution::poll(bool look_for_lost) noexcept {
     waiting_[i] = waiting_[--waiting_count_];
     run_.complete(id);
   }
-  if (moved) advance();
-  return moved;
+  if (moved) {
+    advance();
+    return true;
+  }
+  if (flowed) channel_->ring_wanted();
+  return flowed;
 }
 
 bool Execution::poll_all(void*) noexcept {
@@ -288,9 +295,11 @@ void Execution::perform(coll::StepId id) noexcept {
     case coll::StepKind::post:
     case coll::StepKind::fetch:
     case coll::StepKind::arrive:
-    case coll::StepKind::meet: {
+    case coll::StepKind::meet:
+    case coll::StepKind::pour:
+    case coll::StepKind::draw: {
       int error = MPI_SUCCESS;
-      if (!channel_->attempt(number_, step, places_, error)) {
+      if (!channel_->attempt(number_, step, places_, streamed_, error)) {
         waiting_[waiting_count_++] = id;
         return;
       }
@@ -362,7 +371,8 @@ CommColl& make_coll_state(Comm& comm) noexcept {
 void write_key_head(coll::Key& key, const coll::Ask& ask) noexcept {
   std::int64_t* words = key.data();
   words[0] = static_cast<std::int64_t>(ask.op) | (ask.in_place ? 256 : 0) | (ask.commutes ? 512 : 0) |
-             static_cast<std::int64_t>(ask.shared_bytes) << 12 | static_cast<std::int64_t>(ask.root) << 32;
+             (ask.streams ? 1024 : 0) | static_cast<std::int64_t>(ask.shared_bytes) << 12 |
+             static_cast<std::int64_t>(ask.root) << 32;
   words[1] = ask.send.count;
   words[2] = ask.recv.count;
   coll::Key::write_layout(ask.send.layout, words + 3);
@@ -380,6 +390,7 @@ coll::Kept* find_plan(Comm& comm, const coll::Ask& ask, const coll::Key& key,
   shape.lane = state.lane >= 0;
   shape.shared_bytes = ask.shared_bytes;
   shape.reads_peers = coll_state(comm).reads_peers;
+  shape.streams = ask.streams;
   std::vector<const type::Layout*> named = {ask.send.layout, ask.recv.layout};
   named.insert(named.end(), more.begin(), more.end());
   coll::Kept* kept =

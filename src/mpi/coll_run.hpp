@@ -89,6 +89,7 @@ class Execution final : public Work {
   std::uint64_t number_ = 0;          // of this run, in the channel
   coll::StepId* waiting_ = nullptr;   // shared-memory steps that could not be done yet
   std::uint32_t waiting_count_ = 0;
+  std::uint64_t streamed_ = 0;  // of a step that pours or draws
   std::int32_t tag_ = 0;
   std::uint32_t persistent_id_ = 0;
   int agreement_ = -1;

@@ -19,9 +19,14 @@ namespace {
 struct Offer {
   std::uint64_t nonce = 0;
   std::uint64_t most_bytes = 0;
-  char path[232] = {};  // empty: no board
+  std::uint64_t stream_bytes = 0;
+  char path[224] = {};  // empty: no board
 };
 enum : int { kOfferRound, kAttachedRound, kProbedRound };
+
+// Boards with streams that this process has made and that are still there: so many may be.
+constexpr int kMostStreams = 8;
+int streams_made = 0;
 
 const std::uint64_t probe_word = path::Board::kProbe;
 
@@ -43,7 +48,9 @@ Offer make_offer(Comm& comm, path::Board& board) noexcept {
   offer.most_bytes = static_cast<std::uint64_t>(runtime().knobs().coll_board_bytes);
   if (::getrandom(&offer.nonce, sizeof offer.nonce, 0) != sizeof offer.nonce)
     offer.nonce = static_cast<std::uint64_t>(::getpid());
-  const path::BoardShape shape = path::BoardShape::make(comm.size, offer.most_bytes);
+  if (streams_made < kMostStreams)
+    offer.stream_bytes = static_cast<std::uint64_t>(runtime().knobs().coll_stream_bytes);
+  const path::BoardShape shape = path::BoardShape::make(comm.size, offer.most_bytes, offer.stream_bytes);
   const std::string path = runtime().engine().new_shm_path();
   if (shape.place_bytes == 0 || path.empty() || path.size() >= sizeof offer.path || !all_local(comm) ||
       !board.create(path, shape, offer.nonce))
@@ -60,6 +67,7 @@ std::uint32_t CommColl::shared_bytes(bool persistent) const noexcept {
 }
 
 CommColl::~CommColl() {
+  if (made_streams) --streams_made;
   if (lane >= 0 && runtime().has_engine()) runtime().engine().close_lane(lane);
 }
 
@@ -85,6 +93,12 @@ void CommColl::open(Comm& comm) noexcept {
     channels.emplace_back(board.channel(i, comm.rank), comm);
     channels.back().pids_ = &pids;
   }
+  streams = board.shape().chunks != 0;
+  if (streams && comm.rank == 0) {
+    made_streams = true;
+    ++streams_made;
+  }
+  if (streams) channels.front().streams_ = board.streams(comm.rank);
 }
 
 // Every rank goes through every round, or none does: what one of them finds wrong, all are told.
@@ -95,7 +109,7 @@ bool CommColl::meet(Comm& comm) noexcept {
     return false;
   if (offer.path[0] == '\0') return false;
   offer.path[sizeof offer.path - 1] = '\0';
-  const path::BoardShape shape = path::BoardShape::make(comm.size, offer.most_bytes);
+  const path::BoardShape shape = path::BoardShape::make(comm.size, offer.most_bytes, offer.stream_bytes);
   bool good = comm.rank == 0 || board.attach(offer.path, shape, offer.nonce);
   if (good) {
     path::allow_reading();
@@ -112,6 +126,10 @@ bool CommColl::meet(Comm& comm) noexcept {
   return true;
 }
 
+// Marks a post whose data comes as a stream, from this position on. No address has it.
+constexpr std::uint64_t kStreamBit = std::uint64_t{1} << 63;
+constexpr std::uint64_t kChunk = path::StreamShape::kChunkBytes;
+
 static_assert(path::Channel::kRingNone == coll::kNobody && path::Channel::kRingAll == coll::kEverybody);
 
 void SharedChannel::begin(std::uint64_t number) noexcept {
@@ -121,6 +139,8 @@ void SharedChannel::begin(std::uint64_t number) noexcept {
 
 void SharedChannel::end(std::uint64_t number) noexcept {
   running_.erase(std::find(running_.begin(), running_.end(), number));
+  if (pouring_ == number) [[unlikely]]
+    pouring_ = kNoNumber;
   wake(channel_.set_low(running_.empty() ? number + 1 : running_.front()));
 }
 
@@ -148,10 +168,12 @@ bool SharedChannel::is_free(std::uint64_t number) noexcept {
 }
 
 bool SharedChannel::attempt(std::uint64_t number, const coll::Step& step, const coll::Places& places,
-                            int& error) noexcept {
+                            std::uint64_t& streamed, int& error) noexcept {
   switch (step.kind) {
     case coll::StepKind::post: return post(number, step, places);
-    case coll::StepKind::fetch: return fetch(number, step, places, error);
+    case coll::StepKind::fetch:
+    case coll::StepKind::draw: return fetch(number, step, places, streamed, error);
+    case coll::StepKind::pour: return pour(number, step, places, streamed);
     case coll::StepKind::meet: return channel_.met(number, step.tag);
     case coll::StepKind::arrive:
       if (!is_free(number)) return false;
@@ -180,10 +202,52 @@ bool SharedChannel::post(std::uint64_t number, const coll::Step& step, const col
   return true;
 }
 
+// The rank that is ahead does not know how much others expect: a post says itself whether it is a stream.
+bool SharedChannel::pour(std::uint64_t number, const coll::Step& step, const coll::Places& places,
+                         std::uint64_t& streamed) noexcept {
+  if (pouring_ != number) {
+    if (pouring_ != kNoNumber || !is_free(number)) return false;
+    pouring_ = number;
+    channel_.post(number, step.tag, kStreamBit | stream_next_, step.a.bytes);
+    wake(step.partner);
+  }
+  while (streamed != step.a.bytes) {
+    if (!streams_.is_free(stream_next_)) return false;
+    const std::uint64_t bytes = std::min<std::uint64_t>(step.a.bytes - streamed, kChunk);
+    cursor(bytes_of(step.a, streamed, bytes), places).pack(streams_.room(stream_next_), bytes);
+    streams_.publish(stream_next_++);
+    streamed += bytes;
+    wake(step.partner);
+  }
+  pouring_ = kNoNumber;
+  return true;
+}
+
+bool SharedChannel::draw(const path::Post& post, const coll::Step& step, const coll::Places& places,
+                         std::uint64_t& streamed) noexcept {
+  const std::uint64_t first = post.address & ~kStreamBit;
+  while (streamed != post.bytes) {
+    const std::uint64_t position = first + streamed / kChunk;
+    const std::byte* chunk = streams_.find(step.partner, position);
+    if (chunk == nullptr) return false;
+    const std::uint64_t bytes = std::min<std::uint64_t>(post.bytes - streamed, kChunk);
+    const std::uint64_t room = step.a.bytes - std::min(streamed, step.a.bytes);
+    if (room != 0)
+      cursor(bytes_of(step.a, streamed, std::min(bytes, room)), places).unpack(chunk, std::min(bytes, room));
+    if (streams_.has_read(step.partner, position)) wake(step.partner);
+    streamed += bytes;
+  }
+  return true;
+}
+
 bool SharedChannel::fetch(std::uint64_t number, const coll::Step& step, const coll::Places& places,
-                          int& error) noexcept {
+                          std::uint64_t& streamed, int& error) noexcept {
   const path::Post* post = channel_.posted(number, step.partner, step.tag);
   if (post == nullptr) return false;
+  if ((post->address & kStreamBit) != 0) {
+    if (step.whole && post->bytes > step.a.bytes) error = MPI_ERR_TRUNCATE;
+    return draw(*post, step, places, streamed);
+  }
   if (step.a.bytes == 0) return true;
   const std::uint64_t first = std::min(step.b.first, post->bytes);
   const std::uint64_t bytes = std::min(post->bytes - first, step.a.bytes);
@@ -214,7 +278,7 @@ bool SharedChannel::is_lost(std::uint64_t number, const coll::Step& step) noexce
   const auto lost = [&](int rank) {
     return engine.is_gone(comm_->peer(rank)) && !channel_.has_completed(number, rank);
   };
-  if (step.kind == coll::StepKind::fetch) return lost(step.partner);
+  if (step.kind == coll::StepKind::fetch || step.kind == coll::StepKind::draw) return lost(step.partner);
   for (int i = 0; i < comm_->size; ++i)
     if (i != comm_->rank && lost(i)) return true;
   return false;

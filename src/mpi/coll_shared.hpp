@@ -25,8 +25,10 @@ class SharedChannel {
   void end(std::uint64_t number) noexcept;
   std::uint64_t take_number() noexcept { return next_++; }
 
-  // Does a step if it can be done now. `error` is set if it failed.
-  bool attempt(std::uint64_t number, const coll::Step& step, const coll::Places& places, int& error) noexcept;
+  // Does a step if it can be done now. `error` is set if it failed. `streamed`: how far a stream has come, in
+  // bytes; 0 at the start of a run.
+  bool attempt(std::uint64_t number, const coll::Step& step, const coll::Places& places,
+               std::uint64_t& streamed, int& error) noexcept;
   // Steps leave it to the caller to ring the peers that may sleep: before it waits or returns, it does.
   void ring_wanted() noexcept {
     if (wanted_ != coll::kNobody) ring();
@@ -37,7 +39,12 @@ class SharedChannel {
  private:
   bool is_free(std::uint64_t number) noexcept;
   bool post(std::uint64_t number, const coll::Step& step, const coll::Places& places) noexcept;
-  bool fetch(std::uint64_t number, const coll::Step& step, const coll::Places& places, int& error) noexcept;
+  bool fetch(std::uint64_t number, const coll::Step& step, const coll::Places& places,
+             std::uint64_t& streamed, int& error) noexcept;
+  bool pour(std::uint64_t number, const coll::Step& step, const coll::Places& places,
+            std::uint64_t& streamed) noexcept;
+  bool draw(const path::Post& post, const coll::Step& step, const coll::Places& places,
+            std::uint64_t& streamed) noexcept;
   void wake(int whom) noexcept;
   void ring() noexcept;
 
@@ -46,6 +53,11 @@ class SharedChannel {
   std::vector<std::uint64_t> running_;  // oldest first
   std::uint64_t next_ = 0;
   int wanted_ = coll::kNobody;  // whom to ring
+
+  static constexpr std::uint64_t kNoNumber = ~std::uint64_t{0};
+  path::Streams streams_;
+  std::uint64_t stream_next_ = 0;      // position in our ring
+  std::uint64_t pouring_ = kNoNumber;  // the operation that fills it
 
   friend struct CommColl;
   std::vector<std::int32_t>* pids_ = nullptr;  // by rank
@@ -61,10 +73,12 @@ struct CommColl : coll::CommState {
   bool reads_peers = false;
   int hosts = 0;           // on which its ranks are; 0: not counted yet
   std::int32_t lane = -1;  // one send reaches all; -1: there is none
+  bool streams = false;
+  bool made_streams = false;  // by this rank
+
   ~CommColl();
   // Counts the hosts and opens the lane, when first asked. Nobody is waited for.
   void consider_lane(Comm& comm) noexcept;
-
   // How much a post may copy; 0: plans must do without the board.
   std::uint32_t shared_bytes(bool persistent) const noexcept;
   // Makes the board, together with all ranks of `comm`.

@@ -114,6 +114,46 @@ static void truncation(void) {
   free(all);
 }
 
+/* What goes by another way because it is long meets ranks that expect little, and the other way round. */
+static void long_meets_short(void) {
+  enum { LONG = 300000, SHORT = 10 };
+  int i, root, *data = malloc(LONG * sizeof(int));
+  still_in_step();
+  for (root = 0; root < size && root < 3; root++) {
+    for (i = 0; i < LONG; i++) data[i] = rank == root ? i + root : -1;
+    if (rank == root)
+      OK(MPI_Bcast(data, LONG, MPI_INT, root, comm));
+    else
+      CHECK_TRUNCATED(MPI_Bcast(data, SHORT, MPI_INT, root, comm));
+    for (i = 0; i < SHORT; i++) CHECK(data[i] == i + root);
+    CHECK(rank == root || data[SHORT] == -1);
+    still_in_step();
+    OK(MPI_Bcast(data, rank == root ? SHORT : LONG, MPI_INT, root, comm));
+    for (i = 0; i < SHORT; i++) CHECK(data[i] == i + root);
+    still_in_step();
+  }
+  free(data);
+}
+
+/* Long broadcasts under way at once, from several roots, completed in another order at each rank. */
+static void long_ones_overlap(void) {
+  enum { MANY = 5, LONG = 200000 };
+  MPI_Request requests[MANY];
+  int round, k, i, *data = malloc(MANY * LONG * sizeof(int));
+  for (round = 0; round < 3; round++) {
+    for (k = 0; k < MANY; k++) {
+      const int root = (k / 2 + round) % size;
+      for (i = 0; i < LONG; i++) data[k * LONG + i] = rank == root ? i * 7 + k + round : -1;
+      OK(MPI_Ibcast(data + k * LONG, LONG, MPI_INT, root, comm, &requests[k]));
+      if (rank == k % size) OK(MPI_Wait(&requests[k], MPI_STATUS_IGNORE));
+    }
+    for (k = 0; k < MANY; k++) OK(MPI_Wait(&requests[(k + rank) % MANY], MPI_STATUS_IGNORE));
+    for (k = 0; k < MANY; k++)
+      for (i = 0; i < LONG; i += 999) CHECK(data[k * LONG + i] == i * 7 + k + round);
+  }
+  free(data);
+}
+
 /* Calls that are remembered: the same arguments again, until something about them is wrong. */
 static void remembered(void) {
   int round, i, in[6] = {1, 2, 3, 4, 5, 6}, out[6];
@@ -155,6 +195,8 @@ int main(int argc, char** argv) {
   wrong_at_the_root_only();
   truncation();
   remembered();
+  long_meets_short();
+  long_ones_overlap();
   OK(MPI_Comm_free(&comm));
   failed = check_done();
   MPI_Finalize();

@@ -23,8 +23,8 @@ extern const Algorithm kReduceScatterHalving, kReduceScatterRing;
 extern const Algorithm kReduceScatterBlockHalving, kReduceScatterBlockRing;
 extern const Algorithm kScanDoubling, kScanLinear, kExscanDoubling, kExscanLinear;
 
-extern const Algorithm kBarrierShared, kBcastShared, kGatherShared, kAllgatherShared, kReduceShared,
-    kAllreduceShared;
+extern const Algorithm kBarrierShared, kBcastShared, kBcastStream, kGatherShared, kAllgatherShared,
+    kReduceShared, kAllreduceShared;
 
 extern const Algorithm kBarrierCast, kBcastCast, kAllgatherCast, kAllreduceCast, kAllreduceScatterCast;
 

@@ -93,7 +93,7 @@ bool Channel::arrive(std::uint64_t number, int meeting) noexcept {
   return next == (stamp(number) | shape_.ranks);
 }
 
-BoardShape BoardShape::make(int ranks, std::uint64_t most_bytes) noexcept {
+BoardShape BoardShape::make(int ranks, std::uint64_t most_bytes, std::uint64_t stream_bytes) noexcept {
   // Slots let ranks be ahead of each other, places let data be copied: both matter, small places least.
   static constexpr struct {
     std::uint32_t slots, place;
@@ -104,7 +104,9 @@ BoardShape BoardShape::make(int ranks, std::uint64_t most_bytes) noexcept {
   for (const auto& size : kSizes) {
     shape.slots = size.slots;
     shape.place_bytes = size.place;
-    if (shape.bytes() <= most_bytes) return shape;
+    if (shape.bytes() > most_bytes) continue;
+    shape.chunks = StreamShape::make(shape.ranks, stream_bytes).chunks;
+    return shape;
   }
   shape.place_bytes = 0;
   return shape;

@@ -19,6 +19,7 @@
 #include <string>
 
 #include "path/inbox.hpp"
+#include "path/shm/stream.hpp"
 
 namespace herald::path {
 
@@ -141,20 +142,23 @@ struct BoardShape {
   std::uint32_t ranks = 0;
   std::uint32_t slots = 0;        // of the main channel, 0
   std::uint32_t place_bytes = 0;  // there
+  std::uint32_t chunks = 0;       // of each rank's stream
   static constexpr std::uint32_t kMostRanks = 4096;
   static constexpr std::uint32_t kMoreSlots = 2;  // of each further channel
   static constexpr std::uint32_t kMorePlace = 1024;
   static constexpr std::uint32_t kMoreChannels = 8;
   static constexpr std::uint32_t kChannels = 1 + kMoreChannels;
 
-  // The largest of at most `most_bytes`; place_bytes is 0 if not even the smallest fits.
-  static BoardShape make(int ranks, std::uint64_t most_bytes) noexcept;
+  // The largest of at most `most_bytes`, and `stream_bytes` for the streams; place_bytes is 0 if not even the
+  // smallest fits.
+  static BoardShape make(int ranks, std::uint64_t most_bytes, std::uint64_t stream_bytes = 0) noexcept;
   ChannelShape channel(std::uint32_t which) const noexcept {
     if (which == 0) return {ranks, slots, place_bytes};
     return {ranks, kMoreSlots, place_bytes < kMorePlace ? place_bytes : kMorePlace};
   }
   std::size_t channel_at(std::uint32_t which) const noexcept;
-  std::size_t bytes() const noexcept { return channel_at(kChannels); }
+  StreamShape streams() const noexcept { return {ranks, chunks}; }
+  std::size_t bytes() const noexcept { return channel_at(kChannels) + streams().bytes(); }
 };
 
 // The file in shared memory. Made by one rank, attached by the others, and its name taken away again as soon
@@ -183,6 +187,9 @@ class Board {
   Owner& owner(int rank) noexcept;
   Channel channel(std::uint32_t which, int rank) noexcept {
     return {memory_ + shape_.channel_at(which), shape_.channel(which), rank};
+  }
+  Streams streams(int rank) noexcept {
+    return {memory_ + shape_.channel_at(BoardShape::kChannels), shape_.streams(), rank};
   }
   const BoardShape& shape() const noexcept { return shape_; }
 

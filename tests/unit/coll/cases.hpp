@@ -42,6 +42,7 @@ inline bool fits(const Algorithm& algorithm, const Case& c) {
   shape.commutes = c.commutes;
   shape.shared_bytes = kSharedBytes;
   shape.lane = true;
+  shape.streams = true;
   shape.reads_peers = true;
   return algorithm.fits(shape);
 }

@@ -47,6 +47,7 @@ class Job {
       Rank& rank = ranks_[r];
       Ask ask = members[r].ask;
       ask.shared_bytes = kSharedBytes;
+      ask.streams = true;
       rank.plan = make_plan(algorithm, ask);
       rank.words.resize(Run::words(rank.plan) + 1);
       rank.scratch.assign(rank.plan.scratch_bytes + 64, kPattern);
@@ -150,6 +151,8 @@ class Job {
       case StepKind::fetch:
       case StepKind::arrive:
       case StepKind::meet:
+      case StepKind::pour:
+      case StepKind::draw:
         if (prng_.below(2) != 0 && attempt(r, step, id)) break;
         rank.waiting.push_back(id);
         return true;
@@ -164,21 +167,23 @@ class Job {
     const auto number = static_cast<std::size_t>(step.tag);
     if (step.kind == StepKind::meet) return arrived_[number] == ranks_.size();
     if (step.kind == StepKind::arrive) return ++arrived_[number], true;
-    if (step.kind == StepKind::post) {
+    if (step.kind == StepKind::post || step.kind == StepKind::pour) {
       SharedPost& post = rank.posts[number];
       if (post.step != kNone) why_ = "a post was made twice";
       post.step = id;
-      if (step.copied) post.data = packed(rank, step.a);
+      if (step.copied || step.kind == StepKind::pour) post.data = packed(rank, step.a);
       if (step.copied && post.data.size() > kSharedBytes) why_ = "a copied post is too long";
-      if (!step.copied && step.a.layout != nullptr) why_ = "a post by address is not one run";
+      if (step.kind == StepKind::post && !step.copied && step.a.layout != nullptr)
+        why_ = "a post by address is not one run";
       return true;
     }
     Rank& from = ranks_[static_cast<std::size_t>(step.partner)];
     const SharedPost& post = from.posts[number];
     if (post.step == kNone) return false;
     const Step& posted = from.plan.steps[post.step];
-    if (!posted.copied && step.a.bytes != 0 && from.run.done()) why_ = "read from a rank that is done";
-    std::vector<std::byte> data = posted.copied ? post.data : packed(from, posted.a);
+    const bool kept = posted.copied || posted.kind == StepKind::pour;
+    if (!kept && step.a.bytes != 0 && from.run.done()) why_ = "read from a rank that is done";
+    std::vector<std::byte> data = kept ? post.data : packed(from, posted.a);
     if (step.b.first + step.a.bytes > data.size()) return why_ = "more is fetched than posted", true;
     if (step.whole && step.a.bytes != 0 && step.a.bytes != data.size())
       why_ = "a part is fetched as if whole";
