@@ -9,6 +9,7 @@
 namespace herald::rel {
 namespace {
 
+constexpr Duration kMostAckDelay = milliseconds(4);
 constexpr std::uint32_t kLeastWindow = 4;  // credit that a source has whatever memory there is
 
 }  // namespace
@@ -30,7 +31,7 @@ void Lanes::Inner::owe_ack(LaneIn& in, Instant now) noexcept {
     if (!in.waited) ack_at_once(in, false);
     return;
   }
-  const std::int64_t rtt = rtt_of(in).ns;
+  const std::int64_t rtt = std::min(rtt_of(in), kMostAckDelay).ns;
   if (in.unacked_since == kNever) in.unacked_since = now;
   const std::int64_t wait = in.rides ? 2 * rtt : rtt;
   const auto jitter = static_cast<std::int64_t>(prng.below(static_cast<std::uint64_t>(rtt / 2 + 1)));

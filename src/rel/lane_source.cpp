@@ -13,6 +13,7 @@ constexpr std::uint8_t kMissesHears = 4;    // the same of one that did hear it
 
 // The pipe is as long as makes packets wait so long on their way, mostly in our own interface: enough for the
 // line never to run dry between two acks; little enough for a repair to arrive soon.
+constexpr Duration kMostTimeout = milliseconds(60);
 constexpr std::uint32_t kLeastPipe = 16;
 constexpr Duration kShortQueue = milliseconds(2);
 constexpr Duration kLongQueue = milliseconds(4);
@@ -157,11 +158,15 @@ void Lanes::Inner::on_rows(Lane& lane, Instant now, std::uint32_t place,
 void Lanes::Inner::survey(Lane& lane, Instant now) noexcept {
   Seq lowest = lane.next_tx, seen = lane.next_tx, limit = lane.next_tx + Reorder::kMost;
   Duration rtt{}, base{}, queue{}, timeout{};
-  for (const LaneMember& member : lane.cursors) {
+  const LaneTree tree = tree_of(lane, lane.me);
+  for (std::uint32_t place = 0; place < lane.cursors.size(); ++place) {
+    const LaneMember& member = lane.cursors[place];
     if (member.hearing == Hearing::gone) continue;
     if (before(member.cursor.next, lowest)) lowest = member.cursor.next;
     if (member.hearing != Hearing::deaf && before(member.seen, seen)) seen = member.seen;
     if (before(member.cursor.limit, limit)) limit = member.cursor.limit;
+    // What is known of others in a tree is old: they seldom tell us themselves.
+    if (lane.tree && !lane.direct && tree.parent(place) != lane.me) continue;
     timeout = std::max(timeout, member.rtt.timeout(config.first_rtt, config.least_timeout));
     if (!member.rtt.known()) continue;
     rtt = std::max(rtt, Duration{member.rtt.smooth_ns});
@@ -171,7 +176,7 @@ void Lanes::Inner::survey(Lane& lane, Instant now) noexcept {
   lane.rtt = rtt;
   lane.base = base;
   lane.queue = queue;
-  lane.timeout = timeout;
+  lane.timeout = std::min(timeout, kMostTimeout);
   const bool moved = lowest != lane.lowest;
   lane.lowest = lowest;
   lane.limit = limit;

@@ -9,7 +9,7 @@ namespace herald::rel {
 namespace {
 
 constexpr Duration kMostBetweenAsks = milliseconds(100);
-constexpr Duration kMostBetweenNaks = milliseconds(50);
+constexpr Duration kMostBetweenNaks = milliseconds(20);
 constexpr std::uint32_t kAskAll = 3;  // so many that lag are asked by multicast first
 constexpr std::uint8_t kMostRenaks = 4;
 

@@ -199,6 +199,24 @@ bool LaneWorld::run(Duration at_most, const std::function<bool()>& done) {
   return true;
 }
 
+void LaneWorld::inject(PeerId to, wire::DatagramKind kind, std::uint8_t flags, PeerId from, std::uint32_t seq,
+                       std::span<const std::byte> body) {
+  const wire::Seal seal = lanes_config(config, to).seal;
+  wire::DatagramHead head;
+  head.version = wire::kDatagramVersion;
+  head.kind = static_cast<std::uint8_t>(kind);
+  head.flags = flags;
+  head.epoch = static_cast<std::uint8_t>(seal.epoch);
+  head.from = static_cast<std::uint32_t>(from);
+  head.seq = seq;
+  std::vector<std::byte> bytes(sizeof head);
+  std::memcpy(bytes.data(), &head, sizeof head);
+  wire::seal(seal, static_cast<std::uint32_t>(to), wire::crc32c(body), bytes);
+  bytes.insert(bytes.end(), body.begin(), body.end());
+  (*this)[to].lanes.on_datagram(now_, false, bytes);
+  settle(to);
+}
+
 bool LaneWorld::all_flushed() {
   return std::all_of(nodes_.begin(), nodes_.end(),
                      [](const auto& node) { return node->dead || node->lanes.is_flushed(); });

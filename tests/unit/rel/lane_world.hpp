@@ -83,6 +83,9 @@ class LaneWorld {
   }
   void settle(PeerId id);
   bool all_flushed();
+  // To a node, at once, sealed as if a member had sent it.
+  void inject(PeerId to, wire::DatagramKind kind, std::uint8_t flags, PeerId from, std::uint32_t seq,
+              std::span<const std::byte> body);
   // All but `source` have got `packets` of it on lane `name`.
   bool have(PeerId source, std::uint64_t packets, std::uint64_t name = 1);
   LaneCounters sum();
