@@ -149,7 +149,7 @@ bool Loop::drain(path::Inbox& inbox) noexcept {
     core_.run_finished();
   }
   if (taken == 0) return false;
-  inbox.feed([this](std::uint32_t producer) {
+  inbox.feed(static_cast<std::uint64_t>(taken), [this](std::uint32_t producer) {
     path::Inbox* hungry = outlet(static_cast<p2p::PeerId>(producer));
     if (hungry != nullptr) hungry->bell().ring_if_asleep();
   });

@@ -169,7 +169,7 @@ void Loop::close() noexcept {
 // Nobody is woken for it, nor waited for: a peer with a full inbox finds ours closed when it looks.
 void Loop::say_goodbye() noexcept {
   own_->close();
-  own_->feed([this](std::uint32_t producer) {
+  own_->feed_all([this](std::uint32_t producer) {
     if (path::Inbox* hungry = outlet(static_cast<p2p::PeerId>(producer))) hungry->bell().ring_if_asleep();
   });
   const wire::GoodbyePacket packet{wire::p2p_prefix(wire::P2pKind::goodbye)};

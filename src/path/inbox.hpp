@@ -160,12 +160,14 @@ class Inbox {
   }
   // Consumer: nothing is here, and nobody is about to hand anything over.
   bool is_empty() const noexcept { return head_->claimed.load(std::memory_order_acquire) == next_; }
-  // Consumer, after pops: calls ring(producer) for each that starved. Looks once in a quarter of a round: who
-  // starves has seen the ring full, so there are four quarters to come.
+  // Consumer, after `popped` pops: calls ring(producer) for each that starved. Looks once in a quarter of a
+  // round only: who starves has seen the ring full, so there are four quarters to come.
   template <class Ring>
-  void feed(Ring ring) noexcept {
-    if (next_ / shape_.quarter() == fed_) return;
-    fed_ = next_ / shape_.quarter();
+  void feed(std::uint64_t popped, Ring ring) noexcept {
+    if (next_ / shape_.quarter() != (next_ - popped) / shape_.quarter()) feed_all(ring);
+  }
+  template <class Ring>
+  void feed_all(Ring ring) noexcept {
     if (head_->starving.exchange(0, std::memory_order_acq_rel) == 0) return;
     for (std::size_t word = 0; word < shape_.words(); ++word) {
       std::uint64_t bits = starved()[word].exchange(0, std::memory_order_acq_rel);
@@ -188,7 +190,6 @@ class Inbox {
   std::byte* cells_ = nullptr;
   InboxShape shape_;
   std::uint64_t next_ = 0;  // consumer's position
-  std::uint64_t fed_ = 0;   // consumer's: in which quarter it last looked for who starves
   std::uint64_t seen_ = 0;  // producer's: what the consumer had taken when we last looked
 };
 

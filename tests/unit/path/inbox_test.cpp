@@ -124,9 +124,9 @@ TEST(Inbox, a_full_ring_gives_no_cell_until_one_is_given_back) {
     ASSERT_NE(inbox.front(), nullptr);
     inbox.pop();
   }
-  inbox.feed([&](std::uint32_t producer) { rung.push_back(producer); });
+  inbox.feed(2, [&](std::uint32_t producer) { rung.push_back(producer); });
   EXPECT_EQ(rung, (std::vector<std::uint32_t>{3, 69}));
-  inbox.feed([&](std::uint32_t) { FAIL() << "rung twice"; });
+  inbox.feed_all([&](std::uint32_t) { FAIL() << "rung twice"; });
   EXPECT_NE(inbox.claim(position), nullptr);
   EXPECT_EQ(position, 8u);
 }
