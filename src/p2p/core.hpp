@@ -130,9 +130,8 @@ class Core {
     bool far = false;
     bool gone = false;
     bool direct = false;
-    Meeting* meetings = nullptr;
   };
-  static_assert(sizeof(Peer) <= 120, "kept for every peer");
+  static_assert(sizeof(Peer) <= 112, "kept for every peer");
 
   Peer& peer(PeerId id) noexcept { return peers_[static_cast<std::size_t>(id)]; }
   void want(Peer& to) noexcept;
@@ -198,6 +197,7 @@ class Core {
   List<RecvOp> reads_;     // that read a peer's memory
   List<SendOp> writes_;    // that write to a peer's memory
   Meetings meetings_;
+  std::vector<Meeting*> theirs_;  // by peer, if any is direct: its meetings
   DirectPool directs_;
   List<Op> finished_;
   bool running_finished_ = false;

@@ -80,7 +80,8 @@ void Meetings::leave_all(PeerId with) noexcept {
 
 void Core::set_direct(PeerId id, Meeting* theirs) noexcept {
   peer(id).direct = true;
-  peer(id).meetings = theirs;
+  theirs_.resize(peers_.size(), nullptr);
+  theirs_[static_cast<std::size_t>(id)] = theirs;
 }
 
 // Whether the whole message lies in few enough runs to be named in its push.
@@ -154,15 +155,15 @@ bool Core::on_meet(PeerId from, const MeetPacket& packet) noexcept {
   const bool good = op != nullptr && op->to == from && op->seq == packet.seq &&
                     op->phase == SendPhase::pushed && op->meeting == nullptr && !op->linked() &&
                     packet.bytes <= op->data.total();
-  Peer& to = peer(from);
-  if (!good || !to.direct || to.meetings == nullptr) {
+  Meeting* theirs = peer(from).direct ? theirs_[static_cast<std::size_t>(from)] : nullptr;
+  if (!good || theirs == nullptr) {
     MovedPacket reply;  // the receiver may use the meeting again
     reply.prefix = p2p_prefix(P2pKind::moved);
     reply.meeting = packet.meeting;
     control(from, reply);
     return good;
   }
-  op->meeting = &to.meetings[packet.meeting];
+  op->meeting = &theirs[packet.meeting];
   op->meeting_id = packet.meeting;
   op->there = packet.address;
   op->end = packet.bytes;
