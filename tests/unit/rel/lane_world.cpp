@@ -99,8 +99,18 @@ void LaneWorld::settle(PeerId id) {
   LaneNode& node = (*this)[id];
   if (node.dead) return;
   auto batch = std::make_unique<TxBatch>();
+  const Instant& up = up_free_[static_cast<std::size_t>(id)];
+  const Duration most{line_ns(config.nic_bytes)};
   for (;;) {
     node.pump();
+    if (up - now_ > most) {
+      Instant& armed = timer_[static_cast<std::size_t>(id)];
+      const Instant later{up.ns - most.ns / 2};
+      if (later >= armed) return;
+      armed = later;
+      post({armed, 0, Event::timer, id, id, false, {}});
+      return;
+    }
     if (node.lanes.poll_transmit(now_, *batch) == 0) break;
     for (std::size_t i = 0; i < batch->count; ++i) transmit(id, batch->entries[i]);
   }

@@ -23,9 +23,10 @@ struct LaneWorldConfig {
   double bits_per_second = 1e9;
   Duration delay = microseconds(50);  // one way, in all
   std::uint64_t switch_bytes = 1 << 20;
-  double loss = 0;         // each receiver's copy for itself
-  double common_loss = 0;  // before the switch
-  double burst = 0;        // a receiver's cable goes bad with one packet in so many, for 20 packets
+  std::uint64_t nic_bytes = 512 << 10;  // a node with more than this before it waits until half has left
+  double loss = 0;                      // each receiver's copy for itself
+  double common_loss = 0;               // before the switch
+  double burst = 0;  // a receiver's cable goes bad with one packet in so many, for 20 packets
   double duplicate = 0, reorder = 0, corrupt = 0;
   Duration reorder_by = microseconds(300);
   bool all_open = true;  // every node opens lane 1 of all nodes
