@@ -133,6 +133,7 @@ struct Lanes::Inner {
   bool replay_due = false;    // a lane was opened that strays wait for
   bool redeliver_due = false;
   bool calling = false;  // the listener is being called
+  bool some_closing = false;
   PacketPool::Slot spare = PacketPool::kNone;
   LaneId open_lane = -1;  // of room()
 };

@@ -67,7 +67,7 @@ LaneId Lanes::Inner::open(std::uint64_t name, std::span<const PeerId> members) n
 
 void Lanes::Inner::close(Lane& lane) noexcept {
   if (calling) {
-    lane.closing = true;
+    lane.closing = some_closing = true;
     return;
   }
   lane.log.clear(log_pool);
@@ -89,6 +89,8 @@ void Lanes::Inner::close(Lane& lane) noexcept {
 }
 
 void Lanes::Inner::bury() noexcept {
+  if (!some_closing) return;
+  some_closing = false;
   for (const auto& lane : lanes)
     if (lane != nullptr && lane->closing) close(*lane);
 }

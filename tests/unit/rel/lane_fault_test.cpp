@@ -178,6 +178,20 @@ TEST(LaneFault, a_lane_that_is_closed_at_one_end_is_flushed_at_the_other) {
   EXPECT_TRUE(world[0].lost.empty());
 }
 
+// The lane goes while its packet is being handed in.
+TEST(LaneFault, a_lane_may_be_closed_by_who_hears_on_it) {
+  LaneWorld world(small(3));
+  world[1].on_packet = [&](std::uint64_t, PeerId) {
+    if (world[1].got == 5) world[1].lanes.close(world[1].ids[1]);
+  };
+  world[0].cast(1, 10, 0);
+  ASSERT_TRUE(world.run(milliseconds(400), [&] { return world.all_flushed(); }));
+  EXPECT_EQ(world[1].got, 5u);
+  EXPECT_EQ(world[1].lanes.buffered_bytes(), 0u);
+  EXPECT_EQ(world[2].got, 10u);
+  EXPECT_TRUE(world[0].lost.empty());
+}
+
 TEST(LaneFault, who_does_not_take_stops_the_source_at_its_credit_and_no_sooner) {
   LaneWorldConfig config = small(4);
   config.lanes.kept_bytes = 1 << 20;
