@@ -384,13 +384,7 @@ coll::Kept* find_plan(Comm& comm, const coll::Ask& ask, const coll::Key& key,
   coll::PlanCache& plans = coll_state(comm).plans;
   const std::uint64_t hash = key.hash();
   if (coll::Kept* kept = plans.find(key, hash)) return kept;
-  CommColl& state = coll_state(comm);
-  state.consider_lane(comm);
-  coll::Shape shape = coll::shape_of(comm.size, state.hosts, ask.commutes);
-  shape.lane = state.lane >= 0;
-  shape.shared_bytes = ask.shared_bytes;
-  shape.reads_peers = coll_state(comm).reads_peers;
-  shape.streams = ask.streams;
+  const coll::Shape shape = coll_state(comm).shape_for(comm, ask);
   std::vector<const type::Layout*> named = {ask.send.layout, ask.recv.layout};
   named.insert(named.end(), more.begin(), more.end());
   coll::Kept* kept =

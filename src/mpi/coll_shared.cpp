@@ -82,6 +82,16 @@ void CommColl::consider_lane(Comm& comm) noexcept {
   if (hosts == comm.size && hosts > 2) lane = engine.open_lane(comm.context, comm.group->peers);
 }
 
+coll::Shape CommColl::shape_for(Comm& comm, const coll::Ask& ask) noexcept {
+  consider_lane(comm);
+  coll::Shape shape = coll::shape_of(comm.size, hosts, ask.commutes);
+  shape.lane = lane >= 0;
+  shape.shared_bytes = ask.shared_bytes;
+  shape.reads_peers = reads_peers;
+  shape.streams = ask.streams;
+  return shape;
+}
+
 void CommColl::open(Comm& comm) noexcept {
   tried = true;
   if (!meet(comm)) {

@@ -8,8 +8,10 @@
 #pragma once
 #include <vector>
 
+#include "coll/ask.hpp"
 #include "coll/cache.hpp"
 #include "coll/plan.hpp"
+#include "coll/shape.hpp"
 #include "mpi/coll_memo.hpp"
 #include "mpi/objects.hpp"
 #include "path/shm/board.hpp"
@@ -79,6 +81,8 @@ struct CommColl : coll::CommState {
   ~CommColl();
   // Counts the hosts and opens the lane, when first asked. Nobody is waited for.
   void consider_lane(Comm& comm) noexcept;
+  // What algorithms may know of the communicator.
+  coll::Shape shape_for(Comm& comm, const coll::Ask& ask) noexcept;
   // How much a post may copy; 0: plans must do without the board.
   std::uint32_t shared_bytes(bool persistent) const noexcept;
   // Makes the board, together with all ranks of `comm`.
