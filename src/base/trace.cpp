@@ -75,6 +75,12 @@ void Trace::restart() noexcept {
 
 void Trace::close() noexcept { clock_ = nullptr; }
 
+void Trace::release() noexcept {
+  close();
+  delete[] ring_;
+  ring_ = nullptr;
+}
+
 void Trace::keep(TraceEvent event, std::uint64_t id, std::int64_t a, std::int64_t b,
                  std::int32_t c) noexcept {
   ring_[count_++ & (most_ - 1)] = {clock_().ns, a, b, id, c, event, thread_number()};

@@ -38,7 +38,8 @@ class Trace {
   bool open(std::uint64_t most, Clock clock) noexcept;
   // What came before is forgotten, and times count from now.
   void restart() noexcept;
-  void close() noexcept;  // the memory stays: another thread may be adding
+  void close() noexcept;    // the memory stays: another thread may be adding
+  void release() noexcept;  // and goes: nobody is
   bool on() const noexcept { return clock_ != nullptr; }
 
   // `id` joins a start to its finish: an address will do.

@@ -20,8 +20,8 @@ Duration patience(const Rtt& rtt) noexcept {
 void Mesh::Inner::on_ack(Channel& ch, Instant now, const wire::AckPart& ack) noexcept {
   Sender& tx = ch.tx;
   ++counters.acks_received;
-  if (before(ack.next, tx.cursor.next)) return;  // overtaken by a newer one
-  if (before(tx.next_tx, ack.next)) {
+  if (before(ack.next, tx.cursor.next)) return;                   // overtaken by a newer one
+  if (ack.next - tx.cursor.next > tx.next_tx - tx.cursor.next) {  // 2^31 ahead is neither before nor after
     ++counters.malformed;
     return;
   }

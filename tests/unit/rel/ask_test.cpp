@@ -2,6 +2,8 @@
 // What could go wrong: a peer that lives and is only asked is taken for dead because some datagrams were
 // lost; a dead one to whom nothing was sent is never missed; what the listener did not take comes twice, late
 // or never, or its sender sends it for ever because nobody says that it came.
+#include <array>
+
 #include "tests/unit/rel/world.hpp"
 
 namespace herald::rel {
@@ -61,6 +63,31 @@ TEST(RelAsk, what_was_not_taken_is_acknowledged_and_comes_once_in_order) {
   EXPECT_EQ(world[1].got_packets, 10u);
   EXPECT_EQ(world[1].wrong, 0u);
   EXPECT_TRUE(world[1].mesh.is_used(0));
+}
+
+TEST(RelAsk, an_ack_of_what_was_never_sent_is_refused) {
+  for (const std::uint32_t ahead : {1u, 0x7fffffffu, 0x80000000u}) {
+    World world(WorldConfig{});
+    const MeshConfig& config = world.config.mesh;
+    const wire::Seal seal{{0x0123456789abcdef, 0xfedcba9876543210}, 7};  // as the world's meshes have it
+    wire::DatagramHead head{};
+    head.version = wire::kDatagramVersion;
+    head.kind = static_cast<std::uint8_t>(wire::DatagramKind::ack);
+    head.flags = wire::kFlagAck;
+    head.epoch = static_cast<std::uint8_t>(seal.epoch);
+    head.from = 1;
+    head.seq = config.first_seq;
+    wire::AckPart ack{};
+    ack.next = config.first_seq + ahead;
+    ack.credit = config.first_seq + 16;
+    ack.newest = config.first_seq - 1;
+    std::array<std::byte, wire::kLargestDatagramHead> bytes;
+    std::memcpy(bytes.data(), &head, sizeof head);
+    std::memcpy(bytes.data() + sizeof head, &ack, sizeof ack);
+    wire::seal(seal, 0, 0, bytes);
+    EXPECT_EQ(world[0].mesh.on_datagram(world.now(), 0, bytes), 1);
+    EXPECT_EQ(world[0].mesh.counters().malformed, 1u) << ahead;
+  }
 }
 
 }  // namespace herald::rel
