@@ -47,13 +47,14 @@ class FullTest(unittest.TestCase):
         words = (r"MPI_Init: .*rank \d wants (\d+) bytes in /dev/shm for its inbox and (\d+) are there: .*"
                  r"HERALD_SHM_CELLS.*more room")
         self.assertRegex(done.stderr, words)
-        wanted, there = map(int, re.search(words, done.stderr).groups())
-        self.assertLess(there, wanted)
-        return wanted
+        return tuple(map(int, re.search(words, done.stderr).groups()))
 
     def inbox_bytes(self):
         self.room(16384)
-        return self.assert_refused(self.run_job(4, "p2p_basic"))
+        # Only here: where there is room for some, one that was refused may have given its room back meanwhile.
+        wanted, there = self.assert_refused(self.run_job(4, "p2p_basic"))
+        self.assertLess(there, wanted)
+        return wanted
 
     def test_no_room_for_any_inbox(self):
         self.assertGreater(self.inbox_bytes(), 16384)
