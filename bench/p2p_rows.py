@@ -21,6 +21,8 @@ KINDS = {
     'line': ([], 'us', 1e6, True),
     'copy': ([], 'us', 1e6, True),
 }
+# What --kinds may name: crowd measures ring and barrier, and the floor (line, copy) comes by itself.
+ASKABLE = [kind for kind, row in KINDS.items() if row[0]] + ['crowd']
 
 
 def note(text):
@@ -39,7 +41,10 @@ def measure(found, folder, options, run):
     floor = f'{folder}/floor'
     subprocess.run([os.environ.get('CC', 'cc'), '-O2', '-w', '-o', floor, os.path.join(os.path.dirname(__file__), 'floor.c')],
                    check=True)
-    kinds = options.kinds.split(',') if options.kinds else [kind for kind, row in KINDS.items() if row[0]] + ['crowd']
+    kinds = options.kinds.split(',') if options.kinds else ASKABLE
+    for kind in kinds:
+        if kind not in ASKABLE:
+            sys.exit(f'bench: --kinds {kind}: there are {", ".join(ASKABLE)}; the floor is always measured')
     for turn in range(options.rounds):
         gather(samples, 'floor', run([floor], 60))
         for name, (_, launcher) in found.items():

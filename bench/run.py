@@ -139,7 +139,7 @@ def main():
     parser.add_argument('--largest', type=int, default=16 << 20)
     parser.add_argument('--seconds', type=float, default=0.2)
     parser.add_argument('--ranks', type=int, default=16)
-    parser.add_argument('--kinds', default='', help='of p2p, comma separated: ' + ' '.join(p2p_rows.KINDS) + ' crowd')
+    parser.add_argument('--kinds', default='', help='of p2p, comma separated: ' + ' '.join(p2p_rows.ASKABLE))
     parser.add_argument('--only', choices=('p2p', 'coll', 'startup'))
     options = parser.parse_args()
     herald = os.path.abspath(options.herald)
