@@ -12,18 +12,6 @@ namespace {
 constexpr std::uint32_t kBurst = 4;  // packets whose end is shown at once
 constexpr Duration kMostRetry = milliseconds(1000);
 
-wire::DatagramHead head_of(wire::DatagramKind kind, std::uint8_t flags, const LanesConfig& config,
-                           Seq seq) noexcept {
-  wire::DatagramHead head;
-  head.version = wire::kDatagramVersion;
-  head.kind = static_cast<std::uint8_t>(kind);
-  head.flags = flags;
-  head.epoch = static_cast<std::uint8_t>(config.seal.epoch);
-  head.from = static_cast<std::uint32_t>(config.me);
-  head.seq = seq;
-  return head;
-}
-
 constexpr std::int32_t group_of(LaneId lane) noexcept { return -1 - lane; }
 
 }  // namespace
@@ -32,7 +20,7 @@ void Lanes::Inner::emit_short(std::int32_t to, std::uint32_t seal_for, wire::Dat
                               std::uint8_t flags, Seq seq, std::span<const std::byte> body,
                               TxBatch& out) noexcept {
   auto& room = out.shorts[out.count];
-  const wire::DatagramHead head = head_of(kind, flags, config, seq);
+  const wire::DatagramHead head = wire::head_of(kind, flags, config.seal, config.me, seq);
   static_assert(sizeof head + sizeof(wire::CastAck) <= TxBatch::kShort);
   static_assert(sizeof head + sizeof(wire::CastNak) + wire::kMostNakRanges * sizeof(wire::NakRange) <=
                 TxBatch::kShort);
@@ -61,7 +49,7 @@ bool Lanes::Inner::emit_cast(Lane& lane, Instant now, Seq seq, std::int32_t plac
   std::uint8_t flags = entry.flags;
   if (ask) flags |= wire::kFlagAskAck;
   if (lane.direct) flags |= wire::kFlagDirect;
-  const wire::DatagramHead head = head_of(wire::DatagramKind::cast, flags, config, seq);
+  const wire::DatagramHead head = wire::head_of(wire::DatagramKind::cast, flags, config.seal, config.me, seq);
   std::memcpy(at, &head, sizeof head);
   const bool group = place == kAllMembers;
   const std::int32_t to = group ? group_of(lane.id) : lane.members[static_cast<std::size_t>(place)];

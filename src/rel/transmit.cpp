@@ -17,19 +17,6 @@ constexpr float kFaster = 0.5F;                    // guessed at once when the p
 constexpr float kPaceStep = 4;                     // packets that are worth a wake-up
 constexpr std::uint32_t kSmallWindow = 8;          // packets; the receiver would wait for more before it acks
 
-wire::DatagramHead head_of(wire::DatagramKind kind, std::uint8_t flags, const MeshConfig& config,
-                           Seq seq) noexcept {
-  wire::DatagramHead head;
-  head.version = wire::kDatagramVersion;
-  head.kind = static_cast<std::uint8_t>(kind);
-  head.flags = flags;
-  head.epoch = static_cast<std::uint8_t>(config.seal.epoch);
-  head.from = static_cast<std::uint32_t>(config.me);
-  head.seq = seq;
-  head.tag = 0;
-  return head;
-}
-
 }  // namespace
 
 // Most packets that may be on their way. Where packets get lost, a long queue only delays their repair.
@@ -130,7 +117,7 @@ void Mesh::Inner::emit_data(Channel& ch, Instant now, Seq seq, TxBatch& out) noe
     write_ack(ch, now, ack);
     std::memcpy(at + sizeof(wire::DatagramHead), &ack, sizeof ack);
   }
-  const wire::DatagramHead head = head_of(wire::DatagramKind::data, flags, config, seq);
+  const wire::DatagramHead head = wire::head_of(wire::DatagramKind::data, flags, config.seal, config.me, seq);
   std::memcpy(at, &head, sizeof head);
   wire::seal(config.seal, static_cast<std::uint32_t>(ch.peer), entry.body_crc, {at, head_bytes});
   out.entries[out.count++] = {ch.peer, by, {at, head_bytes + body.size()}};
@@ -155,7 +142,8 @@ void Mesh::Inner::emit_ack(Channel& ch, Instant now, TxBatch& out) noexcept {
   const bool answers = !tx.ask && ch.rx.link < ch.links && ch.link[ch.rx.link].state != LinkState::dead;
   const LinkId by = answers ? ch.rx.link : choose_link(ch.all_links());
   tx.ask = false;
-  const wire::DatagramHead head = head_of(wire::DatagramKind::ack, flags, config, tx.next_tx);
+  const wire::DatagramHead head =
+      wire::head_of(wire::DatagramKind::ack, flags, config.seal, config.me, tx.next_tx);
   wire::AckPart ack;
   write_ack(ch, now, ack);
   auto& room = out.shorts[out.count];
@@ -169,7 +157,7 @@ void Mesh::Inner::emit_ack(Channel& ch, Instant now, TxBatch& out) noexcept {
 
 void Mesh::Inner::emit_probes(Channel& ch, Instant now, TxBatch& out) noexcept {
   const auto emit = [&](LinkId by, wire::DatagramKind kind, wire::ProbeBody body) {
-    const wire::DatagramHead head = head_of(kind, 0, config, ch.tx.next_tx);
+    const wire::DatagramHead head = wire::head_of(kind, 0, config.seal, config.me, ch.tx.next_tx);
     auto& room = out.shorts[out.count];
     std::memcpy(room.data(), &head, sizeof head);
     std::memcpy(room.data() + sizeof head, &body, sizeof body);

@@ -91,6 +91,20 @@ struct Seal {
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0) noexcept;
 std::uint64_t siphash24(const JobKey& key, std::span<const std::byte> bytes) noexcept;
 
+// A head that is complete but for its tag.
+inline DatagramHead head_of(DatagramKind kind, std::uint8_t flags, const Seal& seal, std::int32_t from,
+                            std::uint32_t seq) noexcept {
+  DatagramHead head;
+  head.version = kDatagramVersion;
+  head.kind = static_cast<std::uint8_t>(kind);
+  head.flags = flags;
+  head.epoch = static_cast<std::uint8_t>(seal.epoch);
+  head.from = static_cast<std::uint32_t>(from);
+  head.seq = seq;
+  head.tag = 0;
+  return head;
+}
+
 // Sets the tag of a datagram that is complete but for it. `head`: head, and ack part if there is one.
 void seal(const Seal& seal, std::uint32_t to, std::uint32_t body_crc, std::span<std::byte> head) noexcept;
 

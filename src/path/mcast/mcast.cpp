@@ -163,13 +163,15 @@ std::size_t McastPath::send(std::span<const Send> batch) noexcept {
 }
 
 std::span<const std::span<const std::byte>> McastPath::receive() noexcept {
-  for (std::size_t i = 0; i < kBatch; ++i) {
+  if (joined_.empty()) return {};  // nothing can come: a turn costs no system call for it
+  for (std::size_t i = 0; i < dirty_; ++i) {
     parts_[i] = {memory_.get() + i * slot_bytes_, slot_bytes_};
     headers_[i].msg_hdr = {};
     headers_[i].msg_hdr.msg_iov = &parts_[i];
     headers_[i].msg_hdr.msg_iovlen = 1;
   }
   const int came = ::recvmmsg(receive_fd_, headers_.data(), kBatch, MSG_DONTWAIT, nullptr);
+  dirty_ = came > 0 ? static_cast<std::size_t>(came) : 0;
   std::size_t count = 0;
   for (int i = 0; i < came; ++i) {
     const auto at = static_cast<std::size_t>(i);

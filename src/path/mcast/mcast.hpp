@@ -70,6 +70,7 @@ class McastPath {
   std::unique_ptr<std::byte[]> memory_;
   std::vector<iovec> parts_;
   std::vector<mmsghdr> headers_;
+  std::size_t dirty_ = kBatch;  // slots that the last call filled
   std::vector<std::span<const std::byte>> arrivals_;
 };
 
