@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which reduction is allowed on which class of element (the table of the MPI standard), and the choice of
-// level.
+// Which reduction is allowed on which class of element, and the choice of level. The table is the MPI
+// standard's and a little wider: logical operations take every integer, as programs expect from elsewhere.
 #include "op/op.hpp"
 
 #include "op/kernels.hpp"
@@ -12,10 +12,11 @@ using type::Class;
 
 void do_nothing(const void*, void*, std::size_t) {}
 
-bool arithmetic(Class klass) noexcept {
-  return klass == Class::c_integer || klass == Class::f_integer || klass == Class::shared_integer ||
-         klass == Class::floating;
+bool integer(Class klass) noexcept {
+  return klass == Class::c_integer || klass == Class::f_integer || klass == Class::shared_integer;
 }
+
+bool arithmetic(Class klass) noexcept { return integer(klass) || klass == Class::floating; }
 
 bool allowed(Kind kind, Class klass) noexcept {
   switch (kind) {
@@ -25,12 +26,10 @@ bool allowed(Kind kind, Class klass) noexcept {
     case Kind::max: return arithmetic(klass);
     case Kind::band:
     case Kind::bor:
-    case Kind::bxor:
-      return klass == Class::c_integer || klass == Class::f_integer || klass == Class::shared_integer ||
-             klass == Class::byte;
+    case Kind::bxor: return integer(klass) || klass == Class::byte;
     case Kind::land:
     case Kind::lor:
-    case Kind::lxor: return klass == Class::c_integer || klass == Class::logical;
+    case Kind::lxor: return integer(klass) || klass == Class::logical;
     case Kind::minloc:
     case Kind::maxloc: return klass == Class::pair;
     case Kind::replace:

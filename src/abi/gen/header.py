@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes mpi.h: the C interface of the MPI 5.0 ABI."""
+from .removed import removed_names
 from .table import HANDLES
 
 TOP = """/* SPDX-License-Identifier: BSD-3-Clause */
@@ -162,5 +163,5 @@ def write_header(functions, constants):
         for function in functions:
             for big in function.forms():
                 out.append(function.signature(big, prefix) + ";")
-    out += [FORTRAN_TOP, fortran_inlines(), FORTRAN_STATUS, BOTTOM]
+    out += [FORTRAN_TOP, fortran_inlines(), FORTRAN_STATUS, removed_names(), BOTTOM]
     return "\n".join(out)
