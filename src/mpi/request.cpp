@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/request.hpp"
 
+#include "mpi/status.hpp"
 #include "mpi/tables.hpp"
 
 namespace herald::mpi {
+
+int Work::read(const Request& request, MPI_Status* status) noexcept {
+  set_status(status, request.source, request.tag, request.bytes, request.cancelled);
+  return request.error;
+}
 
 Request::~Request() {
   switch (kind) {
@@ -38,10 +44,9 @@ Request* new_work(Comm* comm, std::unique_ptr<Work> work, bool persistent) noexc
 void finish_work(Request& request, int error) noexcept {
   request.error = error;
   request.work_done = true;
-  if (request.detached)
-    destroy(&request);
-  else
-    runtime().engine().wake_waiters();
+  if (!request.detached) return runtime().engine().wake_waiters();
+  (void)request.work->end();
+  destroy(&request);
 }
 
 void destroy(Request* request) noexcept {

@@ -4,7 +4,8 @@
 //   inactive (persistent only) --start--> active --(engine)--> ready --wait/test--> inactive or gone
 //
 // Sends and receives are embedded, so that a nonblocking call allocates nothing but a slot of the request
-// table. Everything else (collectives, pairs, buffer flushes ...) is a Work behind a pointer.
+// table. Everything else (collectives, pairs, buffer flushes, generalized requests ...) is a Work behind a
+// pointer.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -28,7 +29,11 @@ struct Work {
   // Begin (again). Calls finish_work(request) when done, now or later.
   virtual void start(Request& request) noexcept = 0;
   virtual const char* reason() const noexcept { return nullptr; }  // why it failed, if that is known
-  virtual void cancel(Request&) noexcept {}  // nothing, where MPI does not allow cancelling
+  virtual int cancel(Request&) noexcept { return MPI_SUCCESS; }    // nothing, where MPI does not allow it
+  // The status of a request that is ready (may be MPI_STATUS_IGNORE), and its error: what the request holds.
+  virtual int read(const Request& request, MPI_Status* status) noexcept;
+  virtual bool general() const noexcept { return false; }  // ends when MPI_Grequest_complete says so
+  virtual int end() noexcept { return MPI_SUCCESS; }  // the request is about to go; the error is the call's
 };
 
 struct Request : Object {

@@ -8,13 +8,6 @@
 namespace herald::mpi {
 namespace {
 
-int finish_one(Call& call, Request* request, MPI_Request* handle, MPI_Status* status) noexcept {
-  MPI_Status ignored;
-  const int error = read_status(*request, &ignored);
-  if (error != MPI_SUCCESS) explain(call, *request, error);
-  return complete(request, handle, status);
-}
-
 void clear_op(p2p::Op& op) noexcept {
   op.done = op.cancelled = false;
   op.status = Status::ok;
@@ -79,7 +72,7 @@ int wait(Call& call, MPI_Request* handle, MPI_Status* status) {
   if (call.failed()) return MPI_ERR_REQUEST;
   if (request == nullptr) return set_empty_status(status), MPI_SUCCESS;
   wait_until([&] { return request->ready(); });
-  return finish_one(call, request, handle, status);
+  return complete(call, request, handle, status);
 }
 
 int test(Call& call, MPI_Request* handle, int* flag, MPI_Status* status) {
@@ -88,7 +81,7 @@ int test(Call& call, MPI_Request* handle, int* flag, MPI_Status* status) {
   if (request == nullptr) return *flag = 1, set_empty_status(status), MPI_SUCCESS;
   if (!request->ready()) runtime().engine().progress();
   *flag = request->ready();
-  return *flag ? finish_one(call, request, handle, status) : MPI_SUCCESS;
+  return *flag ? complete(call, request, handle, status) : MPI_SUCCESS;
 }
 
 int request_get_status(Call& call, MPI_Request handle, int* flag, MPI_Status* status) {
@@ -109,8 +102,14 @@ int request_free(Call& call, MPI_Request* handle) {
     return call.fail(MPI_ERR_REQUEST,
                      "argument 1 (request) is not a request: null, complete, or freed before");
   *handle = MPI_REQUEST_NULL;
-  if (!request->active || request->ready()) return destroy(request), MPI_SUCCESS;
+  if (!request->active || request->ready()) {
+    const int error = request->kind == Request::Kind::work ? request->work->end() : MPI_SUCCESS;
+    if (error != MPI_SUCCESS) explain(call, *request, error);
+    return destroy(request), error;
+  }
   request->detached = true;
+  // Whoever completes a generalized request does so by its handle.
+  if (request->kind == Request::Kind::work && request->work->general()) return MPI_SUCCESS;
   tables().requests.retire(request);
   if (request->kind == Request::Kind::send) detach_op(*request, request->send);
   if (request->kind == Request::Kind::recv) detach_op(*request, request->recv);
@@ -130,7 +129,11 @@ int cancel(Call& call, MPI_Request* handle) {
     case Request::Kind::recv:
       if (!request->recv.done) runtime().engine().cancel(request->recv);
       break;
-    case Request::Kind::work: request->work->cancel(*request); break;
+    case Request::Kind::work: {
+      const int error = request->work->cancel(*request);
+      if (error != MPI_SUCCESS) return call.fail(error, "the operation's own function to cancel it failed");
+      break;
+    }
     case Request::Kind::nothing: break;
   }
   return MPI_SUCCESS;

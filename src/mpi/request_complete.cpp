@@ -35,7 +35,7 @@ int read_status(const Request& request, MPI_Status* status) noexcept {
         set_status(status, op.from_source, op.from_tag, static_cast<std::int64_t>(op.bytes), false);
       return error_of(op);
     }
-    case Request::Kind::work:
+    case Request::Kind::work: return request.work->read(request, status);
     case Request::Kind::nothing:
       set_status(status, request.source, request.tag, request.bytes, request.cancelled);
       return request.error;
@@ -43,14 +43,26 @@ int read_status(const Request& request, MPI_Status* status) noexcept {
   return MPI_ERR_INTERN;
 }
 
-int complete(Request* request, MPI_Request* handle, MPI_Status* status) noexcept {
-  const int error = read_status(*request, status);
+int settle(Request& request, MPI_Status* status) noexcept {
+  const int error = read_status(request, status);
+  if (request.kind != Request::Kind::work || request.persistent) return error;
+  const int end = request.work->end();
+  return error != MPI_SUCCESS ? error : end;
+}
+
+void retire(Request* request, MPI_Request* handle) noexcept {
   if (request->persistent) {
     request->active = false;
   } else {
     destroy(request);
     *handle = MPI_REQUEST_NULL;
   }
+}
+
+int complete(Call& call, Request* request, MPI_Request* handle, MPI_Status* status) noexcept {
+  const int error = settle(*request, status);
+  if (error != MPI_SUCCESS) explain(call, *request, error);
+  retire(request, handle);
   return error;
 }
 

@@ -55,13 +55,6 @@ int any_ready(int count, const MPI_Request* handles) noexcept {
   return found;
 }
 
-int finish_any(Call& call, MPI_Request* handle, MPI_Status* status) noexcept {
-  Request* request = find(*handle);
-  const int error = read_status(*request, MPI_STATUS_IGNORE);
-  if (error != MPI_SUCCESS) explain(call, *request, error);
-  return complete(request, handle, status);
-}
-
 // Collects errors of several requests: the call's own error is then MPI_ERR_IN_STATUS.
 class Errors {
  public:
@@ -94,9 +87,8 @@ int finish_all(Call& call, int count, MPI_Request* handles, MPI_Status* statuses
       errors.note(i, nullptr, MPI_SUCCESS);
       continue;
     }
-    const int error = read_status(*request, slot(statuses, i));
-    errors.note(i, request, error);
-    complete(request, &handles[i], MPI_STATUS_IGNORE);
+    errors.note(i, request, settle(*request, slot(statuses, i)));
+    retire(request, &handles[i]);
   }
   return errors.result();
 }
@@ -109,9 +101,9 @@ int finish_some(Call& call, int count, MPI_Request* handles, int* outcount, int*
   for (int i = 0; i < count; ++i) {
     Request* request = active(handles[i]);
     if (request == nullptr || !request->ready()) continue;
-    const int error = read_status(*request, slot(statuses, taken));
-    errors.note(taken, request, error);
-    if (!keep) complete(request, &handles[i], MPI_STATUS_IGNORE);
+    MPI_Status* status = slot(statuses, taken);
+    errors.note(taken, request, keep ? read_status(*request, status) : settle(*request, status));
+    if (!keep) retire(request, &handles[i]);
     indices[taken++] = i;
   }
   *outcount = taken;
@@ -145,7 +137,7 @@ int waitany(Call& call, int count, MPI_Request array_of_requests[], int* index, 
   wait_until([&] { return (found = any_ready(count, array_of_requests)) != -1; });
   *index = found;
   if (found == MPI_UNDEFINED) return set_empty_status(status), MPI_SUCCESS;
-  return finish_any(call, &array_of_requests[found], status);
+  return complete(call, find(array_of_requests[found]), &array_of_requests[found], status);
 }
 
 int testany(Call& call, int count, MPI_Request array_of_requests[], int* index, int* flag,
@@ -160,7 +152,7 @@ int testany(Call& call, int count, MPI_Request array_of_requests[], int* index, 
   *index = found == -1 ? MPI_UNDEFINED : found;
   if (found == -1) return MPI_SUCCESS;
   if (found == MPI_UNDEFINED) return set_empty_status(status), MPI_SUCCESS;
-  return finish_any(call, &array_of_requests[found], status);
+  return complete(call, find(array_of_requests[found]), &array_of_requests[found], status);
 }
 
 int waitsome(Call& call, int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
