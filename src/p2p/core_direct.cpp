@@ -62,9 +62,14 @@ DirectRead* DirectPool::get() noexcept {
 std::uint32_t Meetings::take(PeerId with) noexcept {
   if (all_ == nullptr) return kMeetings;
   std::uint32_t index = 0;
-  while (index < kMeetings && (uses_[index].ours || uses_[index].theirs)) ++index;
+  while (index < kMeetings && !is_free(index)) ++index;
   if (index < kMeetings) uses_[index] = {.with = with, .ours = true, .theirs = true};
   return index;
+}
+
+bool Meetings::is_free(std::uint32_t index) const noexcept {
+  const Use& use = uses_[index];
+  return !use.ours && (!use.theirs || all_[index].left.load(std::memory_order_acquire) != 0);
 }
 
 bool Meetings::leave_theirs(std::uint32_t index, PeerId with) noexcept {
@@ -127,14 +132,13 @@ bool Core::begin_direct(RecvOp& op, const Envelope& envelope, const std::byte* r
   direct->send_id = envelope.send_id;
   direct->seq = envelope.seq;
   direct->bytes = wanted;
-  direct->share = {};
   direct->broken = false;
   direct->meeting = &direct->alone;
   const bool one_piece = op.data.contiguous() && wanted / kShareUnit < kMostUnits;
   const std::uint32_t index = one_piece ? meetings_.take(envelope.from) : kMeetings;
   direct->index = index;
   if (index < kMeetings) direct->meeting = &meetings_.at(index);
-  direct->meeting->begin();
+  direct->share = direct->meeting->begin(wanted);
   op.direct = direct;
   reads_.push_back(op);
   if (index == kMeetings) return true;
@@ -156,15 +160,18 @@ bool Core::on_meet(PeerId from, const MeetPacket& packet) noexcept {
                     op->phase == SendPhase::pushed && op->meeting == nullptr && !op->linked() &&
                     packet.bytes <= op->data.total();
   Meeting* theirs = peer(from).direct ? theirs_[static_cast<std::size_t>(from)] : nullptr;
-  if (!good || theirs == nullptr) {
+  if (theirs == nullptr) {
     MovedPacket reply;  // the receiver may use the meeting again
     reply.prefix = p2p_prefix(P2pKind::moved);
     reply.meeting = packet.meeting;
     control(from, reply);
     return good;
   }
+  if (!good) {
+    theirs[packet.meeting].left.store(1, std::memory_order_release);
+    return false;
+  }
   op->meeting = &theirs[packet.meeting];
-  op->meeting_id = packet.meeting;
   op->there = packet.address;
   op->end = packet.bytes;
   writes_.push_back(*op);
@@ -174,11 +181,8 @@ bool Core::on_meet(PeerId from, const MeetPacket& packet) noexcept {
 void Core::stop_helping(SendOp& op) noexcept {
   if (op.meeting == nullptr) return;
   op.unlink();
+  op.meeting->left.store(1, std::memory_order_release);
   op.meeting = nullptr;
-  MovedPacket packet;
-  packet.prefix = p2p_prefix(P2pKind::moved);
-  packet.meeting = op.meeting_id;
-  control(op.to, packet);
 }
 
 bool Core::write_some(SendOp& op, Mover& mover) noexcept {
@@ -197,7 +201,7 @@ bool Core::write_some(SendOp& op, Mover& mover) noexcept {
     status = mover.write(op.to, {here, count}, {&there, 1});
   }
   op.meeting->put(share, status == Status::ok);
-  if (status != Status::ok) stop_helping(op);
+  if (status != Status::ok || op.meeting->is_all_taken(op.end)) stop_helping(op);
   return true;
 }
 
@@ -215,7 +219,11 @@ bool Core::read_some(RecvOp& op, Mover& mover) noexcept {
     status = mover.read(op.from_peer, {here, count}, {there, others});
     if (status == Status::ok) direct.share.begin += bytes;
   }
-  if (status == Status::ok) return true;
+  if (status == Status::ok) {
+    direct.share = direct.meeting->claim(direct.bytes, true);
+    if (direct.share.empty()) (void)end_direct(op);
+    return true;
+  }
   direct.broken = true;
   direct.meeting->take_rest(direct.bytes);
   return end_direct(op);

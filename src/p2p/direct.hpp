@@ -42,8 +42,8 @@ class DirectPool {
 };
 
 // Which of our meetings are in use, and with whom. One is free again only when both sides have left it: we
-// when the message is here, the sender when it has said so, however long that takes; until then either may
-// look into it.
+// when the message is here, the sender when it has said so (in the meeting, or in a packet if it cannot reach
+// that), however long that takes; until then either may look into it.
 class Meetings {
  public:
   void open(Meeting* all) noexcept { all_ = all; }
@@ -55,6 +55,7 @@ class Meetings {
   void leave_all(PeerId with) noexcept;  // it is gone
 
  private:
+  bool is_free(std::uint32_t index) const noexcept;
   struct Use {
     PeerId with = -1;
     bool ours = false, theirs = false;

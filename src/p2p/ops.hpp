@@ -58,7 +58,6 @@ struct SendOp : Op {
   bool answered = false;         // matched, and no more is wanted than is pushed
   bool direct = false;           // the push said where the message lies
   Meeting* meeting = nullptr;    // where we meet the receiver, while we help it
-  std::uint32_t meeting_id = 0;
   std::uint64_t there = 0;  // where the first byte goes in the receiver's memory
 };
 

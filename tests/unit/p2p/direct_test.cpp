@@ -37,6 +37,7 @@ TEST(P2pDirect, early_and_late_receivers_get_every_byte) {
     while (world.transmit(0, 1) != nullptr) world.deliver(0, 1);
     if (late) world.core(1).start(recv);
     EXPECT_FALSE(send.done);
+    while (world.transmit(1, 0) != nullptr) world.deliver(1, 0);  // both are there
     world.settle();
     EXPECT_TRUE(send.done && recv.done);
     EXPECT_EQ(recv.bytes, kLong);
@@ -61,6 +62,34 @@ TEST(P2pDirect, a_sender_that_stays_away_holds_nobody_up) {
   EXPECT_FALSE(send.done) << "it has not heard of it yet";
   world.settle();
   EXPECT_TRUE(send.done);
+}
+
+TEST(P2pDirect, each_side_takes_its_half_and_then_helps) {
+  using p2p::Meeting, p2p::kShareUnit;
+  Meeting even{};
+  EXPECT_EQ(even.begin(16 * kShareUnit).bytes(), 8 * kShareUnit);
+  const p2p::Share back = even.claim(16 * kShareUnit, false);
+  EXPECT_EQ(back.begin, 8 * kShareUnit);
+  EXPECT_EQ(back.end, 16 * kShareUnit);
+  EXPECT_TRUE(even.is_all_taken(16 * kShareUnit));
+  EXPECT_TRUE(even.claim(16 * kShareUnit, true).empty());
+
+  Meeting alone{};  // the sender does not come
+  const std::uint64_t odd = 15 * kShareUnit + 1;
+  EXPECT_EQ(alone.begin(odd).end, 8 * kShareUnit);
+  EXPECT_EQ(alone.claim(odd, true).end, odd);
+  EXPECT_TRUE(alone.claim(odd, false).empty());
+
+  Meeting slow{};  // the sender comes and is slow: it is left something
+  const std::uint64_t much = 10 * p2p::kMostShare * kShareUnit;
+  std::uint64_t front = slow.begin(much).bytes();
+  EXPECT_FALSE(slow.claim(much, false).empty());
+  for (p2p::Share next = slow.claim(much, true); !next.empty(); next = slow.claim(much, true)) {
+    EXPECT_EQ(next.begin, front);
+    EXPECT_LE(next.bytes(), p2p::kMostShare * kShareUnit);
+    front = next.end;
+  }
+  EXPECT_EQ(front, much - p2p::kMostShare * kShareUnit);
 }
 
 TEST(P2pDirect, a_meeting_is_free_again_only_when_the_sender_has_left) {
