@@ -3,7 +3,7 @@
 // Prints a line for each measurement: "NAME BYTES SECONDS", completion at the last rank, median of samples.
 // With no more ranks than cores each rank pins itself to a core of its own (BENCH_PIN=0: not), so that all
 // libraries run alike.
-//   coll [seconds for each measurement]
+//   coll [seconds for each measurement [what, "" for all [bytes]]]
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <sched.h>
@@ -15,6 +15,8 @@ enum { kSamples = 15, kLargest = 1 << 20 };
 
 static int rank, size;
 static char *in, *out;
+static const char* only = "";
+static int only_bytes = -1;
 static MPI_Request persistent;
 
 static void pin(void) {
@@ -73,6 +75,7 @@ static double sample(void (*call)(int), int bytes, int times) {
 static void measure(const char* name, void (*call)(int), int bytes, double seconds) {
   double samples[kSamples];
   int times = 1;
+  if ((*only != '\0' && strcmp(only, name) != 0) || (only_bytes >= 0 && only_bytes != bytes)) return;
   double once = sample(call, bytes, 1);
   while (once < seconds / kSamples / 4 && times < 1 << 20) {
     times *= 2;
@@ -91,6 +94,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   pin();
   const double seconds = argc > 1 ? atof(argv[1]) : 0.2;
+  if (argc > 2) only = argv[2];
+  if (argc > 3) only_bytes = atoi(argv[3]);
   in = malloc(kLargest);
   out = malloc((size_t)kLargest * (size_t)size);
   memset(in, 0, kLargest);

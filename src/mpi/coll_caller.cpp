@@ -18,7 +18,7 @@ int no_memory(Call& call) noexcept {
 
 Caller::Caller(Call& call, Comm& comm, coll::Op op, How how, int root) noexcept
     : call_(call), comm_(comm), how_(how), key_(coll_state(comm).key) {
-  if (how.form != How::Form::start) consider_board(comm);
+  if (how.form != How::Form::start) consider_board(comm, how.form == How::Form::keep);
   ask_.op = op;
   ask_.rank = comm.rank;
   ask_.size = comm.size;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/coll_run.hpp"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -26,16 +25,6 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t to) noexcept {
   return (bytes + to - 1) / to * to;
 }
 constexpr std::align_val_t kBlockAlign{64};
-
-// How often a blocking call looks before it takes turns of the engine: about two microseconds; or lets others
-// run, where ranks outnumber processors.
-constexpr int kSpinPolls = 200, kYieldPolls = 6;
-// And before it looks whether those it waits for sleep: by then its post has left the processor.
-constexpr int kPollsBeforeRing = 20;
-// And how often the start of a persistent one does, which the others usually start at the same time.
-constexpr int kStartPolls = 40;
-// Those with steps that wait for other ranks; null: to be taken out.
-std::vector<Execution*> listed;
 
 }  // namespace
 
@@ -137,51 +126,14 @@ void Execution::clear_slots() noexcept {
   for (std::uint32_t i = 0; i < kept_->plan.slots; ++i) slots_[i].clear();
 }
 
-void Execution::start(Request& request) noexcept {
-  request_ = &request;
-  // The user holds the request until this returns, so this object stays even if it is done.
-  spinning_ = true;
-  begin();
-  for (int polls = persistent_ && runtime().engine().may_spin() ? kStartPolls : 0;
-       polls != 0 && !done_ && waiting_count_ != 0; --polls)
-    poll(false);
-  spinning_ = false;
-  if (channel_ != nullptr) channel_->ring_wanted();
-  if (!done_ && waiting_count_ != 0) enlist();
-}
-
 int Execution::run() noexcept {
   spinning_ = true;
   begin();
-  if (channel_ != nullptr) {
-    if (runtime().engine().may_spin())
-      poll_briefly();
-    else
-      poll_and_yield();
-  }
-  spinning_ = false;
+  look_out();
   if (done_) return error_;
   if (waiting_count_ != 0) enlist();
   wait_until([this] { return done_; });
   return error_;
-}
-
-// A peer that is about to answer does so within this.
-void Execution::poll_briefly() noexcept {
-  for (int polls = 0; polls < kSpinPolls && !done_ && waiting_count_ != 0; ++polls) {
-    poll(false);
-    if (polls == kPollsBeforeRing) channel_->ring_wanted();
-  }
-  channel_->ring_wanted();
-}
-
-void Execution::poll_and_yield() noexcept {
-  channel_->ring_wanted();
-  for (int yields = 0; yields < kYieldPolls && !done_ && waiting_count_ != 0; ++yields) {
-    if (!runtime().engine().yield()) return;
-    poll(false);
-    channel_->ring_wanted();
-  }
 }
 
 void Execution::begin() noexcept {
@@ -216,62 +168,6 @@ void Execution::advance() noexcept {
   if (spinning_ || channel_ == nullptr) return;
   channel_->ring_wanted();
   if (waiting_count_ != 0) enlist();
-}
-
-bool Execution::poll(bool look_for_lost) noexcept {
-  bool moved = false, flowed = false;
-  for (std::uint32_t i = 0; i < waiting_count_;) {
-    const coll::StepId id = waiting_[i];
-    const coll::Step& step = kept_->plan.steps[id];
-    int error = MPI_SUCCESS;
-    const std::uint64_t before = streamed_;
-    bool done = channel_->attempt(number_, step, places_, streamed_, error);
-    flowed = flowed || streamed_ != before;
-    if (!done && look_for_lost && channel_->is_lost(number_, step)) {
-      done = true;
-      // What it did before it left counts.
-      if (!channel_->attempt(number_, step, places_, streamed_, error)) error = MPI_ERR_PROC_ABORTED;
-    }
-    if (!done) {
-      ++i;
-      continue;
-    }
-    note(error);
-    moved = true;
-    waiting_[i] = waiting_[--waiting_count_];
-    run_.complete(id);
-  }
-  if (moved) {
-    advance();
-    return true;
-  }
-  if (flowed) channel_->ring_wanted();
-  return flowed;
-}
-
-bool Execution::poll_all(void*) noexcept {
-  bool moved = false;
-  const bool look_for_lost = runtime().engine().gone_count() != 0;
-  for (std::size_t i = 0; i < listed.size(); ++i)  // one that ends leaves a null
-    if (listed[i] != nullptr) moved = listed[i]->poll(look_for_lost) || moved;
-  std::erase(listed, nullptr);
-  if (listed.empty()) runtime().engine().remove_hook(poll_all, nullptr);
-  if (moved) runtime().engine().wake_waiters();
-  return moved;
-}
-
-void Execution::enlist() noexcept {
-  if (listed_) return;
-  listed_ = true;
-  if (listed.empty()) runtime().engine().add_hook(poll_all, nullptr);
-  listed.push_back(this);
-}
-
-// The entry goes in the next turn: one may be under way.
-void Execution::delist() noexcept {
-  if (!listed_) return;
-  listed_ = false;
-  *std::find(listed.begin(), listed.end(), this) = nullptr;
 }
 
 void Execution::perform(coll::StepId id) noexcept {

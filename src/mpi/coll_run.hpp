@@ -35,6 +35,7 @@ class Execution final : public Work {
   static void operator delete(Execution* execution, std::destroying_delete_t) noexcept { recycle(execution); }
 
   void start(Request& request) noexcept override;
+  void look_out() noexcept override;
   const char* reason() const noexcept override { return reason_.empty() ? nullptr : reason_.c_str(); }
   // Runs to the end, turning the engine. Returns an error class.
   int run() noexcept;
@@ -96,7 +97,7 @@ class Execution final : public Work {
   int error_ = MPI_SUCCESS;
   bool persistent_ = false;
   bool advancing_ = false;
-  bool spinning_ = false;  // run() itself looks after the waiting steps
+  bool spinning_ = false;  // run() or look_out() itself looks after the waiting steps
   bool listed_ = false;    // the engine's turns do
   bool done_ = true;
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpi/coll_shared.hpp: the board of a communicator, and the shared-memory steps of plans over it.
-// The board is made at the first blocking (or persistent) collective after a few: short-lived communicators
-// do without. All ranks get it or none does, and then messages serve as before. It goes with the
-// communicator. Channel 0 carries blocking and nonblocking collectives, numbered as the communicator counts
-// them; the first persistent ones have a channel each, where their runs are numbered, so that they may be
-// started in any order.
+// The board is made at the first persistent collective, or at the first blocking one after a few: short-lived
+// communicators do without. All ranks get it or none does, and then messages serve as before. It goes with
+// the communicator. Channel 0 carries blocking and nonblocking collectives, numbered as the communicator
+// counts them; the first persistent ones have a channel each, where their runs are numbered, so that they may
+// be started in any order.
 #pragma once
 #include <vector>
 
@@ -98,8 +98,8 @@ inline CommColl& coll_state(Comm& comm) noexcept {
 }
 // At the start of a collective that may wait: makes the board if it is time.
 inline constexpr std::uint64_t kBoardAfter = 2;  // collectives
-inline void consider_board(Comm& comm) noexcept {
-  if (comm.size < 2 || comm.collective_count < kBoardAfter) return;
+inline void consider_board(Comm& comm, bool persistent) noexcept {
+  if (comm.size < 2 || (comm.collective_count < kBoardAfter && !persistent)) return;
   CommColl& state = coll_state(comm);
   if (!state.tried) state.open(comm);
 }

@@ -28,6 +28,8 @@ struct Work {
   virtual ~Work() = default;
   // Begin (again). Calls finish_work(request) when done, now or later.
   virtual void start(Request& request) noexcept = 0;
+  // The program waits for it: looks for a moment whether it gets done, before turns of the engine are taken.
+  virtual void look_out() noexcept {}
   virtual const char* reason() const noexcept { return nullptr; }  // why it failed, if that is known
   virtual int cancel(Request&) noexcept { return MPI_SUCCESS; }    // nothing, where MPI does not allow it
   // The status of a request that is ready (may be MPI_STATUS_IGNORE), and its error: what the request holds.
@@ -104,6 +106,10 @@ void wait_until(Done done) noexcept {
   do runtime().engine().wait_turn();
   while (!done());
   process_trace.add(TraceEvent::wait_end);
+}
+inline void wait_for(Request& request) noexcept {
+  if (request.kind == Request::Kind::work && !request.work_done) request.work->look_out();
+  wait_until([&] { return request.ready(); });
 }
 
 }  // namespace herald::mpi

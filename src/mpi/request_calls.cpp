@@ -71,7 +71,7 @@ int wait(Call& call, MPI_Request* handle, MPI_Status* status) {
   Request* request = active_request(call, *handle, {1, "request"});
   if (call.failed()) return MPI_ERR_REQUEST;
   if (request == nullptr) return set_empty_status(status), MPI_SUCCESS;
-  wait_until([&] { return request->ready(); });
+  wait_for(*request);
   return complete(call, request, handle, status);
 }
 

@@ -117,8 +117,8 @@ namespace api {
 int waitall(Call& call, int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
   if (!valid(call, count, array_of_requests)) return call.error();
   for (int i = 0; i < count; ++i) {
-    const Request* request = active(array_of_requests[i]);
-    if (request != nullptr) wait_until([&] { return request->ready(); });
+    Request* request = active(array_of_requests[i]);
+    if (request != nullptr) wait_for(*request);
   }
   return finish_all(call, count, array_of_requests, array_of_statuses);
 }

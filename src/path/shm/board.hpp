@@ -65,8 +65,8 @@ class Channel {
 
   const ChannelShape& shape() const noexcept { return shape_; }
 
-  // All operations below `low` are complete here. The others are told once in a quarter of the slots: they
-  // can be ahead by the other three. Tells whom to ring: a rank, kRingAll or kRingNone.
+  // All operations below `low` are complete here. The others are told once in a quarter of the slots (half
+  // of eight): they can be ahead by the rest. Tells whom to ring: a rank, kRingAll or kRingNone.
   static constexpr int kRingNone = -1, kRingAll = -2;
   int set_low(std::uint64_t low) noexcept { return low < shown_ + batch() ? kRingNone : show(low); }
   // Whether operation `number` may write to its slot. If not: starve(), ask again, then sleep.
@@ -107,7 +107,9 @@ class Channel {
 
  private:
   static std::uint64_t stamp(std::uint64_t number) noexcept { return (number + 1) << 16; }
-  std::uint32_t batch() const noexcept { return shape_.slots < 8 ? 1 : shape_.slots / 4; }
+  std::uint32_t batch() const noexcept {
+    return shape_.slots < 8 ? 1 : shape_.slots == 8 ? 4 : shape_.slots / 4;
+  }
   std::uint32_t slot(std::uint64_t number) const noexcept {
     return static_cast<std::uint32_t>(number) & (shape_.slots - 1);
   }
@@ -144,7 +146,7 @@ struct BoardShape {
   std::uint32_t place_bytes = 0;  // there
   std::uint32_t chunks = 0;       // of each rank's stream
   static constexpr std::uint32_t kMostRanks = 4096;
-  static constexpr std::uint32_t kMoreSlots = 2;  // of each further channel
+  static constexpr std::uint32_t kMoreSlots = 8;  // of each further channel
   static constexpr std::uint32_t kMorePlace = 1024;
   static constexpr std::uint32_t kMoreChannels = 8;
   static constexpr std::uint32_t kChannels = 1 + kMoreChannels;
