@@ -57,11 +57,13 @@ void LaneNet::close_lane(rel::LaneId lane) noexcept {
 
 bool LaneNet::pump(Instant now, rel::LaneId lane) noexcept {
   const bool moved = carrier_.pump(lane);
+  stirred_ = true;
   if (moved) (void)transmit(now);
   return moved;
 }
 
 bool LaneNet::on_datagram(Instant now, std::span<const std::byte> datagram) noexcept {
+  stirred_ = true;
   return lanes_.on_datagram(now, false, datagram);
 }
 
@@ -69,6 +71,7 @@ bool LaneNet::receive(Instant now) noexcept {
   bool moved = false;
   for (int i = 0; mcast_ && i < kReceiveBatches; ++i) {
     const auto arrivals = mcast_->receive();
+    stirred_ = stirred_ || !arrivals.empty();
     for (const std::span<const std::byte> datagram : arrivals)
       moved = lanes_.on_datagram(now, true, datagram) || moved;
     if (arrivals.empty()) break;
@@ -78,7 +81,12 @@ bool LaneNet::receive(Instant now) noexcept {
 
 bool LaneNet::after_receive(Instant now) noexcept {
   const std::optional<Instant> due = lanes_.next_deadline();
-  if (due && *due <= now) lanes_.on_deadline(now);
+  if (due && *due <= now) {
+    stirred_ = true;
+    lanes_.on_deadline(now);
+  }
+  if (!stirred_) return false;
+  stirred_ = false;
   const bool moved = carrier_.pump_ready();
   return transmit(now) || moved;
 }

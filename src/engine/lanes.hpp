@@ -59,6 +59,7 @@ class LaneNet {
   rel::Lanes lanes_;
   ToPeers to_peers_;
   const bool verbose_;
+  bool stirred_ = true;  // something happened since the last look at what is due
   std::unique_ptr<path::McastPath> mcast_;
   std::uint8_t family_ = 4;
   std::vector<path::GroupAddress> groups_;  // by lane

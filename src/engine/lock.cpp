@@ -5,7 +5,14 @@
 
 namespace herald::engine {
 
-// A mutex may be taken again by who has just left it, time after time. So who spins waits here until another
+void Lock::enter_slow() noexcept {
+  waiting_.fetch_add(1, std::memory_order_relaxed);
+  while (state_.exchange(kAwaited, std::memory_order_acquire) != kFree)
+    state_.wait(kAwaited, std::memory_order_relaxed);
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// A lock may be taken again by who has just left it, time after time. So who spins waits here until another
 // thread got in, for a bounded number of yields: the one that waits may have been put off the processor.
 void Lock::give_way() noexcept {
   if (!active_ || !others_want_it()) return;

@@ -4,7 +4,6 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 
 namespace herald::engine {
 
@@ -40,34 +39,33 @@ class Lock {
 
  private:
   // An address that no other live thread has.
-  static const void* self() noexcept {
-    static thread_local char here;
-    return &here;
-  }
+  static const void* self() noexcept { return &here_; }
   void lock_slow() noexcept {
     if (owner_.load(std::memory_order_relaxed) != self()) enter();
     ++depth_;
   }
   void enter() noexcept {
-    if (!mutex_.try_lock()) {
-      waiting_.fetch_add(1, std::memory_order_relaxed);
-      mutex_.lock();
-      waiting_.fetch_sub(1, std::memory_order_relaxed);
-    }
+    int free = kFree;
+    if (!state_.compare_exchange_strong(free, kHeld, std::memory_order_acquire)) enter_slow();
     owner_.store(self(), std::memory_order_relaxed);
-    turns_.fetch_add(1, std::memory_order_relaxed);
+    turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   void leave() noexcept {
     owner_.store(nullptr, std::memory_order_relaxed);
-    mutex_.unlock();
+    if (state_.exchange(kFree, std::memory_order_release) == kAwaited) state_.notify_one();
   }
 
+  void enter_slow() noexcept;
+
+  enum State : int { kFree, kHeld, kAwaited };  // awaited: held, and somebody sleeps until it is free
+  [[gnu::tls_model("initial-exec")]] static inline thread_local char here_;  // no call to find it
+
   bool active_;
-  std::mutex mutex_;
+  std::atomic<int> state_{kFree};
   std::atomic<const void*> owner_{nullptr};
   std::atomic<std::uint32_t> waiting_{0};
-  std::atomic<std::uint32_t> turns_{0};  // how often it was entered
-  std::uint32_t depth_ = 0;              // under mutex_
+  std::atomic<std::uint32_t> turns_{0};  // how often it was entered; changed by its owner
+  std::uint32_t depth_ = 0;              // of its owner
 };
 
 }  // namespace herald::engine

@@ -232,7 +232,7 @@ bool Loop::spin(std::uint64_t before) noexcept {
   if (last < no_spin_until_) return false;
   const Instant end = last + microseconds(spin_.spin_us);
   for (int turn = 1; activity_ == before; ++turn) {
-    relax();
+    if (!net_) relax();  // a system call is as good
     lock_.give_way();
     if (activity_ == before) progress();
     if (turn % kTurnsPerClock != 0) continue;

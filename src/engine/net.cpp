@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kReceiveBatches = 8;    // in one turn
 constexpr int kTransmitBatches = 16;  // in one turn
+constexpr int kTurnsPerDeadline = 8;  // at most
 constexpr int kFullSocketMs = 2;      // wait for room in a socket; then the datagram is lost
 constexpr std::size_t kMostSockets = 16;
 constexpr std::uint32_t kLeastEager = 2, kMostEager = 16;  // packets
@@ -80,6 +81,7 @@ bool Net::add_peer(p2p::PeerId peer, const std::string& card, std::string& why) 
 
 void Net::start(const NetStart& start) noexcept {
   hosts_.settle();
+  udp_->settle();
   config_.seal = {start.key, start.epoch};
   config_.datagram_bytes = udp_->datagram_bytes();
   // The ranks of a host share the port of the switch, and so what it holds; and all peers may be eager at
@@ -116,9 +118,13 @@ bool Net::turn(Instant now) noexcept {
     mesh_->redeliver();
   }
   lanes_->redeliver();
-  bool moved = receive(now);
-  const std::optional<Instant> due = mesh_->next_deadline();
-  if (due && *due <= now) mesh_->on_deadline(now);
+  bool moved = receive(now, false);
+  // Who got something goes on with it; timers come in the next turn, which is soon.
+  if (!moved || ++turns_moved_ >= kTurnsPerDeadline) {
+    turns_moved_ = 0;
+    const std::optional<Instant> due = mesh_->next_deadline();
+    if (due && *due <= now) mesh_->on_deadline(now);
+  }
   moved = carrier_.pump_ready() || moved;
   moved = transmit(now) || moved;
   moved = lanes_->after_receive(now) || moved;
@@ -128,7 +134,7 @@ bool Net::turn(Instant now) noexcept {
 
 void Net::tend(Instant now) noexcept {
   if (carrier_.door() == p2p::Carrier::Door::open) set_door(p2p::Carrier::Door::later);
-  (void)receive(now);
+  (void)receive(now, true);
   const std::optional<Instant> due = mesh_->next_deadline();
   if (due && *due <= now) mesh_->on_deadline(now);
   (void)transmit(now);
@@ -144,7 +150,8 @@ void Net::detach(Instant now) noexcept {
   (void)transmit(now);
 }
 
-bool Net::receive(Instant now) noexcept {
+// `thorough`: until nothing is left. Who takes turns comes again soon, and pays a call for nothing less.
+bool Net::receive(Instant now, bool thorough) noexcept {
   bool moved = false;
   for (int i = 0; i < kReceiveBatches; ++i) {
     const std::span<const path::UdpArrival> arrivals = udp_->receive();
@@ -156,7 +163,7 @@ bool Net::receive(Instant now) noexcept {
       const rel::LinkId link = arrival.from >= 0 ? arrival.link : rel::kMostLinks;
       if (mesh_->on_datagram(now, link, arrival.bytes) >= 0) moved = true;
     }
-    if (arrivals.empty()) break;
+    if (thorough ? arrivals.empty() : !udp_->may_have_more()) break;
   }
   return lanes_->receive(now) || moved;
 }
@@ -188,26 +195,23 @@ void Net::trace() noexcept {
 }
 
 void Net::send(Instant now, const rel::TxBatch& batch) noexcept {
-  std::array<path::UdpSend, rel::TxBatch::kMost> out;
   for (std::size_t i = 0; i < batch.count; ++i)
-    out[i] = {batch.entries[i].to, batch.entries[i].link, batch.entries[i].datagram};
-  std::array<std::pair<p2p::PeerId, rel::LinkId>, rel::TxBatch::kMost> broken;
-  std::size_t broken_count = 0;
+    out_[i] = {batch.entries[i].to, batch.entries[i].link, batch.entries[i].datagram};
+  std::size_t broken = 0;  // the first of out_, after it is through with them
   bool waited = false;
   for (std::size_t at = 0; at < batch.count;) {
     std::ptrdiff_t failed = -1;
-    const std::size_t left = udp_->send({out.data() + at, batch.count - at}, failed);
+    const std::size_t left = udp_->send({out_.data() + at, batch.count - at}, failed);
     at += left;
     if (failed >= 0) {
-      broken[broken_count++] = {out[at].to, out[at].link};
-      ++at;
+      out_[broken++] = out_[at++];
     } else if (left == 0) {
       if (waited) break;  // as good as lost on the way: it is repaired
       waited = true;
       wait_writable();
     }
   }
-  for (std::size_t i = 0; i < broken_count; ++i) mesh_->on_link_error(now, broken[i].first, broken[i].second);
+  for (std::size_t i = 0; i < broken; ++i) mesh_->on_link_error(now, out_[i].to, out_[i].link);
 }
 
 // Peers of whom nothing was heard for a while are asked whether they live, some at a time; a peer that does

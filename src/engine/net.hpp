@@ -5,6 +5,7 @@
 // A peer that computes answers nobody, so another thread tends the mesh now and then (tend()): it
 // acknowledges and answers, and hands nothing to Core.
 #pragma once
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -77,7 +78,7 @@ class Net {
 
  private:
   Net(int rank, int size, const Knobs& knobs, p2p::Core& core);
-  bool receive(Instant now) noexcept;
+  bool receive(Instant now, bool thorough) noexcept;
   bool transmit(Instant now) noexcept;
   void send(Instant now, const rel::TxBatch& batch) noexcept;
   void ask_around(Instant now) noexcept;
@@ -101,8 +102,10 @@ class Net {
   std::unique_ptr<rel::Mesh> mesh_;
   std::unique_ptr<LaneNet> lanes_;
   std::unique_ptr<rel::TxBatch> batch_;
-  std::vector<rel::LinkId> links_;  // to each peer; 0: not ours
+  std::array<path::UdpSend, rel::TxBatch::kMost> out_;  // the batch, as the path wants it
+  std::vector<rel::LinkId> links_;                      // to each peer; 0: not ours
   HostNames hosts_;
+  int turns_moved_ = 0;  // since the deadlines were looked at
   Instant last_turn_{};
   Instant next_ask_{};
   p2p::PeerId next_asked_ = 0;

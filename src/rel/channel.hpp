@@ -59,6 +59,7 @@ struct Receiver {
   Instant newest_at{};
   Seq limit = 0;  // credit granted
   CreditBook::Account credit;
+  std::uint32_t acked_at = 0;  // the last ack, by clock()
   Instant ack_due = kNever;
   Instant again_at = kNever;    // deliver what the listener did not want
   Instant asks_until = kNever;  // who asks and sends nothing does not ask any more
@@ -69,6 +70,9 @@ struct Receiver {
   std::uint8_t copies = 0;      // how often the newest had been sent before
   bool ack_now = false;
   bool came = false;  // any data at all
+
+  // Microseconds, modulo 2^32, for what is compared within seconds.
+  static std::uint32_t clock(Instant now) noexcept { return static_cast<std::uint32_t>(now.ns / 1000); }
 };
 
 struct Channel {

@@ -57,6 +57,7 @@ struct Mesh::Inner {
   void drain(Channel& ch, Instant now) noexcept;
   void grant(Channel& ch) noexcept;
   void owe_ack(Channel& ch, Instant now) noexcept;
+  static std::uint32_t ack_every(const Receiver& rx) noexcept;  // packets in order
   void write_ack(Channel& ch, Instant now, wire::AckPart& ack) noexcept;
 
   // links.cpp
@@ -77,6 +78,16 @@ struct Mesh::Inner {
   Instant ask_at(const Channel& ch) const noexcept;
   Instant give_up_at(const Channel& ch) const noexcept;
   void rearm(Channel& ch, Instant now) noexcept;
+  // The same, before anybody asks for a deadline: what is just under way goes on first.
+  void rearm_later(Channel& ch, Instant now) noexcept {
+    if (changed != &ch) rearm_changed();
+    changed = &ch;
+    changed_at = now;
+  }
+  void rearm_changed() noexcept {
+    if (changed != nullptr && !changed->gone) rearm(*changed, changed_at);
+    changed = nullptr;
+  }
   void on_timers(Channel& ch, Instant now) noexcept;
   void on_link_timeout(Channel& ch, Instant now, LinkId link) noexcept;
 
@@ -89,6 +100,7 @@ struct Mesh::Inner {
   std::uint32_t window_of(const Channel& ch, Instant now) const noexcept;
   bool is_paced(Channel& ch, Instant now) noexcept;
   void emit_data(Channel& ch, Instant now, Seq seq, TxBatch& out) noexcept;
+  static bool carries_ack(const Receiver& rx, Instant now, std::size_t body_bytes) noexcept;
   void first_time(Channel& ch, Seq seq, Entry& entry) noexcept;
   void emit_ack(Channel& ch, Instant now, TxBatch& out) noexcept;
   void emit_probes(Channel& ch, Instant now, TxBatch& out) noexcept;
@@ -117,6 +129,8 @@ struct Mesh::Inner {
   PeerQueue<&Channel::next_roomy> roomy;
   PeerQueue<&Channel::next_starved> starved;
   PeerQueue<&Channel::next_warm> warm;
+  Channel* changed = nullptr;  // its deadline may be another one now ...
+  Instant changed_at{};        // ... since then
   Instant sweep_at{};
   // What room() gave out last.
   PacketPool::Slot spare = PacketPool::kNone;

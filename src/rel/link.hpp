@@ -42,18 +42,21 @@ struct Link {
   bool busy = false;  // at the last ack: enough on its way to measure delivery
 
   bool usable() const noexcept { return state == LinkState::live || state == LinkState::unproven; }
-  // `packets` sent by this link were acknowledged together.
-  void on_delivered(Instant now, std::uint32_t packets) noexcept {
+  // `packets` sent by this link were acknowledged together. True if its speed was measured anew.
+  bool on_delivered(Instant now, std::uint32_t packets) noexcept {
+    bool sampled = false;
     if (busy) {
       measured += packets;
       const Duration time = now - measured_from;
-      if (measured >= kMeasurePackets && time >= kMeasureTime) take_sample(now, time);
+      sampled = measured >= kMeasurePackets && time >= kMeasureTime;
+      if (sampled) take_sample(now, time);
     } else {
       restart(now);
     }
     busy = in_flight >= kBusyPackets;
     timeouts = 0;
     since = now;
+    return sampled;
   }
 
  private:

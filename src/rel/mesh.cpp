@@ -243,12 +243,13 @@ PeerId Mesh::on_datagram(Instant now, LinkId link, std::span<const std::byte> da
     case wire::DatagramKind::cast_nak:
     case wire::DatagramKind::cast_ask: break;  // refused above
   }
-  if (!ch->gone) in.rearm(*ch, now);
+  in.rearm_later(*ch, now);
   return ch->peer;
 }
 
 void Mesh::on_deadline(Instant now) noexcept {
   Inner& in = *inner_;
+  in.rearm_changed();
   for (int i = 0; i < kMostTimersPerCall && !in.heap.empty() && in.heap.top().at <= now; ++i) {
     Channel& ch = *in.heap.top().who;
     in.on_timers(ch, now);
@@ -258,7 +259,8 @@ void Mesh::on_deadline(Instant now) noexcept {
 }
 
 std::optional<Instant> Mesh::next_deadline() const noexcept {
-  const Inner& in = *inner_;
+  Inner& in = *inner_;
+  in.rearm_changed();
   if (!in.sending.empty()) return Instant{};  // something is to leave at once
   Instant at = in.wants_sweep() ? in.sweep_at : kNever;
   if (!in.heap.empty()) at = std::min(at, in.heap.top().at);
@@ -276,7 +278,7 @@ std::size_t Mesh::poll_transmit(Instant now, TxBatch& out) noexcept {
     Channel* const ch = in.sending.pop();
     if (ch == nullptr) break;
     if (in.fill(*ch, now, out)) in.sending.push(*ch);
-    if (!ch->gone) in.rearm(*ch, now);
+    in.rearm_later(*ch, now);
   }
   return out.count;
 }

@@ -150,13 +150,16 @@ void Mesh::Inner::grant(Channel& ch) noexcept {
   book.set_outstanding(rx.credit, distance(received, rx.limit));
 }
 
+std::uint32_t Mesh::Inner::ack_every(const Receiver& rx) noexcept {
+  const std::uint32_t least = std::min(kLeastAckEvery, std::max(rx.window / 2u, 1u));
+  return std::clamp(rx.window / 4u, least, kMostAckEvery);
+}
+
 void Mesh::Inner::owe_ack(Channel& ch, Instant now) noexcept {
   Receiver& rx = ch.rx;
-  const std::uint32_t least = std::min(kLeastAckEvery, std::max(rx.window / 2u, 1u));
-  const std::uint32_t every = std::clamp(rx.window / 4u, least, kMostAckEvery);
   const std::uint32_t ahead = rx.end - rx.next;
   // Of what is far ahead an ack tells the newest only.
-  const std::uint32_t most = ahead == 0 ? every : ahead <= Cursor::kReach ? kAckEveryWithHoles : 1;
+  const std::uint32_t most = ahead == 0 ? ack_every(rx) : ahead <= Cursor::kReach ? kAckEveryWithHoles : 1;
   if (rx.unacked >= most) rx.ack_now = true;
   if (!rx.ack_now && rx.ack_due == kNever)
     rx.ack_due = now + rtt_of(ch).ack_delay(config.first_rtt, config.least_timeout);
@@ -177,6 +180,7 @@ void Mesh::Inner::write_ack(Channel& ch, Instant now, wire::AckPart& ack) noexce
   ack.delay_us = static_cast<std::uint32_t>(std::clamp<std::int64_t>(delay_us, 0, kMostDelay)) |
                  std::uint32_t{rx.copies} << wire::kDelayBits;
   rx.unacked = 0;
+  rx.acked_at = Receiver::clock(now);
   rx.ack_now = false;
   rx.ack_due = kNever;
 }

@@ -76,15 +76,17 @@ bool Mesh::Inner::take_acked(Channel& ch, Instant now, const wire::AckPart& ack)
   if (tx.recovering && !before(tx.cursor.next, tx.recover)) tx.recovering = false;
 
   std::uint32_t moved = 0;
+  bool faster_or_slower = false;
   for (LinkId i = 0; i < ch.links; ++i) {
     if (by_link[i] == 0) continue;
     moved += by_link[i];
-    ch.link[i].on_delivered(now, by_link[i]);
-    if (ch.link[i].state != LinkState::live) prove(ch, i);
+    const bool proven = ch.link[i].state == LinkState::live;
+    faster_or_slower = ch.link[i].on_delivered(now, by_link[i]) || !proven || faster_or_slower;
+    if (!proven) prove(ch, i);
   }
   if (moved == 0) return false;
   tx.cap = std::min(kMostInFlight, tx.cap + moved);
-  measure_rate(ch);
+  if (faster_or_slower) measure_rate(ch);
   return true;
 }
 

@@ -15,7 +15,9 @@ constexpr Duration kLeastDepth = milliseconds(2);  // of packets that may leave 
 constexpr float kPaceOver = 0.8F;                  // of the time that the links take for a packet
 constexpr float kFaster = 0.5F;                    // guessed at once when the pace was too slow
 constexpr float kPaceStep = 4;                     // packets that are worth a wake-up
-constexpr std::uint32_t kSmallWindow = 8;          // packets; the receiver would wait for more before it acks
+constexpr std::size_t kSmallBody = 256;
+constexpr std::uint32_t kQuickUs = 50;     // since the last ack
+constexpr std::uint32_t kSmallWindow = 8;  // packets; the receiver would wait for more before it acks
 
 }  // namespace
 
@@ -89,6 +91,15 @@ void Mesh::Inner::first_time(Channel& ch, Seq seq, Entry& entry) noexcept {
     tx.cursor.limit = tx.promise + config.eager_packets;
 }
 
+// Of acks that ride on data: those that are owed; but where small packets go to and fro quickly, one now and
+// then is enough, and the others cost more than all else that is done with such a packet.
+bool Mesh::Inner::carries_ack(const Receiver& rx, Instant now, std::size_t body_bytes) noexcept {
+  if (rx.ack_now) return true;
+  if (rx.unacked == 0) return false;
+  if (body_bytes > kSmallBody || rx.unacked + 1u >= ack_every(rx)) return true;
+  return Receiver::clock(now) - rx.acked_at >= kQuickUs;
+}
+
 void Mesh::Inner::emit_data(Channel& ch, Instant now, Seq seq, TxBatch& out) noexcept {
   Sender& tx = ch.tx;
   Entry& entry = tx.log[seq];
@@ -107,8 +118,8 @@ void Mesh::Inner::emit_data(Channel& ch, Instant now, Seq seq, TxBatch& out) noe
   if (tx.ask_data || (window < kSmallWindow && tx.in_flight + 1 >= window)) flags |= wire::kFlagAskAck;
   tx.ask_data = false;
 
-  const bool owed = ch.rx.unacked != 0 || ch.rx.ack_now;
-  const bool carries = owed && body.size() + wire::kLargestDatagramHead <= config.datagram_bytes;
+  const bool carries = body.size() + wire::kLargestDatagramHead <= config.datagram_bytes &&
+                       carries_ack(ch.rx, now, body.size());
   const std::size_t head_bytes = carries ? wire::kLargestDatagramHead : sizeof(wire::DatagramHead);
   std::byte* const at = body.data() - head_bytes;
   if (carries) {

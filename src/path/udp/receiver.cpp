@@ -2,6 +2,8 @@
 #include "path/udp/receiver.hpp"
 
 #include <netinet/udp.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -29,13 +31,14 @@ std::size_t segment_bytes(const msghdr& message) noexcept {
 }  // namespace
 
 void Receiver::open(std::uint32_t datagram_bytes) {
-  joins_ = std::any_of(sockets_.begin(), sockets_.end(), [](const Socket& each) { return each.joins(); });
+  joins_ = std::any_of(sockets_.begin(), sockets_.end(), [](const Socket& each) { return each.can_join(); });
   const std::size_t count = joins_ ? kJoinedSlots : kPlainSlots;
   const std::size_t room = joins_ ? 65536 : datagram_bytes;
   const std::size_t stride = (room + 63) / 64 * 64 + 33 * 64;  // odd, so that slots do not share cache sets
   // Pages that nothing is received into are never touched.
   memory_ = std::make_unique_for_overwrite<std::byte[]>(count * stride);
   one_by_one_.resize(sockets_.size());
+  tied_.resize(sockets_.size());
   headers_.resize(count);
   slots_.resize(count);
   arrivals_.resize(joins_ ? count * kMostSegments : count);
@@ -65,6 +68,7 @@ std::span<const UdpArrival> Receiver::receive() noexcept {
   for (std::size_t i = 0; i < dirty_; ++i) make_ready(i);
   dirty_ = 0;
   count_ = 0;
+  more_ = false;
   const std::size_t sockets = used_.size();
   for (std::size_t turn = 0; turn < sockets && dirty_ < slots_.size(); ++turn) {
     if (++next_ >= sockets) next_ = 0;
@@ -73,16 +77,41 @@ std::span<const UdpArrival> Receiver::receive() noexcept {
   return {arrivals_.data(), count_};
 }
 
+// One datagram: 1, or -1 with errno. These calls are no places where a thread may be cancelled, as those of
+// the C library are; that alone costs as much as all that is done with a small packet.
+int Receiver::read_one(std::uint8_t socket, std::size_t slot) noexcept {
+  msghdr& header = headers_[slot].msg_hdr;
+  const int fd = sockets_[socket].fd();
+  const bool tied = tied_[socket] != nullptr;
+  long bytes = 0;
+  if (sockets_[socket].joins()) {
+    bytes = ::syscall(SYS_recvmsg, fd, &header, MSG_DONTWAIT);
+  } else {
+    bytes = ::syscall(SYS_recvfrom, fd, slots_[slot].room.iov_base, slots_[slot].room.iov_len,
+                      MSG_DONTWAIT | MSG_TRUNC, tied ? nullptr : header.msg_name,
+                      tied ? nullptr : &header.msg_namelen);
+    header.msg_flags = bytes > static_cast<long>(slots_[slot].room.iov_len) ? MSG_TRUNC : 0;
+    header.msg_controllen = 0;
+  }
+  if (bytes < 0) return -1;
+  headers_[slot].msg_len = static_cast<unsigned>(bytes);
+  return 1;
+}
+
 std::size_t Receiver::read(std::uint8_t socket, std::size_t first_slot) noexcept {
   // An error that is told by the first try is about what we sent; what has come is behind it.
   for (int tries = 0; tries < 2; ++tries) {
+    Socket& from = sockets_[socket];
     const std::size_t room = one_by_one_[socket] != 0 ? 1 : slots_.size() - first_slot;
-    const int came = ::recvmmsg(sockets_[socket].fd(), &headers_[first_slot], static_cast<unsigned>(room),
-                                MSG_DONTWAIT, nullptr);
+    const int came = room == 1 ? read_one(socket, first_slot)
+                               : static_cast<int>(::syscall(SYS_recvmmsg, from.fd(), &headers_[first_slot],
+                                                            room, MSG_DONTWAIT, nullptr));
     if (came >= 0) {
       const auto count = static_cast<std::size_t>(came);
       one_by_one_[socket] = room > 1 && count <= 1;
+      if (room > 1 && count == room) more_ = true;
       for (std::size_t i = 0; i < count; ++i) take(socket, first_slot + i);
+      if (count >= kMany && from.can_join()) from.join();
       return count;
     }
     if (errno == EAGAIN) {
@@ -97,7 +126,7 @@ std::size_t Receiver::read(std::uint8_t socket, std::size_t first_slot) noexcept
 void Receiver::take(std::uint8_t socket, std::size_t slot) noexcept {
   const msghdr& header = headers_[slot].msg_hdr;
   if ((header.msg_flags & MSG_TRUNC) != 0) return;  // longer than any of us sends
-  const Link* link = links_.find(socket, slots_[slot].from);
+  const Link* link = tied_[socket] != nullptr ? tied_[socket] : links_.find(socket, slots_[slot].from);
   UdpArrival arrival;
   if (link != nullptr) {
     arrival.from = link->peer;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // path/udp/receiver.hpp: datagrams from recvmmsg; what UDP_GRO joined is cut again.
 // In: sockets that are in use. Out: datagrams with peer and link, in memory of this object until the next
-// call. No allocation after the first call, no system call but one recvmmsg for each socket in use.
+// call. No allocation after the first call, no system call but one for each socket in use: recvfrom where one
+// datagram at a time comes (it is the fastest), recvmmsg where more do; a socket joins datagrams from the
+// first time on that many came.
 #pragma once
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -24,9 +26,12 @@ class Receiver {
   void open(std::uint32_t datagram_bytes);
   // A socket by which a peer reaches us.
   void use(std::uint8_t socket);
+  // Nothing comes by this socket but from that link.
+  void tie(std::uint8_t socket, const Link& link) { tied_[socket] = &link; }
   std::span<const std::uint8_t> used() const noexcept { return used_; }
-  // As UdpPath::receive().
+  // As UdpPath::receive() and may_have_more().
   std::span<const UdpArrival> receive() noexcept;
+  bool may_have_more() const noexcept { return more_; }
 
  private:
   static constexpr std::size_t kPlainSlots = 64;
@@ -39,16 +44,21 @@ class Receiver {
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
   };
 
+  static constexpr std::size_t kMany = 4;  // in one call: joining them pays
+
   std::size_t read(std::uint8_t socket, std::size_t first_slot) noexcept;
+  int read_one(std::uint8_t socket, std::size_t slot) noexcept;
   void take(std::uint8_t socket, std::size_t slot) noexcept;
   void make_ready(std::size_t slot) noexcept;
 
   std::vector<Socket>& sockets_;
   Links& links_;
   std::vector<std::uint8_t> used_;
+  std::vector<const Link*> tied_;         // by socket
   std::vector<std::uint8_t> one_by_one_;  // by socket: it was near empty, so that asking for more is in vain
   std::size_t next_ = 0;                  // socket to begin with: none starves
   bool joins_ = false;
+  bool more_ = false;
   std::size_t dirty_ = 0;  // slots that the last call filled
   std::vector<mmsghdr> headers_;
   std::vector<Slot> slots_;

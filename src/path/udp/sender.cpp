@@ -3,6 +3,8 @@
 
 #include <netinet/in.h>
 #include <netinet/udp.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -18,6 +20,7 @@ namespace herald::path::udp {
 std::size_t Sender::send(std::span<const UdpSend> batch, std::ptrdiff_t& failed) noexcept {
   failed = -1;
   blocked_ = false;
+  if (batch.size() == 1 && send_plain(batch[0])) return 1;
   std::size_t sent = 0;
   int errors = 0;
   while (sent < batch.size()) {
@@ -26,10 +29,9 @@ std::size_t Sender::send(std::span<const UdpSend> batch, std::ptrdiff_t& failed)
       return sent;
     }
     const int fd = sockets_[socket_].fd();
-    // For one, the plain call is faster.
-    const int left = count_ == 1
-                         ? (::sendmsg(fd, &headers_[0].msg_hdr, MSG_DONTWAIT) >= 0 ? 1 : -1)
-                         : ::sendmmsg(fd, headers_.data(), static_cast<unsigned>(count_), MSG_DONTWAIT);
+    const int left =
+        count_ == 1 ? (::syscall(SYS_sendmsg, fd, &headers_[0].msg_hdr, MSG_DONTWAIT) >= 0 ? 1 : -1)
+                    : static_cast<int>(::syscall(SYS_sendmmsg, fd, headers_.data(), count_, MSG_DONTWAIT));
     if (left > 0) {
       for (std::size_t i = 0; i < static_cast<std::size_t>(left); ++i) sent += messages_[i].datagrams;
       continue;
@@ -43,6 +45,18 @@ std::size_t Sender::send(std::span<const UdpSend> batch, std::ptrdiff_t& failed)
     return sent;
   }
   return sent;
+}
+
+// The plainer the call, the faster; and none of the C library's, at which a thread may be cancelled. False:
+// it did not leave, to be tried again with more care.
+bool Sender::send_plain(const UdpSend& one) noexcept {
+  const Link* link = links_.find(one.to, one.link);
+  if (link == nullptr || link->refused != 0) return false;
+  const Socket& socket = sockets_[link->socket];
+  const bool tied = socket.is_tied();
+  const socklen_t length = link->to.base.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+  return ::syscall(SYS_sendto, socket.fd(), one.bytes.data(), one.bytes.size(), MSG_DONTWAIT,
+                   tied ? nullptr : &link->to, tied ? 0 : length) >= 0;
 }
 
 // How many datagrams from the first on may go in one call: same link, equal sizes, the last may be shorter.
@@ -78,8 +92,10 @@ std::size_t Sender::fill(std::span<const UdpSend> batch) noexcept {
     Message& message = messages_[count_++];
     message.datagrams = static_cast<std::uint16_t>(run);
     header = {};
-    header.msg_name = &link->to;
-    header.msg_namelen = link->to.base.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    if (!sockets_[socket_].is_tied()) {
+      header.msg_name = &link->to;
+      header.msg_namelen = link->to.base.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    }
     header.msg_iov = &parts_[parts];
     header.msg_iovlen = run;
     for (std::size_t i = 0; i < run; ++i, ++at) {

@@ -34,6 +34,7 @@ class Sender {
 
   std::size_t fill(std::span<const UdpSend> batch) noexcept;
   std::size_t run_length(std::span<const UdpSend> batch, const Link& link) const noexcept;
+  bool send_plain(const UdpSend& one) noexcept;
   Next after_error(int error) noexcept;
 
   struct Message {

@@ -35,8 +35,10 @@ Socket::Socket(Socket&& other) noexcept
       port_(other.port_),
       receive_buffer_(other.receive_buffer_),
       segments_(other.segments_),
+      can_join_(other.can_join_),
       joins_(other.joins_),
-      fragments_(other.fragments_) {}
+      fragments_(other.fragments_),
+      tied_(other.tied_) {}
 
 bool Socket::open(const SocketConfig& config, std::string& why) {
   family_ = config.address.family;
@@ -102,8 +104,19 @@ void Socket::set_options(const SocketConfig& config) noexcept {
   if (config.segment) {
     // The size comes with each call; this only asks whether the system knows the option.
     segments_ = set(fd_, IPPROTO_UDP, UDP_SEGMENT, 0);
-    joins_ = set(fd_, IPPROTO_UDP, UDP_GRO, 1);
+    can_join_ = set(fd_, IPPROTO_UDP, UDP_GRO, 0);
   }
+}
+
+bool Socket::tie(const sockaddr& to) noexcept {
+  const socklen_t length = to.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+  tied_ = ::connect(fd_, &to, length) == 0;
+  return tied_;
+}
+
+void Socket::join() noexcept {
+  can_join_ = false;
+  joins_ = set(fd_, IPPROTO_UDP, UDP_GRO, 1);
 }
 
 bool Socket::allow_fragments() noexcept {

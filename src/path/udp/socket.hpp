@@ -34,7 +34,13 @@ class Socket {
   // What the system gave: memory with its overhead counted in; about half of it is datagrams.
   std::uint32_t receive_buffer() const noexcept { return receive_buffer_; }
   bool segments() const noexcept { return segments_; }
-  bool joins() const noexcept { return joins_; }  // UDP_GRO
+  // UDP_GRO: the system knows it, and it is not on yet; it is on.
+  bool can_join() const noexcept { return can_join_; }
+  bool joins() const noexcept { return joins_; }
+  void join() noexcept;
+  // From now on for this address only. False: the system does not want to, it is as before.
+  bool tie(const sockaddr& to) noexcept;
+  bool is_tied() const noexcept { return tied_; }
   void give_up_segments() noexcept { segments_ = false; }
   // The way has become narrower than its interfaces. From now on routers and we may cut. False: done already.
   bool allow_fragments() noexcept;
@@ -49,8 +55,10 @@ class Socket {
   std::uint16_t port_ = 0;
   std::uint32_t receive_buffer_ = 0;
   bool segments_ = false;
+  bool can_join_ = false;
   bool joins_ = false;
   bool fragments_ = false;
+  bool tied_ = false;
 };
 
 // What the routes of this host say about the way to that address now.

@@ -46,6 +46,7 @@ class Path final : public UdpPath {
   bool open(std::string& why);
   std::string card() const override { return write_card(card_); }
   int add_peer(int peer, const std::string& text, std::string& why) override;
+  void settle() noexcept override;
   std::string link_name(int peer, std::uint8_t link) const override;
   UdpLocal local_of(int peer, std::uint8_t link) const override;
   std::uint32_t datagram_bytes() const noexcept override { return datagram_bytes_; }
@@ -54,6 +55,7 @@ class Path final : public UdpPath {
     return sender_.send(batch, failed);
   }
   std::span<const UdpArrival> receive() noexcept override { return receiver_.receive(); }
+  bool may_have_more() const noexcept override { return receiver_.may_have_more(); }
   std::span<const int> descriptors() const noexcept override { return descriptors_; }
   bool send_blocked() const noexcept override { return sender_.is_blocked(); }
 
@@ -175,6 +177,18 @@ int Path::add_peer(int peer, const std::string& text, std::string& why) {
   }
   links_.add(peer, found);
   return static_cast<int>(found.size());
+}
+
+// A socket that has one address to talk to is tied to it: the system then knows the way there by heart, and
+// strangers do not get as far as us.
+void Path::settle() noexcept {
+  for (std::size_t i = 0; i < sockets_.size(); ++i) {
+    const auto ours = [i](const Link& link) { return link.socket == i; };
+    const std::span<const Link> links = links_.all();
+    const auto first = std::find_if(links.begin(), links.end(), ours);
+    if (std::count_if(links.begin(), links.end(), ours) != 1 || !sockets_[i].tie(first->to.base)) continue;
+    receiver_.tie(static_cast<std::uint8_t>(i), *first);
+  }
 }
 
 std::string Path::link_name(int peer, std::uint8_t number) const {

@@ -53,6 +53,8 @@ class UdpPath {
   // The links to a peer, best first, from its card: pairs of one of our interfaces and one of its addresses.
   // Returns their number (at most 8), 0 with `why` if there is none.
   virtual int add_peer(int peer, const std::string& card, std::string& why) = 0;
+  // All peers are known: nothing else is added.
+  virtual void settle() noexcept = 0;
   // Words for messages: "eth0 10.0.0.1 -> 10.0.0.2".
   virtual std::string link_name(int peer, std::uint8_t link) const = 0;
   virtual UdpLocal local_of(int peer, std::uint8_t link) const = 0;
@@ -66,6 +68,8 @@ class UdpPath {
   virtual std::size_t send(std::span<const UdpSend> batch, std::ptrdiff_t& failed) noexcept = 0;
   // What has come: at most one batch (64 datagrams or so). The spans are good until the next call.
   virtual std::span<const UdpArrival> receive() noexcept = 0;
+  // The last receive() took as many as fit: there are probably more.
+  virtual bool may_have_more() const noexcept = 0;
   // To sleep on, all readable when something comes.
   virtual std::span<const int> descriptors() const noexcept = 0;
   virtual bool send_blocked() const noexcept = 0;

@@ -122,6 +122,56 @@ TEST_P(UdpBoth, a_peer_that_has_gone_is_told_and_the_others_still_hear) {
   EXPECT_EQ(::poll(&entry, 1, 0), 0);
 }
 
+// A socket with one peer is tied to it: all must go on as before, joined datagrams too, and the errors.
+TEST_P(UdpBoth, a_settled_pair_talks_and_is_told_of_its_end) {
+  Team team = make(2);
+  if (!team.ready()) GTEST_SKIP() << team.why();
+  team.path(0).settle();
+  team.path(1).settle();
+  const Bytes one = pattern(92, 1);
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_EQ(team.send(0, {{1, 0, one}}), 1u);
+    auto came = team.receive(1, 1);
+    ASSERT_EQ(came.size(), 1u);
+    EXPECT_EQ(came[0].from, 0);
+    EXPECT_EQ(came[0].bytes, one);
+    std::vector<Bytes> sent;
+    std::vector<UdpSend> batch;
+    for (std::size_t i = 0; i < 100; ++i) sent.push_back(pattern(300, i));
+    for (const Bytes& bytes : sent) batch.push_back({0, 0, bytes});
+    ASSERT_EQ(team.send(1, batch), sent.size());
+    came = team.receive(0, sent.size());
+    ASSERT_EQ(came.size(), sent.size());
+    for (std::size_t i = 0; i < sent.size(); ++i) EXPECT_EQ(came[i].bytes, sent[i]);
+    EXPECT_EQ(came[0].from, 1);
+  }
+  team.close(1);
+  bool told = false;
+  for (int tries = 0; tries < 1000 && !told; ++tries) {
+    std::ptrdiff_t failed = -1;
+    (void)team.path(0).send(std::vector<UdpSend>{{1, 0, one}}, failed);
+    told = failed == 0;
+    (void)team.path(0).receive();
+    usleep(1000);
+  }
+  EXPECT_TRUE(told);
+}
+
+// Datagrams come one by one, then many: none may wait for another to come.
+TEST_P(UdpBoth, nothing_is_left_behind_when_few_follow_many) {
+  Team team = make(2);
+  if (!team.ready()) GTEST_SKIP() << team.why();
+  for (std::size_t count : {1u, 2u, 100u, 1u, 3u, 1u}) {
+    std::vector<Bytes> sent;
+    std::vector<UdpSend> batch;
+    for (std::size_t i = 0; i < count; ++i) sent.push_back(pattern(200, i));
+    for (const Bytes& bytes : sent) batch.push_back({1, 0, bytes});
+    ASSERT_EQ(team.send(0, batch), count);
+    EXPECT_EQ(team.receive(1, count).size(), count);
+    EXPECT_FALSE(team.path(1).may_have_more() && team.path(1).receive().empty());
+  }
+}
+
 TEST(Udp, a_stranger_is_nobody) {
   Team team(2, true, "127.0.0.0/8");
   if (!team.ready()) GTEST_SKIP() << team.why();

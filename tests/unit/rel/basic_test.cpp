@@ -31,6 +31,31 @@ TEST(RelBasic, ping_pong_costs_no_ack_of_its_own) {
   EXPECT_EQ(world.datagrams, 2000u);
 }
 
+// Every ack is paid for twice on the way of a small packet: they go along now and then only.
+TEST(RelBasic, quick_ping_pong_carries_few_acks) {
+  WorldConfig config;
+  config.delay = microseconds(1);
+  World world(config);
+  int rounds = 0, with_ack = 0;
+  world.watch = [&](const Tx& tx, PeerId) {
+    with_ack += (static_cast<std::uint8_t>(tx.datagram[2]) & wire::kFlagAck) != 0;
+  };
+  world[1].on_packet = [&](PeerId) {
+    ++world[1].flows[0].packets, world[1].flows[0].bytes = 8, world[1].pump(0);
+  };
+  world[0].on_packet = [&](PeerId) {
+    ++rounds;
+    if (rounds < 1000) ++world[0].flows[1].packets, world[0].pump(1);
+  };
+  world[0].send(1, 1, 8);
+  ASSERT_TRUE(world.run(milliseconds(5000), [&] { return rounds == 1000; }));
+  EXPECT_EQ(world[0].mesh.counters().acks_sent + world[1].mesh.counters().acks_sent, 0u);
+  EXPECT_EQ(world[0].mesh.counters().resent + world[1].mesh.counters().resent, 0u);
+  EXPECT_EQ(world.datagrams, 2000u);
+  EXPECT_LE(with_ack, 800);
+  ASSERT_TRUE(world.run(milliseconds(10), [&] { return world.all_flushed(); }));
+}
+
 TEST(RelBasic, small_packets_share_datagrams) {
   World world({});
   world[0].send(1, 100, 20);
