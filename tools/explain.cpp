@@ -124,11 +124,14 @@ void explain(const Question& question) {
     throw CLI::ValidationError("--hosts", fmt::format("{} hosts need at least as many ranks; give -n {}",
                                                       question.hosts, question.hosts));
   coll::Shape shape = coll::shape_of(question.ranks, question.hosts, !question.ordered);
-  if (question.hosts == 1) {
+  if (question.hosts < question.ranks) {
     shape.shared_bytes = coll::kUsualSharedBytes;
-    shape.streams = true;
+    shape.streams = question.hosts == 1;
     shape.reads_peers = true;
   }
+  shape.largest_host = (question.ranks + question.hosts - 1) / question.hosts;
+  shape.leaders_lane = question.hosts > 2;
+  shape.lane = shape.leaders_lane && question.hosts == question.ranks;
   std::vector<const coll::Algorithm*> rows;
   std::size_t wide = 0;
   for (const coll::Algorithm* row : coll::algorithms())

@@ -40,13 +40,14 @@ const char* name_of(Op op) noexcept {
 }
 
 Piece Blocks::block(int i) const noexcept {
-  if (layouts != nullptr) return items(buffer, *layouts[i], displacements[i], counts[i]);
-  if (counts != nullptr) return items(buffer, *layout, displacements[i] * layout->extent(), counts[i]);
+  if (layouts != nullptr) return items(buffer, *layouts[i], offset + displacements[i], counts[i]);
+  if (counts != nullptr)
+    return items(buffer, *layout, offset + displacements[i] * layout->extent(), counts[i]);
   return range(i, i + 1);
 }
 
 Piece Blocks::range(int begin, int end) const noexcept {
-  return items(buffer, *layout, begin * count * layout->extent(), (end - begin) * count);
+  return items(buffer, *layout, offset + begin * count * layout->extent(), (end - begin) * count);
 }
 
 Piece bytes_of(Piece piece, std::uint64_t first, std::uint64_t bytes) noexcept {

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 
+#include "coll/cluster.hpp"
 #include "coll/plan.hpp"
 
 namespace herald::coll {
@@ -38,6 +39,7 @@ struct Blocks {
   const std::int64_t* counts = nullptr;
   const std::int64_t* displacements = nullptr;   // in extents; with layouts: in bytes
   const type::Layout* const* layouts = nullptr;  // each block has its own
+  std::int64_t offset = 0;                       // of all blocks, in bytes
 
   Piece block(int i) const noexcept;
   // Blocks [begin, end) together; only without counts.
@@ -53,8 +55,9 @@ struct Ask {
   // What the choice of an algorithm goes by; the same at every rank. bcast, reductions: all of the data;
   // allgatherv: of all ranks; others: of one block, 0 if not every rank knows it.
   std::uint64_t bytes = 0;
-  std::uint32_t shared_bytes = 0;  // Shape::shared_bytes
-  bool streams = false;            // Shape::streams
+  std::uint32_t shared_bytes = 0;    // Shape::shared_bytes
+  bool streams = false;              // Shape::streams
+  const Cluster* cluster = nullptr;  // where the ranks are; null: each on a host of its own, or all on one
   Blocks send, recv;
 
   // This rank's own contribution to a reduction, and the place of its result.

@@ -58,7 +58,7 @@ void Builder::window(std::uint32_t sends, std::uint32_t recvs) noexcept {
 
 StepId Builder::message(Lane& lane, Step& step, int partner) noexcept {
   const auto number = static_cast<std::uint32_t>(lane.steps.size());
-  step.partner = partner;
+  step.partner = partner >= 0 && !ranks_.empty() ? ranks_[static_cast<std::size_t>(partner)] : partner;
   if (lane.limit != 0 && number >= lane.limit) {
     const StepId before = lane.steps[number - lane.limit];
     step.slot = plan_.steps[before].slot;
@@ -105,8 +105,34 @@ StepId Builder::check(const Piece& facts) noexcept {
 
 void Builder::gate(StepId step) noexcept {
   gate_ = step;
+  part_ = step + 1;
   tag_ = 0;
   sends_ = recvs_ = Lane{};  // what was before the gate is complete
+}
+
+void Builder::among(std::span<const int> ranks, bool second) noexcept {
+  ranks_ = ranks;
+  second_ = second;
+  tag_ = 0;
+  sends_ = recvs_ = Lane{};
+}
+
+// Joined by an empty copy, unless there is one last step anyway.
+void Builder::then() noexcept {
+  const auto end = static_cast<StepId>(plan_.steps.size());
+  if (part_ == end) return;
+  std::vector<bool> followed(end - part_, false);
+  for (const Edge& edge : edges_)
+    if (edge.from >= part_) followed[edge.from - part_] = true;
+  const auto ends = std::count(followed.begin(), followed.end(), false);
+  StepId last_one = end - 1;
+  if (ends != 1) {
+    add(StepKind::copy, Piece{}, {});
+    last_one = last();
+    for (StepId step = part_; step < end; ++step)
+      if (!followed[step - part_]) also(last_one, step);
+  }
+  gate(last_one);
 }
 
 Step& Builder::add_shared(StepKind kind, int number, int partner, const Piece& a, After after) noexcept {
@@ -114,6 +140,7 @@ Step& Builder::add_shared(StepKind kind, int number, int partner, const Piece& a
   plan_.shared = true;
   Step& step = add(kind, a, after);
   step.tag = static_cast<std::uint8_t>(number);
+  step.second = second_;
   step.partner = partner;
   return step;
 }

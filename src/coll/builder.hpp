@@ -6,6 +6,7 @@
 // are sent even if empty: leave them out where both sides know.
 #pragma once
 #include <initializer_list>
+#include <span>
 #include <vector>
 
 #include "coll/ask.hpp"
@@ -35,6 +36,13 @@ class Builder {
   StepId meet(int meeting, After after = {}) noexcept;
   // `step` needs `earlier` too. Only for the step added last.
   void also(StepId step, StepId earlier) noexcept;
+
+  // Plans out of parts (make/two_level.hpp). From here on partners of messages are indices of `ranks`; empty:
+  // they are ranks again. `ranks` must live as long as it is in use. Shared-memory steps of the `second` part
+  // have posts and meetings of their own.
+  void among(std::span<const int> ranks, bool second = false) noexcept;
+  // What follows waits for everything before; windows begin anew.
+  void then() noexcept;
 
   // Scratch memory: plain bytes, or room for `count` items of a layout.
   Piece scratch(std::uint64_t bytes) noexcept;
@@ -68,7 +76,10 @@ class Builder {
   std::vector<Edge> edges_;
   Lane sends_, recvs_;
   StepId gate_ = kNone;
+  StepId part_ = 0;  // where the steps begin that then() waits for
+  std::span<const int> ranks_;
   std::uint8_t tag_ = 0;
+  bool second_ = false;
 };
 
 }  // namespace herald::coll

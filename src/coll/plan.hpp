@@ -36,8 +36,9 @@ enum class StepKind : std::uint8_t {
   copy,    // a to b
   reduce,  // b = a op b, item by item: a is the left operand
   check,   // a holds what every rank calls (coll/check.hpp): the run goes on only if they match
-  // Shared-memory steps, over a board that all ranks of the communicator see (path/shm/board.hpp). A step
-  // that must wait for another rank does not block: it is tried again.
+  // Shared-memory steps, over a board that all ranks of the communicator on this host see
+  // (path/shm/board.hpp); partner counts those. A step that must wait for another rank does not block: it is
+  // tried again.
   post,  // a becomes readable by all, as post `tag` of this rank; `copied`: at once free again. Wakes partner
   fetch,   // from post `tag` of partner, after its first b.first bytes, to a; `whole`: it should be no longer
   arrive,  // this rank is counted at meeting `tag`; the last one wakes partner
@@ -48,13 +49,14 @@ enum class StepKind : std::uint8_t {
   draw,  // from partner, to a
 };
 constexpr std::int32_t kNobody = -1, kEverybody = -2;  // whom a post or an arrival wakes
-constexpr int kPosts = 2, kMeetings = 3;               // of one rank, and in all, in one run
+constexpr int kPosts = 2, kMeetings = 3;               // of one rank, and in all, in one part of a run
 
 struct Step {
   StepKind kind = StepKind::copy;
   std::uint8_t tag = 0;          // tells messages between the same two ranks apart
   bool copied = false;           // post
   bool whole = false;            // fetch
+  bool second = false;           // shared-memory steps: of the second part of a plan that has two
   std::uint32_t slot = 0;        // send, recv: where the operation lives while it is under way
   std::int32_t partner = -1;     // rank in the communicator
   std::uint32_t needs = 0;       // steps that must complete before this one starts

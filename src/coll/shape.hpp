@@ -22,11 +22,15 @@ struct Shape {
   int ranks = 1;
   int hosts = 1;
   bool commutes = true;  // the reduction, if there is one
-  // All ranks share a board in memory; a post copied onto it has at most so many bytes. 0: there is none.
+  // All ranks of a host share a board in memory; a post copied onto it has at most so many bytes. 0: there is
+  // none.
   std::uint32_t shared_bytes = 0;
-  bool reads_peers = false;  // and they can read each other's memory
-  bool lane = false;         // each rank is a host of its own, and one send reaches all (cast steps)
-  bool streams = false;      // and the board has streams
+  bool reads_peers = false;   // and they can read each other's memory
+  bool lane = false;          // each rank is a host of its own, and one send reaches all (cast steps)
+  int largest_host = 1;       // ranks on it; where there are several hosts
+  bool host_order = true;     // the ranks count up host after host
+  bool leaders_lane = false;  // one send reaches the leaders of all hosts
+  bool streams = false;       // and the board has streams
   Cost cost;
 };
 

@@ -72,6 +72,14 @@ constexpr const Algorithm* kTable[] = {
     &kAllgatherCast,
     &kAllreduceCast,
     &kAllreduceScatterCast,
+    &kBarrierTwoLevel,
+    &kBcastTwoLevel,
+    &kGatherTwoLevel,
+    &kScatterTwoLevel,
+    &kAllgatherTwoLevel,
+    &kAllgathervTwoLevel,
+    &kReduceTwoLevel,
+    &kAllreduceTwoLevel,
 };
 
 }  // namespace

@@ -30,6 +30,13 @@ std::size_t packet_bytes(const Knobs& knobs) {
          static_cast<std::size_t>(std::clamp(knobs.push_bytes, kLeastPayload, kMostPayload));
 }
 
+// For tests of several hosts on one machine: "2" puts two ranks on each host, "/3" deals ranks out to three.
+int pretended_host(const Knobs& knobs, int rank) {
+  const bool deal = knobs.pretend_hosts.starts_with('/');
+  const int number = std::atoi(knobs.pretend_hosts.c_str() + (deal ? 1 : 0));
+  return number <= 0 ? -1 : deal ? rank % number : rank / number;
+}
+
 }  // namespace
 
 std::unique_ptr<Engine> Engine::open(boot::Boot& boot, const Knobs& knobs, bool threads_multiple,
@@ -83,6 +90,7 @@ bool Loop::open_shm(boot::Boot& boot, const Knobs& knobs, std::size_t bytes, std
   config.nonce = random_number();
   config.cpus = read_affinity();
   config.cma = knobs.cma != "off";
+  config.host = pretended_host(knobs, rank_);
   shm_ = path::ShmPath::open(config, why);
   if (!shm_) return false;
   std::vector<std::string> cards(static_cast<std::size_t>(size_));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpi/coll_bytes.cpp: the collectives that the library itself calls.
+#include "coll/table.hpp"
 #include "mpi/coll.hpp"
 #include "mpi/coll_run.hpp"
 #include "type/basic.hpp"
@@ -55,6 +56,27 @@ int barrier(Comm& comm) noexcept { return run(prepare(comm, coll::Op::barrier, 0
 
 int agree_bytes(Comm& comm, int round, coll::Op op, const void* mine, void* all, std::size_t bytes) noexcept {
   return run(prepare(comm, op, 0, mine, all, bytes, round));
+}
+
+int agree_on_host(Comm& comm, int round, const std::vector<int>& ranks, int place, void* data,
+                  std::size_t bytes) noexcept {
+  coll::Ask ask;
+  ask.op = coll::Op::bcast;
+  ask.rank = place;
+  ask.size = static_cast<int>(ranks.size());
+  ask.bytes = bytes;
+  ask.recv = {coll::Buffer::recv, &type::basic_layout(type::Basic::byte), static_cast<std::int64_t>(bytes)};
+  coll::Builder builder;
+  builder.among(ranks);
+  const coll::Algorithm& binomial = *coll::find_algorithm(coll::Op::bcast, "binomial");
+  binomial.make(ask, builder);
+  auto* kept = new coll::Kept;
+  kept->plan = builder.finish(binomial.name);
+  kept->plan.operation = name_of(ask.op);
+  Execution::Binding binding;
+  binding.recv = data;
+  binding.agreement = round;
+  return run(Execution::make(comm, kept, binding));
 }
 
 std::unique_ptr<Work> ibcast_bytes(Comm& comm, void* data, std::size_t bytes, int root, int (*then)(void*),

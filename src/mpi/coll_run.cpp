@@ -281,10 +281,12 @@ coll::Kept* find_plan(Comm& comm, const coll::Ask& ask, const coll::Key& key,
   const std::uint64_t hash = key.hash();
   if (coll::Kept* kept = plans.find(key, hash)) return kept;
   const coll::Shape shape = coll_state(comm).shape_for(comm, ask);
+  coll::Ask placed = ask;
+  if (shape.hosts > 1 && shape.hosts < shape.ranks) placed.cluster = coll_state(comm).cluster.get();
   std::vector<const type::Layout*> named = {ask.send.layout, ask.recv.layout};
   named.insert(named.end(), more.begin(), more.end());
   coll::Kept* kept =
-      plans.add(make_plan(choose_algorithm(ask, shape), ask, checks_collectives()), key, hash, named);
+      plans.add(make_plan(choose_algorithm(ask, shape), placed, checks_collectives()), key, hash, named);
   kept->facts = coll::facts_of(ask);
   return kept;
 }

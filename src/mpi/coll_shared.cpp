@@ -18,23 +18,15 @@ namespace {
 // How the ranks agree on a board.
 struct Offer {
   std::uint64_t nonce = 0;
-  std::uint64_t most_bytes = 0;
-  std::uint64_t stream_bytes = 0;
   char path[224] = {};  // empty: no board
 };
-enum : int { kOfferRound, kAttachedRound, kProbedRound };
+enum : int { kSizesRound, kOfferRound, kAttachedRound, kProbedRound };
 
 // Boards with streams that this process has made and that are still there: so many may be.
 constexpr int kMostStreams = 8;
 int streams_made = 0;
 
 const std::uint64_t probe_word = path::Board::kProbe;
-
-bool all_local(const Comm& comm) noexcept {
-  for (int i = 0; i < comm.size; ++i)
-    if (!runtime().engine().is_local(comm.peer(i))) return false;
-  return true;
-}
 
 bool all_say_yes(Comm& comm, int round, bool mine) noexcept {
   const char answer = mine ? 1 : 0;
@@ -43,27 +35,11 @@ bool all_say_yes(Comm& comm, int round, bool mine) noexcept {
   return std::find(answers.begin(), answers.end(), 0) == answers.end();
 }
 
-Offer make_offer(Comm& comm, path::Board& board) noexcept {
-  Offer offer;
-  offer.most_bytes = static_cast<std::uint64_t>(runtime().knobs().coll_board_bytes);
-  if (::getrandom(&offer.nonce, sizeof offer.nonce, 0) != sizeof offer.nonce)
-    offer.nonce = static_cast<std::uint64_t>(::getpid());
-  if (streams_made < kMostStreams)
-    offer.stream_bytes = static_cast<std::uint64_t>(runtime().knobs().coll_stream_bytes);
-  const path::BoardShape shape = path::BoardShape::make(comm.size, offer.most_bytes, offer.stream_bytes);
-  const std::string path = runtime().engine().new_shm_path();
-  if (shape.place_bytes == 0 || path.empty() || path.size() >= sizeof offer.path || !all_local(comm) ||
-      !board.create(path, shape, offer.nonce))
-    return offer;
-  std::memcpy(offer.path, path.c_str(), path.size() + 1);
-  return offer;
-}
-
 }  // namespace
 
 std::uint32_t CommColl::shared_bytes(bool persistent) const noexcept {
-  if (channels.empty() || (persistent && persistent_count >= path::BoardShape::kMoreChannels)) return 0;
-  return board.shape().channel(persistent ? 1 : 0).inline_bytes();
+  if (!agreed_ || (persistent && persistent_count >= path::BoardShape::kMoreChannels)) return 0;
+  return copied_bytes[persistent ? 1 : 0];
 }
 
 CommColl::~CommColl() {
@@ -71,68 +47,123 @@ CommColl::~CommColl() {
   if (lane >= 0 && runtime().has_engine()) runtime().engine().close_lane(lane);
 }
 
-// Members on one host share its memory and not a lane: then there is none.
-void CommColl::consider_lane(Comm& comm) noexcept {
-  if (hosts != 0) return;
+const coll::Cluster& CommColl::hosts_of(Comm& comm) noexcept {
+  if (cluster) return *cluster;
   engine::Engine& engine = runtime().engine();
   std::vector<int> numbers;
   for (int rank = 0; rank < comm.size; ++rank) numbers.push_back(engine.host_number(comm.peer(rank)));
-  std::sort(numbers.begin(), numbers.end());
-  hosts = static_cast<int>(std::unique(numbers.begin(), numbers.end()) - numbers.begin());
-  if (hosts == comm.size && hosts > 2) lane = engine.open_lane(comm.context, comm.group->peers);
+  cluster = std::make_unique<coll::Cluster>(numbers);
+  cluster->lane = cluster->hosts() > 2 && runtime().knobs().lanes == "on";
+  if (!cluster->lane || cluster->place_of(comm.rank) != 0) return *cluster;
+  std::vector<p2p::PeerId> leaders;
+  for (const int leader : cluster->leaders()) leaders.push_back(comm.peer(leader));
+  lane = engine.open_lane(comm.context, leaders);
+  return *cluster;
 }
 
 coll::Shape CommColl::shape_for(Comm& comm, const coll::Ask& ask) noexcept {
-  consider_lane(comm);
-  coll::Shape shape = coll::shape_of(comm.size, hosts, ask.commutes);
-  shape.lane = lane >= 0;
+  const coll::Cluster& all = hosts_of(comm);
+  coll::Shape shape = coll::shape_of(comm.size, all.hosts(), ask.commutes);
+  shape.leaders_lane = all.lane;
+  shape.lane = all.lane && all.hosts() == comm.size;
+  shape.largest_host = all.largest();
+  shape.host_order = all.in_order();
   shape.shared_bytes = ask.shared_bytes;
   shape.reads_peers = reads_peers;
   shape.streams = ask.streams;
   return shape;
 }
 
+// Boards with two sets of channels where plans may have a part on the host before the others and one after.
+path::BoardShape CommColl::board_shape(int host, std::uint64_t most_bytes,
+                                       std::uint64_t stream_bytes) const noexcept {
+  const bool alone = cluster->hosts() == 1;
+  return path::BoardShape::make(cluster->count(host), most_bytes, alone ? stream_bytes : 0, alone ? 1 : 2);
+}
+
 void CommColl::open(Comm& comm) noexcept {
   tried = true;
+  if (hosts_of(comm).largest() == 1) return;
   if (!meet(comm)) {
     board.close();
     return;
   }
-  for (int i = 0; i < comm.size; ++i) pids.push_back(board.owner(i).pid);
+  agreed_ = true;
+  cluster->reads_peers = reads_peers;
+  for (std::uint32_t i = 0; i < copied_bytes.size(); ++i) {
+    copied_bytes[i] = UINT32_MAX;
+    for (int host = 0; host < cluster->hosts(); ++host)
+      if (cluster->count(host) > 1)
+        copied_bytes[i] = std::min(copied_bytes[i],
+                                   board_shape(host, most_bytes_, stream_bytes_).channel(i).inline_bytes());
+  }
+  if (peers.size() == 1) return;
+  const int place = cluster->place_of(comm.rank);
+  for (int i = 0; i < static_cast<int>(peers.size()); ++i) pids.push_back(board.owner(i).pid);
+  const std::uint32_t second = (board.shape().sets - 1) * path::BoardShape::kChannels;
   for (std::uint32_t i = 0; i < path::BoardShape::kChannels; ++i) {
-    channels.emplace_back(board.channel(i, comm.rank), comm);
+    channels.emplace_back(board.channel(i, place), board.channel(second + i, place), peers, place);
     channels.back().pids_ = &pids;
+    channels.back().two_parts_ = second != 0;
   }
   streams = board.shape().chunks != 0;
-  if (streams && comm.rank == 0) {
+  if (streams && place == 0) {
     made_streams = true;
     ++streams_made;
   }
-  if (streams) channels.front().streams_ = board.streams(comm.rank);
+  if (streams) channels.front().streams_ = board.streams(place);
+}
+
+// The leader of a host makes its board and tells the others where it is.
+bool CommColl::attach(Comm& comm) noexcept {
+  const int host = cluster->host_of(comm.rank), place = cluster->place_of(comm.rank);
+  const std::vector<int>& ranks = cluster->on_host(host);
+  for (const int rank : ranks) peers.push_back(comm.peer(rank));
+  Offer offer;
+  const path::BoardShape shape = board_shape(host, most_bytes_, stream_bytes_);
+  if (ranks.size() == 1) return true;
+  if (place == 0) {
+    if (::getrandom(&offer.nonce, sizeof offer.nonce, 0) != sizeof offer.nonce)
+      offer.nonce = static_cast<std::uint64_t>(::getpid());
+    const std::string path = runtime().engine().new_shm_path();
+    if (shape.place_bytes != 0 && !path.empty() && path.size() < sizeof offer.path &&
+        board.create(path, shape, offer.nonce))
+      std::memcpy(offer.path, path.c_str(), path.size() + 1);
+  }
+  if (agree_on_host(comm, kOfferRound, ranks, place, &offer, sizeof offer) != MPI_SUCCESS) return false;
+  offer.path[sizeof offer.path - 1] = '\0';
+  if (offer.path[0] == '\0' || (place != 0 && !board.attach(offer.path, shape, offer.nonce))) return false;
+  path::allow_reading();
+  board.owner(place) = {.pid = ::getpid(), .probe = reinterpret_cast<std::uintptr_t>(&probe_word)};
+  return true;
+}
+
+// Whether we can read the memory of the next one on this host.
+bool CommColl::probe() noexcept {
+  if (peers.size() == 1) return true;
+  const auto me = std::find(peers.begin(), peers.end(), runtime().engine().rank()) - peers.begin();
+  const path::Board::Owner& next = board.owner(static_cast<int>((me + 1) % std::ssize(peers)));
+  std::uint64_t word = 0;
+  const path::MemoryRun run{&word, sizeof word};
+  return path::read_memory(next.pid, next.probe, {&run, 1}) && word == path::Board::kProbe;
 }
 
 // Every rank goes through every round, or none does: what one of them finds wrong, all are told.
 bool CommColl::meet(Comm& comm) noexcept {
-  Offer offer;
-  if (comm.rank == 0) offer = make_offer(comm, board);
-  if (agree_bytes(comm, kOfferRound, coll::Op::bcast, nullptr, &offer, sizeof offer) != MPI_SUCCESS)
-    return false;
-  if (offer.path[0] == '\0') return false;
-  offer.path[sizeof offer.path - 1] = '\0';
-  const path::BoardShape shape = path::BoardShape::make(comm.size, offer.most_bytes, offer.stream_bytes);
-  bool good = comm.rank == 0 || board.attach(offer.path, shape, offer.nonce);
-  if (good) {
-    path::allow_reading();
-    board.owner(comm.rank) = {.pid = ::getpid(), .probe = reinterpret_cast<std::uintptr_t>(&probe_word)};
+  // Boards with streams are few: whether there may be another one, rank 0 of the host tells.
+  std::uint64_t sizes[2] = {static_cast<std::uint64_t>(runtime().knobs().coll_board_bytes), 0};
+  if (cluster->hosts() == 1) {
+    if (streams_made < kMostStreams)
+      sizes[1] = static_cast<std::uint64_t>(runtime().knobs().coll_stream_bytes);
+    if (agree_on_host(comm, kSizesRound, cluster->on_host(0), comm.rank, sizes, sizeof sizes) != MPI_SUCCESS)
+      return false;
   }
-  good = all_say_yes(comm, kAttachedRound, good);
+  most_bytes_ = sizes[0];
+  stream_bytes_ = sizes[1];
+  const bool good = all_say_yes(comm, kAttachedRound, attach(comm));
   board.unlink();
   if (!good) return false;
-  const path::Board::Owner& next = board.owner((comm.rank + 1) % comm.size);
-  std::uint64_t word = 0;
-  const path::MemoryRun run{&word, sizeof word};
-  const bool read = path::read_memory(next.pid, next.probe, {&run, 1}) && word == path::Board::kProbe;
-  reads_peers = all_say_yes(comm, kProbedRound, read);
+  reads_peers = all_say_yes(comm, kProbedRound, probe());
   return true;
 }
 
@@ -144,14 +175,19 @@ static_assert(path::Channel::kRingNone == coll::kNobody && path::Channel::kRingA
 
 void SharedChannel::begin(std::uint64_t number) noexcept {
   running_.push_back(number);
-  wake(channel_.set_low(running_.front()));
+  set_low(running_.front());
 }
 
 void SharedChannel::end(std::uint64_t number) noexcept {
   running_.erase(std::find(running_.begin(), running_.end(), number));
   if (pouring_ == number) [[unlikely]]
     pouring_ = kNoNumber;
-  wake(channel_.set_low(running_.empty() ? number + 1 : running_.front()));
+  set_low(running_.empty() ? number + 1 : running_.front());
+}
+
+void SharedChannel::set_low(std::uint64_t low) noexcept {
+  wake(channels_[0].set_low(low));
+  if (two_parts_) wake(channels_[1].set_low(low));
 }
 
 void SharedChannel::wake(int whom) noexcept {
@@ -164,17 +200,17 @@ void SharedChannel::ring() noexcept {
   path::Channel::before_ring();
   engine::Engine& engine = runtime().engine();
   if (whom >= 0) {
-    if (whom != comm_->rank) engine.ring(comm_->peer(whom));
+    if (whom != place_) engine.ring((*peers_)[static_cast<std::size_t>(whom)]);
     return;
   }
-  for (int i = 0; i < comm_->size; ++i)
-    if (i != comm_->rank) engine.ring(comm_->peer(i));
+  for (const p2p::PeerId peer : *peers_)
+    if (peer != engine.rank()) engine.ring(peer);
 }
 
-bool SharedChannel::is_free(std::uint64_t number) noexcept {
-  if (channel_.is_free(number)) return true;
-  channel_.starve(number);
-  return channel_.is_free(number);
+bool SharedChannel::is_free(path::Channel& channel, std::uint64_t number) noexcept {
+  if (channel.is_free(number)) return true;
+  channel.starve(number);
+  return channel.is_free(number);
 }
 
 bool SharedChannel::attempt(std::uint64_t number, const coll::Step& step, const coll::Places& places,
@@ -184,10 +220,10 @@ bool SharedChannel::attempt(std::uint64_t number, const coll::Step& step, const 
     case coll::StepKind::fetch:
     case coll::StepKind::draw: return fetch(number, step, places, streamed, error);
     case coll::StepKind::pour: return pour(number, step, places, streamed);
-    case coll::StepKind::meet: return channel_.met(number, step.tag);
+    case coll::StepKind::meet: return channel_of(step).met(number, step.tag);
     case coll::StepKind::arrive:
-      if (!is_free(number)) return false;
-      if (channel_.arrive(number, step.tag)) wake(step.partner);
+      if (!is_free(channel_of(step), number)) return false;
+      if (channel_of(step).arrive(number, step.tag)) wake(step.partner);
       return true;
     case coll::StepKind::send:
     case coll::StepKind::recv:
@@ -200,14 +236,15 @@ bool SharedChannel::attempt(std::uint64_t number, const coll::Step& step, const 
 }
 
 bool SharedChannel::post(std::uint64_t number, const coll::Step& step, const coll::Places& places) noexcept {
-  if (!is_free(number)) return false;
+  path::Channel& channel = channel_of(step);
+  if (!is_free(channel, number)) return false;
   std::uint64_t address = 0;
   if (step.copied && step.a.bytes != 0) {
-    cursor(step.a, places).pack(channel_.room(number), channel_.shape().inline_bytes());
+    cursor(step.a, places).pack(channel.room(number), channel.shape().inline_bytes());
   } else if (!step.copied) {
     address = reinterpret_cast<std::uintptr_t>(places.of(step.a));
   }
-  channel_.post(number, step.tag, address, step.a.bytes);
+  channel.post(number, step.tag, address, step.a.bytes);
   wake(step.partner);
   return true;
 }
@@ -216,9 +253,9 @@ bool SharedChannel::post(std::uint64_t number, const coll::Step& step, const col
 bool SharedChannel::pour(std::uint64_t number, const coll::Step& step, const coll::Places& places,
                          std::uint64_t& streamed) noexcept {
   if (pouring_ != number) {
-    if (pouring_ != kNoNumber || !is_free(number)) return false;
+    if (pouring_ != kNoNumber || !is_free(channels_[0], number)) return false;
     pouring_ = number;
-    channel_.post(number, step.tag, kStreamBit | stream_next_, step.a.bytes);
+    channels_[0].post(number, step.tag, kStreamBit | stream_next_, step.a.bytes);
     wake(step.partner);
   }
   while (streamed != step.a.bytes) {
@@ -252,7 +289,7 @@ bool SharedChannel::draw(const path::Post& post, const coll::Step& step, const c
 
 bool SharedChannel::fetch(std::uint64_t number, const coll::Step& step, const coll::Places& places,
                           std::uint64_t& streamed, int& error) noexcept {
-  const path::Post* post = channel_.posted(number, step.partner, step.tag);
+  const path::Post* post = channel_of(step).posted(number, step.partner, step.tag);
   if (post == nullptr) return false;
   if ((post->address & kStreamBit) != 0) {
     if (step.whole && post->bytes > step.a.bytes) error = MPI_ERR_TRUNCATE;
@@ -264,7 +301,7 @@ bool SharedChannel::fetch(std::uint64_t number, const coll::Step& step, const co
   if (step.whole && post->bytes - first > step.a.bytes) error = MPI_ERR_TRUNCATE;
   type::Cursor to = cursor(step.a, places);
   if (post->address == 0) {
-    to.unpack(channel_.copy_of(number, step.partner) + first, bytes);
+    to.unpack(channel_of(step).copy_of(number, step.partner) + first, bytes);
     return true;
   }
   const std::int32_t pid = (*pids_)[static_cast<std::size_t>(step.partner)];
@@ -285,12 +322,13 @@ bool SharedChannel::fetch(std::uint64_t number, const coll::Step& step, const co
 
 bool SharedChannel::is_lost(std::uint64_t number, const coll::Step& step) noexcept {
   const engine::Engine& engine = runtime().engine();
-  const auto lost = [&](int rank) {
-    return engine.is_gone(comm_->peer(rank)) && !channel_.has_completed(number, rank);
+  const auto lost = [&](int place) {
+    return engine.is_gone((*peers_)[static_cast<std::size_t>(place)]) &&
+           !channel_of(step).has_completed(number, place);
   };
   if (step.kind == coll::StepKind::fetch || step.kind == coll::StepKind::draw) return lost(step.partner);
-  for (int i = 0; i < comm_->size; ++i)
-    if (i != comm_->rank && lost(i)) return true;
+  for (int i = 0; i < static_cast<int>(peers_->size()); ++i)
+    if (i != place_ && lost(i)) return true;
   return false;
 }
 

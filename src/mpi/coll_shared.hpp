@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpi/coll_shared.hpp: the board of a communicator, and the shared-memory steps of plans over it.
+// mpi/coll_shared.hpp: the board of a communicator on a host, and the shared-memory steps of plans over it.
 // The board is made at the first persistent collective, or at the first blocking one after a few: short-lived
-// communicators do without. All ranks get it or none does, and then messages serve as before. It goes with
-// the communicator. Channel 0 carries blocking and nonblocking collectives, numbered as the communicator
-// counts them; the first persistent ones have a channel each, where their runs are numbered, so that they may
-// be started in any order.
+// communicators do without. On every host all ranks get it or none does, and then messages serve as before.
+// It goes with the communicator. Channel 0 carries blocking and nonblocking collectives, numbered as the
+// communicator counts them; the first persistent ones have a channel each, where their runs are numbered, so
+// that they may be started in any order.
 #pragma once
+#include <array>
+#include <memory>
 #include <vector>
 
 #include "coll/ask.hpp"
@@ -14,6 +16,7 @@
 #include "coll/shape.hpp"
 #include "mpi/coll_memo.hpp"
 #include "mpi/objects.hpp"
+#include "p2p/ops.hpp"
 #include "path/shm/board.hpp"
 
 namespace herald::mpi {
@@ -21,7 +24,10 @@ namespace herald::mpi {
 // A channel, and which of its operations run here.
 class SharedChannel {
  public:
-  SharedChannel(path::Channel channel, Comm& comm) noexcept : channel_(channel), comm_(&comm) {}
+  // `peers`: the processes of this host, by place. `second`: for the second part of plans that have two.
+  SharedChannel(path::Channel channel, path::Channel second, const std::vector<p2p::PeerId>& peers,
+                int place) noexcept
+      : channels_{channel, second}, peers_(&peers), place_(place) {}
   // Numbers grow from call to call.
   void begin(std::uint64_t number) noexcept;
   void end(std::uint64_t number) noexcept;
@@ -39,7 +45,9 @@ class SharedChannel {
   bool is_lost(std::uint64_t number, const coll::Step& step) noexcept;
 
  private:
-  bool is_free(std::uint64_t number) noexcept;
+  path::Channel& channel_of(const coll::Step& step) noexcept { return channels_[step.second ? 1 : 0]; }
+  void set_low(std::uint64_t low) noexcept;
+  static bool is_free(path::Channel& channel, std::uint64_t number) noexcept;
   bool post(std::uint64_t number, const coll::Step& step, const coll::Places& places) noexcept;
   bool fetch(std::uint64_t number, const coll::Step& step, const coll::Places& places,
              std::uint64_t& streamed, int& error) noexcept;
@@ -50,8 +58,10 @@ class SharedChannel {
   void wake(int whom) noexcept;
   void ring() noexcept;
 
-  path::Channel channel_;
-  Comm* comm_;
+  path::Channel channels_[2];
+  const std::vector<p2p::PeerId>* peers_;
+  int place_;
+  bool two_parts_ = false;
   std::vector<std::uint64_t> running_;  // oldest first
   std::uint64_t next_ = 0;
   int wanted_ = coll::kNobody;  // whom to ring
@@ -62,34 +72,41 @@ class SharedChannel {
   std::uint64_t pouring_ = kNoNumber;  // the operation that fills it
 
   friend struct CommColl;
-  std::vector<std::int32_t>* pids_ = nullptr;  // by rank
+  std::vector<std::int32_t>* pids_ = nullptr;  // by place
 };
 
 // What a communicator has of collectives.
 struct CommColl : coll::CommState {
   path::Board board;
   std::vector<SharedChannel> channels;  // empty: no board
+  std::vector<p2p::PeerId> peers;       // who has it, by place
   std::vector<std::int32_t> pids;
   Memos memos;
   bool tried = false;
   bool reads_peers = false;
-  int hosts = 0;           // on which its ranks are; 0: not counted yet
-  std::int32_t lane = -1;  // one send reaches all; -1: there is none
+  std::unique_ptr<coll::Cluster> cluster;  // on which hosts its ranks are; null: not counted yet
+  std::int32_t lane = -1;                  // one send reaches all leaders; -1: there is none, or not for us
+  std::array<std::uint32_t, 2> copied_bytes;  // by a post, on any host: blocking and nonblocking; persistent
   bool streams = false;
   bool made_streams = false;  // by this rank
 
   ~CommColl();
-  // Counts the hosts and opens the lane, when first asked. Nobody is waited for.
-  void consider_lane(Comm& comm) noexcept;
+  // Counts the hosts and opens the lane of their leaders, when first asked. Nobody is waited for.
+  const coll::Cluster& hosts_of(Comm& comm) noexcept;
   // What algorithms may know of the communicator.
   coll::Shape shape_for(Comm& comm, const coll::Ask& ask) noexcept;
   // How much a post may copy; 0: plans must do without the board.
   std::uint32_t shared_bytes(bool persistent) const noexcept;
-  // Makes the board, together with all ranks of `comm`.
+  // Makes the board of each host, together with all ranks of `comm`.
   void open(Comm& comm) noexcept;
 
  private:
   bool meet(Comm& comm) noexcept;
+  bool attach(Comm& comm) noexcept;
+  bool probe() noexcept;
+  path::BoardShape board_shape(int host, std::uint64_t most_bytes, std::uint64_t stream_bytes) const noexcept;
+  std::uint64_t most_bytes_ = 0, stream_bytes_ = 0;
+  bool agreed_ = false;  // every host with several ranks has a board
 };
 
 CommColl& make_coll_state(Comm& comm) noexcept;

@@ -28,6 +28,9 @@ extern const Algorithm kBarrierShared, kBcastShared, kBcastStream, kGatherShared
 
 extern const Algorithm kBarrierCast, kBcastCast, kAllgatherCast, kAllreduceCast, kAllreduceScatterCast;
 
+extern const Algorithm kBarrierTwoLevel, kBcastTwoLevel, kGatherTwoLevel, kScatterTwoLevel,
+    kAllgatherTwoLevel, kAllgathervTwoLevel, kReduceTwoLevel, kAllreduceTwoLevel;
+
 inline bool fits_any(const Shape&) noexcept { return true; }
 
 // How many messages a rank of a ring, or the root of a linear algorithm, keeps under way.

@@ -9,7 +9,9 @@
 
 namespace herald::coll {
 
-inline bool fits_shared(const Shape& shape) noexcept { return shape.shared_bytes != 0 && shape.ranks > 1; }
+inline bool fits_shared(const Shape& shape) noexcept {
+  return shape.shared_bytes != 0 && shape.ranks > 1 && shape.hosts == 1;
+}
 
 // What waiting once for all ranks costs, and moving bytes by reading another process's memory.
 constexpr double kSharedFlagNs = 120, kSharedRankNs = 40, kSharedCallNs = 500;

@@ -93,13 +93,15 @@ bool Channel::arrive(std::uint64_t number, int meeting) noexcept {
   return next == (stamp(number) | shape_.ranks);
 }
 
-BoardShape BoardShape::make(int ranks, std::uint64_t most_bytes, std::uint64_t stream_bytes) noexcept {
+BoardShape BoardShape::make(int ranks, std::uint64_t most_bytes, std::uint64_t stream_bytes,
+                            std::uint32_t sets) noexcept {
   // Slots let ranks be ahead of each other, places let data be copied: both matter, small places least.
   static constexpr struct {
     std::uint32_t slots, place;
   } kSizes[] = {{32, 4096}, {32, 2048}, {16, 2048}, {16, 1024}, {8, 1024}, {8, 512}, {4, 512}, {4, 256}};
   BoardShape shape;
   shape.ranks = static_cast<std::uint32_t>(ranks);
+  shape.sets = sets;
   if (shape.ranks > kMostRanks) return shape;
   for (const auto& size : kSizes) {
     shape.slots = size.slots;

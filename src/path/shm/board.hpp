@@ -145,6 +145,7 @@ struct BoardShape {
   std::uint32_t slots = 0;        // of the main channel, 0
   std::uint32_t place_bytes = 0;  // there
   std::uint32_t chunks = 0;       // of each rank's stream
+  std::uint32_t sets = 1;         // of channels: an operation that has two parts uses two
   static constexpr std::uint32_t kMostRanks = 4096;
   static constexpr std::uint32_t kMoreSlots = 8;  // of each further channel
   static constexpr std::uint32_t kMorePlace = 1024;
@@ -153,14 +154,15 @@ struct BoardShape {
 
   // The largest of at most `most_bytes`, and `stream_bytes` for the streams; place_bytes is 0 if not even the
   // smallest fits.
-  static BoardShape make(int ranks, std::uint64_t most_bytes, std::uint64_t stream_bytes = 0) noexcept;
+  static BoardShape make(int ranks, std::uint64_t most_bytes, std::uint64_t stream_bytes = 0,
+                         std::uint32_t sets = 1) noexcept;
   ChannelShape channel(std::uint32_t which) const noexcept {
-    if (which == 0) return {ranks, slots, place_bytes};
+    if (which % kChannels == 0) return {ranks, slots, place_bytes};
     return {ranks, kMoreSlots, place_bytes < kMorePlace ? place_bytes : kMorePlace};
   }
   std::size_t channel_at(std::uint32_t which) const noexcept;
   StreamShape streams() const noexcept { return {ranks, chunks}; }
-  std::size_t bytes() const noexcept { return channel_at(kChannels) + streams().bytes(); }
+  std::size_t bytes() const noexcept { return channel_at(sets * kChannels) + streams().bytes(); }
 };
 
 // The file in shared memory. Made by one rank, attached by the others, and its name taken away again as soon
@@ -191,7 +193,7 @@ class Board {
     return {memory_ + shape_.channel_at(which), shape_.channel(which), rank};
   }
   Streams streams(int rank) noexcept {
-    return {memory_ + shape_.channel_at(BoardShape::kChannels), shape_.streams(), rank};
+    return {memory_ + shape_.channel_at(shape_.sets * BoardShape::kChannels), shape_.streams(), rank};
   }
   const BoardShape& shape() const noexcept { return shape_; }
 

@@ -88,6 +88,7 @@ std::unique_ptr<ShmPath> ShmPath::open(const ShmConfig& config, std::string& why
   remove_stale_segments(config.directory, ::geteuid());
   shm->card_.machine = boot_id();
   shm->card_.host_id = shm->card_.machine + "/" + std::to_string(info.st_dev);
+  if (config.host >= 0) shm->card_.host_id += "/" + std::to_string(config.host);
   shm->card_.hostname = hostname();
   shm->card_.nonce = config.nonce;
   shm->card_.file = "herald-" + std::to_string(::geteuid()) + "-" + plain(config.job, 40) + "-" +

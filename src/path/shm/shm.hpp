@@ -24,6 +24,7 @@ struct ShmConfig {
   std::uint64_t nonce = 0;  // random
   CpuMask cpus{};
   bool cma = true;  // the others may reach our memory
+  int host = -1;    // not -1: only processes with the same number share this host
 };
 
 struct Card {

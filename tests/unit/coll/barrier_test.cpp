@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "cases.hpp"
 #include "coll/run.hpp"
 #include "coll/table.hpp"
 #include "job.hpp"
@@ -15,33 +17,48 @@
 namespace herald::coll {
 namespace {
 
-// Runs the plans of all ranks but `absent` as far as they go; tells which ranks finished.
-std::vector<bool> run_without(const Algorithm& algorithm, int ranks, int absent) {
+std::vector<Plan> make_plans(const Algorithm& algorithm, int ranks, const Cluster* cluster,
+                             std::uint32_t shared_bytes) {
   std::vector<Plan> plans;
-  std::vector<Run> runs(static_cast<std::size_t>(ranks));
-  std::vector<std::vector<std::uint32_t>> words;
   for (int r = 0; r < ranks; ++r) {
     Ask ask;
     ask.op = Op::barrier;
     ask.rank = r;
     ask.size = ranks;
+    ask.cluster = cluster;
+    ask.shared_bytes = shared_bytes;
     plans.push_back(make_plan(algorithm, ask));
-    words.emplace_back(Run::words(plans.back()) + 1);
   }
+  return plans;
+}
+
+// Runs the plans of all ranks but `absent` as far as they go; tells which ranks finished.
+std::vector<bool> run_without(const Algorithm& algorithm, int ranks, int absent,
+                              const Cluster* cluster = nullptr, std::uint32_t shared_bytes = 0) {
+  const std::vector<Plan> plans = make_plans(algorithm, ranks, cluster, shared_bytes);
+  std::vector<Run> runs(static_cast<std::size_t>(ranks));
+  std::vector<std::vector<std::uint32_t>> words;
+  for (const Plan& plan : plans) words.emplace_back(Run::words(plan) + 1);
   std::map<std::tuple<int, int, int>, std::vector<StepId>> posted;
   std::map<std::tuple<int, int, int>, int> sent;
   for (int r = 0; r < ranks; ++r)
     runs[static_cast<std::size_t>(r)].begin(plans[static_cast<std::size_t>(r)],
                                             words[static_cast<std::size_t>(r)].data());
-  std::vector<bool> told(static_cast<std::size_t>(ranks), false);  // has posted
-  int arrived = 0;                                                 // at the one meeting
-  std::vector<std::pair<int, StepId>> watching;                    // steps that wait for those
+  std::set<std::pair<int, bool>> told;          // who has posted, in which part
+  std::map<std::pair<int, bool>, int> arrived;  // at the one meeting of a host, in each part
+  const auto host_of = [&](int r) { return cluster == nullptr ? 0 : cluster->host_of(r); };
+  const auto count = [&](int r) { return cluster == nullptr ? ranks : cluster->count(host_of(r)); };
+  const auto on_host = [&](int r, int partner) {
+    return cluster == nullptr ? partner : cluster->on_host(host_of(r))[static_cast<std::size_t>(partner)];
+  };
+  std::vector<std::pair<int, StepId>> watching;  // steps that wait for those
   for (bool moved = true; moved;) {
     moved = false;
     std::erase_if(watching, [&](const std::pair<int, StepId>& wait) {
       const Step& step = plans[static_cast<std::size_t>(wait.first)].steps[wait.second];
-      const bool ready =
-          step.kind == StepKind::meet ? arrived == ranks : told[static_cast<std::size_t>(step.partner)];
+      const bool ready = step.kind == StepKind::meet
+                             ? arrived[{host_of(wait.first), step.second}] == count(wait.first)
+                             : told.count({on_host(wait.first, step.partner), step.second}) != 0;
       if (ready) runs[static_cast<std::size_t>(wait.first)].complete(wait.second);
       moved = moved || ready;
       return ready;
@@ -60,11 +77,12 @@ std::vector<bool> run_without(const Algorithm& algorithm, int ranks, int absent)
           watching.emplace_back(r, id);
           continue;
         }
-        if (step.kind == StepKind::post) told[static_cast<std::size_t>(r)] = true;
-        if (step.kind == StepKind::arrive) ++arrived;
+        if (step.kind == StepKind::post) told.emplace(r, step.second);
+        if (step.kind == StepKind::arrive) ++arrived[{host_of(r), step.second}];
         if (step.kind == StepKind::send) ++sent[{r, step.partner, step.tag}];
         for (int other = 0; step.kind == StepKind::cast && other < ranks; ++other)
-          if (other != r) ++sent[{r, other, step.tag}];
+          if (other != r && (cluster == nullptr || cluster->place_of(other) == 0))
+            ++sent[{r, other, step.tag}];
         run.complete(id);
       }
     }
@@ -100,6 +118,16 @@ TEST(CollBarrier, nobody_leaves_before_all_have_come) {
       }
     }
   }
+}
+
+TEST(CollBarrier, nobody_leaves_hosts_with_several_ranks_early) {
+  for (const Cluster& cluster : clusters())
+    for (const std::uint32_t shared_bytes : {0u, kSharedBytes}) {
+      const Algorithm& algorithm = *find_algorithm(Op::barrier, "two_level");
+      for (int absent = -1; absent < cluster.ranks(); ++absent)
+        for (const bool done : run_without(algorithm, cluster.ranks(), absent, &cluster, shared_bytes))
+          EXPECT_EQ(done, absent < 0) << cluster.hosts() << " hosts, without rank " << absent;
+    }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "job.hpp"
 
@@ -15,6 +16,8 @@ struct Case {
   bool in_place = false;
   bool commutes = true;
   bool gappy_send = false, gappy_recv = false;
+  const Cluster* cluster = nullptr;  // several hosts, some with several ranks
+  std::uint32_t shared_bytes = 0;    // with a cluster: what a post may copy; 0: there are no boards
 };
 
 inline constexpr int kRankCounts[] = {1, 2, 3, 5, 8, 13};
@@ -32,12 +35,48 @@ inline std::string text_of(const Algorithm& algorithm, const Case& c, std::uint6
   return std::string(name_of(algorithm.op)) + "/" + algorithm.name + " ranks " + std::to_string(c.ranks) +
          " root " + std::to_string(c.root) + " count " + std::to_string(c.count) +
          (c.in_place ? " in place" : "") + (c.commutes ? "" : " ordered") +
+         (c.cluster == nullptr ? ""
+                               : " on " + std::to_string(c.cluster->hosts()) + " hosts" +
+                                     (c.shared_bytes == 0 ? "" : " with boards")) +
          (c.gappy_send ? " gappy send" : "") + (c.gappy_recv ? " gappy recv" : "") + " seed " +
          std::to_string(seed);
 }
 
+// Hosts of unequal size, of equal size, with one rank, and ranks dealt out.
+inline const std::vector<Cluster>& clusters() {
+  const auto make = [](std::vector<int> numbers, bool lane) {
+    Cluster cluster(numbers);
+    cluster.lane = lane;
+    cluster.reads_peers = true;
+    return cluster;
+  };
+  static const std::vector<Cluster> all = {
+      make({0, 0, 1, 1}, false),
+      make({0, 1, 0, 1, 0}, false),
+      make({0, 0, 1, 1, 2, 2, 3, 3}, true),
+      make({0, 0, 0, 1, 2, 2}, true),
+      make({4, 3, 2, 4, 2, 2, 1, 4, 3}, true),
+      make({0, 1, 2, 0, 1, 2}, true),
+      make({0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 3, 3, 4}, true),
+  };
+  return all;
+}
+inline void put_on_hosts(const Case& c, Ask& ask) {
+  ask.cluster = c.cluster;
+  ask.shared_bytes = c.shared_bytes;
+}
+
 inline bool fits(const Algorithm& algorithm, const Case& c) {
   Shape shape;
+  if (c.cluster != nullptr) {
+    shape = shape_of(c.ranks, c.cluster->hosts(), c.commutes);
+    shape.largest_host = c.cluster->largest();
+    shape.host_order = c.cluster->in_order();
+    shape.leaders_lane = c.cluster->lane;
+    shape.shared_bytes = c.shared_bytes;
+    shape.reads_peers = true;
+    return std::string(algorithm.name) == "two_level" && algorithm.fits(shape);
+  }
   shape.ranks = c.ranks;
   shape.commutes = c.commutes;
   shape.shared_bytes = kSharedBytes;

@@ -2,6 +2,7 @@
 #include "job.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -46,8 +47,12 @@ class Job {
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       Rank& rank = ranks_[r];
       Ask ask = members[r].ask;
-      ask.shared_bytes = kSharedBytes;
-      ask.streams = true;
+      if (ask.cluster == nullptr) {
+        ask.shared_bytes = kSharedBytes;
+        ask.streams = true;
+      } else {
+        cluster_ = ask.cluster;
+      }
       rank.plan = make_plan(algorithm, ask);
       rank.words.resize(Run::words(rank.plan) + 1);
       rank.scratch.assign(rank.plan.scratch_bytes + 64, kPattern);
@@ -82,8 +87,9 @@ class Job {
     std::vector<std::byte> scratch;
     std::vector<bool> busy;       // slots
     std::vector<StepId> waiting;  // shared-memory steps that could not be done yet
-    SharedPost posts[kPosts];
+    SharedPost posts[2][kPosts];  // by part
   };
+  using Host = std::array<std::array<std::size_t, kMeetings>, 2>;  // who arrived, by part
 
   // One thing happens, chosen at random among what can.
   bool turn() {
@@ -119,8 +125,13 @@ class Job {
         type::Cursor data = cursor(step.a, rank.places);
         std::vector<std::byte> bytes(data.total());
         data.pack(bytes.data(), bytes.size());
+        const auto hears = [&](int other) {
+          return other != static_cast<int>(r) && (cluster_ == nullptr || cluster_->place_of(other) == 0);
+        };
+        if (cluster_ != nullptr && cluster_->place_of(static_cast<int>(r)) != 0)
+          why_ = "no leader, and casts";
         for (int other = 0; other < static_cast<int>(ranks_.size()); ++other) {
-          if (other == static_cast<int>(r)) continue;
+          if (!hears(other)) continue;
           Flight& flight = sends_[{static_cast<int>(r), other, step.tag}].emplace_back();
           flight.step = id;
           flight.gone = true;
@@ -165,10 +176,14 @@ class Job {
   bool attempt(std::size_t r, const Step& step, StepId id) {
     Rank& rank = ranks_[r];
     const auto number = static_cast<std::size_t>(step.tag);
-    if (step.kind == StepKind::meet) return arrived_[number] == ranks_.size();
-    if (step.kind == StepKind::arrive) return ++arrived_[number], true;
+    const std::size_t part = step.second ? 1 : 0;
+    const int host = cluster_ == nullptr ? 0 : cluster_->host_of(static_cast<int>(r));
+    std::size_t& arrived = arrived_[host][part][number];
+    if (step.kind == StepKind::meet)
+      return arrived == (cluster_ == nullptr ? ranks_.size() : cluster_->on_host(host).size());
+    if (step.kind == StepKind::arrive) return ++arrived, true;
     if (step.kind == StepKind::post || step.kind == StepKind::pour) {
-      SharedPost& post = rank.posts[number];
+      SharedPost& post = rank.posts[part][number];
       if (post.step != kNone) why_ = "a post was made twice";
       post.step = id;
       if (step.copied || step.kind == StepKind::pour) post.data = packed(rank, step.a);
@@ -177,8 +192,10 @@ class Job {
         why_ = "a post by address is not one run";
       return true;
     }
-    Rank& from = ranks_[static_cast<std::size_t>(step.partner)];
-    const SharedPost& post = from.posts[number];
+    const auto partner = static_cast<std::size_t>(step.partner);
+    Rank& from =
+        ranks_[cluster_ == nullptr ? partner : static_cast<std::size_t>(cluster_->on_host(host)[partner])];
+    const SharedPost& post = from.posts[part][number];
     if (post.step == kNone) return false;
     const Step& posted = from.plan.steps[post.step];
     const bool kept = posted.copied || posted.kind == StepKind::pour;
@@ -262,7 +279,8 @@ class Job {
   Reduction reduction_;
   Prng& prng_;
   std::vector<Rank> ranks_;
-  std::size_t arrived_[kMeetings] = {};
+  const Cluster* cluster_ = nullptr;
+  std::map<int, Host> arrived_;  // by host
   std::map<Channel, std::deque<Flight>> sends_;
   std::map<Channel, std::deque<Posted>> recvs_;
   std::string why_;

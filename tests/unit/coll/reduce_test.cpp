@@ -89,6 +89,7 @@ void try_case(const Algorithm& algorithm, const Case& c, std::uint64_t seed) {
   SCOPED_TRACE(text_of(algorithm, c, seed));
   std::vector<Member> members(static_cast<std::size_t>(c.ranks));
   prepare(algorithm.op, c, members);
+  for (Member& member : members) put_on_hosts(c, member.ask);
   Prng prng(seed);
   std::string why;
   ASSERT_TRUE(run_job(algorithm, members, c.commutes ? sum : product, prng, why)) << why;
@@ -151,6 +152,30 @@ TEST(CollReduce, data_of_several_segments) {
         try_case(*algorithm, c, seed++);
         if (HasFatalFailure()) return;
       }
+  }
+}
+
+// Several ranks on a host: parts of a plan mistake each other's ranks, posts or messages.
+TEST(CollReduce, hosts_with_several_ranks) {
+  std::uint64_t seed = 31;
+  for (const Algorithm* algorithm : algorithms()) {
+    if (!reduces(algorithm->op)) continue;
+    for (const Cluster& cluster : clusters())
+      for (const std::int64_t count : {0, 1, 3, 40})
+        for (int root = 0; root < (algorithm->op == Op::reduce ? cluster.ranks() : 1); ++root)
+          for (int flags = 0; flags < 16; ++flags) {
+            Case c;
+            c.cluster = &cluster;
+            c.ranks = cluster.ranks();
+            c.root = root;
+            c.count = count;
+            c.in_place = (flags & 1) != 0;
+            c.commutes = (flags & 2) == 0;
+            c.gappy_send = c.gappy_recv = (flags & 4) != 0;
+            c.shared_bytes = (flags & 8) != 0 ? kSharedBytes : 0;
+            for (int again = 0; again < 2; ++again) try_case(*algorithm, c, seed++);
+            if (HasFatalFailure()) return;
+          }
   }
 }
 

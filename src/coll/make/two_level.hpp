@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// coll/make/two_level.hpp: plans out of parts, for hosts with several ranks: the ranks of a host among
+// themselves, one rank of each host among those, the ranks of a host again. Each part is the cheapest plan of
+// the table for the ranks that take part, made with their numbers and translated by the builder.
+#pragma once
+#include <vector>
+
+#include "coll/make/makers.hpp"
+#include "type/basic.hpp"
+
+namespace herald::coll {
+
+inline bool fits_two_level(const Shape& shape) noexcept {
+  return shape.hosts > 1 && shape.ranks > shape.hosts && (shape.commutes || shape.host_order);
+}
+
+inline Shape shape_of_leaders(int hosts, bool commutes, bool lane) noexcept {
+  Shape shape = shape_of(hosts, hosts, commutes);
+  shape.lane = lane;
+  return shape;
+}
+inline Shape shape_of_host(int ranks, bool commutes, std::uint32_t shared_bytes, bool reads_peers) noexcept {
+  Shape shape = shape_of(ranks, 1, commutes);
+  shape.shared_bytes = shared_bytes;
+  shape.reads_peers = reads_peers;
+  return shape;
+}
+
+// What the cheapest plan of a part costs.
+inline double part_ns(Op op, std::uint64_t bytes, const Shape& shape) noexcept {
+  return shape.ranks < 2 ? 0 : choose(op, bytes, shape).estimate(bytes, shape);
+}
+inline double leaders_ns(Op op, std::uint64_t bytes, const Shape& shape) noexcept {
+  return part_ns(op, bytes, shape_of_leaders(shape.hosts, shape.commutes, shape.leaders_lane));
+}
+inline double host_ns(Op op, std::uint64_t bytes, const Shape& shape) noexcept {
+  return part_ns(op, bytes,
+                 shape_of_host(shape.largest_host, shape.commutes, shape.shared_bytes, shape.reads_peers));
+}
+
+// Data in scratch memory, as plain bytes.
+inline Blocks byte_blocks(const Piece& scratch, std::uint64_t bytes_each) noexcept {
+  Blocks blocks{Buffer::scratch, &type::basic_layout(type::Basic::byte),
+                static_cast<std::int64_t>(bytes_each)};
+  blocks.offset = scratch.offset;
+  return blocks;
+}
+inline Blocks item_blocks(const Piece& scratch) noexcept {
+  Blocks blocks{Buffer::scratch, scratch.layout, scratch.count};
+  blocks.offset = scratch.offset;
+  return blocks;
+}
+
+class Levels {
+ public:
+  Levels(const Ask& call, Builder& builder) noexcept
+      : ask(call),
+        b(builder),
+        all(*call.cluster),
+        host(all.host_of(call.rank)),
+        place(all.place_of(call.rank)),
+        count(all.count(host)) {}
+
+  // A part of this call for others of the makers to make.
+  Ask part(Op op, int root, std::uint64_t bytes) const noexcept {
+    Ask part;
+    part.op = op;
+    part.root = root;
+    part.bytes = bytes;
+    part.commutes = ask.commutes;
+    return part;
+  }
+  // The ranks of this host; if we are not alone.
+  void on_host(Ask part, bool second) noexcept {
+    if (count == 1) return;
+    part.rank = place;
+    part.size = count;
+    part.shared_bytes = ask.shared_bytes;
+    b.among(all.on_host(host), second);
+    make(part, shape_of_host(count, ask.commutes, ask.shared_bytes, all.reads_peers));
+  }
+  // One rank of each host, of which we are one. `speakers`: other ones than the leaders.
+  void among_hosts(Ask part, const std::vector<int>* speakers = nullptr) noexcept {
+    part.rank = host;
+    part.size = all.hosts();
+    b.among(speakers != nullptr ? *speakers : all.leaders());
+    make(part, shape_of_leaders(all.hosts(), ask.commutes, all.lane && speakers == nullptr));
+  }
+  // The leaders, except that the root speaks for its host.
+  std::vector<int> speakers() const noexcept {
+    std::vector<int> ranks = all.leaders();
+    ranks[static_cast<std::size_t>(root_host())] = ask.root;
+    return ranks;
+  }
+  int root_host() const noexcept { return all.host_of(ask.root); }
+  int root_place() const noexcept { return all.place_of(ask.root); }
+
+  const Ask& ask;
+  Builder& b;
+  const Cluster& all;
+  const int host, place, count;
+
+ private:
+  void make(const Ask& part, const Shape& shape) noexcept {
+    choose(part.op, part.bytes, shape).make(part, b);
+  }
+};
+
+}  // namespace herald::coll

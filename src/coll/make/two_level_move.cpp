@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Barrier and broadcast over hosts with several ranks.
+#include "coll/make/two_level.hpp"
+
+namespace herald::coll {
+namespace {
+
+double estimate_barrier(std::uint64_t, const Shape& shape) noexcept {
+  return leaders_ns(Op::barrier, 0, shape) + host_ns(Op::barrier, 0, shape) * 2;
+}
+
+// All ranks of a host have come, as its leader knows.
+void gather_host(Levels& l) noexcept {
+  l.b.among(l.all.on_host(l.host));
+  if (l.ask.shared_bytes != 0) {
+    const StepId here = l.b.arrive(0, 0);
+    if (l.place == 0) l.b.meet(0, {here});
+  } else if (l.place == 0) {
+    for (int i = 1; i < l.count; ++i) l.b.recv(i, Piece{});
+  } else {
+    l.b.send(0, Piece{});
+  }
+}
+// Its leader lets them go.
+void release_host(Levels& l) noexcept {
+  l.b.among(l.all.on_host(l.host), true);
+  if (l.ask.shared_bytes != 0) {
+    if (l.place == 0)
+      l.b.post(0, Piece{}, true, kEverybody);
+    else
+      l.b.fetch(0, 0, Piece{}, 0, true);
+  } else if (l.place == 0) {
+    for (int i = 1; i < l.count; ++i) l.b.send(i, Piece{});
+  } else {
+    l.b.recv(0, Piece{});
+  }
+}
+
+void make_barrier(const Ask& ask, Builder& b) noexcept {
+  Levels l(ask, b);
+  if (l.count > 1) gather_host(l);
+  b.then();
+  if (l.place == 0) l.among_hosts(l.part(Op::barrier, 0, 0));
+  b.then();
+  if (l.count > 1) release_host(l);
+}
+
+double estimate_bcast(std::uint64_t bytes, const Shape& shape) noexcept {
+  // The root's host may have to pass it on first.
+  return leaders_ns(Op::bcast, bytes, shape) + host_ns(Op::bcast, bytes, shape) * 1.5;
+}
+
+void make_bcast(const Ask& ask, Builder& b) noexcept {
+  if (ask.bytes == 0) return;
+  Levels l(ask, b);
+  const bool at_root = l.host == l.root_host(), leads = l.root_place() == 0;
+  Ask inner = l.part(Op::bcast, at_root ? l.root_place() : 0, ask.bytes);
+  Ask outer = l.part(Op::bcast, l.root_host(), ask.bytes);
+  inner.recv = outer.recv = ask.recv;
+  if (at_root && !leads) {  // its leader has to have it first
+    l.on_host(inner, false);
+    b.then();
+  }
+  if (l.place == 0) l.among_hosts(outer);
+  if (at_root && !leads) return;
+  if (!at_root) b.then();  // the root itself gives it to both at once
+  l.on_host(inner, true);
+}
+
+}  // namespace
+
+const Algorithm kBarrierTwoLevel{
+    Op::barrier,    "two_level",      "each host by itself, their leaders among themselves, each host again",
+    fits_two_level, estimate_barrier, make_barrier};
+const Algorithm kBcastTwoLevel{
+    Op::bcast,      "two_level",    "among the leaders of the hosts, then on each host",
+    fits_two_level, estimate_bcast, make_bcast};
+
+}  // namespace herald::coll
