@@ -51,7 +51,7 @@ class Figures:
         row = self.row
         if row.network == 'incast':
             before = port_counts(libraries.lab)
-        out, why = libraries.run(player.library, player.env, row.ranks, [row.mode] + row.words, 30)
+        out, why = libraries.run(player.library, player.env, row.ranks, [row.mode] + row.words, 60, row.program)
         if why:
             self.failed[player.name] = why
             return
@@ -66,7 +66,7 @@ class Figures:
             sums[1] += after[1] - before[1]
 
     def take_floor(self, libraries):
-        if isinstance(self.row.floor, str):
+        if self.row.floor is None or isinstance(self.row.floor, str):
             return
         out, why = libraries.run('floor', {}, 2, list(self.row.floor), 60)
         if why:

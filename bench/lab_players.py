@@ -36,11 +36,11 @@ class Libraries:
             if lacking:
                 self.missing[name] = f'{lacking[0]} is not installed'
                 continue
-            source = 'lab_floor' if name == 'floor' else 'lab_p2p'
-            words = [compiler, '-O2', '-w', '-o', f'{self.folder}/{source}.{name}', f'{HERE}/{source}.c']
-            done = subprocess.run(words, capture_output=True, text=True)
-            if done.returncode != 0:
-                self.missing[name] = f'does not compile: {done.stderr.strip().splitlines()[-1:]}'
+            for source in ['lab_floor'] if name == 'floor' else ['lab_p2p', 'lab_coll']:
+                words = [compiler, '-O2', '-w', '-o', f'{self.folder}/{source}.{name}', f'{HERE}/{source}.c']
+                done = subprocess.run(words, capture_output=True, text=True)
+                if done.returncode != 0:
+                    self.missing[name] = f'does not compile: {done.stderr.strip().splitlines()[-1:]}'
 
     def boot_lam(self):
         """LAM wants daemons. They are started for each job, and its leftovers of an earlier one ended."""
@@ -66,22 +66,23 @@ class Libraries:
             said.seek(0)
             return code, out.read(), said.read()
 
-    def run(self, library, env, ranks, words, seconds):
+    def run(self, library, env, ranks, words, seconds, source='lab_p2p'):
         """(output, None), or (None, why not)."""
         if library in self.missing:
             return None, self.missing[library]
-        source = 'lab_floor' if library == 'floor' else 'lab_p2p'
+        source = 'lab_floor' if library == 'floor' else source
         program = [f'{self.folder}/{source}.{library}', *words]
         crowded = ranks > len(os.sched_getaffinity(0))
         names = [row['name'] for row in self.lab['hosts']][:ranks]
+        each = -(-ranks // len(names))  # ranks on a host
         host = 'head'
         if library == 'lam':
-            host, start = 'h1', _NOBODY + ['mpirun.lam', '-ssi', 'rpi', 'tcp', f'n0-{ranks - 1}']
+            host, start = 'h1', _NOBODY + ['mpirun.lam', '-ssi', 'rpi', 'tcp', *[f'n0-{len(names) - 1}'] * each]
         elif library == 'openmpi':
-            start = jobs.launcher_words('mpirun', ranks, 1, names, ['--mca', 'pml', 'ob1', '--mca', 'btl', 'tcp,self'] + (
+            start = jobs.launcher_words('mpirun', ranks, each, names, ['--mca', 'pml', 'ob1', '--mca', 'btl', 'tcp,self'] + (
                 ['--mca', 'mpi_yield_when_idle', '1'] if crowded else []))
         else:
-            start = jobs.launcher_words('hydra', ranks, 1, names)
+            start = jobs.launcher_words('hydra', ranks, each, names)
         settings = ['env'] + [f'{name}={value}' for name, value in env.items()]
         command = start + (settings if env else []) + program
         for _ in range(3 if library == 'lam' else 1):  # LAM fails in MPI_Init now and then, whatever ran before

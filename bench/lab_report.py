@@ -14,7 +14,7 @@ def floor_of(row, size, cells, floors):
     if row.floor == 'best':
         others = [cells[name] for name in ('push-zero', 'push-all') if name in cells]
         return min(others) if others else None
-    if not floors:
+    if not floors or row.floor is None:
         return None
     each = statistics.median(floors)  # of a blast: seconds a packet
     return each if row.floor[0] in ('spin', 'sleep') else each * size / int(row.floor[1])

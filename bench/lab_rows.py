@@ -10,6 +10,7 @@ NETWORKS = {
     '100mbit': (2, ['--rate', '100mbit'], 100e6),
     '1gbit': (2, ['--rate', '1gbit'], 1e9),
     'incast': (8, ['--rate', '100mbit', '--buffer', '256k'], 100e6),
+    'eight': (8, ['--rate', '100mbit', '--buffer', '256k'], 100e6),
 }
 
 # A library, or a way to use it: name, which library builds and starts it, its environment.
@@ -23,11 +24,20 @@ OTHERS = [Player(name, name, {}) for name in ('openmpi', 'mpich', 'lam')]
 # shown    time, or rate: bytes a second of `messages` messages
 # reach    what herald / floor must reach: at most for times, at least for rates (rates of a link); None: no goal
 # beat     libraries that herald must not be slower than
-Row = namedtuple('Row', 'title network ranks mode words players floor shown messages reach beat fault')
+# program  the source that is built and run
+Row = namedtuple('Row', 'title network ranks mode words players floor shown messages reach beat fault program')
 
 
-def row(title, network, mode, words, players, floor, shown='time', messages=1, reach=None, beat=(), fault=(), ranks=2):
-    return Row(title, network, ranks, mode, [str(word) for word in words], players, floor, shown, messages, reach, beat, fault)
+def row(title, network, mode, words, players, floor, shown='time', messages=1, reach=None, beat=(), fault=(), ranks=2,
+        program='lab_p2p'):
+    return Row(title, network, ranks, mode, [str(word) for word in words], players, floor, shown, messages, reach, beat, fault,
+               program)
+
+
+def collective(title, mode, words, messages=1, reach=None, beat=(), fault=(), ranks=8):
+    """A collective on eight hosts, against what a link carries: `messages` messages of the size."""
+    return row(title, 'eight', mode, words, [HERALD] + OTHERS, 'link' if messages else None, 'time', messages, reach, beat, fault,
+               ranks, 'lab_coll')
 
 
 def herald(**env):
@@ -64,6 +74,21 @@ ROWS = [
         fault=('loss', '10%')),
     row('7 to 1, 1 MiB each, 256 KiB buffer', 'incast', 'incast', (MIB, 3), [HERALD] + OTHERS, 'link', 'rate', messages=7,
         reach=0.97, ranks=8),
+    collective('barrier', 'barrier', (0, 9, 100), 0, beat=ALL),
+    collective('bcast 8 B', 'bcast', (8, 9, 100), 0, beat=ALL),
+    collective('allreduce 8 B', 'allreduce', (8, 9, 100), 0, beat=ALL),
+    collective('allgather 8 B', 'allgather', (8, 9, 100), 0, beat=ALL),
+    collective('bcast 64 KiB', 'bcast', (65536, 5, 1), 1, 1.15),
+    collective('bcast 1 MiB', 'bcast', (MIB, 3, 1), 1, 1.05),
+    collective('bcast 1 MiB, 1 % loss', 'bcast', (MIB, 3, 1), 1, 1.10, fault=('loss', '1%')),
+    collective('allgather 64 KiB', 'allgather', (65536, 5, 1), 7, 1.15),
+    collective('allgather 1 MiB', 'allgather', (MIB, 1, 1), 7, 1.08),
+    collective('allreduce 1 MiB', 'allreduce', (MIB, 3, 1), 1.75, 1.20),
+    collective('alltoall 64 KiB', 'alltoall', (65536, 5, 1), 7, 1.15),
+    collective('gather 1 MiB', 'gather', (MIB, 1, 1), 7, 1.03),
+    collective('scatter 1 MiB', 'scatter', (MIB, 1, 1), 7, 1.03),
+    collective('bcast 1 MiB, two ranks on each host', 'bcast', (MIB, 3, 1), 1, 1.05, ranks=16),
+    collective('allreduce 8 B, two ranks on each host', 'allreduce', (8, 9, 100), 0, ranks=16),
 ]
 
 

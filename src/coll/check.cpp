@@ -63,6 +63,9 @@ Facts facts_of(const Ask& ask) noexcept {
   return facts;
 }
 
+// Their own, because a cast that follows may overtake them.
+constexpr int kFactsRound = 192;
+
 // As the allgather after Bruck: log2(n) rounds.
 void exchange_facts(const Ask& ask, Builder& b) noexcept {
   const int n = ask.size;
@@ -76,7 +79,7 @@ void exchange_facts(const Ask& ask, Builder& b) noexcept {
   int known = 0;
   for (int distance = 1; distance < n; distance *= 2) {
     const int count = std::min(distance, n - distance);
-    b.round(known);
+    b.round(kFactsRound + known);
     const StepId got = b.recv((ask.rank + distance) % n, records(distance, distance + count));
     sent[known] = b.send((ask.rank - distance + n) % n, records(0, count));
     for (int i = 0; i < known; ++i) b.also(sent[known], have[i]);

@@ -63,6 +63,15 @@ constexpr int power_below(int n) noexcept {
 }
 constexpr bool is_power(int n) noexcept { return (n & (n - 1)) == 0; }
 
+// Exchanges between each two of n ranks, in rounds 1 .. n-1: to whom a rank sends, and from whom it receives.
+// Where it can be the same rank it is: then acknowledgements ride on the data.
+constexpr int to_in_round(int rank, int round, int n) noexcept {
+  return is_power(n) ? rank ^ round : (rank + round) % n;
+}
+constexpr int from_in_round(int rank, int round, int n) noexcept {
+  return is_power(n) ? rank ^ round : (rank - round + n) % n;
+}
+
 // `messages` one after another, and `bytes` moved on the way.
 constexpr double transfer_ns(const Shape& shape, double messages, double bytes) noexcept {
   return messages * shape.cost.message_ns + bytes * shape.cost.byte_ns;

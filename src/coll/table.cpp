@@ -80,6 +80,14 @@ constexpr const Algorithm* kTable[] = {
     &kAllgathervTwoLevel,
     &kReduceTwoLevel,
     &kAllreduceTwoLevel,
+    &kAllgathervCast,
+    &kScatterCast,
+    &kAlltoallCast,
+    &kBarrierGatherCast,
+    &kAllgatherGatherCast,
+    &kAllreduceGatherCast,
+    &kReduceScatterCast,
+    &kReduceScatterBlockCast,
 };
 
 }  // namespace

@@ -128,6 +128,11 @@ class Many(Job):
     def test_collectives(self):
         self.job(BUILD + '/tests/programs/coll_blocking', ranks=4)
 
+    def test_collectives_with_several_ranks_on_a_host_and_loss(self):
+        self.lab('fault', 'loss', '3%')
+        for program in ('coll_each', 'coll_random'):
+            self.job(BUILD + '/tests/programs/' + program, ranks=11)  # five hosts with two, one with one
+
     def test_a_partition_that_heals(self):
         # A slow machine may make the five seconds longer than the usual limit, after which a peer is taken for dead.
         child = self.begin(PROGRAM, '6', '30000', ranks=4, env=['HERALD_DETECT_MS=30000'])

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allreduce over the lane. Short: each rank casts its vector and reduces all of them, in the order of ranks:
-// one step. Long: each rank reduces a part, which the others send it, and casts the result; parts in turn.
-#include <algorithm>
-#include <vector>
-
-#include "coll/make/makers.hpp"
+// one step; or all come together at one rank, which casts the result. Long: each rank reduces a part, which
+// the others send it, and casts the result, in turns (turns.hpp).
+#include "coll/make/items.hpp"
+#include "coll/make/reduce_fan.hpp"
+#include "coll/make/turns.hpp"
 
 namespace herald::coll {
 namespace {
@@ -21,7 +21,7 @@ StepId fold(Builder& b, const std::vector<Piece>& all, const std::vector<StepId>
 double estimate_short(std::uint64_t bytes, const Shape& shape) noexcept {
   const double each = static_cast<double>(bytes);
   if (bytes * static_cast<std::uint64_t>(shape.ranks) > kCastTogether) return kNeverNs;
-  return transfer_ns(shape, 1.5, each * (shape.ranks - 1)) + each * shape.ranks * shape.cost.reduce_byte_ns;
+  return all_cast_ns(shape, each) + each * shape.ranks * shape.cost.reduce_byte_ns;
 }
 
 void make_short(const Ask& ask, Builder& b) noexcept {
@@ -38,51 +38,55 @@ void make_short(const Ask& ask, Builder& b) noexcept {
   fold(b, all, ready, result, ready[me]);
 }
 
+double estimate_gather(std::uint64_t bytes, const Shape& shape) noexcept {
+  return reduce_fan_ns(shape, static_cast<double>(bytes)) + transfer_ns(shape, 1, static_cast<double>(bytes));
+}
+
+void make_gather(const Ask& ask, Builder& b) noexcept {
+  if (ask.result().count == 0) return;
+  const FanResult up = reduce_fan(ask, b, ask.own(), ask.result());
+  if (ask.rank == 0)
+    b.cast(ask.result(), {up.ready});
+  else
+    b.recv(0, ask.result(), {ask.in_place ? up.ready : kNone});
+}
+
 double estimate_long(std::uint64_t bytes, const Shape& shape) noexcept {
-  const double each = static_cast<double>(bytes);
-  return transfer_ns(shape, 2 + shape.ranks * 0.5, each * 2) + each * shape.cost.reduce_byte_ns;
+  const double each = static_cast<double>(bytes), part = each / shape.ranks;
+  return transfer_ns(shape, 2, each - part) + turns_ns(shape, part) + each * shape.cost.reduce_byte_ns;
 }
 
 void make_long(const Ask& ask, Builder& b) noexcept {
-  const Piece result = ask.result();
-  const Piece own = ask.own();
+  const Piece result = ask.result(), own = ask.own();
   if (result.count == 0) return;
-  const std::int64_t part = (result.count + ask.size - 1) / ask.size;
-  const auto first = [&](int r) { return std::min(result.count, part * r); };
-  const auto items = [&](const Piece& piece, int r) {
-    return items_of(piece, first(r), first(r + 1) - first(r));
-  };
-  const std::int64_t mine = first(ask.rank + 1) - first(ask.rank);
+  const ItemParts parts{result.count, ask.size};
+  const auto part = [&](const Piece& piece, int r) { return parts.piece(piece, r, r + 1); };
+  const std::int64_t mine = parts.count(ask.rank, ask.rank + 1);
   std::vector<Piece> all(static_cast<std::size_t>(ask.size));
   std::vector<StepId> ready(all.size(), kNone);
   const auto me = static_cast<std::size_t>(ask.rank);
   for (int i = 1; mine != 0 && i < ask.size; ++i) {
-    const auto r = static_cast<std::size_t>((ask.rank + ask.size - i) % ask.size);
+    const auto r = static_cast<std::size_t>(from_in_round(ask.rank, i, ask.size));
     all[r] = b.scratch_items(*result.layout, mine);
     ready[r] = b.recv(static_cast<int>(r), all[r]);
   }
   StepId sent = kNone;
   for (int i = 1; i < ask.size; ++i) {
-    const int r = (ask.rank + i) % ask.size;
-    if (first(r + 1) != first(r))
-      sent = b.send(r, items(own, r), {sent});  // one after another: the link is full anyway
+    const int r = to_in_round(ask.rank, i, ask.size);
+    if (parts.count(r, r + 1) != 0)
+      sent = b.send(r, part(own, r), {sent});  // one after another: the link is full anyway
   }
   StepId done = kNone;
   if (mine != 0) {
     all[me] = b.scratch_items(*result.layout, mine);
-    ready[me] = b.copy(items(own, ask.rank), all[me]);
-    done = fold(b, all, ready, items(result, ask.rank), ready[me]);
+    ready[me] = b.copy(part(own, ask.rank), all[me]);
+    done = fold(b, all, ready, part(result, ask.rank), ready[me]);
   }
   b.round(1);
-  const int at_once = casters_at_once(result.bytes / static_cast<std::uint64_t>(ask.size) + 1, ask.size);
+  std::vector<Piece> blocks;
+  for (int r = 0; r < ask.size; ++r) blocks.push_back(part(result, r));
   // In place, a part of the result lies where a part still to be sent is.
-  StepId before = kNone;
-  for (int r = 0; r < ask.size; ++r) {
-    if (r == ask.rank || first(r + 1) == first(r)) continue;
-    const StepId here = b.recv(r, items(result, r), {sent});
-    if (r + at_once <= ask.rank) before = here;
-  }
-  if (mine != 0) b.cast(items(result, ask.rank), {done, before});
+  Turns(b, ask.rank, blocks, done, ask.in_place ? sent : kNone).make();
 }
 
 }  // namespace
@@ -90,6 +94,8 @@ void make_long(const Ask& ask, Builder& b) noexcept {
 const Algorithm kAllreduceCast{
     Op::allreduce, "cast",         "each rank multicasts its vector and reduces all of them",
     fits_lane,     estimate_short, make_short};
+const Algorithm kAllreduceGatherCast{Op::allreduce, "gather_cast",   "reduced to one rank, which multicasts",
+                                     fits_lane,     estimate_gather, make_gather};
 const Algorithm kAllreduceScatterCast{
     Op::allreduce, "scatter_cast", "each rank reduces a part and multicasts it",
     fits_lane,     estimate_long,  make_long};

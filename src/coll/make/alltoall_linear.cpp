@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All-to-all straight between each two ranks: in round k to the rank k further on. A wide window (linear)
+// All-to-all straight between each two ranks, in rounds (to_in_round). A wide window (linear)
 // overlaps rounds; a window of one (pairwise) loads each rank with one message each way at a time. With
 // MPI_IN_PLACE both sides of a pair are served in the same round, through a little scratch memory.
 #include <algorithm>
@@ -55,7 +55,7 @@ void make(const Ask& ask, Builder& b, std::uint32_t window) noexcept {
   const int n = ask.size;
   b.window(window, window);
   for (int k = 1; k < n; ++k) {
-    const int to = (ask.rank + k) % n, from = (ask.rank - k + n) % n;
+    const int to = to_in_round(ask.rank, k, n), from = from_in_round(ask.rank, k, n);
     const Piece in = ask.recv.block(from), out = ask.send.block(to);
     if (in.bytes != 0) b.recv(from, in);
     if (out.bytes != 0) b.send(to, out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Broadcast over the lane: the root sends once, whatever the number of hosts (paper 000).
-#include "coll/make/makers.hpp"
+#include "coll/make/cast.hpp"
 
 namespace herald::coll {
 namespace {

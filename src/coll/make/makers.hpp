@@ -26,7 +26,10 @@ extern const Algorithm kScanDoubling, kScanLinear, kExscanDoubling, kExscanLinea
 extern const Algorithm kBarrierShared, kBcastShared, kBcastStream, kGatherShared, kAllgatherShared,
     kReduceShared, kAllreduceShared;
 
-extern const Algorithm kBarrierCast, kBcastCast, kAllgatherCast, kAllreduceCast, kAllreduceScatterCast;
+extern const Algorithm kBarrierCast, kBcastCast, kAllgatherCast, kAllgathervCast, kAllreduceCast,
+    kAllreduceScatterCast, kScatterCast, kAlltoallCast;
+extern const Algorithm kBarrierGatherCast, kAllgatherGatherCast, kAllreduceGatherCast, kReduceScatterCast,
+    kReduceScatterBlockCast;
 
 extern const Algorithm kBarrierTwoLevel, kBcastTwoLevel, kGatherTwoLevel, kScatterTwoLevel,
     kAllgatherTwoLevel, kAllgathervTwoLevel, kReduceTwoLevel, kAllreduceTwoLevel;
@@ -35,16 +38,5 @@ inline bool fits_any(const Shape&) noexcept { return true; }
 
 // How many messages a rank of a ring, or the root of a linear algorithm, keeps under way.
 constexpr std::uint32_t kWindow = 16;
-
-inline bool fits_lane(const Shape& shape) noexcept { return shape.lane && shape.ranks > 2; }
-
-// On a lane: what all ranks cast at once, in bytes together, without the switch losing some of it.
-constexpr std::uint64_t kCastTogether = 128 << 10;
-// So many ranks may cast a block of so many bytes at once.
-constexpr int casters_at_once(std::uint64_t bytes, int ranks) noexcept {
-  return bytes * static_cast<std::uint64_t>(ranks) <= kCastTogether
-             ? ranks
-             : static_cast<int>(bytes >= kCastTogether ? 1 : kCastTogether / bytes);
-}
 
 }  // namespace herald::coll

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Scatter straight from the root, which keeps a window of sends under way. Serves scatterv too.
+#include <algorithm>
+
 #include "coll/make/makers.hpp"
 
 namespace herald::coll {
 namespace {
+
+// Of long blocks one fills the link, and the next one is to begin at once; more only get into its way.
+constexpr std::uint64_t kLongBlock = 64 << 10;
 
 double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   const double others = shape.ranks - 1;
@@ -16,7 +21,9 @@ void make(const Ask& ask, Builder& b) noexcept {
     if (own.bytes != 0) b.recv(ask.root, own);
     return;
   }
-  b.window(kWindow, 0);
+  std::uint64_t bytes = 0;
+  for (int to = 0; to < ask.size; ++to) bytes = std::max(bytes, ask.send.bytes(to));
+  b.window(bytes < kLongBlock ? kWindow : 2, 0);
   for (int i = 1; i < ask.size; ++i) {
     const int to = ask.absolute(i);
     const Piece block = ask.send.block(to);

@@ -47,7 +47,7 @@ std::vector<bool> run_without(const Algorithm& algorithm, int ranks, int absent,
   std::set<std::pair<int, bool>> told;          // who has posted, in which part
   std::map<std::pair<int, bool>, int> arrived;  // at the one meeting of a host, in each part
   const auto host_of = [&](int r) { return cluster == nullptr ? 0 : cluster->host_of(r); };
-  const auto count = [&](int r) { return cluster == nullptr ? ranks : cluster->count(host_of(r)); };
+  const auto mates = [&](int r) { return cluster == nullptr ? ranks : cluster->count(host_of(r)); };
   const auto on_host = [&](int r, int partner) {
     return cluster == nullptr ? partner : cluster->on_host(host_of(r))[static_cast<std::size_t>(partner)];
   };
@@ -57,7 +57,7 @@ std::vector<bool> run_without(const Algorithm& algorithm, int ranks, int absent,
     std::erase_if(watching, [&](const std::pair<int, StepId>& wait) {
       const Step& step = plans[static_cast<std::size_t>(wait.first)].steps[wait.second];
       const bool ready = step.kind == StepKind::meet
-                             ? arrived[{host_of(wait.first), step.second}] == count(wait.first)
+                             ? arrived[{host_of(wait.first), step.second}] == mates(wait.first)
                              : told.count({on_host(wait.first, step.partner), step.second}) != 0;
       if (ready) runs[static_cast<std::size_t>(wait.first)].complete(wait.second);
       moved = moved || ready;

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// coll/make/turns.hpp: every rank casts a block, long ones in turns. A link that is always full wants a
+// little more to come than it carries, and a switch holds little: so a turn begins when half of the turn
+// before, and all of the one before that, have come to whoever is next. At a rank that casts, what the others
+// have cast by then fills its link meanwhile; that is how n blocks pass in the time of n - 1.
+#pragma once
+#include <vector>
+
+#include "coll/make/cast.hpp"
+
+namespace herald::coll {
+
+// Adds the casts of this rank and the receives of all others' to a plan.
+class Turns {
+ public:
+  // `blocks`: by rank, where each lies when all is done; ours is read when `ready`, and what comes may be
+  // written when `free`.
+  Turns(Builder& b, int rank, const std::vector<Piece>& blocks, StepId ready, StepId free) noexcept
+      : b_(b), rank_(rank), blocks_(blocks), ready_(ready), free_(free) {}
+
+  void make() noexcept {
+    std::uint64_t all = 0, longest = 0;
+    for (const Piece& block : blocks_) {
+      all += block.bytes;
+      longest = std::max(longest, block.bytes);
+    }
+    if (all <= kCastTogether) return at_once();
+    for (std::uint64_t at = 0; at < longest; at += kTurnBytes)
+      for (int rank = 0; rank < static_cast<int>(blocks_.size()); ++rank) turn(rank, at);
+  }
+
+ private:
+  void at_once() noexcept {
+    for (int rank = 0; rank < static_cast<int>(blocks_.size()); ++rank)
+      if (rank != rank_ && block(rank).bytes != 0) b_.recv(rank, block(rank), {free_});
+    if (block(rank_).bytes != 0) b_.cast(block(rank_), {ready_});
+  }
+  // The first half is a message of its own: it tells the next one to begin.
+  void turn(int rank, std::uint64_t at) noexcept {
+    const std::uint64_t left = block(rank).bytes - std::min(block(rank).bytes, at);
+    const std::uint64_t bytes = std::min(left, kTurnBytes), sign = (bytes + 1) / 2;
+    if (bytes == 0) return;
+    const Piece first = bytes_of(block(rank), at, sign),
+                rest = bytes_of(block(rank), at + sign, bytes - sign);
+    if (rank == rank_) {
+      const StepId begun = b_.cast(first, {ready_, before_, long_before_, mine_});
+      mine_ = rest.bytes == 0 ? begun : b_.cast(rest, {begun});
+      return;
+    }
+    long_before_ = last_;
+    last_ = before_ = b_.recv(rank, first, {free_});
+    if (rest.bytes != 0) last_ = b_.recv(rank, rest, {free_});
+  }
+  const Piece& block(int rank) const noexcept { return blocks_[static_cast<std::size_t>(rank)]; }
+
+  Builder& b_;
+  const int rank_;
+  const std::vector<Piece>& blocks_;
+  const StepId ready_, free_;
+  StepId before_ = kNone, last_ = kNone, long_before_ = kNone, mine_ = kNone;
+};
+
+inline double turns_ns(const Shape& shape, double bytes_each) noexcept {
+  const double others = bytes_each * (shape.ranks - 1), all = others + bytes_each;
+  if (all <= static_cast<double>(kCastTogether)) return all_cast_ns(shape, bytes_each);
+  return transfer_ns(shape, 2, others) + static_cast<double>(kTurnBytes) * shape.cost.byte_ns +
+         others / static_cast<double>(kTurnBytes) * kHearNs;
+}
+
+}  // namespace herald::coll
