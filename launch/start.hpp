@@ -37,7 +37,7 @@ struct Started {
   const char* stage = "";  // what failed
 };
 
-// The child leads a session and process group of its own and dies with mpiexec.
+// The child leads a process group of its own and dies with mpiexec.
 Started start_process(const Start& start, const Inherited& inherited);
 
 // A small process that waits for the end of mpiexec. If mpiexec is killed, it kills what is left of the
