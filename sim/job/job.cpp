@@ -35,6 +35,20 @@ void add(rel::MeshCounters& sum, const rel::MeshCounters& each) {
   sum.peers_lost += each.peers_lost;
 }
 
+void add(rel::LaneCounters& sum, const rel::LaneCounters& each) {
+  sum.cast += each.cast;
+  sum.heard += each.heard;
+  sum.repaired_one += each.repaired_one;
+  sum.repaired_all += each.repaired_all;
+  sum.naks_sent += each.naks_sent;
+  sum.acks_sent += each.acks_sent;
+  sum.duplicates += each.duplicates;
+  sum.forged += each.forged;
+  sum.malformed += each.malformed;
+  sum.went_deaf += each.went_deaf;
+  sum.heard_again += each.heard_again;
+}
+
 std::string words(const char* format, double a, double b) {
   char text[200];
   std::snprintf(text, sizeof text, format, a, b);
@@ -52,6 +66,7 @@ void summarize(const Net& net, const Processes& processes, Result& result) {
   result.history = net.history();
   for (const auto& each : processes) {
     add(result.mesh, each->mesh().counters());
+    add(result.lanes, each->lanes().lanes().counters());
     result.most_buffered = std::max(result.most_buffered, each->most_buffered());
     result.idle_turns += each->idle_turns();
     if (each->finished_at() != kNever) result.finished = std::max(result.finished, each->finished_at());
@@ -72,8 +87,15 @@ void check_memory(const Setup& setup, const Result& result, std::vector<std::str
 // What is not as one of us sent it is dropped and counted, every single one.
 void check_strangers(const Net& net, const Processes& processes, std::vector<std::string>& wrong) {
   rel::MeshCounters sum;
-  for (const auto& each : processes) add(sum, each->mesh().counters());
-  const std::uint64_t dropped = sum.malformed + sum.stale + sum.forged;
+  rel::LaneCounters lanes;
+  std::uint64_t refused = 0;
+  for (const auto& each : processes) {
+    add(sum, each->mesh().counters());
+    add(lanes, each->lanes().lanes().counters());
+    refused += each->lanes().refused();
+  }
+  const std::uint64_t dropped =
+      sum.malformed + sum.stale + sum.forged + lanes.malformed + lanes.forged + refused;
   if (dropped != net.counters().bad)
     wrong.push_back(words("%.0f datagrams were not as sent, %.0f were dropped as such",
                           static_cast<double>(net.counters().bad), static_cast<double>(dropped)));
@@ -111,7 +133,7 @@ Result run_job(const Setup& setup, Watcher* watcher) {
   if (!finished) {
     result.wrong.push_back(words("stall: not done after %.3f s (trouble ended at %.3f s)", seconds,
                                  static_cast<double>(setup.trouble_ends.ns) / 1e9));
-    for (HostId i = 0; i < setup.net.hosts && result.wrong.size() < 12; ++i)
+    for (HostId i = 0; i < setup.net.hosts && result.wrong.size() < 20; ++i)
       if (net.is_alive(i) && !processes[static_cast<std::size_t>(i)]->is_flushed())
         result.wrong.push_back(processes[static_cast<std::size_t>(i)]->state());
     summarize(net, processes, result);
@@ -138,6 +160,8 @@ Result run_job(const Setup& setup, Watcher* watcher) {
   check_contents(setup, net, processes, result.wrong);
   check_sends(setup, net, processes, result.wrong);
   check_leaks(setup, net, processes, result.wrong);
+  check_collectives(setup, net, processes, result.wrong);
+  check_lanes(setup, net, processes, result.wrong);
   check_memory(setup, result, result.wrong);
   result.history = net.history();
   return result;

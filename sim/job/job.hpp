@@ -36,6 +36,7 @@ struct Result {
   std::vector<std::string> wrong;  // empty: all is well
   NetCounters net;
   rel::MeshCounters mesh;  // of all processes together
+  rel::LaneCounters lanes;
   std::uint64_t history = 0;
   Instant finished{};  // the last process had done its last step
   std::uint64_t idle_turns = 0;
@@ -52,6 +53,10 @@ void check_contents(const Setup& setup, const Net& net, const Processes& process
 void check_sends(const Setup& setup, const Net& net, const Processes& processes,
                  std::vector<std::string>& wrong);
 void check_leaks(const Setup& setup, const Net& net, const Processes& processes,
+                 std::vector<std::string>& wrong);
+void check_collectives(const Setup& setup, const Net& net, const Processes& processes,
+                       std::vector<std::string>& wrong);  // check_lanes.cpp, as the next
+void check_lanes(const Setup& setup, const Net& net, const Processes& processes,
                  std::vector<std::string>& wrong);
 
 }  // namespace herald::sim

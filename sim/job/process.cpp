@@ -30,34 +30,15 @@ p2p::CoreConfig core_config(const ProcessConfig& config, std::size_t peers) {
   return out;
 }
 
+rel::LanesConfig lanes_config(const ProcessConfig& config) {
+  rel::LanesConfig out = config.lanes;
+  out.seal = config.mesh.seal;
+  out.datagram_bytes = config.mesh.datagram_bytes;
+  out.give_up = config.mesh.give_up;
+  return out;
+}
+
 }  // namespace
-
-Status Moody::deliver(rel::PeerId from, std::span<const std::byte> packet) noexcept {
-  refused_ = happens(chance_, refuses_);
-  if (refused_) return Status::again;
-  ++taken_;
-  if (betrayal_ != Betrayal::none) return betray(from, {packet.begin(), packet.end()});
-  return next_.deliver(from, packet);
-}
-
-Status Moody::betray(rel::PeerId from, std::vector<std::byte> packet) {
-  const bool now = ++packets_ == 10;
-  if (now && betrayal_ == Betrayal::drop) return Status::ok;
-  if (now && betrayal_ == Betrayal::flip) packet.back() ^= std::byte{1};
-  if (now && betrayal_ == Betrayal::swap) {
-    kept_.swap(packet);
-    kept_from_ = from;
-    return Status::ok;
-  }
-  const Status status = next_.deliver(from, packet);
-  if (now && betrayal_ == Betrayal::twice) return next_.deliver(from, packet);
-  if (!kept_.empty() && from == kept_from_) {
-    packet.swap(kept_);
-    kept_.clear();
-    return next_.deliver(from, packet);
-  }
-  return status;
-}
 
 Process::Process(Net& net, const Script& script, HostId me, std::uint64_t seed, const ProcessConfig& config)
     : net_(net),
@@ -72,6 +53,7 @@ Process::Process(Net& net, const Script& script, HostId me, std::uint64_t seed, 
       carrier_(core_),
       moody_(carrier_, chance_, config_),
       mesh_(mesh_config(config, me, script.steps.size()), mesh_chance_, moody_),
+      lanes_(net, script, me, seed, lanes_config(config), config.refuses, core_),
       sends_(script.sends.size()),
       recvs_(script.receives.size()) {
   carrier_.join(mesh_);
@@ -99,17 +81,23 @@ bool Process::receive(Instant now) {
   Arrival arrival;
   int heard = 0;
   for (; heard < kReceived && net_.receive(me_, arrival); ++heard) {
+    if (arrival.multicast || wire::is_lane_datagram(arrival.bytes)) {
+      lanes_.on_datagram(now, arrival);
+      continue;
+    }
     const rel::LinkId link = arrival.from < 0 ? rel::kMostLinks : link_from(arrival.from, arrival.link);
     mesh_.on_datagram(now, link, arrival.bytes);
   }
   const std::optional<Instant> deadline = mesh_.next_deadline();
   if (deadline && *deadline <= now) mesh_.on_deadline(now);
+  lanes_.on_deadline(now);
   return heard != 0;
 }
 
 // The program computes: what comes is acknowledged and kept, Core is not touched.
 void Process::tend(Instant now) {
   carrier_.set_open(p2p::Carrier::Door::later);
+  lanes_.set_open(p2p::Carrier::Door::later);
   receive(now);
   transmit(now);
   ask_around(now);
@@ -119,12 +107,14 @@ void Process::tend(Instant now) {
 void Process::turn(Instant now) {
   now_ = now;
   if (now < computing_until_) return tend(now);
-  const std::uint64_t said = said_, taken = moody_.taken();
+  const std::uint64_t said = said_, taken = moody_.taken() + lanes_.taken();
   const std::size_t step = step_;
   if (carrier_.door() == p2p::Carrier::Door::later || config_.refuses > 0) {
     carrier_.set_open(p2p::Carrier::Door::open);
+    lanes_.set_open(p2p::Carrier::Door::open);
     mesh_.redeliver();
   }
+  lanes_.redeliver();
   const bool heard = receive(now);
   ask_around(now);
   bool moved = true;
@@ -138,7 +128,7 @@ void Process::turn(Instant now) {
   if (moved) net_.poke(me_, now + microseconds(1));
   if (is_finished() && finished_at_ == kNever) finished_at_ = now;
   most_buffered_ = std::max(most_buffered_, mesh_.buffered_bytes());
-  if (!heard && said == said_ && step == step_ && taken == moody_.taken()) ++idle_turns_;
+  if (!heard && said == said_ && step == step_ && taken == moody_.taken() + lanes_.taken()) ++idle_turns_;
 }
 
 Instant Process::wake_at() const {
@@ -147,8 +137,9 @@ Instant Process::wake_at() const {
   if (moody_.refused()) at = std::min(at, now_ + microseconds(100));
   if (config_.twitch.ns > 0 && !is_finished()) at = std::min(at, now_ + config_.twitch);
   if (blocked_) return at;  // there is a turn when the interface has room again
-  const std::optional<Instant> deadline = mesh_.next_deadline();
-  return deadline ? std::min(at, *deadline) : at;
+  for (const std::optional<Instant> deadline : {mesh_.next_deadline(), lanes_.next_deadline()})
+    if (deadline) at = std::min(at, *deadline);
+  return at;
 }
 
 bool Process::pump() {
@@ -158,7 +149,8 @@ bool Process::pump() {
     if (to < 0) break;
     moved = carrier_.pump(to) || moved;
   }
-  return carrier_.pump_ready() || moved;
+  moved = carrier_.pump_ready() || moved;
+  return lanes_.pump() || moved;
 }
 
 bool Process::transmit(Instant now) {
@@ -177,12 +169,20 @@ bool Process::transmit(Instant now) {
     broken_.clear();
     moved = true;
   }
+  const std::uint64_t sent = net_.counters().sent;
+  moved = lanes_.transmit(now) || moved;
+  said_ += net_.counters().sent - sent;
   return moved;
 }
 
 bool Process::see_off() {
   bool moved = false;
   for (p2p::PeerId peer = carrier_.take_lost(); peer >= 0; peer = carrier_.take_lost()) {
+    lose(peer);
+    moved = true;
+  }
+  for (const p2p::PeerId peer : lanes_.take_lost()) {
+    if (core_.is_gone(peer)) continue;
     lose(peer);
     moved = true;
   }
@@ -199,6 +199,7 @@ void Process::on_death(HostId peer) {
 void Process::lose(HostId peer) {
   core_.on_peer_gone(peer);
   mesh_.forget_peer(peer);
+  lanes_.forget(peer);
 }
 
 // Of everybody something is heard now and then, also if nothing is sent: so the dead are found.
@@ -233,7 +234,11 @@ bool Process::run_step(Instant now, const Step& step) {
     case Do::receive: start_receive(step.index); return true;
     case Do::wait_send: return sends_[step.index]->done;
     case Do::wait_receive: return recvs_[step.index] != nullptr && recvs_[step.index]->done;
-    case Do::wait_all: return pending_ == 0;
+    case Do::wait_all: return pending_ == 0 && lanes_.all_done();
+    case Do::open_lane: lanes_.open(step.index); return true;
+    case Do::close_lane: lanes_.close(step.index); return true;
+    case Do::collect: lanes_.start(step.index, now); return true;
+    case Do::wait_collect: return lanes_.is_done(step.index);
     case Do::compute:
     case Do::rest:
       if (!resting_) {
@@ -376,6 +381,7 @@ std::string Process::state() const {
                     static_cast<int>(recv.phase), static_cast<unsigned long long>(recv.data.position()));
       out += text;
     }
+  if (!script_.lanes.empty()) out += lanes_.state();
   return out;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sim/job/process.hpp: one process of a job on a simulated host: p2p::Core, rel::Mesh and p2p::Carrier as the
-// engine joins them, and a script in the user's place.
+// sim/job/process.hpp: one process of a job on a simulated host: p2p::Core, rel::Mesh, rel::Lanes and their
+// carriers as the engine joins them, and a script in the user's place.
 // In:  turns from the network. Out: datagrams; what became of each operation.
 #pragma once
 #include <memory>
@@ -11,6 +11,7 @@
 #include "p2p/carrier.hpp"
 #include "p2p/core.hpp"
 #include "rel/mesh.hpp"
+#include "sim/job/lane_part.hpp"
 #include "sim/job/script.hpp"
 #include "sim/net/net.hpp"
 
@@ -30,9 +31,10 @@ struct Recv : p2p::RecvOp {
 enum class Betrayal : std::uint8_t { none, flip, drop, swap, twice };
 
 struct ProcessConfig {
-  rel::MeshConfig mesh;  // `me` and `peers` are filled in
-  p2p::CoreConfig core;  // `peers` likewise
-  double refuses = 0;    // packets that are not taken at once
+  rel::MeshConfig mesh;    // `me` and `peers` are filled in
+  p2p::CoreConfig core;    // `peers` likewise
+  rel::LanesConfig lanes;  // `me`, `peers`, seal, datagram_bytes and give_up are the mesh's
+  double refuses = 0;      // packets that are not taken at once
   // While the program computes somebody answers the network so often, in its place; 0: nobody does.
   Duration tend{};
   bool hears_of_links = false;         // the system says so when our own link is down
@@ -77,14 +79,15 @@ class Process final : public Node {
   Instant wake_at() const override;
 
   // All steps are done and all that we sent has been acknowledged.
-  bool is_finished() const noexcept { return step_ == steps_.size() && pending_ == 0; }
-  bool is_flushed() const noexcept { return is_finished() && mesh_.is_flushed(); }
+  bool is_finished() const noexcept { return step_ == steps_.size() && pending_ == 0 && lanes_.all_done(); }
+  bool is_flushed() const noexcept { return is_finished() && mesh_.is_flushed() && lanes_.is_flushed(); }
   Instant finished_at() const noexcept { return finished_at_; }
   // The launcher says so.
   void on_death(HostId peer);
 
   const p2p::Core& core() const noexcept { return core_; }
   const rel::Mesh& mesh() const noexcept { return mesh_; }
+  const LanePart& lanes() const noexcept { return lanes_; }
   // Receives in the order in which they were started (or found their message, if probed).
   const std::vector<std::uint32_t>& order() const noexcept { return order_; }
   const Send& send_of(std::uint32_t index) const { return *sends_[index]; }
@@ -126,6 +129,7 @@ class Process final : public Node {
   p2p::Carrier carrier_;
   Moody moody_;
   rel::Mesh mesh_;
+  LanePart lanes_;
   rel::TxBatch batch_;
   std::vector<std::pair<rel::PeerId, rel::LinkId>> broken_;  // of the batch
   std::vector<std::unique_ptr<Send>> sends_;                 // of the script; null if not ours or not started

@@ -296,6 +296,7 @@ void Maker::make() {
 std::span<const Named> troubles() noexcept { return kTroubles; }
 
 bool make_setup(const std::string& scenario, std::uint64_t seed, Setup& setup) {
+  if (scenario.starts_with("lane")) return make_lane_setup(scenario, seed, setup);
   setup = {};
   std::size_t which = kTroubles.size();
   if (scenario == "mix") {

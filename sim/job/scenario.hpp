@@ -42,6 +42,38 @@ struct Named {
 };
 std::span<const Named> troubles() noexcept;
 
+// The same of jobs that call collectives over lanes (lane_scenario.cpp).
+enum class LaneTrouble : std::uint8_t {
+  none,
+  loss,
+  common,
+  burst,
+  reorder,
+  duplicate,
+  spoil,
+  storm,
+  late,     // members that come seconds later
+  mute,     // the switch forwards no multicast
+  deaf,     // to some ports only
+  thin,     // loses 30 % of it
+  flap,     // stops and returns
+  death,    // a member dies
+  pause,    // a host does nothing for a while
+  slow,     // processes that compute long
+  refusal,  // packets that are not taken at once
+  small,    // little room
+  crowd,    // many members
+};
+
+struct NamedLane {
+  LaneTrouble trouble;
+  const char* name;
+  const char* what;
+};
+std::span<const NamedLane> lane_troubles() noexcept;
+// "lanes" chooses by the seed.
+bool make_lane_setup(const std::string& scenario, std::uint64_t seed, Setup& setup);
+
 // "mix" chooses by the seed; false if there is no such scenario.
 bool make_setup(const std::string& scenario, std::uint64_t seed, Setup& setup);
 

@@ -9,6 +9,7 @@
 
 #include "base/instant.hpp"
 #include "base/prng.hpp"
+#include "coll/table.hpp"
 #include "p2p/ops.hpp"
 
 namespace herald::sim {
@@ -30,6 +31,22 @@ struct RecvSpec {
   bool probed = false;  // looked for with take(), then received
 };
 
+// A communicator that has a lane.
+struct LaneSpec {
+  std::vector<std::int32_t> members;
+  std::uint64_t name = 0;
+  std::uint64_t context = 0;
+};
+
+struct CollSpec {
+  std::uint32_t lane = 0;
+  coll::Op op = coll::Op::barrier;
+  const coll::Algorithm* algorithm = nullptr;
+  std::int32_t root = 0;     // place among the members
+  std::int64_t count = 0;    // items of four bytes
+  std::uint32_t number = 0;  // among those of its lane
+};
+
 enum class Do : std::uint8_t {
   send,          // start send `index`
   receive,       // start receive `index`; a probed one is looked for from now on
@@ -40,6 +57,10 @@ enum class Do : std::uint8_t {
   compute,       // for `time`, making none
   recall,        // cancel send `index` if it is not done with certainty
   tell,          // start send `index`, whose bytes say whether send `index` - 1 was cancelled
+  open_lane,     // number `index`
+  close_lane,    // likewise
+  collect,       // start collective `index`
+  wait_collect,  // go on when collective `index` is done
   heed,          // receive `index` + 1 has brought such news of what receive `index` is for: act on it
 };
 
@@ -53,6 +74,8 @@ struct Script {
   std::string name;
   std::vector<SendSpec> sends;
   std::vector<RecvSpec> receives;
+  std::vector<LaneSpec> lanes;
+  std::vector<CollSpec> collectives;
   std::vector<std::vector<Step>> steps;  // of each process
 
   std::uint64_t total_bytes() const noexcept;

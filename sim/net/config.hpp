@@ -30,12 +30,13 @@ struct Shape {
 
 // Shares of packets, 0 to 1.
 struct Faults {
-  double loss = 0;         // each receiver's copy for itself
-  double common_loss = 0;  // before the switch: no receiver gets it
-  double burst_enter = 0;  // a link goes bad with one packet in so many (Gilbert and Elliott) ...
-  double burst_leave = 0;  // ... gets well again ...
-  double burst_loss = 0;   // ... and loses so many meanwhile
-  double reorder = 0;      // held back by up to reorder_by, while others pass
+  double loss = 0;            // each receiver's copy for itself
+  double common_loss = 0;     // before the switch: no receiver gets it
+  double multicast_loss = 0;  // of multicasts, each receiver's copy for itself
+  double burst_enter = 0;     // a link goes bad with one packet in so many (Gilbert and Elliott) ...
+  double burst_leave = 0;     // ... gets well again ...
+  double burst_loss = 0;      // ... and loses so many meanwhile
+  double reorder = 0;         // held back by up to reorder_by, while others pass
   Duration reorder_by = microseconds(500);
   double duplicate = 0;  // comes twice, up to reorder_by apart
   double replay = 0;     // comes again up to replay_by later

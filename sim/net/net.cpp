@@ -129,7 +129,9 @@ void Net::at_switch(const Flight& flight) {
       if (member.link != flight.link || member.host == flight.from) continue;
       Flight copy = flight;
       ++copy.packet->uses;
-      if (link_of(member.host, member.link).multicast)
+      if (happens(chance_, config_.faults.multicast_loss))
+        drop(copy, member.host, Sight::lost, counters_.lost);
+      else if (link_of(member.host, member.link).multicast)
         to_port(copy, member.host);
       else
         drop(copy, member.host, Sight::cut_off, counters_.cut_off);

@@ -15,6 +15,8 @@ using namespace herald::sim;
 void print_scenarios() {
   std::printf("%-14s %s\n", "mix", "one of the following, chosen by the seed");
   for (const Named& each : troubles()) std::printf("%-14s %s\n", each.name, each.what);
+  std::printf("%-14s %s\n", "lanes", "one of the following, chosen by the seed: collectives over lanes");
+  for (const NamedLane& each : lane_troubles()) std::printf("%-14s %s\n", each.name, each.what);
 }
 
 bool read_range(const std::string& text, Task& task) {
@@ -28,10 +30,8 @@ bool read_range(const std::string& text, Task& task) {
 }
 
 bool is_scenario(const std::string& name) {
-  if (name == "mix") return true;
-  for (const Named& each : troubles())
-    if (name == each.name) return true;
-  return false;
+  Setup setup;
+  return make_setup(name, 1, setup);
 }
 
 }  // namespace

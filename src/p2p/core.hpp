@@ -40,12 +40,11 @@ struct CoreConfig {
   std::uint32_t push_bytes = 4096;  // see knob push_bytes
   PushMode mode = PushMode::pull;
   // Peers on other hosts, see set_far():
-  std::uint32_t far_first = 1u << 16;      // the first packet, if that much fits
-  std::uint32_t far_more = 1u << 16;       // pushed beyond it
-  std::uint32_t far_allowance = 1u << 19;  // pushed and not received yet, of one peer
-  std::uint32_t most_pushed = 1u << 30;    // of one message
-  std::uint32_t cast_unexpected =
-      1u << 18;  // of one message by a lane that nobody receives yet; then it waits
+  std::uint32_t far_first = 1u << 16;        // the first packet, if that much fits
+  std::uint32_t far_more = 1u << 16;         // pushed beyond it
+  std::uint32_t far_allowance = 1u << 19;    // pushed and not received yet, of one peer
+  std::uint32_t most_pushed = 1u << 30;      // of one message
+  std::uint32_t cast_unexpected = 1u << 18;  // by lanes, of one peer, not received yet; the rest waits
   // Peers whose memory we can reach, see set_direct(): from so many bytes on, messages are moved there and
   // back.
   std::uint64_t direct_bytes = 16384;
@@ -176,6 +175,12 @@ class Core {
     ++counters_.bad_packets;
     return Status::ok;
   }
+  // Of the casts of a peer that are not received yet: bytes, with their records.
+  std::uint32_t& cast_held(PeerId from) noexcept {
+    if (cast_held_.empty()) cast_held_.resize(peers_.size());
+    return cast_held_[static_cast<std::size_t>(from)];
+  }
+  bool holds_back(PeerId from, std::uint64_t context, std::size_t bytes) noexcept;
   Status on_unasked(PeerId from, std::span<const std::byte> packet) noexcept;
   bool on_ack(PeerId from, const wire::AckPacket& packet) noexcept;
   bool on_allowance(PeerId from, const wire::AllowancePacket& packet) noexcept;
@@ -192,10 +197,11 @@ class Core {
   List<Control> free_controls_;
   std::vector<std::unique_ptr<List<SendOp>>> casts_;  // by lane: what is to go there
   std::uint32_t next_cast_ = 0;
-  IdTable<SendOp> sends_;  // those that wait for an answer
-  IdTable<RecvOp> recvs_;  // those that pull
-  List<RecvOp> reads_;     // that read a peer's memory
-  List<SendOp> writes_;    // that write to a peer's memory
+  std::vector<std::uint32_t> cast_held_;  // by peer, when the first cast has come
+  IdTable<SendOp> sends_;                 // those that wait for an answer
+  IdTable<RecvOp> recvs_;                 // those that pull
+  List<RecvOp> reads_;                    // that read a peer's memory
+  List<SendOp> writes_;                   // that write to a peer's memory
   Meetings meetings_;
   std::vector<Meeting*> theirs_;  // by peer, if any is direct: its meetings
   DirectPool directs_;

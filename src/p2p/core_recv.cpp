@@ -53,7 +53,10 @@ void Core::deliver(RecvOp& op, Message* message) noexcept {
 }
 
 void Core::drop(Message* message) noexcept {
-  if (!message->envelope.cast) consume(message->envelope.from, message->arrived);
+  if (message->envelope.cast)
+    cast_held(message->envelope.from) -= message->arrived + std::uint32_t{sizeof(Message)};
+  else
+    consume(message->envelope.from, message->arrived);
   message->arriving.unlink();
   messages_.put(message);
 }
@@ -241,8 +244,10 @@ Status Core::on_push(PeerId from, std::span<const std::byte> packet) noexcept {
     if (!envelope.cast) consume(from, arrived);
     return Status::ok;
   }
+  if (envelope.cast && holds_back(from, envelope.context, sizeof(Message) + arrived)) return Status::again;
   Message* message = messages_.get(direct ? behind : envelope.pushed);
   if (message == nullptr) return Status::no_memory;
+  if (envelope.cast) cast_held(from) += arrived + std::uint32_t{sizeof(Message)};
   message->envelope = envelope;
   message->arrived = arrived;
   if (behind != 0) std::memcpy(message->payload(), payload, behind);
@@ -271,6 +276,13 @@ Status Core::on_data(PeerId from, std::span<const std::byte> packet) noexcept {
   return Status::ok;
 }
 
+// The sender of casts does not know how much of them nobody receives yet: its lane holds the rest back. But
+// not what we wait for, which may come behind what we do not receive yet: collectives that are under way at
+// the same time cast in any order.
+bool Core::holds_back(PeerId from, std::uint64_t context, std::size_t bytes) noexcept {
+  return cast_held(from) + bytes > config_.cast_unexpected && !contexts_.find(context)->posted.awaits(from);
+}
+
 // More of a push. Nobody may want it any more: then it is let go.
 Status Core::on_unasked(PeerId from, std::span<const std::byte> packet) noexcept {
   const auto& header = as<DataPacket>(packet);
@@ -286,8 +298,10 @@ Status Core::on_unasked(PeerId from, std::span<const std::byte> packet) noexcept
   }
   const std::uint64_t arrived = item->message != nullptr ? item->message->arrived : item->op->data.position();
   if (header.offset != arrived || bytes > item->end - arrived) return bad();
-  // The sender of a cast does not know how much of it nobody receives yet: its lane holds the rest back.
-  if (cast && item->message != nullptr && arrived + bytes > config_.cast_unexpected) return Status::again;
+  if (cast && item->message != nullptr) {
+    if (holds_back(from, item->message->envelope.context, bytes)) return Status::again;
+    cast_held(from) += bytes;
+  }
   if (arrived + bytes == item->end) item->unlink();
   if (Message* message = item->message) {
     std::memcpy(message->payload() + arrived, payload, bytes);

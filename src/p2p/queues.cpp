@@ -75,7 +75,7 @@ RecvOp* PostedQueue::take(std::int32_t source, std::int32_t tag) noexcept {
   return best;
 }
 
-RecvOp* PostedQueue::take_awaiting(PeerId peer) noexcept {
+RecvOp* PostedQueue::find_awaiting(PeerId peer) noexcept {
   const auto find_in = [peer](List<RecvOp>& list) {
     RecvOp* op = list.front();
     while (op != nullptr && op->awaited != peer) op = list.next(*op);
@@ -84,6 +84,11 @@ RecvOp* PostedQueue::take_awaiting(PeerId peer) noexcept {
   RecvOp* found = find_in(list_);
   for (std::uint32_t i = 0; spread_ && found == nullptr && i < bins_.count(); ++i)
     found = find_in(bins_.at(i));
+  return found;
+}
+
+RecvOp* PostedQueue::take_awaiting(PeerId peer) noexcept {
+  RecvOp* const found = find_awaiting(peer);
   if (found != nullptr) remove(*found);
   return found;
 }

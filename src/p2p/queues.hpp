@@ -49,8 +49,10 @@ class PostedQueue {
   RecvOp* take(std::int32_t source, std::int32_t tag) noexcept;
   // One that waits for this peer and no other, taken out; null if none does.
   RecvOp* take_awaiting(PeerId peer) noexcept;
+  bool awaits(PeerId peer) noexcept { return find_awaiting(peer) != nullptr; }
 
  private:
+  RecvOp* find_awaiting(PeerId peer) noexcept;
   void spread(std::uint32_t bins) noexcept;
   List<RecvOp> list_;  // all receives in order, or those with wildcards when spread
   Bins<RecvOp> bins_;

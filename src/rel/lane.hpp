@@ -39,6 +39,7 @@ struct LaneMember {
   std::uint8_t misses = 0;     // acks in a row without a sign of the group
   std::uint8_t uni_burst = 0;  // deaf: packets since it was asked
   bool ask_due = false;        // to be asked by unicast
+  bool silent = false;         // lost: nothing comes from it, either
 };
 static_assert(sizeof(LaneMember) <= 64, "the budget of one more receiver of a log");
 
@@ -117,7 +118,8 @@ struct Lane final : LaneActor {
   std::uint16_t listening = 0;  // of those, not deaf: the group is worth a multicast
   bool tree = false;
   bool direct = false;        // a member is gone: the tree has a hole
-  bool closing = false;       // by the listener, while it was called
+  bool closing = false;       // to be buried
+  bool draining = false;      // closed; somebody has not got all that we cast
   bool refused = false;       // room() said no
   bool held = false;          // packets wait for the pipe
   bool some_asks = false;     // a member is to be asked by unicast

@@ -22,7 +22,8 @@ struct Lanes::Inner {
   // lane_open.cpp
   LaneId open(std::uint64_t name, std::span<const PeerId> members) noexcept;
   void close(Lane& lane) noexcept;
-  void bury() noexcept;  // those that were closed while the listener was called
+  void bury() noexcept;  // those that were closed while the listener was called, or have drained
+  void on_drain(Instant now, bool by_group, const wire::DatagramView& view, Lane& lane) noexcept;
   void on_stray(Instant now, bool by_group, const wire::DatagramView& view, std::uint64_t name) noexcept;
   void replay(Instant now) noexcept;
   LaneIn& in_of(Lane& lane, std::uint32_t place) noexcept;
@@ -43,8 +44,9 @@ struct Lanes::Inner {
   void sample_rtt(Lane& lane, LaneMember& member, Instant now, const wire::CastAck& ack) noexcept;
   void note_seen(LaneMember& member, Seq seen) noexcept;
   void fit_pipe(Lane& lane) noexcept;
-  void survey(Lane& lane, Instant now) noexcept;  // after cursors moved
-  void remove(Lane& lane, Instant now, std::uint32_t place) noexcept;
+  void survey(Lane& lane, Instant now) noexcept;                       // after cursors moved
+  void remove(Lane& lane, Instant now, std::uint32_t place) noexcept;  // wants nothing more
+  void lose(Lane& lane, Instant now, std::uint32_t place) noexcept;    // and sends nothing more
 
   // lane_repair.cpp
   void on_nak(Lane& lane, Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
@@ -123,6 +125,7 @@ struct Lanes::Inner {
   LaneStrays strays;
   std::vector<std::unique_ptr<Lane>> lanes;  // by LaneId
   std::vector<Instant> heard_at;             // by peer: any datagram of a lane
+  std::vector<bool> lost;                    // by peer
   DeadlineHeap<LaneActor> heap;
   LaneQueue<LaneActor, &LaneActor::next_sending> sending;
   LaneQueue<Lane, &Lane::next_roomy> roomy;

@@ -22,7 +22,7 @@ std::int32_t Lane::place_of(std::uint32_t rank) const noexcept {
 Lane* Lanes::Inner::find(LaneId id) const noexcept {
   if (id < 0 || id >= static_cast<LaneId>(lanes.size())) return nullptr;
   Lane* const lane = lanes[static_cast<std::size_t>(id)].get();
-  return lane == nullptr || lane->closing ? nullptr : lane;
+  return lane == nullptr || lane->closing || lane->draining ? nullptr : lane;
 }
 
 LaneId Lanes::Inner::open(std::uint64_t name, std::span<const PeerId> members) noexcept {
@@ -56,6 +56,8 @@ LaneId Lanes::Inner::open(std::uint64_t name, std::span<const PeerId> members) n
   table.insert(name, lane.get());
   strays.note_opened(name);
   replay_due = replay_due || strays.waits_for(name);
+  for (std::uint32_t i = 0; i < members.size(); ++i)
+    if (lost[static_cast<std::size_t>(members[i])]) lose(*lane, clock, i);
   const LaneId id = lane->id;
   if (gap == lanes.end()) {
     lanes.push_back(std::move(lane));
@@ -70,14 +72,22 @@ void Lanes::Inner::close(Lane& lane) noexcept {
     lane.closing = some_closing = true;
     return;
   }
-  lane.log.clear(log_pool);
-  for (const auto& in : lane.in) {
+  for (auto& in : lane.in) {
     if (in == nullptr) continue;
+    if (in->unacked != 0) strays.reply({lane.name, lane.members[in->member], true});
     in->reorder.clear(kept_pool);
     heap.remove(*in);
     sending.remove(*in);
     --sources;
+    in.reset();
   }
+  // Who has closed has got all from the others, but they may want something of ours again.
+  if (!lane.log.empty() && lane.living != 0) {
+    lane.draining = true;
+    lane.closing = false;
+    return;
+  }
+  lane.log.clear(log_pool);
   heap.remove(lane);
   sending.remove(lane);
   roomy.remove(lane);
@@ -93,6 +103,33 @@ void Lanes::Inner::bury() noexcept {
   some_closing = false;
   for (const auto& lane : lanes)
     if (lane != nullptr && lane->closing) close(*lane);
+}
+
+// What comes to a lane that is closed and has not drained: news of our stream.
+void Lanes::Inner::on_drain(Instant now, bool by_group, const wire::DatagramView& view, Lane& lane) noexcept {
+  const std::int32_t place = lane.place_of(view.from);
+  if (place < 0 || place == lane.me) return;
+  const auto from = static_cast<std::uint32_t>(place);
+  lane.cursors[from].asked_since = kNever;
+  switch (view.kind) {
+    case wire::DatagramKind::cast: {
+      const wire::CastView cast = wire::view_cast(view.flags, view.body);
+      if (!cast.rows.empty()) on_rows(lane, now, from, cast.rows);
+      [[fallthrough]];
+    }
+    case wire::DatagramKind::cast_ask:
+      if (!by_group) strays.reply({lane.name, static_cast<std::int32_t>(view.from), true});
+      break;
+    case wire::DatagramKind::cast_ack:
+      if (wire::part_at<wire::CastAck>(view.body).source == static_cast<std::uint32_t>(config.me))
+        on_ack(lane, now, from, view);
+      break;
+    case wire::DatagramKind::cast_nak: on_nak(lane, now, from, view); break;
+    case wire::DatagramKind::data:
+    case wire::DatagramKind::ack:
+    case wire::DatagramKind::probe:
+    case wire::DatagramKind::probe_reply: break;  // refused before
+  }
 }
 
 LaneIn& Lanes::Inner::in_of(Lane& lane, std::uint32_t place) noexcept {
@@ -138,7 +175,8 @@ void Lanes::Inner::replay(Instant now) noexcept {
   replay_due = false;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     LaneStrays::Stray stray;
-    while (lanes[i] != nullptr && !lanes[i]->closing && strays.take(lanes[i]->name, stray)) {
+    while (lanes[i] != nullptr && !lanes[i]->closing && !lanes[i]->draining &&
+           strays.take(lanes[i]->name, stray)) {
       wire::DatagramView view;
       view.kind = static_cast<wire::DatagramKind>(stray.kind);
       view.flags = stray.flags | wire::kFlagAskAck;  // the source does not know yet that we are here

@@ -9,7 +9,7 @@ namespace herald::rel {
 namespace {
 
 constexpr Duration kLeastGrace = microseconds(10);
-constexpr Duration kRetryDelivery = milliseconds(1);
+constexpr Duration kRetryDelivery = milliseconds(10);  // redeliver() is sooner
 
 }  // namespace
 
@@ -80,7 +80,7 @@ void Lanes::Inner::on_cast(Lane& lane, Instant now, bool by_group, std::uint32_t
   if (!cast.rows.empty()) on_rows(lane, now, place, cast.rows);
   LaneIn& in = in_of(lane, place);
   note_source(in, by_group, view.flags, *cast.lane);
-  if (lane.cursors[place].hearing == Hearing::gone && !before(view.seq, in.next)) return;
+  if (lane.cursors[place].silent && !before(view.seq, in.next)) return;
   const bool asks = (view.flags & wire::kFlagAskAck) != 0;
   const Seq seq = view.seq;
   if (before(seq, in.next) || in.reorder.has(seq)) {

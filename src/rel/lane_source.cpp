@@ -179,6 +179,7 @@ void Lanes::Inner::survey(Lane& lane, Instant now) noexcept {
   lane.timeout = std::min(timeout, kMostTimeout);
   const bool moved = lowest != lane.lowest;
   lane.lowest = lowest;
+  if (lane.draining && lane.log.empty()) lane.closing = some_closing = true;
   lane.limit = limit;
   lane.seen = seen;
   fit_pipe(lane);
@@ -192,16 +193,23 @@ void Lanes::Inner::survey(Lane& lane, Instant now) noexcept {
   rearm(lane);
 }
 
-// A member that is lost, or wants nothing any more: its cursor lets go of the log.
-void Lanes::Inner::remove(Lane& lane, Instant now, std::uint32_t place) noexcept {
-  LaneMember& member = lane.cursors[place];
-  if (LaneIn* const in = lane.in[place].get()) {  // nothing more comes from it
+void Lanes::Inner::lose(Lane& lane, Instant now, std::uint32_t place) noexcept {
+  lane.cursors[place].silent = true;
+  if (LaneIn* const in = lane.in[place].get()) {
     in->ack_due = in->tree_due = in->grace_at = in->renak_at = kNever;
     in->ack_now = false;
     in->end = in->next;
     in->nak_to = in->nak_from;
+    for (Seq seq = in->next; before(seq, in->top); ++seq)  // what comes before them never will
+      if (in->reorder.has(seq)) kept_pool.give(in->reorder.take(seq).slot);
     rearm(*in);
   }
+  remove(lane, now, place);
+}
+
+// A member that is lost, or wants nothing any more: its cursor lets go of the log.
+void Lanes::Inner::remove(Lane& lane, Instant now, std::uint32_t place) noexcept {
+  LaneMember& member = lane.cursors[place];
   if (member.hearing == Hearing::gone) return;
   for (Seq seq = member.cursor.next; seq != lane.log.end(); ++seq) lane.log.pass(seq, log_pool);
   set_hearing(lane, place, Hearing::gone);

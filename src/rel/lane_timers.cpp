@@ -70,7 +70,7 @@ void Lanes::Inner::on_tail(Lane& lane, Instant now) noexcept {
     if (!lags(member)) continue;
     const Instant heard = heard_at[static_cast<std::size_t>(lane.members[i])];
     if (member.asked_since != kNever && now - std::max(member.asked_since, heard) >= config.give_up) {
-      remove(lane, now, i);
+      lose(lane, now, i);
       calling = true;
       listener.member_lost(lane.id, lane.members[i]);
       calling = false;

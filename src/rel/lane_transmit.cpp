@@ -204,8 +204,10 @@ bool Lanes::Inner::fill_asks(Lane& lane, Instant now, TxBatch& out) noexcept {
 }
 
 bool Lanes::Inner::fill_lane(Lane& lane, Instant now, TxBatch& out) noexcept {
-  const bool more = fill_repairs(lane, now, out) | fill_first(lane, now, out) | fill_deaf(lane, now, out) |
-                    fill_asks(lane, now, out);
+  bool more = fill_repairs(lane, now, out);
+  more = fill_first(lane, now, out) || more;
+  more = fill_deaf(lane, now, out) || more;
+  more = fill_asks(lane, now, out) || more;
   arm_tail(lane, now);
   return more;
 }

@@ -25,7 +25,8 @@ Lanes::Inner::Inner(const LanesConfig& config_, Prng& prng_, LaneListener& liste
       window(std::clamp<std::uint32_t>(config.window_packets, 4, Reorder::kMost)),
       log_pool(config.datagram_bytes, config.log_bytes),
       kept_pool(config.datagram_bytes, config.kept_bytes),
-      heard_at(static_cast<std::size_t>(config.peers)) {}
+      heard_at(static_cast<std::size_t>(config.peers)),
+      lost(static_cast<std::size_t>(config.peers)) {}
 
 std::span<std::byte> Lanes::Inner::room(Lane& lane, std::size_t least) noexcept {
   const std::size_t most = config.datagram_bytes - wire::kCastHead;
@@ -33,6 +34,8 @@ std::span<std::byte> Lanes::Inner::room(Lane& lane, std::size_t least) noexcept 
   open_lane = -1;
   if (!before(lane.log.end(), lane.limit) || lane.log.end() - lane.lowest >= window || !lane.log.reserve()) {
     lane.refused = true;
+    arm_tail(lane, clock);  // nothing may be under way whose ack would bring credit
+    rearm(lane);
     return {};
   }
   if (spare == PacketPool::kNone) spare = log_pool.take();
@@ -145,11 +148,11 @@ void Lanes::commit(LaneId lane, std::size_t bytes) noexcept {
 
 LaneId Lanes::next_ready() noexcept {
   while (const Lane* one = inner_->roomy.pop())
-    if (!one->closing) return one->id;
+    if (!one->closing && !one->draining) return one->id;
   while (!inner_->log_pool.full()) {
     const Lane* const one = inner_->starved.pop();
     if (one == nullptr) break;
-    if (!one->closing) return one->id;
+    if (!one->closing && !one->draining) return one->id;
   }
   return -1;
 }
@@ -180,7 +183,10 @@ bool Lanes::on_datagram(Instant now, bool by_group, std::span<const std::byte> d
     if (static_cast<PeerId>(view.from) != in.config.me) in.on_stray(now, by_group, view, name);
     return true;
   }
-  in.dispatch(now, by_group, view, *lane);
+  if (lane->draining)
+    in.on_drain(now, by_group, view, *lane);
+  else
+    in.dispatch(now, by_group, view, *lane);
   in.bury();
   return true;
 }
@@ -229,6 +235,7 @@ std::optional<Instant> Lanes::next_deadline() const noexcept {
 
 std::size_t Lanes::poll_transmit(Instant now, TxBatch& out) noexcept {
   Inner& in = *inner_;
+  in.clock = now;
   out.clear();
   if (in.spare != PacketPool::kNone) in.log_pool.give(in.spare);
   in.spare = PacketPool::kNone;
@@ -251,12 +258,14 @@ void Lanes::redeliver() noexcept { inner_->redeliver_due = true; }
 
 void Lanes::forget_peer(PeerId peer) noexcept {
   Inner& in = *inner_;
+  in.lost[static_cast<std::size_t>(peer)] = true;
   for (const auto& lane : in.lanes) {
     if (lane == nullptr) continue;
     const std::int32_t place = lane->place_of(static_cast<std::uint32_t>(peer));
     if (place < 0 || place == lane->me) continue;
-    in.remove(*lane, in.clock, static_cast<std::uint32_t>(place));
+    in.lose(*lane, in.clock, static_cast<std::uint32_t>(place));
   }
+  in.bury();
 }
 
 bool Lanes::is_flushed() const noexcept {

@@ -84,7 +84,7 @@ class Lanes {
   // among them. Packets of a lane that is not open yet are kept for a while, bounded (a member may be early).
   // -1: no memory.
   LaneId open(std::uint64_t name, std::span<const PeerId> members) noexcept;
-  // What we cast is acknowledged, or the lane is given up: see is_flushed().
+  // We want nothing more of it. What we cast goes on until all have it; is_flushed() tells.
   void close(LaneId lane) noexcept;
 
   // As rel::Mesh. room() is empty when the window is closed; next_ready() names the lane when it opens again.

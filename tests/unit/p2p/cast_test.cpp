@@ -54,7 +54,7 @@ class Lane {
   std::vector<std::deque<Bytes>> links_;
 };
 
-World hosts(std::uint32_t unexpected = 1000) {
+World hosts(std::uint32_t unexpected = 2000) {
   return World(
       p2p::CoreConfig{.peers = 3, .far_more = 500, .far_allowance = 1000, .cast_unexpected = unexpected},
       true, kPacket);
@@ -92,6 +92,41 @@ TEST(P2pCast, what_nobody_receives_yet_is_held_back) {
   EXPECT_TRUE(lane.deliver(1));
   EXPECT_TRUE(recv.done && recv.buffer == cast.bytes);
   EXPECT_EQ(world.core(1).counters().bad_packets, 0u);
+}
+
+// Collectives that are under way at once cast in any order: what is waited for may come behind what is not.
+TEST(P2pCast, what_is_waited_for_is_not_held_back_by_what_comes_before_it) {
+  World world = hosts(300);
+  Lane lane(world, 0);
+  Cast later(world, 0, 8, random_bytes(5000, 1));
+  Cast sooner(world, 0, 7, random_bytes(100, 2));
+  lane.transmit();
+  EXPECT_FALSE(lane.deliver(1));
+  Recv first(0, 7, 100);
+  first.awaited = 0;
+  world.core(1).start(first);
+  EXPECT_TRUE(lane.deliver(1));
+  EXPECT_TRUE(first.done && first.buffer == sooner.bytes);
+  Recv second(world, 1, 0, 8, 5000);
+  EXPECT_TRUE(second.done && second.buffer == later.bytes);
+  EXPECT_EQ(world.core(1).messages_held(), 0u);
+}
+
+TEST(P2pCast, many_short_ones_that_nobody_receives_are_held_back_too) {
+  World world = hosts(4000);
+  Lane lane(world, 0);
+  std::vector<std::unique_ptr<Cast>> casts;
+  for (std::int32_t i = 0; i < 500; ++i)
+    casts.push_back(std::make_unique<Cast>(world, 0, i, random_bytes(8, static_cast<std::uint64_t>(i))));
+  lane.transmit();
+  EXPECT_FALSE(lane.deliver(1));
+  EXPECT_LT(world.core(1).messages_held(), 100u);
+  for (std::int32_t i = 0; i < 500; ++i) {
+    Recv recv(world, 1, 0, i, 8);
+    (void)lane.deliver(1);
+    EXPECT_TRUE(recv.done && recv.buffer == casts[static_cast<std::size_t>(i)]->bytes) << i;
+  }
+  EXPECT_EQ(world.core(1).messages_held(), 0u);
 }
 
 TEST(P2pCast, a_cast_and_a_push_with_the_same_number_are_two_messages) {

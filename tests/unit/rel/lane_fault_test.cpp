@@ -178,6 +178,72 @@ TEST(LaneFault, a_lane_that_is_closed_at_one_end_is_flushed_at_the_other) {
   EXPECT_TRUE(world[0].lost.empty());
 }
 
+// A communicator may be freed by a source as soon as its last cast has left.
+TEST(LaneFault, who_closes_still_repairs_what_it_cast) {
+  for (const double loss : {0.0, 0.3}) {
+    LaneWorldConfig config = small(5);
+    config.loss = loss;
+    LaneWorld world(config);
+    for (PeerId id = 0; id < 5; ++id) world[id].cast(1, 20, 0);
+    ASSERT_TRUE(world.run(milliseconds(1000), [&] { return world[0].got == 80; }));
+    const LaneId lane = world[0].ids[1];
+    world[0].lanes.close(lane);
+    EXPECT_TRUE(world[0].lanes.room(lane, 1).empty());
+    ASSERT_TRUE(world.run(milliseconds(3000), [&] {
+      bool all = true;
+      for (PeerId id = 0; id < 5; ++id) all = all && world.have(id, 20);
+      return all && world.all_flushed();
+    }));
+    expect_clean(world);
+  }
+}
+
+TEST(LaneFault, a_lane_with_a_member_that_is_lost_already_waits_for_nobody) {
+  LaneWorld world(small(3));
+  world[2].dead = true;
+  world[0].lanes.forget_peer(2);
+  world[1].lanes.forget_peer(2);
+  for (PeerId id = 0; id < 2; ++id) world[id].open(9, {0, 1, 2});
+  world[0].cast(9, 10, 0);
+  ASSERT_TRUE(world.run(milliseconds(50), [&] { return world[1].got == 10 && world.all_flushed(); }));
+  EXPECT_TRUE(world[0].lost.empty());
+}
+
+TEST(LaneFault, what_a_lost_member_left_unfinished_is_given_back) {
+  LaneWorld world(small(3));
+  int casts = 0;
+  world.drop = [&](PeerId from, PeerId to, std::span<const std::byte>) {
+    return from == 0 && to == 1 && ++casts == 2;
+  };
+  world[0].cast(1, 10, 0);
+  world.run(microseconds(60));  // the second one is missing; nobody has asked yet
+  world[0].dead = true;
+  ASSERT_TRUE(world.run(milliseconds(50), [&] { return world[2].got == 10; }));
+  EXPECT_NE(world[1].lanes.buffered_bytes(), 0u);
+  world[1].lanes.forget_peer(0);
+  EXPECT_EQ(world[1].lanes.buffered_bytes(), 0u);
+}
+
+// All that was cast is acknowledged, so no ack brings the credit; and the one that told of it is lost.
+TEST(LaneFault, a_source_without_credit_asks_for_it) {
+  LaneWorldConfig config = small(3);
+  config.lanes.window_packets = 8;
+  LaneWorld world(config);
+  bool takes = false, deafened = false;
+  world[2].gate = [&](PeerId) { return takes; };
+  world[0].cast(1, 8, 0);
+  world.run(milliseconds(200));
+  world.drop = [&](PeerId from, PeerId, std::span<const std::byte>) { return deafened && from == 2; };
+  takes = deafened = true;
+  world[2].lanes.redeliver();
+  world.settle(2);
+  world.run(milliseconds(20));
+  deafened = false;
+  world[0].cast(1, 8, 0);
+  ASSERT_TRUE(world.run(milliseconds(200), [&] { return world[2].got == 16 && world.all_flushed(); }));
+  expect_clean(world);
+}
+
 // The lane goes while its packet is being handed in.
 TEST(LaneFault, a_lane_may_be_closed_by_who_hears_on_it) {
   LaneWorld world(small(3));

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sim/job/collective.hpp: one collective at one process: a plan of coll/, run as the library runs it, over
+// data that follow from a seed, and what the definition of the operation says about the result.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coll/run.hpp"
+#include "coll/table.hpp"
+#include "p2p/core.hpp"
+#include "sim/job/script.hpp"
+
+namespace herald::sim {
+
+class Collective {
+ public:
+  // `place` among the members of `lane`; `lane_id` is this process's number for it.
+  Collective(const Script& script, std::uint32_t index, std::int32_t place, std::int32_t lane_id,
+             std::uint64_t seed, p2p::Core& core);
+  Collective(const Collective&) = delete;
+  Collective& operator=(const Collective&) = delete;
+
+  void start(Instant now);
+  void note_time(Instant now) noexcept {
+    if (run_.done() && done_at == Instant{}) done_at = now;
+  }
+  bool done() const noexcept { return run_.done(); }
+  Status status() const noexcept { return status_; }
+  std::string awaited() const;  // members from whom something is still to come, and what is to go
+  // What is wrong with the result; empty: nothing.
+  std::string judge() const;
+
+  Instant started_at{}, done_at{};
+
+ private:
+  struct Slot {
+    Collective* owner = nullptr;
+    coll::StepId step = coll::kNone;
+    std::unique_ptr<p2p::SendOp> send;
+    std::unique_ptr<p2p::RecvOp> recv;
+  };
+  void make_buffers();
+  coll::Ask make_ask();
+  void advance();
+  void perform(coll::StepId id);
+  void post(const coll::Step& step, coll::StepId id);
+  static void on_done(p2p::Op& op);
+  std::uint32_t item(std::int32_t from, std::uint64_t i) const noexcept;
+  std::uint32_t wanted(std::uint64_t i) const noexcept;
+  std::int64_t part(std::int32_t place) const noexcept;
+  std::int64_t parts_before(std::int32_t place) const noexcept;
+  std::int64_t parts() const noexcept {
+    return parts_before(static_cast<std::int32_t>(lane_.members.size()));
+  }
+
+  const CollSpec& spec_;
+  const LaneSpec& lane_;
+  const std::uint32_t index_;
+  const std::int32_t place_, lane_id_;
+  const std::uint64_t seed_;
+  p2p::Core& core_;
+  std::vector<std::uint32_t> send_, recv_;
+  std::vector<std::int64_t> send_counts_, send_places_, recv_counts_, recv_places_;
+  std::vector<std::byte> scratch_;
+  coll::Plan plan_;
+  coll::Run run_;
+  coll::Places places_;
+  std::vector<std::uint32_t> words_;
+  std::vector<Slot> slots_;
+  Status status_ = Status::ok;
+  bool advancing_ = false;
+};
+
+// Whether sim/ can run and judge it.
+bool is_known(coll::Op op) noexcept;
+
+}  // namespace herald::sim

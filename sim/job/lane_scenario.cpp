@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sim/job/lane_scenario.cpp: from a seed to a setup whose job calls collectives over lanes. All choices come
+// from one source, in one order: changing them changes what every seed means.
+#include <algorithm>
+#include <array>
+
+#include "sim/job/lane_script.hpp"
+#include "sim/job/pattern.hpp"
+#include "sim/job/scenario.hpp"
+#include "sim/net/chance.hpp"
+
+namespace herald::sim {
+namespace {
+
+constexpr std::array kTroubles{
+    NamedLane{LaneTrouble::none, "lane-none", "collectives over lanes, and nothing goes wrong"},
+    NamedLane{LaneTrouble::loss, "lane-loss", "each receiver loses up to 10 % for itself"},
+    NamedLane{LaneTrouble::common, "lane-common", "all receivers lose the same packets"},
+    NamedLane{LaneTrouble::burst, "lane-burst", "packets are lost in rows"},
+    NamedLane{LaneTrouble::reorder, "lane-reorder", "packets overtake each other"},
+    NamedLane{LaneTrouble::duplicate, "lane-duplicate", "packets come twice, or again seconds later"},
+    NamedLane{LaneTrouble::spoil, "lane-spoil", "wrong bits, cut ends, strangers"},
+    NamedLane{LaneTrouble::storm, "lane-storm", "all of that, a little"},
+    NamedLane{LaneTrouble::late, "lane-late", "members that come late by up to seconds"},
+    NamedLane{LaneTrouble::mute, "lane-mute", "a switch that forwards no multicast, for good or for a while"},
+    NamedLane{LaneTrouble::deaf, "lane-deaf", "a switch that forwards it to some hosts only"},
+    NamedLane{LaneTrouble::thin, "lane-thin", "a switch that loses 30 % of it"},
+    NamedLane{LaneTrouble::flap, "lane-flap", "multicast stops in the middle, and comes back"},
+    NamedLane{LaneTrouble::death, "lane-death", "a member dies"},
+    NamedLane{LaneTrouble::pause, "lane-pause", "hosts that stop for a while"},
+    NamedLane{LaneTrouble::slow, "lane-slow", "processes that compute long and look seldom"},
+    NamedLane{LaneTrouble::refusal, "lane-refusal", "packets that are not taken at once"},
+    NamedLane{LaneTrouble::small, "lane-small", "little room: ports, sockets, logs, windows"},
+    NamedLane{LaneTrouble::crowd, "lane-crowd", "many members, acknowledged by a tree"},
+};
+
+class Maker {
+ public:
+  Maker(LaneTrouble trouble, std::uint64_t seed, Setup& setup)
+      : trouble_(trouble),
+        chance_(pattern_seed(seed, 777 + static_cast<std::uint64_t>(trouble))),
+        setup_(setup) {
+    setup_.seed = seed;
+  }
+  void make();
+
+ private:
+  bool is(LaneTrouble which) const { return trouble_ == which; }
+  template <class T>
+  T one_of(std::initializer_list<T> items) {
+    return *(items.begin() + chance_.below(items.size()));
+  }
+  HostId some_host() {
+    return static_cast<HostId>(chance_.below(static_cast<std::uint64_t>(setup_.net.hosts)));
+  }
+  Instant some_time() { return Instant{} + up_to(chance_, likely_); }
+  void plan(Instant at, std::string what, std::function<void(Net&)> run) {
+    setup_.plan.push_back({at, std::move(what), std::move(run)});
+    setup_.trouble_ends = std::max(setup_.trouble_ends, at);
+  }
+  void network();
+  void faults();
+  void machines();
+  void program();
+  void happenings();
+  void deaf_ports();
+  void limit();
+
+  const LaneTrouble trouble_;
+  Prng chance_;
+  Setup& setup_;
+  double loss_ = 0;
+  double line_ = 0;  // seconds, if each packet goes to each member singly
+  double computing_ = 0;
+  Duration likely_{};
+};
+
+void Maker::network() {
+  NetConfig& net = setup_.net;
+  net.seed = chance_.next();
+  net.hosts = static_cast<std::int32_t>(between(chance_, 2, chance_.below(3) == 0 ? 20 : 8));
+  if (is(LaneTrouble::crowd))
+    net.hosts = static_cast<std::int32_t>(between(chance_, 18, chance_.below(6) == 0 ? 256 : 48));
+  net.shape.bits_per_second = one_of<std::uint64_t>({100'000'000, 1'000'000'000, 10'000'000'000});
+  net.shape.delay = microseconds(chance_.below(8) == 0 ? between(chance_, 50, 500) : between(chance_, 1, 20));
+  net.shape.port_bytes = one_of<std::uint32_t>({256'000, 512'000, 2'000'000});
+  net.wake = microseconds(between(chance_, 0, 30));
+  net.wake_jitter = microseconds(between(chance_, 0, 60));
+}
+
+void Maker::machines() {
+  NetConfig& net = setup_.net;
+  rel::MeshConfig& mesh = setup_.process.mesh;
+  rel::LanesConfig& lanes = setup_.process.lanes;
+  mesh.seal.key = {chance_.next(), chance_.next()};
+  mesh.seal.epoch = static_cast<std::uint32_t>(chance_.below(4));
+  mesh.datagram_bytes = one_of<std::uint32_t>({1472, 1472, 1472, 8972, 600});
+  mesh.budget_bytes = std::min<std::uint32_t>(192 << 10, net.shape.port_bytes * 3 / 4);
+  mesh.give_up = milliseconds(5000);
+  lanes.flat_members = one_of<std::uint32_t>({16, 16, 4});
+  lanes.window_packets = one_of<std::uint32_t>({128, 128, 32, 512});
+  if (is(LaneTrouble::small)) {
+    lanes.log_bytes = one_of<std::uint32_t>({64 << 10, 256 << 10});
+    lanes.kept_bytes = one_of<std::uint32_t>({64 << 10, 256 << 10});
+    lanes.window_packets = one_of<std::uint32_t>({4, 16, 128});
+    net.shape.port_bytes = one_of<std::uint32_t>({32'000, 64'000, 256'000});
+    net.socket_bytes = one_of<std::uint32_t>({64'000, 212'992, 4 << 20});
+    setup_.process.core.cast_unexpected = one_of<std::uint32_t>({4096, 1 << 16});
+  }
+  setup_.process.tend = milliseconds(one_of<std::int64_t>({0, 1, 10, 100}));
+  if (is(LaneTrouble::refusal)) setup_.process.refuses = one_of({0.02, 0.2});
+}
+
+void Maker::faults() {
+  Faults& faults = setup_.net.faults;
+  switch (trouble_) {
+    case LaneTrouble::loss: faults.loss = one_of({0.001, 0.01, 0.05, 0.1}); break;
+    case LaneTrouble::common: faults.common_loss = one_of({0.01, 0.05, 0.1}); break;
+    case LaneTrouble::thin: faults.multicast_loss = 0.3; break;
+    case LaneTrouble::burst:
+      faults.burst_enter = one_of({0.002, 0.01});
+      faults.burst_leave = one_of({0.05, 0.1, 0.3});
+      faults.burst_loss = one_of({0.5, 0.8, 0.95});
+      break;
+    case LaneTrouble::reorder: faults.reorder = one_of({0.01, 0.1, 0.5}); break;
+    case LaneTrouble::duplicate:
+      faults.duplicate = one_of({0.01, 0.1, 0.5});
+      faults.replay = one_of({0.0, 0.05});
+      break;
+    case LaneTrouble::spoil:
+      faults.flip = one_of({0.001, 0.02, 0.1});
+      faults.truncate = one_of({0.0, 0.02});
+      faults.garbage = one_of({0.0, 0.05});
+      break;
+    case LaneTrouble::storm:
+      faults = {.loss = 0.03,
+                .common_loss = 0.01,
+                .burst_enter = 0.001,
+                .burst_leave = 0.1,
+                .burst_loss = 0.9,
+                .reorder = 0.05,
+                .duplicate = 0.03,
+                .replay = 0.005,
+                .flip = 0.01,
+                .truncate = 0.005,
+                .garbage = 0.01};
+      break;
+    default:
+      if (chance_.below(3) == 0) faults.loss = 0.005;  // troubles seldom come alone
+      break;
+  }
+  faults.reorder_by = microseconds(one_of<std::int64_t>({20, 200, 2000}));
+  const double bad = faults.burst_enter > 0
+                         ? faults.burst_enter / (faults.burst_enter + faults.burst_leave) * faults.burst_loss
+                         : 0;
+  loss_ = 1 - (1 - faults.loss) * (1 - faults.common_loss) * (1 - bad) * (1 - faults.flip) *
+                  (1 - faults.truncate) * (1 - faults.multicast_loss);
+}
+
+void Maker::program() {
+  LaneLimits limits;
+  limits.processes = setup_.net.hosts;
+  limits.lanes = static_cast<std::uint32_t>(between(chance_, 1, 3));
+  limits.collectives = static_cast<std::uint32_t>(between(chance_, 3, chance_.below(3) == 0 ? 40 : 12));
+  limits.total_bytes = std::uint64_t{1} << between(chance_, 16, 23);
+  limits.largest = std::uint64_t{1} << between(chance_, 12, chance_.below(4) == 0 ? 20 : 18);
+  if (is(LaneTrouble::crowd)) limits.collectives = std::min(limits.collectives, 6u);
+  limits.under_way = one_of<std::uint32_t>({1, 3, 6});
+  if (is(LaneTrouble::late)) limits.latest = milliseconds(one_of<std::int64_t>({20, 1000, 4000}));
+  limits.closes = !is(LaneTrouble::death);
+  limits.computes = is(LaneTrouble::slow) || is(LaneTrouble::late);
+  limits.longest_pause = is(LaneTrouble::slow)
+                             ? milliseconds(between(chance_, 5, chance_.below(4) == 0 ? 400 : 50))
+                             : microseconds(between(chance_, 0, 2000));
+  setup_.script = write_lane_script(limits, chance_);
+  for (const auto& steps : setup_.script.steps)
+    for (const Step& step : steps) computing_ += static_cast<double>(step.time.ns) / 1e9;
+  double bytes = 0;
+  for (const CollSpec& each : setup_.script.collectives) {
+    const auto members = static_cast<double>(setup_.script.lanes[each.lane].members.size());
+    bytes += (4 * static_cast<double>(each.count) + 200) * members * members;
+  }
+  line_ = bytes * 8 / static_cast<double>(setup_.net.shape.bits_per_second);
+  const double fast = line_ / setup_.net.hosts;
+  likely_ = Duration{static_cast<std::int64_t>((fast + computing_ / setup_.net.hosts) * 1e9) + 500'000};
+}
+
+void Maker::deaf_ports() {
+  const Instant begin = chance_.below(2) == 0 ? Instant{} : some_time();
+  const bool heals = chance_.below(2) == 0;
+  const Instant end = begin + milliseconds(between(chance_, 1, 1000));
+  for (HostId host = 0; host < setup_.net.hosts; ++host) {
+    if (chance_.below(2) == 0) continue;
+    const std::string name = "the port of host " + std::to_string(host);
+    plan(begin, name + " drops multicast", [host](Net& net) { net.set_multicast_to(host, 0, false); });
+    if (heals)
+      plan(end, name + " forwards multicast", [host](Net& net) { net.set_multicast_to(host, 0, true); });
+  }
+}
+
+void Maker::happenings() {
+  switch (trouble_) {
+    case LaneTrouble::mute:
+      plan({}, "the switch drops multicast", [](Net& net) { net.set_multicast(0, false); });
+      if (chance_.below(2) == 0)
+        plan(some_time(), "the switch forwards multicast", [](Net& net) { net.set_multicast(0, true); });
+      break;
+    case LaneTrouble::deaf: deaf_ports(); break;
+    case LaneTrouble::flap: {
+      Instant at = some_time();
+      for (std::uint64_t n = chance_.below(4) + 1; n != 0; --n) {
+        plan(at, "the switch drops multicast", [](Net& net) { net.set_multicast(0, false); });
+        if (n == 1 && chance_.below(2) == 0) break;
+        at = at + microseconds(between(chance_, 50, chance_.below(2) == 0 ? 2000 : 200'000));
+        plan(at, "the switch forwards multicast", [](Net& net) { net.set_multicast(0, true); });
+        at = at + microseconds(between(chance_, 50, chance_.below(2) == 0 ? 2000 : 200'000));
+      }
+      break;
+    }
+    case LaneTrouble::pause:
+      for (std::uint64_t n = chance_.below(3) + 1; n != 0; --n) {
+        const HostId host = some_host();
+        const Duration how_long = milliseconds(between(chance_, 1, chance_.below(4) == 0 ? 3000 : 100));
+        const Instant begin = some_time();
+        plan(begin, "host " + std::to_string(host) + " stops",
+             [host, how_long](Net& net) { net.pause(host, how_long); });
+        plan(begin + how_long, "host " + std::to_string(host) + " goes on", [](Net&) {});
+      }
+      break;
+    case LaneTrouble::death:
+      setup_.dies = some_host();
+      setup_.death = some_time();
+      setup_.told = chance_.below(2) == 0 ? setup_.death + milliseconds(between(chance_, 0, 2000)) : kNever;
+      setup_.trouble_ends = setup_.death + setup_.process.mesh.give_up;
+      break;
+    default: break;
+  }
+}
+
+// As in scenario.cpp: what the lines need, several times; and a wait for each collective where much is lost.
+void Maker::limit() {
+  const double kept = 1 - loss_;
+  const auto calls = static_cast<double>(setup_.script.collectives.size());
+  const double allowed =
+      2 + computing_ + 30 * line_ / (kept * kept * kept) + 20 * loss_ + 0.5 * calls * loss_;
+  setup_.limit = Duration{static_cast<std::int64_t>(allowed * 1e9)};
+}
+
+void Maker::make() {
+  network();
+  machines();
+  faults();
+  program();
+  happenings();
+  limit();
+}
+
+}  // namespace
+
+std::span<const NamedLane> lane_troubles() noexcept { return kTroubles; }
+
+bool make_lane_setup(const std::string& scenario, std::uint64_t seed, Setup& setup) {
+  setup = {};
+  std::size_t which = kTroubles.size();
+  if (scenario == "lanes") {
+    Prng pick(pattern_seed(seed, 5));
+    which = pick.below(kTroubles.size());
+    if (kTroubles[which].trouble == LaneTrouble::crowd && pick.below(4) != 0) which = 0;
+  } else {
+    for (std::size_t i = 0; i < kTroubles.size(); ++i)
+      if (scenario == kTroubles[i].name) which = i;
+  }
+  if (which == kTroubles.size()) return false;
+  setup.scenario = kTroubles[which].name;
+  Maker(kTroubles[which].trouble, seed, setup).make();
+  return true;
+}
+
+}  // namespace herald::sim
