@@ -13,7 +13,7 @@ class Case:
     `message` a pattern that must match. `fails`: the job must end with
     another code than 0 before the limit. In all cases nothing may be left running."""
 
-    def __init__(self, name, ranks, program, expect="", times=0, fails=False, limit_s=60.0, kills=False,
+    def __init__(self, name, ranks, program, expect="", times=0, fails=False, limit_s=180.0, kills=False,
                  env=None, message="", aborts_in_fence=False):
         self.name, self.ranks, self.program = name, ranks, program
         self.expect, self.times, self.fails = expect, times, fails
