@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // coll/make/turns.hpp: every rank casts a block, long ones in turns. A link that is always full wants a
-// little more to come than it carries, and a switch holds little: so a turn begins when half of the turn
-// before, and all of the one before that, have come to whoever is next. At a rank that casts, what the others
+// little more to come than it carries, and a switch holds little: so a turn begins when a quarter of the turn
+// before, and all of the third before, have come to whoever is next. At a rank that casts, what the others
 // have cast by then fills its link meanwhile; that is how n blocks pass in the time of n - 1.
 #pragma once
 #include <vector>
@@ -35,19 +35,20 @@ class Turns {
       if (rank != rank_ && block(rank).bytes != 0) b_.recv(rank, block(rank), {free_});
     if (block(rank_).bytes != 0) b_.cast(block(rank_), {ready_});
   }
-  // The first half is a message of its own: it tells the next one to begin.
+  // The first quarter is a message of its own: it tells the next one to begin.
   void turn(int rank, std::uint64_t at) noexcept {
     const std::uint64_t left = block(rank).bytes - std::min(block(rank).bytes, at);
-    const std::uint64_t bytes = std::min(left, kTurnBytes), sign = (bytes + 1) / 2;
+    const std::uint64_t bytes = std::min(left, kTurnBytes), sign = (bytes + 3) / 4;
     if (bytes == 0) return;
     const Piece first = bytes_of(block(rank), at, sign),
                 rest = bytes_of(block(rank), at + sign, bytes - sign);
     if (rank == rank_) {
-      const StepId begun = b_.cast(first, {ready_, before_, long_before_, mine_});
+      const StepId begun = b_.cast(first, {ready_, before_, third_before_, mine_});
       mine_ = rest.bytes == 0 ? begun : b_.cast(rest, {begun});
       return;
     }
-    long_before_ = last_;
+    third_before_ = second_before_;
+    second_before_ = last_;
     last_ = before_ = b_.recv(rank, first, {free_});
     if (rest.bytes != 0) last_ = b_.recv(rank, rest, {free_});
   }
@@ -57,14 +58,16 @@ class Turns {
   const int rank_;
   const std::vector<Piece>& blocks_;
   const StepId ready_, free_;
-  StepId before_ = kNone, last_ = kNone, long_before_ = kNone, mine_ = kNone;
+  StepId before_ = kNone, last_ = kNone, second_before_ = kNone, third_before_ = kNone, mine_ = kNone;
 };
+
+// A host that mostly receives has less to do than one that passes on as much as it gets.
+constexpr double kOnlyHeard = 0.9;
 
 inline double turns_ns(const Shape& shape, double bytes_each) noexcept {
   const double others = bytes_each * (shape.ranks - 1), all = others + bytes_each;
   if (all <= static_cast<double>(kCastTogether)) return all_cast_ns(shape, bytes_each);
-  return transfer_ns(shape, 2, others) + static_cast<double>(kTurnBytes) * shape.cost.byte_ns +
-         others / static_cast<double>(kTurnBytes) * kHearNs;
+  return transfer_ns(shape, 2, others * kOnlyHeard) + static_cast<double>(kTurnBytes) * shape.cost.byte_ns;
 }
 
 }  // namespace herald::coll
