@@ -16,10 +16,18 @@ KINDS = {
     'early': ([8, 4096, 65536, 1048576], 'us', 1e6, True),
     'late': ([8, 4096, 65536, 1048576], 'us', 1e6, True),
     'overlap': ([65536, 1048576], 'hidden', 1, False),
+    'overlap_thread': ([65536, 1048576], 'hidden', 1, False),
+    'alloc_mem': ([16384] + LONG[1:4], 'us', 1e6, True),
     'ring': ([], 'us', 1e6, True),
     'barrier': ([], 'us', 1e6, True),
     'line': ([], 'us', 1e6, True),
     'copy': ([], 'us', 1e6, True),
+}
+# Kinds that are another one under settings: with each library's thread that goes on while the program computes; with
+# buffers from MPI_Alloc_mem.
+UNDER = {
+    'overlap_thread': ('overlap', {'HERALD_PROGRESS': 'thread', 'HERALD_SPIN_US': '0', 'MPICH_ASYNC_PROGRESS': '1'}),
+    'alloc_mem': ('latency', {'BENCH_ALLOC': '1'}),
 }
 # What --kinds may name: crowd measures ring and barrier, and the floor (line, copy) comes by itself.
 ASKABLE = [kind for kind, row in KINDS.items() if row[0]] + ['crowd']
@@ -29,10 +37,10 @@ def note(text):
     print('\r' + text.ljust(70), end='', file=sys.stderr, flush=True)
 
 
-def gather(samples, name, text):
+def gather(samples, name, text, kind=None):
     for line in text.splitlines():
         what, size, value = line.split()
-        samples.setdefault((what, int(size)), {}).setdefault(name, []).append(float(value))
+        samples.setdefault((kind or what, int(size)), {}).setdefault(name, []).append(float(value))
 
 
 def measure(found, folder, options, run):
@@ -56,8 +64,10 @@ def measure(found, folder, options, run):
                     words = launcher + more + ['-n', '16', f'{folder}/crowd.{name}', str(options.seconds)]
                 else:
                     sizes = [str(n) for n in KINDS[kind][0] if n <= options.largest]
-                    words = launcher + ['-n', '2', f'{folder}/p2p.{name}', kind, str(options.seconds)] + sizes
-                gather(samples, name, run(words, 300))
+                    real, settings = UNDER.get(kind, (kind, {}))
+                    words = ['env'] + [f'{key}={value}' for key, value in settings.items()] + launcher
+                    words += ['-n', '2', f'{folder}/p2p.{name}', real, str(options.seconds)] + sizes
+                gather(samples, name, run(words, 300), kind if kind in UNDER else None)
     note('')
     return {key: {name: statistics.median(values) for name, values in row.items()} for key, row in samples.items()}
 
@@ -75,7 +85,7 @@ def report(p2p, names, row_text):
         if 'floor' in shown:
             print(f'{label:<26}{shown["floor"] * factor:>11.3f} {unit}  (the memory itself)')
         else:
-            print(row_text(label, shown, [n for n in names if n in shown],
+            print(row_text(label, shown, names,
                            lambda v, f=factor, u=unit: f'{v * f:.3f} {u}' if v * f < 10 else f'{v * f:.1f} {u}', times))
         rows.append({'what': what, 'bytes': size, 'value': row, 'ratio': times, 'unit': 's' if factor == 1e6 else unit})
     return rows

@@ -30,8 +30,10 @@ def libraries(herald):
         'herald': (herald + '/bin/mpicc', [herald + '/bin/mpiexec']),
         'openmpi': ('mpicc.openmpi', ['mpirun.openmpi', '--allow-run-as-root', '--oversubscribe', '--bind-to', 'none']),
         'mpich': ('mpicc.mpich', ['mpiexec.hydra']),
+        'lam': ('mpicc.lam', [HERE + '/lam.py']),
     }
-    found = {name: row for name, row in known.items() if shutil.which(row[0]) and shutil.which(row[1][0])}
+    needs = {'lam': ['mpirun.lam', 'lamboot', 'setpriv']}
+    found = {name: row for name, row in known.items() if all(map(shutil.which, [row[0], row[1][0]] + needs.get(name, [])))}
     if 'herald' not in found:
         sys.exit(f'bench: {known["herald"][0]} or mpiexec beside it is missing: run `make build` first')
     for name in known:
@@ -118,7 +120,7 @@ def machine():
 
 
 def row_text(label, row, names, shown, times):
-    cells = ''.join(f'{shown(row[name]):>14}' for name in names)
+    cells = ''.join(f'{shown(row[name]) if name in row else "-":>14}' for name in names)
     return f'{label:<26}{cells}' + (f'{times:>10.2f} x' if times is not None else '')
 
 
@@ -147,12 +149,13 @@ def main():
     found = libraries(herald)
     build(found, folder)
     p2p = p2p_rows.measure(found, folder, options, run) if options.only in (None, 'p2p') else {}
-    startup = bench_startup(found, folder, options) if options.only in (None, 'startup') else {}
-    coll = bench_coll(found, folder, options) if options.only in (None, 'coll') else {}
+    others = {name: row for name, row in found.items() if name != 'lam'}  # a daemon starts for each job of it
+    startup = bench_startup(others, folder, options) if options.only in (None, 'startup') else {}
+    coll = bench_coll(others, folder, options) if options.only in (None, 'coll') else {}
     facts = machine()
     print(f'{facts["cpu"]}, {facts["cores"]} cores, Linux {facts["kernel"]}, commit {facts["commit"]}; '
           f'medians of {options.rounds} rounds run in turns')
-    rows = report(p2p, startup, list(found), options) + report_coll(coll, list(found))
+    rows = report(p2p, startup, list(found), options) + report_coll(coll, list(others))
     for what in ('latency', 'bandwidth'):
         p2p_rows.plot(p2p, list(found), what, f'{folder}/{what}.svg')
     path = f'{folder}/result.json'
