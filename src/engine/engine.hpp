@@ -71,6 +71,11 @@ class Engine {
   // The path of a new file in shared memory, that goes with this job; empty: there is no shared memory.
   virtual std::string new_shm_path() = 0;
 
+  // Memory for messages that peers on this host can map, so that they need no system call; zeroed, aligned to
+  // a page. Null: use other memory. And back: false if it is not such memory.
+  virtual void* take_memory(std::size_t bytes) noexcept = 0;
+  virtual bool give_memory_back(void* memory) noexcept = 0;
+
   // More work for each turn (collective plans in progress). Returns true if it moved anything.
   using Hook = bool (*)(void* context);
   virtual void add_hook(Hook hook, void* context) noexcept = 0;
@@ -90,6 +95,11 @@ class Engine {
   virtual void take_back_lock(std::uint32_t depth) noexcept = 0;
   // lock() is not for nothing: threads of the program, or one of ours, may be in here at once.
   virtual bool is_locked() const noexcept = 0;
+  // A thread of ours that goes on with what is under way while the program is elsewhere (knob progress).
+  // Wanted: there is a processor for it, and it waits for a reason. True: the lock is for something from here
+  // on, and the caller holds it.
+  virtual bool wants_assistant() const noexcept = 0;
+  virtual bool start_assistant() noexcept = 0;
   // Numbers the hosts: the same number on all ranks, equal for peers that share a host.
   virtual int host_number(p2p::PeerId peer) const noexcept = 0;
   // Some peers are on other hosts.

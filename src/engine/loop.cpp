@@ -286,7 +286,13 @@ bool Loop::yield() noexcept {
 // lock is held until the doorbell has been read, so a thread that completes our operation afterwards changes
 // it.
 void Loop::sleep() noexcept {
-  if (net_ && polling_) return sleep_inside();
+  if (net_ && polling_) {
+    if (assist_ == Assist::listening) {  // we had taken the flag down when we came in
+      bell_->sleeping.store(assist_where_, std::memory_order_seq_cst);
+      if (progress()) return;
+    }
+    return sleep_inside();
+  }
   const bool poll = net_ != nullptr;
   const std::uint32_t seen = bell_->before_sleep(poll ? path::Doorbell::kOnSocket : path::Doorbell::kOnFutex);
   for (std::size_t n = core_.wanting(); n != 0; --n) {

@@ -52,12 +52,20 @@ class Loop final : public Engine {
   bool may_spin() const noexcept override { return spin_.spin_us != 0; }
   bool yield() noexcept override;
   std::string new_shm_path() override;
+  void* take_memory(std::size_t bytes) noexcept override;
+  bool give_memory_back(void* memory) noexcept override;
   void add_hook(Hook hook, void* context) noexcept override;
   void remove_hook(Hook hook, void* context) noexcept override;
   void when_peer_dies(PeerDied handler) noexcept override { peer_died_ = handler; }
   Instant now() const noexcept override;
-  void lock() noexcept override { lock_.lock(); }
-  void unlock() noexcept override { lock_.unlock(); }
+  void lock() noexcept override {
+    lock_.lock();
+    if (lock_.is_outermost()) come_in();
+  }
+  void unlock() noexcept override {
+    if (lock_.is_outermost()) go_out();
+    lock_.unlock();
+  }
   std::uint32_t give_up_lock() noexcept override { return lock_.give_up(); }
   void take_back_lock(std::uint32_t depth) noexcept override { lock_.take_back(depth); }
   bool is_locked() const noexcept override { return lock_.active(); }
@@ -66,6 +74,8 @@ class Loop final : public Engine {
   }
   bool has_far() const noexcept override { return net_ != nullptr; }
   std::string host_of(p2p::PeerId peer) const override;
+  bool wants_assistant() const noexcept override { return assist_ == Assist::wanted; }
+  bool start_assistant() noexcept override;
   void end() noexcept override { tender_.stop(); }
   void close() noexcept override;
   void emergency_cleanup() noexcept override;
@@ -73,6 +83,8 @@ class Loop final : public Engine {
   p2p::CoreCounters counters() const noexcept override {
     p2p::CoreCounters all = core_.counters();
     all.held = core_.messages_held();
+    all.mapped_bytes = mover_ ? mover_->mapped_bytes() : 0;
+    all.kernel_bytes = mover_ ? mover_->kernel_bytes() : 0;
     return all;
   }
 
@@ -98,6 +110,14 @@ class Loop final : public Engine {
   bool turn_net() noexcept;
   void lose(p2p::PeerId peer) noexcept;
   void tend() noexcept;
+  void stop_assistant() noexcept;
+  void wake_assistant() noexcept;
+  bool is_under_way() const noexcept;
+  void come_in() noexcept;
+  void go_out() noexcept;
+  void assist() noexcept;
+  void assist_listen() noexcept;
+  void assist_park() noexcept;
   bool run_hooks() noexcept;
   void settle() noexcept;
   bool spin(std::uint64_t before) noexcept;
@@ -120,6 +140,8 @@ class Loop final : public Engine {
   path::SelfPath self_;
   std::unique_ptr<path::ShmPath> shm_;
   std::unique_ptr<NearMover> mover_;   // null: nobody's memory can be reached
+  path::Regions regions_;              // that the program has
+  std::size_t alloc_bytes_ = 0;        // from which on it gets them; 0: never
   std::vector<path::Inbox*> outlets_;  // by peer; null: no path
   path::Inbox* own_ = nullptr;         // in shared memory; null: none
   path::Doorbell* bell_ = nullptr;
@@ -130,6 +152,15 @@ class Loop final : public Engine {
   bool polling_ = false;          // one does
   int generation_ = 0;            // of the exchange of cards: the same on all ranks
   Tender tender_;
+  // The assistant, see assist.cpp: none -> awake <-> listening, parked; wanted: as soon as there is a reason.
+  enum class Assist : std::uint8_t { none, wanted, awake, listening, parked };
+  Assist assist_ = Assist::none;
+  bool assist_stop_ = false;
+  std::uint32_t assist_where_ = 0;  // what it sleeps on, as the doorbell calls it
+  std::uint32_t inside_ = 0;        // threads of the program in a call that holds the lock, or gave it up
+  int program_cpu_ = -1;            // where the program was when it last went out
+  path::Doorbell assist_bell_{};    // for it alone
+  Tender assistant_;
   std::vector<HookEntry> hooks_;
   SpinPlan spin_;
   Duration no_spin_for_{};

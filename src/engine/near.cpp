@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/near.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+
 #include "engine/loop.hpp"
 #include "path/shm/cma.hpp"
 
@@ -14,29 +19,85 @@ std::span<const iovec> vectors(std::span<const type::Run> runs) noexcept {
   return {reinterpret_cast<const iovec*>(runs.data()), runs.size()};
 }
 
-static_assert(p2p::kMeetings * sizeof(p2p::Meeting) <= path::kSideBytes);
+constexpr std::size_t kMeetingsBytes = p2p::kMeetings * sizeof(p2p::Meeting);
+static_assert(kMeetingsBytes + sizeof(path::RegionTable) <= path::kSideBytes);
 
-p2p::Meeting* meetings_in(std::byte* side) noexcept { return reinterpret_cast<p2p::Meeting*>(side); }
+std::uint64_t bytes_in(std::span<const type::Run> runs) noexcept {
+  std::uint64_t bytes = 0;
+  for (const type::Run& run : runs) bytes += run.bytes;
+  return bytes;
+}
+
+// Both have as many bytes, cut anyhow.
+void copy(std::span<const type::Run> to, std::span<const type::Run> from) noexcept {
+  std::size_t in_to = 0, in_from = 0;
+  for (std::size_t t = 0, f = 0; t < to.size() && f < from.size();) {
+    const std::size_t part = std::min(to[t].bytes - in_to, from[f].bytes - in_from);
+    std::memcpy(static_cast<std::byte*>(to[t].data) + in_to,
+                static_cast<const std::byte*>(from[f].data) + in_from, part);
+    in_to += part;
+    in_from += part;
+    if (in_to == to[t].bytes) ++t, in_to = 0;
+    if (in_from == from[f].bytes) ++f, in_from = 0;
+  }
+}
 
 }  // namespace
 
+p2p::Meeting* meetings_in(std::byte* side) noexcept { return reinterpret_cast<p2p::Meeting*>(side); }
+
+path::RegionTable& regions_in(std::byte* side) noexcept {
+  return *reinterpret_cast<path::RegionTable*>(side + kMeetingsBytes);
+}
+
+bool NearMover::map(std::int32_t peer, std::span<const type::Run> there,
+                    std::span<type::Run> mapped) noexcept {
+  const path::RegionTable& table = regions_in(shm_.side_of(peer));
+  if (table.used.load(std::memory_order_relaxed) == 0 || there.size() > mapped.size()) return false;
+  const auto at = static_cast<std::size_t>(peer);
+  if (regions_.size() <= at) regions_.resize(at + 1);
+  if (!regions_[at]) regions_[at].reset(new (std::nothrow) path::PeerRegions(shm_.pid_of(peer), table));
+  if (!regions_[at]) return false;
+  for (std::size_t i = 0; i < there.size(); ++i) {
+    std::byte* here = regions_[at]->find(reinterpret_cast<std::uintptr_t>(there[i].data), there[i].bytes);
+    if (here == nullptr) return false;
+    mapped[i] = {here, there[i].bytes};
+  }
+  mapped_bytes_ += bytes_in(there);
+  return true;
+}
+
 Status NearMover::read(std::int32_t peer, std::span<const type::Run> here,
                        std::span<const type::Run> there) noexcept {
+  std::array<type::Run, wire::kMostRuns> mapped;
+  if (map(peer, there, mapped)) return copy(here, {mapped.data(), there.size()}), Status::ok;
+  kernel_bytes_ += bytes_in(there);
   return path::read_cma(shm_.pid_of(peer), vectors(here), vectors(there));
 }
 
 Status NearMover::write(std::int32_t peer, std::span<const type::Run> here,
                         std::span<const type::Run> there) noexcept {
+  std::array<type::Run, wire::kMostRuns> mapped;
+  if (map(peer, there, mapped)) return copy({mapped.data(), there.size()}, here), Status::ok;
+  kernel_bytes_ += bytes_in(there);
   return path::write_cma(shm_.pid_of(peer), vectors(here), vectors(there));
 }
 
 // Found out once, here: whose memory the kernel lets us reach.
 void Loop::open_direct(const Knobs& knobs) {
   if (!shm_ || knobs.cma == "off") return;
+  alloc_bytes_ = static_cast<std::size_t>(knobs.alloc_bytes);
+  regions_.open(&regions_in(shm_->own_side()));
   core_.set_meetings(meetings_in(shm_->own_side()));
   for (int peer = 0; peer < size_; ++peer)
     if (peer != rank_ && shm_->can_reach(peer)) core_.set_direct(peer, meetings_in(shm_->side_of(peer)));
   mover_ = std::make_unique<NearMover>(*shm_);
 }
+
+void* Loop::take_memory(std::size_t bytes) noexcept {
+  return alloc_bytes_ != 0 && bytes >= alloc_bytes_ && !closed_ ? regions_.take(bytes) : nullptr;
+}
+
+bool Loop::give_memory_back(void* memory) noexcept { return regions_.give_back(memory); }
 
 }  // namespace herald::engine

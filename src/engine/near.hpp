@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine/near.hpp: moves bytes between our memory and that of peers on this host, for p2p::Core.
+// engine/near.hpp: moves bytes between our memory and that of peers on this host, for p2p::Core: memory that
+// is mapped here is copied, other memory is reached through the kernel.
 #pragma once
+#include <memory>
+#include <vector>
+
 #include "p2p/meeting.hpp"
+#include "path/shm/region.hpp"
 #include "path/shm/shm.hpp"
 
 namespace herald::engine {
+
+// What lies beside an inbox: meetings, then the table of regions.
+p2p::Meeting* meetings_in(std::byte* side) noexcept;
+path::RegionTable& regions_in(std::byte* side) noexcept;
 
 class NearMover final : public p2p::Mover {
  public:
@@ -13,9 +22,15 @@ class NearMover final : public p2p::Mover {
               std::span<const type::Run> there) noexcept override;
   Status write(std::int32_t peer, std::span<const type::Run> here,
                std::span<const type::Run> there) noexcept override;
+  std::uint64_t mapped_bytes() const noexcept { return mapped_bytes_; }
+  std::uint64_t kernel_bytes() const noexcept { return kernel_bytes_; }
 
  private:
+  // As runs of our own memory; false: not all of it is in regions.
+  bool map(std::int32_t peer, std::span<const type::Run> there, std::span<type::Run> mapped) noexcept;
   path::ShmPath& shm_;
+  std::vector<std::unique_ptr<path::PeerRegions>> regions_;  // by peer, when it has any
+  std::uint64_t mapped_bytes_ = 0, kernel_bytes_ = 0;        // moved so far
 };
 
 }  // namespace herald::engine

@@ -54,7 +54,10 @@ Loop::Loop(int rank, int size, const Knobs& knobs, bool threads_multiple) noexce
       outlets_(static_cast<std::size_t>(size), nullptr),
       far_(static_cast<std::size_t>(size)) {}
 
-Loop::~Loop() { emergency_cleanup(); }
+Loop::~Loop() {
+  stop_assistant();
+  emergency_cleanup();
+}
 
 bool Loop::open(boot::Boot& boot, const Knobs& knobs, std::string& why) {
   if (process_trace.on()) core_.set_trace(&process_trace);
@@ -77,6 +80,7 @@ bool Loop::open(boot::Boot& boot, const Knobs& knobs, std::string& why) {
   }
   plan_spin(knobs);
   open_direct(knobs);
+  if (knobs.progress == "thread" && start_assistant()) unlock();
   return true;
 }
 
@@ -120,8 +124,10 @@ void Loop::plan_spin(const Knobs& knobs) {
     masks[static_cast<std::size_t>(peer)] = is_far(peer) ? path::CpuMask{}
                                             : shm_       ? shm_->cpus_of(peer)
                                                          : read_affinity();
-  const double quota = knobs.spin_us < 0 ? read_cpu_quota() : 0;
+  const double quota = read_cpu_quota();
   spin_ = choose_spin(masks, static_cast<std::size_t>(rank_), quota, knobs.spin_us);
+  if (knobs.progress == "auto" && has_free_core(masks, static_cast<std::size_t>(rank_), quota))
+    assist_ = Assist::wanted;
   if (spin_.spin_us != 0) bell_->be_quick();  // in a crowd we sleep often, and the kernel's barrier is dear
 }
 
@@ -158,6 +164,7 @@ void Loop::close() noexcept {
     seen = activity_;
     if (time - moved > (core_.sends_under_way() != 0 ? kFlushSends : kFlushAnswers)) break;
   }
+  stop_assistant();
   if (!closed_) {
     if (net_) leave_net();
     if (own_ != nullptr) {
@@ -169,6 +176,8 @@ void Loop::close() noexcept {
     own_ = nullptr;
     bell_ = &self_.inbox().bell();
     std::fill(outlets_.begin(), outlets_.end(), nullptr);
+    regions_.open(nullptr);
+    mover_.reset();
     if (shm_) shm_->close();
   }
   unlock();

@@ -22,6 +22,29 @@ bool overlap(const CpuMask& a, const CpuMask& b) noexcept {
   return false;
 }
 
+std::size_t count(const CpuMask& mask) noexcept {
+  std::size_t cpus = 0;
+  for (const std::uint64_t word : mask) cpus += static_cast<std::size_t>(std::popcount(word));
+  return cpus;
+}
+
+// Ranks that may run where we may, ourselves too, and the processors that they have together.
+struct Rivals {
+  std::size_t ranks = 0, cpus = 0;
+};
+
+Rivals rivals(std::span<const CpuMask> masks, std::size_t me) noexcept {
+  Rivals found;
+  CpuMask reach{};
+  for (const CpuMask& mask : masks) {
+    if (!overlap(mask, masks[me])) continue;
+    ++found.ranks;
+    for (std::size_t i = 0; i < kCpuWords; ++i) reach[i] |= mask[i];
+  }
+  found.cpus = count(reach);
+  return found;
+}
+
 std::string read_small_file(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};
@@ -47,17 +70,16 @@ double quota_v2(std::string group) {
 SpinPlan choose_spin(std::span<const CpuMask> masks, std::size_t me, double quota_cpus,
                      std::int64_t knob_us) noexcept {
   if (knob_us >= 0) return {knob_us};
-  std::size_t rivals = 0;  // ourselves too
-  CpuMask reach{};
-  for (const CpuMask& mask : masks) {
-    if (!overlap(mask, masks[me])) continue;
-    ++rivals;
-    for (std::size_t i = 0; i < kCpuWords; ++i) reach[i] |= mask[i];
-  }
-  std::size_t cpus = 0;
-  for (std::uint64_t word : reach) cpus += static_cast<std::size_t>(std::popcount(word));
-  const bool crowded = rivals > cpus || (quota_cpus > 0 && static_cast<double>(masks.size()) > quota_cpus);
+  const Rivals around = rivals(masks, me);
+  const bool crowded =
+      around.ranks > around.cpus || (quota_cpus > 0 && static_cast<double>(masks.size()) > quota_cpus);
   return {crowded ? 0 : kSpinAloneUs};
+}
+
+bool has_free_core(std::span<const CpuMask> masks, std::size_t me, double quota_cpus) noexcept {
+  const Rivals around = rivals(masks, me);
+  const bool enough = quota_cpus <= 0 || quota_cpus >= 2 * static_cast<double>(masks.size());
+  return enough && count(masks[me]) >= 2 && around.cpus >= 2 * around.ranks;
 }
 
 CpuMask read_affinity() noexcept {

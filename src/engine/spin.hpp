@@ -25,6 +25,9 @@ struct SpinPlan {
 SpinPlan choose_spin(std::span<const path::CpuMask> masks, std::size_t me, double quota_cpus,
                      std::int64_t knob_us) noexcept;
 
+// Whether each rank may have two processors, so that one is free for a thread of ours.
+bool has_free_core(std::span<const path::CpuMask> masks, std::size_t me, double quota_cpus) noexcept;
+
 path::CpuMask read_affinity() noexcept;
 // Processors that the control group grants, from the text of cpu.max ("max 100000", "150000 100000"); 0: no
 // limit.

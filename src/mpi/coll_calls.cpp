@@ -10,7 +10,9 @@ namespace herald::mpi::api {
 #define HERALD_COLLECTIVE(name, parameters, arguments)                                                     \
   int name(Call& call, HERALD_LIST parameters) { return coll_##name(call, HERALD_LIST arguments, How{}); } \
   int i##name(Call& call, HERALD_LIST parameters, MPI_Request* request) {                                  \
-    return coll_##name(call, HERALD_LIST arguments, How{How::Form::start, request});                       \
+    const int error = coll_##name(call, HERALD_LIST arguments, How{How::Form::start, request});            \
+    runtime().assist(call);                                                                                \
+    return error;                                                                                          \
   }                                                                                                        \
   int name##_init(Call& call, HERALD_LIST parameters, Info*, MPI_Request* request) {                       \
     return coll_##name(call, HERALD_LIST arguments, How{How::Form::keep, request});                        \

@@ -12,6 +12,7 @@ namespace herald::mpi::api {
 namespace {
 
 constexpr char kVersion[] = "Herald " HERALD_VERSION " (MPI 5.0, ABI 1.0)";
+constexpr std::size_t kPage = 4096;
 constexpr std::size_t kMessageAlignment = 64;  // a cache line, as vector instructions like it
 
 // What MPI_Alloc_mem gave and MPI_Free_mem has not had back.
@@ -141,8 +142,11 @@ int alloc_mem(Call& call, MPI_Aint size, Info* info, void* baseptr) {
     const unsigned long long value = std::strtoull(wish->c_str(), nullptr, 10);
     while (alignment < value && alignment < (std::size_t{1} << 30)) alignment *= 2;
   }
-  void* memory = nullptr;
-  if (::posix_memalign(&memory, alignment, static_cast<std::size_t>(size > 0 ? size : 1)) != 0)
+  void* memory = alignment <= kPage && runtime().live()
+                     ? runtime().engine().take_memory(static_cast<std::size_t>(size))
+                     : nullptr;
+  if (memory == nullptr &&
+      ::posix_memalign(&memory, alignment, static_cast<std::size_t>(size > 0 ? size : 1)) != 0)
     return call.fail(MPI_ERR_NO_MEM, "there are no %lld bytes to be had", static_cast<long long>(size));
   allocations().insert(memory);
   *static_cast<void**>(baseptr) = memory;
@@ -154,7 +158,7 @@ int free_mem(Call& call, void* base) {
   if (allocations().erase(base) == 0)
     return call.fail(MPI_ERR_BASE,
                      "argument 1 (base) is not memory that MPI_Alloc_mem gave, or it has been freed");
-  std::free(base);
+  if (!runtime().has_engine() || !runtime().engine().give_memory_back(base)) std::free(base);
   return MPI_SUCCESS;
 }
 

@@ -10,6 +10,8 @@
 namespace herald::mpi {
 namespace {
 
+constexpr std::uint64_t kLong = 65536;  // from here on a thread that goes on with it is worth its while
+
 enum class Begin : std::uint8_t { now, later };
 
 Request* nothing_request(Comm* comm, Begin begin) noexcept {
@@ -20,27 +22,31 @@ Request* nothing_request(Comm* comm, Begin begin) noexcept {
   return request;
 }
 
-int send_request(const void* buf, MPI_Count count, const Datatype& datatype, int dest, int tag, Comm* comm,
-                 p2p::SendMode mode, Begin begin, MPI_Request* out) noexcept {
+int send_request(Call& call, const void* buf, MPI_Count count, const Datatype& datatype, int dest, int tag,
+                 Comm* comm, p2p::SendMode mode, Begin begin, MPI_Request* out) noexcept {
   if (dest == MPI_PROC_NULL) return *out = handle_of(nothing_request(comm, begin)), MPI_SUCCESS;
   Request* request = new_request(comm);
   fill_send(request->make_send(), buf, count, datatype, dest, tag, *comm, mode);
   request->persistent = begin == Begin::later;
   request->active = begin == Begin::now;
   *out = handle_of(request);
-  if (begin == Begin::now) runtime().engine().start(request->send);
+  if (begin == Begin::later) return MPI_SUCCESS;
+  runtime().engine().start(request->send);
+  if (!request->send.done && request->send.data.total() >= kLong) runtime().assist(call);
   return MPI_SUCCESS;
 }
 
-int recv_request(void* buf, MPI_Count count, const Datatype& datatype, int source, int tag, Comm* comm,
-                 Begin begin, MPI_Request* out) noexcept {
+int recv_request(Call& call, void* buf, MPI_Count count, const Datatype& datatype, int source, int tag,
+                 Comm* comm, Begin begin, MPI_Request* out) noexcept {
   if (source == MPI_PROC_NULL) return *out = handle_of(nothing_request(comm, begin)), MPI_SUCCESS;
   Request* request = new_request(comm);
   fill_recv(request->make_recv(), buf, count, datatype, source, tag, *comm);
   request->persistent = begin == Begin::later;
   request->active = begin == Begin::now;
   *out = handle_of(request);
-  if (begin == Begin::now) runtime().engine().start(request->recv);
+  if (begin == Begin::later) return MPI_SUCCESS;
+  runtime().engine().start(request->recv);
+  if (!request->recv.done && request->recv.data.total() >= kLong) runtime().assist(call);
   return MPI_SUCCESS;
 }
 
@@ -86,27 +92,27 @@ struct PairWork final : Work {
 
 namespace api {
 
-#define HERALD_SENDS(name, mode)                                                                          \
-  int i##name(Call&, const void* buf, MPI_Count count, Datatype* datatype, int dest, int tag, Comm* comm, \
-              MPI_Request* request) {                                                                     \
-    return send_request(buf, count, *datatype, dest, tag, comm, mode, Begin::now, request);               \
-  }                                                                                                       \
-  int name##_init(Call&, const void* buf, MPI_Count count, Datatype* datatype, int dest, int tag,         \
-                  Comm* comm, MPI_Request* request) {                                                     \
-    return send_request(buf, count, *datatype, dest, tag, comm, mode, Begin::later, request);             \
+#define HERALD_SENDS(name, mode)                                                                       \
+  int i##name(Call& call, const void* buf, MPI_Count count, Datatype* datatype, int dest, int tag,     \
+              Comm* comm, MPI_Request* request) {                                                      \
+    return send_request(call, buf, count, *datatype, dest, tag, comm, mode, Begin::now, request);      \
+  }                                                                                                    \
+  int name##_init(Call& call, const void* buf, MPI_Count count, Datatype* datatype, int dest, int tag, \
+                  Comm* comm, MPI_Request* request) {                                                  \
+    return send_request(call, buf, count, *datatype, dest, tag, comm, mode, Begin::later, request);    \
   }
 HERALD_SENDS(send, p2p::SendMode::standard)
 HERALD_SENDS(ssend, p2p::SendMode::synchronous)
 HERALD_SENDS(rsend, p2p::SendMode::ready)
 #undef HERALD_SENDS
 
-int irecv(Call&, void* buf, MPI_Count count, Datatype* datatype, int source, int tag, Comm* comm,
+int irecv(Call& call, void* buf, MPI_Count count, Datatype* datatype, int source, int tag, Comm* comm,
           MPI_Request* request) {
-  return recv_request(buf, count, *datatype, source, tag, comm, Begin::now, request);
+  return recv_request(call, buf, count, *datatype, source, tag, comm, Begin::now, request);
 }
-int recv_init(Call&, void* buf, MPI_Count count, Datatype* datatype, int source, int tag, Comm* comm,
+int recv_init(Call& call, void* buf, MPI_Count count, Datatype* datatype, int source, int tag, Comm* comm,
               MPI_Request* request) {
-  return recv_request(buf, count, *datatype, source, tag, comm, Begin::later, request);
+  return recv_request(call, buf, count, *datatype, source, tag, comm, Begin::later, request);
 }
 
 int isendrecv(Call&, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, int dest, int sendtag,

@@ -155,6 +155,12 @@ void Runtime::stop(Call& call) noexcept {
   mode_now.store(Mode::off, std::memory_order_release);
 }
 
+void Runtime::start_assistant(Call& call) noexcept {
+  if (!engine_->start_assistant()) return;
+  call.locked_ |= kEngineLock;
+  mode_now.store(Mode::many, std::memory_order_release);
+}
+
 // Nobody may leave while others still need what it promised, so all meet first.
 void Runtime::close() noexcept {
   world_barrier();

@@ -59,6 +59,11 @@ class Runtime {
   int start(Call& call, bool threads_multiple, std::string& why) noexcept;
   // Counts down; the last one after MPI_Finalize closes. Nothing may be pending.
   void stop(Call& call) noexcept;
+  // The call leaves something long under way: a thread may go on with it (knob progress). From here on the
+  // call may hold the engine's lock.
+  void assist(Call& call) noexcept {
+    if (engine_->wants_assistant()) start_assistant(call);
+  }
   // Ends the whole job: message on stderr, launcher told, _exit. Never returns.
   [[noreturn]] void abort(int code, const char* message) noexcept;
 
@@ -77,6 +82,7 @@ class Runtime {
 
  private:
   void close() noexcept;
+  void start_assistant(Call& call) noexcept;
   void tell_complaints() noexcept;
   void tell_start() noexcept;
 

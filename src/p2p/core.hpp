@@ -109,6 +109,7 @@ class Core {
   bool run_finished() noexcept;
 
   std::uint64_t sends_under_way() const noexcept { return sends_under_way_; }
+  std::uint64_t receives_under_way() const noexcept { return receives_under_way_; }
   const CoreCounters& counters() const noexcept { return counters_; }
   std::uint64_t messages_held() const noexcept { return messages_.held(); }
 
@@ -207,7 +208,7 @@ class Core {
   DirectPool directs_;
   List<Op> finished_;
   bool running_finished_ = false;
-  std::uint64_t sends_under_way_ = 0;
+  std::uint64_t sends_under_way_ = 0, receives_under_way_ = 0;
   std::uint32_t gone_count_ = 0;
   CoreCounters counters_;
   Trace* trace_ = nullptr;

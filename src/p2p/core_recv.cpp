@@ -14,6 +14,7 @@ void Core::trace_start(const RecvOp& op) const noexcept {
 }
 
 void Core::start(RecvOp& op) noexcept {
+  ++receives_under_way_;
   op.done = op.cancelled = false;
   op.status = Status::ok;
   op.id = 0;
@@ -37,6 +38,7 @@ void Core::start(RecvOp& op) noexcept {
 }
 
 void Core::start_matched(RecvOp& op, Message* message) noexcept {
+  ++receives_under_way_;
   op.done = op.cancelled = false;
   op.status = Status::ok;
   op.id = 0;
@@ -135,6 +137,7 @@ void Core::finish_recv(RecvOp& op, Status status) noexcept {
   leave_direct(op);
   op.id = 0;
   op.phase = RecvPhase::finished;
+  --receives_under_way_;
   if (trace_ != nullptr) [[unlikely]]
     trace_->add(TraceEvent::recv_done, &op, op.from_source, static_cast<std::int64_t>(op.bytes), op.from_tag);
   if (!op.cancelled && (status == Status::ok || status == Status::truncated)) {

@@ -12,7 +12,9 @@ struct CoreCounters {
   std::uint64_t finished = 0;     // operations that became done
   std::uint64_t sent = 0, sent_bytes = 0;  // messages that began to leave, and all their bytes
   std::uint64_t received = 0, received_bytes = 0;
-  std::uint64_t held = 0;  // messages that are here and not received yet
+  std::uint64_t mapped_bytes = 0,
+                kernel_bytes = 0;  // of long messages, by us: in memory that is mapped here, by the kernel
+  std::uint64_t held = 0;          // messages that are here and not received yet
 };
 
 }  // namespace herald::p2p

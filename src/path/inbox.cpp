@@ -72,6 +72,10 @@ void Doorbell::be_quick() noexcept {
   if (can_be_quick) quick.store(1, std::memory_order_seq_cst);
 }
 
+void Doorbell::be_careful() noexcept {
+  if (quick.exchange(0, std::memory_order_seq_cst) != 0) barrier_for_all();
+}
+
 void Doorbell::sleep(std::uint32_t seen, std::int64_t timeout_ns) noexcept {
   const timespec timeout{.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000),
                          .tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000)};

@@ -49,6 +49,7 @@ struct alignas(kCacheLine) Doorbell {
   }
   // Consumer, before it sleeps for the first time: barriers are ours from here on, if the kernel helps.
   void be_quick() noexcept;
+  void be_careful() noexcept;  // the opposite: from here on somebody sleeps often
   void sleep(std::uint32_t seen, std::int64_t timeout_ns) noexcept;
   void awake() noexcept { sleeping.store(0, std::memory_order_relaxed); }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong: some mixture of sizes, tags, wildcards, orders of arrival, send modes, datatypes and
-   threads loses, mixes up or damages a message. All ranks draw the same messages from one seed (printed; give
-   it as an argument to repeat a run), each posts its sends and receives in an order of its own, and every
-   byte is checked. */
+/* What could go wrong: some mixture of sizes, tags, wildcards, orders of arrival, send modes, datatypes,
+   kinds of memory and threads loses, mixes up or damages a message. All ranks draw the same messages from one
+   seed (printed; give it as an argument to repeat a run), each posts its sends and receives in an order of
+   its own, and every byte is checked. */
 #include <pthread.h>
 #include <stdint.h>
 #include <time.h>
@@ -75,11 +75,26 @@ static MPI_Request begin_send(const Worker* w, const Message* m, char* data, int
   if (m->mode == 0) MPI_Isend(data, count, type, m->to, m->tag, w->comm, &request);
   if (m->mode == 1) MPI_Issend(data, count, type, m->to, m->tag, w->comm, &request);
   if (m->mode == 2) MPI_Ibsend(data, count, type, m->to, m->tag, w->comm, &request);
+  if (m->mode == 4) MPI_Irsend(data, count, type, m->to, m->tag, w->comm, &request);
   if (m->mode == 3) {
     MPI_Send_init(data, count, type, m->to, m->tag, w->comm, &request);
     MPI_Start(&request);
   }
   return request;
+}
+
+/* From the program's own memory, or from the library's, which peers may map. */
+static char* take(size_t bytes, int library) {
+  char* memory = NULL;
+  if (!library) return malloc(bytes);
+  MPI_Alloc_mem((MPI_Aint)bytes, MPI_INFO_NULL, &memory);
+  return memory;
+}
+static void give_back(char* memory, int library) {
+  if (library)
+    MPI_Free_mem(memory);
+  else
+    free(memory);
 }
 
 /* Which message came: the oldest from there with that tag that has not come yet. */
@@ -106,24 +121,30 @@ static void check_received(Worker* w, Message* all, int* seen, MPI_Status* statu
 static void play(Worker* w) {
   Message all[kMessages];
   char* data[2 * kMessages];
-  int strided[2 * kMessages], seen[kMessages] = {0};
+  int strided[2 * kMessages], library[2 * kMessages] = {0}, seen[kMessages] = {0};
   MPI_Request requests[2 * kMessages];
   const int wild = below(&w->common, 3); /* 0: exact, 1: any tag, 2: any source and tag */
+  int ready = below(&w->common, 3) == 0; /* all receives are posted before anything is sent */
   for (int i = 0; i < kMessages; i++)
-    all[i] = (Message){below(&w->common, w->size), below(&w->common, w->size), below(&w->common, kTags),
-                       draw_size(&w->common),      below(&w->common, 4),       i};
+    all[i] = (Message){below(&w->common, w->size), below(&w->common, w->size),       below(&w->common, kTags),
+                       draw_size(&w->common),      below(&w->common, ready ? 5 : 4), i};
   for (int i = 0; i < 2 * kMessages; i++) requests[i] = MPI_REQUEST_NULL, data[i] = NULL;
   /* Sends in their order (it counts between two ranks), receives in theirs, mixed at random. */
   int next_send = 0, next_recv = 0;
   while (next_send < kMessages || next_recv < kMessages) {
-    const int sending = next_recv == kMessages || (next_send < kMessages && below(&w->own, 2));
+    if (ready && next_recv == kMessages) {
+      MPI_Barrier(w->comm);
+      ready = 0;
+    }
+    const int sending = !ready && (next_recv == kMessages || (next_send < kMessages && below(&w->own, 2)));
     const int at = sending ? next_send++ : next_recv++;
     const Message* m = &all[at];
     if ((sending ? m->from : m->to) != w->rank) continue;
     const int slot = sending ? at : kMessages + at;
     strided[slot] = m->bytes % kBlock == 0 && m->bytes > 0 && below(&w->own, 2) && (sending || wild == 0);
     const int most = sending || wild == 0 ? m->bytes : kMost;
-    data[slot] = malloc(room(most, strided[slot]));
+    library[slot] = below(&w->own, 3) == 0;
+    data[slot] = take(room(most, strided[slot]), library[slot]);
     if (sending) {
       requests[slot] = begin_send(w, m, data[slot], strided[slot]);
     } else {
@@ -142,7 +163,7 @@ static void play(Worker* w) {
       check_received(w, all, seen, &statuses[kMessages + i], data[kMessages + i], strided[kMessages + i]);
   for (int i = 0; i < 2 * kMessages; i++) {
     if (requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&requests[i]);
-    free(data[i]);
+    give_back(data[i], library[i]);
   }
 }
 

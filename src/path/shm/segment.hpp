@@ -15,10 +15,10 @@
 namespace herald::path {
 
 constexpr std::uint64_t kSegmentMagic = 0x31646c6172656868u;  // "hherald1"
-constexpr std::uint32_t kSegmentVersion = 3;
+constexpr std::uint32_t kSegmentVersion = 4;
 constexpr std::size_t kCpuWords = 16;  // 1024 processors
 constexpr std::size_t kSideBytes =
-    4096;  // beside the inbox, zero at first: what they are for is not known here
+    8192;  // beside the inbox, zero at first: what they are for is not known here
 using CpuMask = std::array<std::uint64_t, kCpuWords>;
 
 struct alignas(kCacheLine) SegmentHeader {

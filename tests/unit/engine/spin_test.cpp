@@ -38,6 +38,15 @@ TEST(Spin, the_quota_counts) {
   EXPECT_EQ(choose_spin(two, 0, 1.5, -1).spin_us, 0);
 }
 
+TEST(Spin, a_core_is_free_where_every_rank_can_have_two) {
+  const std::vector<path::CpuMask> two(2, mask(0xf)), three(3, mask(0xf)), bound{mask(1), mask(2)};
+  EXPECT_TRUE(has_free_core(two, 0, 0));
+  EXPECT_FALSE(has_free_core(three, 0, 0));
+  EXPECT_FALSE(has_free_core(bound, 0, 0)) << "a thread may run where its process may";
+  EXPECT_FALSE(has_free_core({two.data(), 1}, 0, 1.5));
+  EXPECT_TRUE(has_free_core({two.data(), 1}, 0, 2.0));
+}
+
 TEST(Spin, the_knob_decides) {
   const std::vector<path::CpuMask> many(9, mask(1));
   EXPECT_EQ(choose_spin(many, 0, 0.5, 77).spin_us, 77);

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What could go wrong with memory that peers map: they see other memory than the owner's; they go on using
+// what was freed, or keep it from being given back; a table that lies makes them read what is not there; no
+// more room is a failure instead of other memory.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "path/shm/region.hpp"
+
+using namespace herald::path;
+
+namespace {
+
+constexpr std::size_t kBytes = 100'000;
+
+std::uint64_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
+
+// Both sides in one process: the peer opens the owner's file through /proc all the same.
+struct Pair {
+  std::unique_ptr<RegionTable> table = std::make_unique<RegionTable>();
+  Regions owner;
+  PeerRegions peer{::getpid(), *table};
+  Pair() { owner.open(table.get()); }
+};
+
+}  // namespace
+
+TEST(Region, both_sides_see_the_same_memory) {
+  Pair pair;
+  auto* mine = static_cast<char*>(pair.owner.take(kBytes));
+  ASSERT_NE(mine, nullptr);
+  std::byte* theirs = pair.peer.find(number(mine) + 70'000, 1000);
+  ASSERT_NE(theirs, nullptr);
+  EXPECT_NE(number(theirs), number(mine) + 70'000);
+  std::strcpy(mine + 70'000, "from the owner");
+  EXPECT_STREQ(reinterpret_cast<char*>(theirs), "from the owner");
+  std::strcpy(reinterpret_cast<char*>(theirs), "from the peer");
+  EXPECT_STREQ(mine + 70'000, "from the peer");
+  EXPECT_EQ(pair.peer.find(number(mine) + 70'000, 1000), theirs) << "mapped once";
+}
+
+TEST(Region, only_what_lies_inside_is_found) {
+  Pair pair;
+  int other = 0;
+  EXPECT_EQ(pair.peer.find(number(&other), sizeof other), nullptr);
+  void* mine = pair.owner.take(kBytes);
+  EXPECT_NE(pair.peer.find(number(mine), kBytes), nullptr);
+  EXPECT_EQ(pair.peer.find(number(mine), kBytes + 1), nullptr);
+  EXPECT_EQ(pair.peer.find(number(mine) - 1, 2), nullptr);
+  EXPECT_EQ(pair.peer.find(number(mine) + kBytes, 1), nullptr);
+  EXPECT_EQ(pair.peer.find(number(mine) + 1, SIZE_MAX), nullptr);
+  EXPECT_EQ(pair.peer.find(number(&other), sizeof other), nullptr);
+}
+
+TEST(Region, what_was_freed_is_found_no_more_and_its_place_is_used_again) {
+  Pair pair;
+  for (int turn = 0; turn < 200; ++turn) {
+    auto* mine = static_cast<char*>(pair.owner.take(kBytes));
+    ASSERT_NE(mine, nullptr);
+    EXPECT_EQ(mine[0], 0) << "it is not what was there before";
+    mine[0] = static_cast<char>(1 + turn % 100);
+    std::byte* theirs = pair.peer.find(number(mine), kBytes);
+    ASSERT_NE(theirs, nullptr);
+    EXPECT_EQ(*reinterpret_cast<char*>(theirs), mine[0]);
+    EXPECT_TRUE(pair.owner.give_back(mine));
+    EXPECT_FALSE(pair.owner.give_back(mine));
+    EXPECT_EQ(pair.peer.find(number(mine), 1), nullptr);
+  }
+}
+
+TEST(Region, there_is_an_end_to_it_and_without_a_table_there_is_none) {
+  Pair pair;
+  std::vector<void*> all;
+  for (std::uint32_t i = 0; i < kRegions; ++i) {
+    all.push_back(pair.owner.take(kBytes));
+    ASSERT_NE(all.back(), nullptr);
+    EXPECT_NE(pair.peer.find(number(all.back()), kBytes), nullptr);
+  }
+  EXPECT_EQ(pair.owner.take(kBytes), nullptr);
+  EXPECT_TRUE(pair.owner.give_back(all[17]));
+  all[17] = pair.owner.take(kBytes);
+  EXPECT_NE(all[17], nullptr);
+  pair.owner.open(nullptr);  // the peers have gone: what the program has stays good
+  static_cast<char*>(all[3])[5] = 1;
+  EXPECT_TRUE(pair.owner.give_back(all[3]));
+  EXPECT_EQ(pair.owner.take(kBytes), nullptr);
+}
+
+TEST(Region, tables_that_lie_are_not_followed) {
+  const auto spoilt = [](auto spoil) {
+    Pair pair;
+    void* mine = pair.owner.take(kBytes);
+    const std::uint64_t address = number(mine);
+    spoil(*pair.table);
+    return pair.peer.find(address, 1000);
+  };
+  EXPECT_NE(spoilt([](RegionTable&) {}), nullptr);
+  EXPECT_EQ(spoilt([](RegionTable& table) { table.used.store(kRegions + 1); }), nullptr);
+  EXPECT_EQ(spoilt([](RegionTable& table) { table.entries[0].fd = 1; }), nullptr);
+  EXPECT_EQ(spoilt([](RegionTable& table) { table.entries[0].fd = -1; }), nullptr);
+  EXPECT_EQ(spoilt([](RegionTable& table) { table.entries[0].bytes *= 2; }), nullptr);
+  EXPECT_EQ(spoilt([](RegionTable& table) { table.entries[0].file += 1; }), nullptr);
+}
