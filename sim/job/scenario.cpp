@@ -106,9 +106,7 @@ void Maker::machines() {
   mesh.datagram_bytes = one_of<std::uint32_t>({1472, 1472, 1472, 8972, 600});
   mesh.budget_bytes = std::min<std::uint32_t>(192 << 10, net.shape.port_bytes * 3 / 4);
   mesh.log_bytes = one_of<std::uint32_t>({256 << 10, 1 << 20, 8 << 20, 8 << 20});
-  mesh.give_up = milliseconds(5000);
-  if (is(Trouble::partition) || is(Trouble::one_way)) mesh.give_up = milliseconds(8000);
-  if (is(Trouble::loss50)) mesh.give_up = milliseconds(10'000);
+  mesh.give_up = milliseconds(5000);  // the default: a partition may last as long
   if (is(Trouble::go_back_n)) mesh.repair = rel::Repair::go_back_n;
   if (is(Trouble::small_port)) net.shape.port_bytes = one_of<std::uint32_t>({16'000, 32'000, 64'000});
   if (is(Trouble::small_socket)) net.socket_bytes = one_of<std::uint32_t>({32'000, 64'000, 212'992});

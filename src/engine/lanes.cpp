@@ -35,7 +35,7 @@ bool LaneNet::open(const path::McastConfig& config, std::string& why) {
   family_ = config.family;
   path::McastConfig own = config;
   own.port = group::port_of(config_.seal.key);
-  own.datagram_bytes = config_.datagram_bytes;
+  own.datagram_bytes = std::max(config_.datagram_bytes, config_.largest_bytes);
   mcast_ = path::McastPath::open(own, why);
   return mcast_ != nullptr;
 }

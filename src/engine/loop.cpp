@@ -309,8 +309,9 @@ void Loop::sleep() noexcept {
   const Duration limit = poll ? net_->sleep_limit(time, kLongestSleep) : kLongestSleep;
   process_trace.add(TraceEvent::sleep_begin);
   const std::uint32_t depth = lock_.give_up();
+  bool rang = false;
   if (poll)
-    net_->sleep(limit, bell_socket_.descriptor());
+    rang = net_->sleep(limit, bell_socket_.descriptor());
   else
     bell_->sleep(seen, limit.ns);
   lock_.take_back(depth);
@@ -318,7 +319,7 @@ void Loop::sleep() noexcept {
   --sleepers_;
   if (poll) {
     polling_ = false;
-    bell_socket_.drain();
+    if (rang) bell_socket_.drain();
     if (sleepers_ != 0) inner_bell_.ring();  // somebody else may want to sleep on the sockets
   }
   if (poll || sleepers_ == 0) bell_->awake();

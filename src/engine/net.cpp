@@ -84,6 +84,7 @@ void Net::start(const NetStart& start) noexcept {
   udp_->settle();
   config_.seal = {start.key, start.epoch};
   config_.datagram_bytes = udp_->datagram_bytes();
+  config_.largest_bytes = udp_->largest_bytes();
   // The ranks of a host share the port of the switch, and so what it holds; and all peers may be eager at
   // once.
   config_.budget_bytes =
@@ -252,7 +253,7 @@ void Net::wait_writable() const noexcept {
   (void)::poll(fds.data(), count, kFullSocketMs);
 }
 
-void Net::sleep(Duration time, int bell) const noexcept {
+bool Net::sleep(Duration time, int bell) const noexcept {
   std::array<pollfd, kMostSockets + 2> fds{};
   nfds_t count = 0;
   for (const int fd : udp_->descriptors())
@@ -261,7 +262,7 @@ void Net::sleep(Duration time, int bell) const noexcept {
   if (bell >= 0) fds[count++] = {.fd = bell, .events = POLLIN, .revents = 0};
   const timespec timeout{.tv_sec = static_cast<time_t>(time.ns / 1'000'000'000),
                          .tv_nsec = static_cast<long>(time.ns % 1'000'000'000)};
-  (void)::ppoll(fds.data(), count, &timeout, nullptr);
+  return ::ppoll(fds.data(), count, &timeout, nullptr) > 0 && bell >= 0 && fds[count - 1].revents != 0;
 }
 
 }  // namespace herald::engine

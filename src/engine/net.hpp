@@ -72,8 +72,8 @@ class Net {
   // How long to sleep, at most `limit`: until the next timer.
   Duration sleep_limit(Instant now, Duration limit) const noexcept;
   // Sleeps until a datagram comes, `bell` (a descriptor, -1: none) is readable, or the time is over. Touches
-  // nothing that others may change meanwhile.
-  void sleep(Duration time, int bell) const noexcept;
+  // nothing that others may change meanwhile. True: it was the bell.
+  bool sleep(Duration time, int bell) const noexcept;
   const rel::MeshCounters& counters() const noexcept { return mesh_->counters(); }
 
  private:

@@ -13,7 +13,8 @@ void Net::start_lanes(const NetStart& start) noexcept {
   config.peers = size_;
   config.seal = config_.seal;
   config.datagram_bytes = config_.datagram_bytes;
-  config.give_up = detect_;
+  config.largest_bytes = config_.largest_bytes;
+  config.give_up = rel::give_up_after(detect_);  // as the mesh does
   lanes_ = std::make_unique<LaneNet>(
       config, start.seed + 1, core_, [this](Instant now, const rel::TxBatch& batch) { send(now, batch); },
       verbose_);

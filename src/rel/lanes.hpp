@@ -42,6 +42,7 @@ struct LanesConfig {
   std::int32_t peers = 1;
   wire::Seal seal{};
   std::uint32_t datagram_bytes = 1472;
+  std::uint32_t largest_bytes = 0;     // that may come; 0: the same
   std::uint32_t window_packets = 128;  // of one source, ahead of the slowest member that hears
   std::uint32_t log_bytes = 8 << 20;   // all lanes together
   std::uint32_t kept_bytes = 8 << 20;  // packets out of order, or not taken by the listener yet

@@ -21,10 +21,12 @@ enum class LinkState : std::uint8_t { unproven, live, suspect, dead };
 struct Link {
   Instant since;  // something is on its way and nothing was acknowledged since then
   Instant measured_from;
-  Instant probe_at = kNever;  // next probe
-  Instant probed_at;          // last probe
-  Instant silent_since;       // state unproven, suspect: since when
-  Rtt rtt;
+  Instant probe_at = kNever;             // next probe
+  Instant probed_at;                     // last probe
+  Instant silent_since;                  // state unproven, suspect: since when
+  Rtt rtt;                               // its least is that of the last kWindow samples, or twice as many
+  std::uint32_t recent_ns = UINT32_MAX;  // least of those since the window began
+  std::uint32_t samples = 0;             // in it
   std::uint32_t next_order = 1;
   std::uint32_t acked_order = 0;  // highest that was acknowledged
   std::uint32_t in_flight = 0;
@@ -42,6 +44,14 @@ struct Link {
   bool busy = false;  // at the last ack: enough on its way to measure delivery
 
   bool usable() const noexcept { return state == LinkState::live || state == LinkState::unproven; }
+  void on_round_trip(Duration sample) noexcept {
+    rtt.add(sample);
+    recent_ns = std::min(recent_ns, rtt.latest_ns);
+    if (++samples < kWindow) return;
+    rtt.least_ns = recent_ns;  // the way may have become longer
+    recent_ns = UINT32_MAX;
+    samples = 0;
+  }
   // `packets` sent by this link were acknowledged together. True if its speed was measured anew.
   bool on_delivered(Instant now, std::uint32_t packets) noexcept {
     bool sampled = false;
@@ -60,6 +70,7 @@ struct Link {
   }
 
  private:
+  static constexpr std::uint32_t kWindow = 1024;
   static constexpr std::uint32_t kBusyPackets = 8;
   static constexpr std::uint32_t kMeasurePackets = 16;
   static constexpr Duration kMeasureTime = milliseconds(1);
@@ -79,7 +90,7 @@ struct Link {
     restart(now);
   }
 };
-static_assert(sizeof(Link) <= 96, "made at the first use of a peer");
+static_assert(sizeof(Link) <= 104, "made at the first use of a peer");
 
 // The link for the next data packet: the first of the best state; when much is on its way, all live ones of
 // comparable speed, each by what it delivers.

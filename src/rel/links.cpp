@@ -106,7 +106,7 @@ void Mesh::Inner::on_probe_reply(Channel& ch, Instant now, const wire::DatagramV
   if (body.link >= ch.links) return;
   Link& by = ch.link[body.link];
   if (body.number != by.probe_number) return;  // an old one
-  by.rtt.add(now - by.probed_at);
+  by.on_round_trip(now - by.probed_at);
   prove(ch, static_cast<LinkId>(static_cast<std::uint32_t>(body.link)));
 }
 

@@ -24,7 +24,8 @@ Mesh::Inner::Inner(const MeshConfig& config_, Prng& prng_, Listener& listener_) 
       listener(listener_),
       body_most(config.datagram_bytes - sizeof(wire::DatagramHead)),
       log_pool(kBodySingle + body_most, config.log_bytes),
-      kept_pool(body_most, config.log_bytes),
+      kept_pool(std::max(config.datagram_bytes, config.largest_bytes) - sizeof(wire::DatagramHead),
+                config.log_bytes),
       book(config.budget_bytes / config.datagram_bytes, config.eager_packets),
       channels(static_cast<std::size_t>(config.peers)) {}
 

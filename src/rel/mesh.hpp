@@ -28,11 +28,16 @@ constexpr LinkId kMostLinks = 8;  // to one peer
 
 enum class Repair : std::uint8_t { selective, go_back_n };  // go_back_n: window 16, the papers' baseline
 
+// A peer is lost when it has not answered for the detection time and a tenth: who could not be reached for
+// all of the detection time, and then can, is asked once more and answers within that tenth.
+constexpr Duration give_up_after(Duration detect) noexcept { return {detect.ns + detect.ns / 10}; }
+
 struct MeshConfig {
   PeerId me = 0;
   std::int32_t peers = 1;  // in the job, this process included
   wire::Seal seal{};
   std::uint32_t datagram_bytes = 1472;     // largest UDP payload that all links carry
+  std::uint32_t largest_bytes = 0;         // that may come, of peers whose links carry more; 0: the same
   std::uint32_t eager_packets = 16;        // window that a peer always has
   std::uint32_t budget_bytes = 192 << 10;  // what receive buffer and switch hold: credit for all together
   std::uint32_t log_bytes = 8 << 20;       // most memory of the send log, all peers together

@@ -24,7 +24,7 @@ bool Reorder::grow(std::uint32_t wanted) noexcept {
 bool Reorder::keep(Seq seq, std::uint32_t ahead, std::uint8_t flags, std::span<const std::byte> body,
                    PacketPool& pool) noexcept {
   HERALD_ASSERT(ahead < kMost);
-  if (body.size() > pool.slot_bytes()) return false;  // its sender's links carry more than ours
+  if (body.size() > pool.slot_bytes()) return false;  // longer than any of our links carries
   if (ahead >= capacity_ && !grow(ahead + 1)) return false;
   const PacketPool::Slot slot = pool.take();
   if (slot == PacketPool::kNone) return false;

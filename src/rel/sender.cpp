@@ -49,7 +49,7 @@ void Mesh::Inner::newest_acked(Channel& ch, Instant now, const wire::AckPart& ac
   if (entry.state == EntryState::in_flight && copies == std::min(entry.transmissions - 1, kMostCopies)) {
     const std::int64_t elapsed = (now - entry.sent_at).ns;
     const std::int64_t delay = std::int64_t{ack.delay_us & ((1u << wire::kDelayBits) - 1)} * 1000;
-    ch.link[entry.link].rtt.add({delay < elapsed ? elapsed - delay : elapsed});
+    ch.link[entry.link].on_round_trip({delay < elapsed ? elapsed - delay : elapsed});
   }
   entry_acked(ch, entry, copies, by_link);
 }

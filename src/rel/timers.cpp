@@ -18,7 +18,7 @@ constexpr Duration kLeastStep =
 
 Instant Mesh::Inner::give_up_at(const Channel& ch) const noexcept {
   if (ch.asked_since == kNever) return kNever;
-  return std::max(ch.asked_since, ch.last_heard) + Duration{config.give_up.ns + config.give_up.ns / 10};
+  return std::max(ch.asked_since, ch.last_heard) + give_up_after(config.give_up);
 }
 
 // Without credit and with nothing on its way: when to ask whether there is credit now.

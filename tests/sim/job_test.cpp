@@ -118,6 +118,24 @@ TEST(SimJob, a_host_that_dies_is_lost_to_those_who_need_it_and_to_nobody_else) {
   EXPECT_GT(result.finished, setup.death + milliseconds(1000));  // after some patience
 }
 
+// With the default detection time: who is away for just as long is asked again before he is given up.
+TEST(SimJob, a_partition_of_five_seconds_heals) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    sim::Setup setup;
+    ASSERT_TRUE(make_setup("none", seed, setup));
+    ASSERT_EQ(setup.process.mesh.give_up.ns, rel::MeshConfig{}.give_up.ns);
+    std::vector<std::uint8_t> sides(static_cast<std::size_t>(setup.net.hosts), 0);
+    sides[seed % sides.size()] = 1;
+    const Instant begin{static_cast<std::int64_t>(200'000 * seed)};
+    setup.plan.push_back({begin, "partition", [sides](Net& net) { net.partition(sides); }});
+    setup.trouble_ends = begin + milliseconds(5000);
+    setup.plan.push_back({setup.trouble_ends, "the partition heals", [](Net& net) { net.partition({}); }});
+    const Result result = run_job(setup);
+    EXPECT_TRUE(result.good()) << "seed " << seed << ": " << all(result);
+    EXPECT_EQ(result.mesh.peers_lost, 0u) << "seed " << seed;
+  }
+}
+
 TEST(SimJob, the_same_seed_gives_the_same_history_in_every_scenario) {
   for (const Named& each : troubles()) {
     sim::Setup first, second, other;

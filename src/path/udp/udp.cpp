@@ -50,6 +50,7 @@ class Path final : public UdpPath {
   std::string link_name(int peer, std::uint8_t link) const override;
   UdpLocal local_of(int peer, std::uint8_t link) const override;
   std::uint32_t datagram_bytes() const noexcept override { return datagram_bytes_; }
+  std::uint32_t largest_bytes() const noexcept override { return largest_bytes_; }
   std::uint32_t receive_bytes() const noexcept override { return receive_bytes_; }
   std::size_t send(std::span<const UdpSend> batch, std::ptrdiff_t& failed) noexcept override {
     return sender_.send(batch, failed);
@@ -78,6 +79,7 @@ class Path final : public UdpPath {
   Receiver receiver_;
   std::vector<int> descriptors_;
   std::uint32_t datagram_bytes_ = 65507;
+  std::uint32_t largest_bytes_ = 0;
   std::uint32_t receive_bytes_ = 0;
 };
 
@@ -167,6 +169,9 @@ int Path::add_peer(int peer, const std::string& text, std::string& why) {
     link.number = static_cast<std::uint8_t>(found.size() & 15);
     if (links_.all().empty() && found.empty()) datagram_bytes_ = link.payload;
     datagram_bytes_ = std::min<std::uint32_t>(datagram_bytes_, link.payload);
+    // What the other end takes for the way may be wider than what our routes say.
+    const std::uint32_t mtu = interfaces_[pair.our_interface].mtu;
+    largest_bytes_ = std::max(largest_bytes_, payload_bytes(mtu, 4));
     use(link);
     found.push_back(link);
   }

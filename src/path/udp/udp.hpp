@@ -60,6 +60,8 @@ class UdpPath {
   virtual UdpLocal local_of(int peer, std::uint8_t link) const = 0;
   // Largest datagram that all links of all peers carry without fragments.
   virtual std::uint32_t datagram_bytes() const noexcept = 0;
+  // Largest that may come: of one link, what its other end may send by it.
+  virtual std::uint32_t largest_bytes() const noexcept = 0;
   // Receive buffer that the system really gave, in bytes of datagrams.
   virtual std::uint32_t receive_bytes() const noexcept = 0;
 

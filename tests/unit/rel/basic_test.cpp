@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packets lost, doubled, out of order, never acknowledged, or acknowledged at too high a price.
+#include "rel/link.hpp"
 #include "tests/unit/rel/world.hpp"
 
 namespace herald::rel {
@@ -54,6 +55,34 @@ TEST(RelBasic, quick_ping_pong_carries_few_acks) {
   EXPECT_EQ(world.datagrams, 2000u);
   EXPECT_LE(with_ack, 800);
   ASSERT_TRUE(world.run(milliseconds(10), [&] { return world.all_flushed(); }));
+}
+
+// The ends of a way may have other links, and so other sizes: what comes must be kept until its turn.
+TEST(RelBasic, a_peer_whose_links_carry_more_is_understood) {
+  WorldConfig config;
+  config.loss = 0.05;
+  config.mesh.largest_bytes = 1472;
+  config.odd_bytes = 1452;
+  World world(config);
+  world[0].send(1, 500, 0);
+  world[1].send(0, 500, 0);
+  ASSERT_TRUE(world.run(milliseconds(10'000), [&] {
+    return world[1].got_packets >= 500 && world[0].got_packets >= 500 && world.all_flushed();
+  }));
+  EXPECT_EQ(world[0].wrong + world[1].wrong, 0u);
+}
+
+// Routes change: a way that has become ten times as long must not be judged by its past.
+TEST(RelBasic, the_least_round_trip_is_forgotten_in_time) {
+  Link link;
+  for (int i = 0; i < 100; ++i) link.on_round_trip(microseconds(20));
+  EXPECT_EQ(link.rtt.least_ns, 20'000u);
+  for (int i = 0; i < 500; ++i) link.on_round_trip(microseconds(200));
+  EXPECT_EQ(link.rtt.least_ns, 20'000u);  // it may be a queue
+  for (int i = 0; i < 2000; ++i) link.on_round_trip(microseconds(200));
+  EXPECT_EQ(link.rtt.least_ns, 200'000u);
+  link.on_round_trip(microseconds(30));
+  EXPECT_EQ(link.rtt.least_ns, 30'000u);
 }
 
 TEST(RelBasic, small_packets_share_datagrams) {

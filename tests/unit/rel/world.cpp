@@ -10,6 +10,7 @@ MeshConfig mesh_config(const WorldConfig& config, PeerId me) {
   MeshConfig mesh = config.mesh;
   mesh.me = me;
   mesh.peers = config.nodes;
+  if (me % 2 != 0 && config.odd_bytes != 0) mesh.datagram_bytes = config.odd_bytes;
   mesh.seal = {{0x0123456789abcdef, 0xfedcba9876543210}, 7};
   return mesh;
 }

@@ -27,6 +27,7 @@ struct WorldConfig {
   std::uint64_t switch_bytes = 1 << 20;
   double loss = 0, duplicate = 0, reorder = 0, corrupt = 0;
   Duration reorder_by = microseconds(300);
+  std::uint32_t odd_bytes = 0;  // datagrams of nodes with odd numbers, if they differ
   MeshConfig mesh;
 };
 
