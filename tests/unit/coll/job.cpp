@@ -29,6 +29,7 @@ type::LayoutRef make_layout(bool gappy) {
 struct Flight {  // a send under way
   StepId step = kNone;
   bool gone = false;  // its data was taken and it is complete
+  bool cast = false;
   std::vector<std::byte> data;
 };
 struct Posted {  // a receive under way
@@ -134,7 +135,7 @@ class Job {
           if (!hears(other)) continue;
           Flight& flight = sends_[{static_cast<int>(r), other, step.tag}].emplace_back();
           flight.step = id;
-          flight.gone = true;
+          flight.gone = flight.cast = true;
           flight.data = bytes;
         }
         break;
@@ -255,9 +256,16 @@ class Job {
     }
     if (ready.empty()) return false;
     const Channel channel = ready[prng_.below(ready.size())];
-    Flight flight = std::move(sends_[channel].front());
+    // Casts and other messages go different ways: one of them may overtake the others.
+    std::deque<Flight>& queue = sends_[channel];
+    auto first = queue.begin();
+    if (prng_.below(2) == 0)
+      first = std::find_if(queue.begin(), queue.end(),
+                           [&](const Flight& other) { return other.cast != queue.front().cast; });
+    if (first == queue.end()) first = queue.begin();
+    Flight flight = std::move(*first);
     const Posted posted = recvs_[channel].front();
-    sends_[channel].pop_front();
+    queue.erase(first);
     recvs_[channel].pop_front();
     Rank& from = ranks_[static_cast<std::size_t>(std::get<0>(channel))];
     Rank& to = ranks_[static_cast<std::size_t>(std::get<1>(channel))];

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // job.hpp: runs the plans of all ranks of a collective in one process, over messages in memory.
 // What a real network may do is done on purpose, from a seed: ranks advance in any order, messages between
-// the same two ranks with the same tag stay in order but others overtake, sends complete late, and their data
-// is read as late as the receive, so a plan that reuses a buffer too early gives a wrong result.
+// the same two ranks with the same tag stay in order, casts among themselves, but others overtake, sends
+// complete late, and their data is read as late as the receive, so a plan that reuses a buffer too early
+// gives a wrong result.
 #pragma once
 #include <cstddef>
 #include <cstdint>
