@@ -14,7 +14,9 @@
 #include <nmmintrin.h>
 #include <wmmintrin.h>
 #define HERALD_CRC_INSTRUCTIONS [[gnu::target("sse4.2,pclmul")]]
-#elif defined(__aarch64__) && defined(__linux__)
+// Clang knows these instructions only where all of the file may use them.
+#elif defined(__aarch64__) && defined(__linux__) && \
+    (!defined(__clang__) || (defined(__ARM_FEATURE_CRC32) && defined(__ARM_FEATURE_AES)))
 #include <arm_acle.h>
 #include <arm_neon.h>
 #include <sys/auxv.h>
