@@ -11,9 +11,11 @@ namespace herald::tools {
 
 using AddCommand = void (*)(CLI::App& program);
 
+void add_cast(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_explain(CLI::App& program);
 void add_info(CLI::App& program);
+void add_model_memory(CLI::App& program);
 void add_trace(CLI::App& program);
 
 // The environment variable of a knob.

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What could go wrong with `herald cast`: a byte wrong, a file left out, a copy that was broken off begun anew or trusted
+though it is wrong, a host that cannot write that stops the others or is not named."""
+import hashlib
+import os
+import shutil
+import tempfile
+
+from lab_case import BUILD, LabCase, main
+from heraldlab import jobs, tool
+
+HERALD = BUILD + '/bin/herald'
+BLOCK = 4 << 20
+
+
+def sum_of(path):
+    with open(path, 'rb') as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+class Cast(LabCase):
+    hosts = 4
+
+    def setUp(self):
+        super().setUp()
+        self.engine = None
+        for engine in jobs.ENGINES:
+            try:
+                jobs.find_engine(engine)
+                self.engine = engine
+            except tool.LabError:
+                pass
+        if self.engine is None:
+            self.skipTest('neither mpirun of Open MPI nor Hydra is installed')
+        self.folder = tempfile.mkdtemp(prefix='herald-cast-')
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        # The hosts share the machine's files: each has a folder of its own.
+        self.paths = [f'{self.folder}/h{i}/' for i in (2, 3, 4)]
+        for path in self.paths:
+            os.makedirs(path)
+
+    def make(self, name, size):
+        path = f'{self.folder}/{name}'
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'wb') as file:
+            file.write(os.urandom(size))
+        return path
+
+    def cast(self, source, *more, code=0, paths=None):
+        words = [HERALD, 'cast', *more, source, *(paths or self.paths)]
+        done = self.lab('run', '--engine', self.engine, '--timeout', 60, *words, code=None)
+        self.assertEqual(done.returncode == 0, code == 0, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def test_a_file_and_a_copy_that_was_broken_off(self):
+        source = self.make('data', 2 * BLOCK + 12345)
+        text = self.cast(source, '--verify')
+        self.assertIn('to 3 hosts', text)
+        for path in self.paths:
+            self.assertEqual(sum_of(path + 'data'), sum_of(source))
+            self.assertEqual(os.listdir(path), ['data'])
+        # Broken off after the first block on one host, after the second on another; whole on the third.
+        for path, blocks in zip(self.paths, (1, 2)):
+            os.rename(path + 'data', path + 'data.herald-part')
+            os.truncate(path + 'data.herald-part', blocks * BLOCK + 77)
+        text = self.cast(source)
+        self.assertIn('were there already', text)
+        for path in self.paths:
+            self.assertEqual(sum_of(path + 'data'), sum_of(source))
+        # What is there is not trusted: one byte of it is wrong.
+        with open(self.paths[0] + 'data', 'r+b') as file:
+            file.write(b'\0\1\2\3\4\5\6\7')
+        self.assertNotIn('were there already', self.cast(source))
+        for path in self.paths:
+            self.assertEqual(sum_of(path + 'data'), sum_of(source))
+
+    def test_a_folder(self):
+        for name, size in (('tree/a', 100), ('tree/b/empty', 0), ('tree/b/c/long', 300_000)):
+            self.make(name, size)
+        os.symlink('a', self.folder + '/tree/link')
+        os.chmod(self.folder + '/tree/a', 0o750)
+        self.cast(self.folder + '/tree')
+        for path in self.paths:
+            for name in ('a', 'b/empty', 'b/c/long'):
+                self.assertEqual(sum_of(f'{path}tree/{name}'), sum_of(f'{self.folder}/tree/{name}'))
+            self.assertEqual(os.readlink(path + 'tree/link'), 'a')
+            self.assertEqual(os.stat(path + 'tree/a').st_mode & 0o777, 0o750)
+
+    def test_who_cannot_write_is_named_and_the_others_get_theirs(self):
+        source = self.make('data', 100_000)
+        text = self.cast(source, code=1, paths=[self.paths[0], '/proc/no/such', self.paths[2]])
+        self.assertIn('host h3: /proc/no/such', text)
+        for path in (self.paths[0], self.paths[2]):
+            self.assertEqual(sum_of(path + 'data'), sum_of(source))
+        text = self.cast(source, code=1, paths=[self.paths[0], '/dev/full/', self.paths[2]])
+        self.assertIn('host h3:', text)
+        self.assertIn('no/where', self.cast(self.folder + '/no/where', code=1))
+
+
+if __name__ == '__main__':
+    main()
