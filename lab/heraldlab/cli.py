@@ -113,15 +113,17 @@ def _cut(lab, text, up):
 def do_fault(options):
     lab = state.load(options.name)
     now, kind, words = lab['faults'], options.kind, options.words
-    usage = {'loss': 1, 'duplicate': 1, 'corrupt': 1, 'partition': 1, 'link': 2, 'kill': 1, 'heal': 0}
+    usage = {'loss': 1, 'duplicate': 1, 'corrupt': 1, 'multicast': 1, 'partition': 1, 'link': 2, 'kill': 1, 'heal': 0}
     if len(words) != usage[kind] or (kind == 'link' and words[1] not in ('up', 'down')):
         raise tool.LabError(f'fault {kind} {" ".join(words)}: see `herald-lab fault --help`')
-    if kind in ('loss', 'duplicate', 'corrupt'):
+    if kind in ('loss', 'duplicate', 'corrupt', 'multicast'):
         now[kind] = faults.part(words[0])
     if kind == 'loss':
         if options.at not in ('each', 'all'):
             _hosts_named(lab, options.at)
         now['loss_at'], now['loss_of'] = options.at, options.of
+    if kind == 'multicast':
+        now['multicast_at'] = [] if options.at in ('each', 'all') else _hosts_named(lab, options.at)
     if kind == 'partition':
         now['partition'] = _hosts_named(lab, words[0])
     if kind == 'link':
@@ -190,11 +192,12 @@ def parser():
   loss 10%% [--at each|all|h3]  lose UDP packets: each receiver for itself, all the same ones, or on one cable
   duplicate 1%%                 deliver UDP packets twice
   corrupt 1%%                   change four bytes of UDP packets, unseen by their sums
+  multicast 100%% [--at h3,h4]  drop multicast of jobs, to all or to these; 0%%: forward it again
   partition h1,h2              these reach only each other
   link h3 down                 pull the cable out (h3:eth1: of one link); up: put it back
   kill h3                      a host dies: its cable is out and its processes are killed
   heal                         no faults''')
-    one.add_argument('kind', choices=('loss', 'duplicate', 'corrupt', 'partition', 'link', 'kill', 'heal'))
+    one.add_argument('kind', choices=('loss', 'duplicate', 'corrupt', 'multicast', 'partition', 'link', 'kill', 'heal'))
     one.add_argument('words', nargs='*')
     one.add_argument('--at', default='each', help=argparse.SUPPRESS)
     one.add_argument('--of', default='udp', choices=('udp', 'all'), help='loss of UDP packets only, or of all IP packets')

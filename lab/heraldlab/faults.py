@@ -6,6 +6,8 @@ loss, duplicate, corrupt   parts of a million, of UDP packets only: the launcher
 loss_of                    udp; all: of all IP packets, to compare with those who use TCP
 loss_at                    each: every receiver loses for itself; all: all receivers lose the same packet; HOST: the
                            cable to this host is bad
+multicast                  parts of a million, of packets to groups of jobs, each receiver for itself
+multicast_at               hosts whose ports do so; empty: all
 partition                  hosts that reach each other and nobody else
 cut                        ports whose cable is pulled
 """
@@ -14,7 +16,8 @@ import re
 from . import network, tool
 
 MILLION = 1000000
-NONE = {'loss': 0, 'loss_at': 'each', 'loss_of': 'udp', 'duplicate': 0, 'corrupt': 0, 'partition': [], 'cut': []}
+NONE = {'loss': 0, 'loss_at': 'each', 'loss_of': 'udp', 'duplicate': 0, 'corrupt': 0, 'multicast': 0, 'multicast_at': [],
+        'partition': [], 'cut': []}
 _ON_BRIDGE = {'udp': 'ether type { ip, ip6 } meta l4proto udp', 'all': 'ether type { ip, ip6 }'}
 _ON_PORT = {'udp': 'meta l4proto udp', 'all': 'meta protocol { ip, ip6 }'}
 
@@ -29,7 +32,7 @@ def part(text):
 
 
 def _sometimes(parts):
-    return f'numgen random mod {MILLION} < {parts}'
+    return f'numgen random mod {MILLION} < {parts}' if parts < MILLION else ''
 
 
 def _set(names):
@@ -49,6 +52,11 @@ def bridge_rules(lab):
     if lab['switch'] == 'nomcast':
         # Neighbours of IPv6 are asked for by multicast: without it there would be no IPv6 at all.
         rows += ['ip daddr 224.0.0.0/4 counter drop', 'ip6 daddr ff02::1:ff00:0/104 accept', 'ip6 daddr ff00::/8 counter drop']
+    if faults['multicast']:
+        names = [name for host in faults['multicast_at'] for name in network.ports(lab, host)]
+        where = f'oifname {_set(names)} ' if names else ''
+        rows += [f'{where}{group} {_sometimes(faults["multicast"])} counter drop comment "multicast"'
+                 for group in ('ip daddr 239.0.0.0/8', 'ip6 daddr ff15::/16')]
     if faults['loss'] and faults['loss_at'] == 'each':
         rows.append(f'{_ON_BRIDGE[faults["loss_of"]]} {_sometimes(faults["loss"])} counter drop comment "loss"')
     return _chain('forward', 'forward', rows)
@@ -95,6 +103,9 @@ def describe(faults):
     for kind, text in (('duplicate', 'doubled'), ('corrupt', 'corrupted')):
         if faults[kind]:
             words.append(f'{faults[kind] / 1e4:g}% of UDP packets {text}')
+    if faults['multicast']:
+        where = f' to {", ".join(faults["multicast_at"])}' if faults['multicast_at'] else ''
+        words.append(f'{faults["multicast"] / 1e4:g}% of multicast{where} dropped')
     if faults['partition']:
         words.append(f'{", ".join(faults["partition"])} cut off from the others')
     if faults['cut']:

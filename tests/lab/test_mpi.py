@@ -189,5 +189,25 @@ class Links(Job):
         self.assertGreater(self.must_pass(child), 3)
 
 
+
+class Multicast(Job):
+    hosts = 4
+
+    def test_a_switch_that_stops_forwarding_multicast_in_the_middle_and_begins_again(self):
+        child = self.begin(PROGRAM, '3', '300000')
+        for words in (['100%'], ['100%', '--at', 'h2,h3'], ['30%'], ['0%']):
+            self.lab('fault', 'multicast', *words)
+            time.sleep(0.5)
+        self.assertGreater(self.must_pass(child), 3)
+
+
+class Mute(Job):
+    hosts = 3
+    options = ('--switch', 'nomcast')
+
+    def test_a_switch_that_forwards_none(self):
+        self.job(PROGRAM, '1', '300000')
+
+
 if __name__ == '__main__':
     main()
