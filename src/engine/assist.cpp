@@ -80,8 +80,7 @@ void Loop::go_out() noexcept {
   if ((assist_ != Assist::parked && assist_ != Assist::listening) || !is_under_way()) return;
   if (assist_ == Assist::parked || core_.wants_to_send() || core_.has_direct()) return wake_assistant();
   bell_->sleeping.store(assist_where_, std::memory_order_seq_cst);
-  const bool news = (own_ != nullptr && own_->front() != nullptr) || self_.inbox().front() != nullptr;
-  if (news) bell_->ring();
+  if (has_news()) bell_->ring();
 }
 
 // The thread. It holds the lock but while it sleeps.
@@ -111,7 +110,7 @@ void Loop::assist_listen() noexcept {
   const std::uint32_t seen = bell_->before_sleep(assist_where_);
   for (std::size_t n = core_.wanting(); n != 0; --n) {
     const p2p::PeerId peer = core_.next_wanting();
-    if (peer >= 0 && outlet(peer) != nullptr) outlet(peer)->starve(static_cast<std::uint32_t>(rank_));
+    if (peer >= 0 && outlet(peer).is_open()) outlet(peer).starve(rank_);
   }
   if (progress()) {
     if (sleepers_ == 0) bell_->awake();

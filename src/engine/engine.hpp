@@ -32,6 +32,11 @@ class Engine {
   // Point-to-point. The op must stay where it is until it is done.
   virtual void start(p2p::SendOp& op) noexcept = 0;
   virtual void start(p2p::RecvOp& op) noexcept = 0;
+  // The short way of a send: true, and it has left. False: nothing has happened; start a SendOp.
+  virtual bool send_now(const p2p::ShortSend& what) noexcept = 0;
+  // A receive that is not started and that the caller would wait for: done at once, or within the time of a
+  // few looks, if its message is the next thing that comes. False: nothing has happened; start it.
+  virtual bool receive_now(p2p::RecvOp& op) noexcept = 0;
   virtual bool probe(std::uint64_t context, std::int32_t source, std::int32_t tag,
                      p2p::Found& found) noexcept = 0;
   // As probe, and takes the message out of the queue: no other receive can match it.

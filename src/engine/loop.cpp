@@ -10,7 +10,6 @@
 namespace herald::engine {
 namespace {
 
-constexpr int kDrainPackets = 64;                      // of one inbox in one turn
 constexpr Duration kLongestSleep = milliseconds(100);  // a safety net: whoever has news rings
 constexpr int kTurnsPerClock = 32;
 // So long between two looks at the clock while spinning means that another process had the processor.
@@ -23,14 +22,6 @@ constexpr Duration kLongestNoSpin = milliseconds(200);
 // is better: who is woken goes before such ones, who yields comes after them.
 constexpr Duration kLongYield = milliseconds(1);
 
-void relax() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 }  // namespace
 
 Instant Loop::now() const noexcept {
@@ -40,6 +31,7 @@ Instant Loop::now() const noexcept {
 }
 
 void Loop::start(p2p::SendOp& op) noexcept {
+  if (push_now(op)) return;
   const p2p::PeerId to = op.to;
   const std::int32_t lane = op.lane;
   core_.start(op);
@@ -101,28 +93,28 @@ void Loop::settle() noexcept {
 
 // Writes what Core has for the peer straight into the peer's cells, until its inbox is full.
 bool Loop::pump(p2p::PeerId peer) noexcept {
-  path::Inbox* to = outlet(peer);
+  Outlet& to = outlet(peer);
   if (is_far(peer)) return pump_far(peer);
-  if (to == nullptr) {  // no path, or closed
+  if (!to.is_open()) {  // no path, or closed
     core_.on_peer_gone(peer);
     return true;
   }
+  const bool to_self = to.leads_to(self_.inbox());
   bool moved = false;
   while (core_.wants_to_send(peer)) {
-    std::uint64_t position = 0;
-    path::Cell* cell = to->claim(position);
-    if (cell == nullptr) {
-      if (to->is_closed()) depart(peer);
+    if (!to_self && to.wants_ring()) to.take_ring(*shm_, rank_, peer);
+    const std::span<std::byte> room = to.claim();
+    if (room.empty()) {
+      if (to.is_closed()) depart(peer);
       break;
     }
-    // An empty packet where Core has none after all: the cell is claimed and must be handed over.
-    const std::size_t size = core_.poll_transmit(peer, {cell->packet(), to->packet_bytes()});
-    to->publish(*cell, position, rank_, static_cast<std::uint32_t>(size));
+    // An empty packet where Core has none after all: the place is claimed and must be handed over.
+    to.publish(rank_, core_.poll_transmit(peer, room));
     moved = true;
   }
   if (!moved) return false;
-  if (to != &self_.inbox())
-    to->bell().ring_if_asleep();
+  if (!to_self)
+    to.bell().ring_if_asleep();
   else if (sleepers_ != 0)
     bell_->ring();
   return true;
@@ -143,16 +135,19 @@ bool Loop::drain(path::Inbox& inbox) noexcept {
   for (; taken < kDrainPackets; ++taken) {
     path::Cell* cell = inbox.front();
     if (cell == nullptr) break;
+    if ((cell->size & path::Cell::kRing) != 0) {
+      open_inlet(cell->from, cell->size & ~path::Cell::kRing);
+      inbox.pop();
+      continue;
+    }
     const std::size_t size = std::min<std::size_t>(cell->size, inbox.packet_bytes());
     if (size != 0 && core_.on_packet(cell->from, {cell->packet(), size}) != Status::ok) break;  // later
     inbox.pop();
     core_.run_finished();
   }
   if (taken == 0) return false;
-  inbox.feed(static_cast<std::uint64_t>(taken), [this](std::uint32_t producer) {
-    path::Inbox* hungry = outlet(static_cast<p2p::PeerId>(producer));
-    if (hungry != nullptr) hungry->bell().ring_if_asleep();
-  });
+  inbox.feed(static_cast<std::uint64_t>(taken),
+             [this](std::uint32_t producer) { ring_hungry(static_cast<p2p::PeerId>(producer)); });
   return true;
 }
 
@@ -177,7 +172,7 @@ bool Loop::progress() noexcept {
   if (in_turn_ || closed_) return false;
   in_turn_ = true;
   bool moved = drain(self_.inbox());
-  if (own_ != nullptr) moved = drain(*own_) || moved;
+  if (own_ != nullptr) moved = drain_all() || moved;
   if (net_) moved = turn_net() || moved;
   if (core_.wants_to_send()) moved = pump_all() || moved;
   if (core_.has_direct()) moved = move_direct() || moved;
@@ -195,11 +190,14 @@ void Loop::depart(p2p::PeerId peer) noexcept {
 }
 
 void Loop::see_off() noexcept {
-  if (own_ != nullptr && !own_->is_empty()) return;
   std::vector<p2p::PeerId> left;
   left.swap(departing_);
   for (const p2p::PeerId peer : left) {
-    const bool died = !core_.is_gone(peer) && !outlet(peer)->is_closed();
+    if (!is_drained(peer)) {
+      departing_.push_back(peer);
+      continue;
+    }
+    const bool died = !core_.is_gone(peer) && !outlet(peer).is_closed();
     core_.on_peer_gone(peer);
     if (died && peer_died_ != nullptr) peer_died_(peer);
   }
@@ -297,7 +295,7 @@ void Loop::sleep() noexcept {
   const std::uint32_t seen = bell_->before_sleep(poll ? path::Doorbell::kOnSocket : path::Doorbell::kOnFutex);
   for (std::size_t n = core_.wanting(); n != 0; --n) {
     const p2p::PeerId peer = core_.next_wanting();
-    if (peer >= 0 && outlet(peer) != nullptr) outlet(peer)->starve(static_cast<std::uint32_t>(rank_));
+    if (peer >= 0 && outlet(peer).is_open()) outlet(peer).starve(rank_);
   }
   if (progress()) {
     if (sleepers_ == 0) bell_->awake();
@@ -341,9 +339,7 @@ void Loop::wake_waiters() noexcept {
   if (sleepers_ != 0) bell_->ring();
 }
 
-void Loop::ring(p2p::PeerId peer) noexcept {
-  if (path::Inbox* to = outlet(peer)) to->bell().ring_if_asleep();
-}
+void Loop::ring(p2p::PeerId peer) noexcept { ring_hungry(peer); }
 
 void Loop::add_hook(Hook hook, void* context) noexcept { hooks_.push_back({hook, context}); }
 

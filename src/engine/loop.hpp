@@ -13,6 +13,7 @@
 #include "engine/lock.hpp"
 #include "engine/near.hpp"
 #include "engine/net.hpp"
+#include "engine/outlet.hpp"
 #include "engine/spin.hpp"
 #include "engine/tender.hpp"
 #include "p2p/core.hpp"
@@ -20,6 +21,8 @@
 #include "path/shm/shm.hpp"
 
 namespace herald::engine {
+
+constexpr int kDrainPackets = 64;  // of one inbox or ring in one turn
 
 class Loop final : public Engine {
  public:
@@ -33,6 +36,8 @@ class Loop final : public Engine {
   bool is_local(p2p::PeerId peer) const noexcept override;
   void start(p2p::SendOp& op) noexcept override;
   void start(p2p::RecvOp& op) noexcept override;
+  bool send_now(const p2p::ShortSend& what) noexcept override;
+  bool receive_now(p2p::RecvOp& op) noexcept override;
   bool probe(std::uint64_t context, std::int32_t source, std::int32_t tag,
              p2p::Found& found) noexcept override;
   bool take(std::uint64_t context, std::int32_t source, std::int32_t tag,
@@ -101,8 +106,18 @@ class Loop final : public Engine {
   void plan_spin(const Knobs& knobs);
   void open_direct(const Knobs& knobs);
 
-  path::Inbox* outlet(p2p::PeerId peer) noexcept { return outlets_[static_cast<std::size_t>(peer)]; }
+  Outlet& outlet(p2p::PeerId peer) noexcept { return outlets_[static_cast<std::size_t>(peer)]; }
+  bool push_now(p2p::SendOp& op) noexcept;
+  std::byte* claim_now(Outlet& to, p2p::PeerId peer, std::uint64_t bytes) noexcept;
+  void publish_now(Outlet& to, p2p::PeerId peer, std::size_t size) noexcept;
   bool drain(path::Inbox& inbox) noexcept;
+  bool drain(Inlet& inlet) noexcept;
+  bool drain_all() noexcept;
+  bool is_drained(p2p::PeerId peer) const noexcept;
+  bool has_news() noexcept;
+  void open_inlet(p2p::PeerId from, std::uint32_t index) noexcept;
+  void feed_all() noexcept;
+  void ring_hungry(p2p::PeerId peer) noexcept;
   bool pump(p2p::PeerId peer) noexcept;
   bool pump_far(p2p::PeerId peer) noexcept;
   bool pump_all() noexcept;
@@ -139,11 +154,14 @@ class Loop final : public Engine {
   p2p::Core core_;
   path::SelfPath self_;
   std::unique_ptr<path::ShmPath> shm_;
-  std::unique_ptr<NearMover> mover_;   // null: nobody's memory can be reached
-  path::Regions regions_;              // that the program has
-  std::size_t alloc_bytes_ = 0;        // from which on it gets them; 0: never
-  std::vector<path::Inbox*> outlets_;  // by peer; null: no path
-  path::Inbox* own_ = nullptr;         // in shared memory; null: none
+  std::unique_ptr<NearMover> mover_;  // null: nobody's memory can be reached
+  path::Regions regions_;             // that the program has
+  std::size_t alloc_bytes_ = 0;       // from which on it gets them; 0: never
+  std::vector<Outlet> outlets_;       // by peer; not open: no path
+  std::vector<Inlet> inlets_;         // rings that peers write to
+  std::vector<int> inlet_of_;         // by peer: which; -1: none
+  int short_turns_ = 0;               // receives without a turn since the last one
+  path::Inbox* own_ = nullptr;        // in shared memory; null: none
   path::Doorbell* bell_ = nullptr;
   std::unique_ptr<Net> net_;      // null: all are on this host
   std::vector<bool> far_;         // by peer: reached by the net
@@ -177,7 +195,7 @@ class Loop final : public Engine {
   bool in_turn_ = false;
   bool slept_in_vain_ = false;  // the last sleep ended without news
   bool closed_ = false;
-  std::vector<p2p::PeerId> departing_;  // gone as soon as our inbox has been empty once
+  std::vector<p2p::PeerId> departing_;  // gone as soon as all is read that they wrote
   Instant next_look_{};                 // when to see whether peers still live
   int next_look_at_ = 0;                // and which
 };

@@ -51,7 +51,8 @@ Loop::Loop(int rank, int size, const Knobs& knobs, bool threads_multiple) noexce
       size_(size),
       lock_(threads_multiple),
       core_(core_config(size, knobs)),
-      outlets_(static_cast<std::size_t>(size), nullptr),
+      outlets_(static_cast<std::size_t>(size)),
+      inlet_of_(static_cast<std::size_t>(size), -1),
       far_(static_cast<std::size_t>(size)) {}
 
 Loop::~Loop() {
@@ -65,7 +66,7 @@ bool Loop::open(boot::Boot& boot, const Knobs& knobs, std::string& why) {
     why = "no memory for the messages of a process to itself";
     return false;
   }
-  outlets_[static_cast<std::size_t>(rank_)] = &self_.inbox();
+  outlet(rank_).open(&self_.inbox());
   bell_ = &self_.inbox().bell();
   if (size_ > 1) {
     const bool shm = knobs.path.empty() || list_has(knobs.path, "shm");
@@ -91,6 +92,7 @@ bool Loop::open_shm(boot::Boot& boot, const Knobs& knobs, std::size_t bytes, std
   config.size = size_;
   config.cells = static_cast<std::uint64_t>(knobs.shm_cells);
   config.packet_bytes = bytes;
+  config.rings = static_cast<std::uint64_t>(knobs.shm_rings);
   config.nonce = random_number();
   config.cpus = read_affinity();
   config.cma = knobs.cma != "off";
@@ -102,7 +104,7 @@ bool Loop::open_shm(boot::Boot& boot, const Knobs& knobs, std::size_t bytes, std
   own_ = &shm_->own();
   bell_ = &own_->bell();
   for (int peer = 0; peer < size_; ++peer)
-    if (peer != rank_) outlets_[static_cast<std::size_t>(peer)] = shm_->peer(peer);
+    if (peer != rank_) outlet(peer).open(shm_->peer(peer));
   return true;
 }
 
@@ -132,7 +134,7 @@ void Loop::plan_spin(const Knobs& knobs) {
 }
 
 bool Loop::is_local(p2p::PeerId peer) const noexcept {
-  return peer >= 0 && peer < size_ && outlets_[static_cast<std::size_t>(peer)] != nullptr;
+  return peer >= 0 && peer < size_ && outlets_[static_cast<std::size_t>(peer)].is_open();
 }
 
 std::string Loop::new_shm_path() {
@@ -175,7 +177,9 @@ void Loop::close() noexcept {
     closed_ = true;
     own_ = nullptr;
     bell_ = &self_.inbox().bell();
-    std::fill(outlets_.begin(), outlets_.end(), nullptr);
+    for (Outlet& each : outlets_) each.close();
+    inlets_.clear();
+    std::fill(inlet_of_.begin(), inlet_of_.end(), -1);
     regions_.open(nullptr);
     mover_.reset();
     if (shm_) shm_->close();
@@ -186,18 +190,14 @@ void Loop::close() noexcept {
 // Nobody is woken for it, nor waited for: a peer with a full inbox finds ours closed when it looks.
 void Loop::say_goodbye() noexcept {
   own_->close();
-  own_->feed_all([this](std::uint32_t producer) {
-    if (path::Inbox* hungry = outlet(static_cast<p2p::PeerId>(producer))) hungry->bell().ring_if_asleep();
-  });
+  feed_all();
   const wire::GoodbyePacket packet{wire::p2p_prefix(wire::P2pKind::goodbye)};
   for (int peer = 0; peer < size_; ++peer) {
-    if (peer == rank_ || core_.is_gone(peer) || outlet(peer) == nullptr) continue;
-    std::uint64_t position = 0;
-    path::Inbox& to = *outlet(peer);
-    path::Cell* cell = to.claim(position);
-    if (cell == nullptr) continue;
-    std::memcpy(cell->packet(), &packet, sizeof packet);
-    to.publish(*cell, position, rank_, sizeof packet);
+    if (peer == rank_ || core_.is_gone(peer) || !outlet(peer).is_open()) continue;
+    const std::span<std::byte> room = outlet(peer).claim();
+    if (room.empty()) continue;
+    std::memcpy(room.data(), &packet, sizeof packet);
+    outlet(peer).publish(rank_, sizeof packet);
   }
 }
 

@@ -34,4 +34,13 @@ path::CpuMask read_affinity() noexcept;
 double parse_cpu_max(const std::string& text) noexcept;
 double read_cpu_quota();
 
+// Between two looks at memory that another processor will change.
+inline void relax() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 }  // namespace herald::engine

@@ -65,13 +65,14 @@ struct Request : Object {
 
   Request() noexcept {}
   ~Request();
+  // Without parentheses: members have their values, and nothing is filled with zeros before.
   p2p::SendOp& make_send() noexcept {
     kind = Kind::send;
-    return *::new (&send) p2p::SendOp();
+    return *::new (&send) p2p::SendOp;
   }
   p2p::RecvOp& make_recv() noexcept {
     kind = Kind::recv;
-    return *::new (&recv) p2p::RecvOp();
+    return *::new (&recv) p2p::RecvOp;
   }
 
   bool ready() const noexcept {

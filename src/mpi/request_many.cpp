@@ -3,6 +3,7 @@
 #include "calls.hpp"
 #include "mpi/request_complete.hpp"
 #include "mpi/status.hpp"
+#include "mpi/tables.hpp"
 
 namespace herald::mpi {
 namespace {
@@ -11,6 +12,10 @@ MPI_Status* slot(MPI_Status* statuses, int i) noexcept {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
 }
 
+// As find(), for loops over many.
+const HandleTable<Request>& all_requests() noexcept { return tables().requests; }
+std::uintptr_t number(MPI_Request handle) noexcept { return reinterpret_cast<std::uintptr_t>(handle); }
+
 // All handles are null or valid.
 bool valid(Call& call, int count, const MPI_Request* handles) noexcept {
   if (count > 0 && handles == nullptr) {
@@ -18,8 +23,9 @@ bool valid(Call& call, int count, const MPI_Request* handles) noexcept {
                     "argument 2 (array_of_requests) is a null pointer, but there are %d requests", count);
     return false;
   }
+  const HandleTable<Request>& requests = all_requests();
   for (int i = 0; i < count; ++i) {
-    if (handles[i] == MPI_REQUEST_NULL || find(handles[i]) != nullptr) continue;
+    if (handles[i] == MPI_REQUEST_NULL || requests.find(number(handles[i])) != nullptr) continue;
     (void)call.fail(
         MPI_ERR_REQUEST,
         "argument 2 (array_of_requests): entry %d is not a request: it was never made, or it is complete "
@@ -31,7 +37,7 @@ bool valid(Call& call, int count, const MPI_Request* handles) noexcept {
 }
 
 Request* active(MPI_Request handle) noexcept {
-  Request* request = handle == MPI_REQUEST_NULL ? nullptr : find(handle);
+  Request* request = handle == MPI_REQUEST_NULL ? nullptr : all_requests().find(number(handle));
   return request != nullptr && request->active ? request : nullptr;
 }
 

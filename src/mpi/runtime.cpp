@@ -46,8 +46,11 @@ void hook_exit() { (void)std::atexit(exit_hook); }
 
 std::atomic<Mode> mode_now{Mode::off};
 
-Runtime& runtime() noexcept {
+std::atomic<Runtime*> the_runtime{nullptr};
+
+Runtime& make_runtime() noexcept {
   static Runtime& one = *new Runtime;
+  the_runtime.store(&one, std::memory_order_release);
   return one;
 }
 

@@ -100,7 +100,12 @@ class Runtime {
 };
 
 // The one of this process. Constructed on first use, never destroyed (exit handlers may still need it).
-Runtime& runtime() noexcept;
+extern std::atomic<Runtime*> the_runtime;
+Runtime& make_runtime() noexcept;
+inline Runtime& runtime() noexcept {
+  Runtime* made = the_runtime.load(std::memory_order_acquire);
+  return made != nullptr ? *made : make_runtime();
+}
 
 // "rank 3 on HOST", or "HOST" while the rank is not known.
 const char* who_am_i() noexcept;

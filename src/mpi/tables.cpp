@@ -54,7 +54,7 @@ void make_ops(Tables& tables) noexcept {
   }
 }
 
-Tables* make_tables() noexcept {
+Tables* fill_tables() noexcept {
   auto* tables = new Tables;
   tables->fatal = make_errhandler(MPI_ERRORS_ARE_FATAL, Errhandler::Kind::fatal);
   tables->abort = make_errhandler(MPI_ERRORS_ABORT, Errhandler::Kind::abort);
@@ -73,8 +73,11 @@ Tables* make_tables() noexcept {
 
 }  // namespace
 
-Tables& tables() noexcept {
-  static Tables& one = *make_tables();
+std::atomic<Tables*> the_tables{nullptr};
+
+Tables& make_tables() noexcept {
+  static Tables& one = *fill_tables();
+  the_tables.store(&one, std::memory_order_release);
   return one;
 }
 

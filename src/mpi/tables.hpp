@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpi/tables.hpp: the tables behind the handles.
 #pragma once
+#include <atomic>
+
 #include "mpi/objects.hpp"
 #include "mpi/request.hpp"
 
@@ -29,7 +31,12 @@ struct Tables {
 // their handle, layout and name set. Called once, when the tables are made.
 void make_predefined_datatypes(Tables& tables) noexcept;
 
-// Of this process; never destroyed.
-Tables& tables() noexcept;
+// Of this process; made on first use, never destroyed.
+extern std::atomic<Tables*> the_tables;
+Tables& make_tables() noexcept;
+inline Tables& tables() noexcept {
+  Tables* made = the_tables.load(std::memory_order_acquire);
+  return made != nullptr ? *made : make_tables();
+}
 
 }  // namespace herald::mpi

@@ -81,6 +81,22 @@ class Core {
   bool move_direct(Mover& mover) noexcept;
   bool has_direct() const noexcept { return !reads_.empty() || !writes_.empty(); }
 
+  // The short way of messages that are one packet. Out: if nothing waits for the peer and `room` bytes are
+  // there for a packet, push_now() writes one of this message (a SendOp is not synchronous and has no lane);
+  // it is done.
+  bool can_push_now(PeerId id, std::uint64_t bytes, std::size_t room) const noexcept {
+    const Peer& to = peers_[static_cast<std::size_t>(id)];
+    return !to.linked() && !to.far && !to.gone && bytes <= most_now_ &&
+           bytes + sizeof(wire::PushPacket) <= room && trace_ == nullptr;
+  }
+  std::size_t push_now(const ShortSend& what, std::byte* room) noexcept;
+  std::size_t push_now(SendOp& op, std::byte* room) noexcept;
+  // In: whether a receive, not started, can only be met by what comes next, and nothing else is to be done;
+  // then, whether this packet, the next of the peer it waits for, is all of its message: it is done. If not,
+  // nothing has happened.
+  bool waits_for_nothing(const RecvOp& op) noexcept;
+  bool receive_now(RecvOp& op, std::span<const std::byte> packet) noexcept;
+
   // What comes from peers. Anything but `ok` means that the packet was not taken: hand it in again later.
   Status on_packet(PeerId from, std::span<const std::byte> packet) noexcept;
   // The peer reads no more: what it was to send or to receive becomes done with Status::peer_lost.
@@ -106,7 +122,7 @@ class Core {
   void drop_casts(std::int32_t lane) noexcept;
 
   // Sets `done` and calls on_done for what has finished. True if there was anything.
-  bool run_finished() noexcept;
+  bool run_finished() noexcept { return !finished_.empty() && run_all_finished(); }
 
   std::uint64_t sends_under_way() const noexcept { return sends_under_way_; }
   std::uint64_t receives_under_way() const noexcept { return receives_under_way_; }
@@ -146,11 +162,14 @@ class Core {
   std::size_t write_data(SendOp& op, std::span<std::byte> room) noexcept;
   void start_cast(SendOp& op) noexcept;
 
+  bool run_all_finished() noexcept;
   void finish(Op& op, Status status) noexcept;
   void finish_send(SendOp& op, Status status) noexcept;
   void finish_recv(RecvOp& op, Status status) noexcept;
   void leave(SendOp& op) noexcept;
   void trace_start(const RecvOp& op) const noexcept;
+  void place(RecvOp& op, const wire::PushPacket& header, const std::byte* payload,
+             std::size_t bytes) noexcept;
   void deliver(RecvOp& op, const Envelope& envelope, const std::byte* payload,
                std::uint32_t arrived) noexcept;
   void deliver(RecvOp& op, Message* message) noexcept;
@@ -190,6 +209,7 @@ class Core {
   bool on_cancel_reply(PeerId from, const wire::CancelReplyPacket& packet) noexcept;
 
   const CoreConfig config_;
+  const std::uint64_t most_now_;  // bytes of a message that is one packet
   std::vector<Peer> peers_;
   List<Peer> wanting_;
   std::size_t wanting_count_ = 0;

@@ -193,7 +193,9 @@ void Core::forget_context(std::uint64_t id) noexcept {
 
 Status Core::on_packet(PeerId from, std::span<const std::byte> packet) noexcept {
   P2pKind kind{};
-  bool good = from >= 0 && static_cast<std::size_t>(from) < peers_.size() && decode(packet, kind);
+  bool good = from >= 0 && static_cast<std::size_t>(from) < peers_.size();
+  if (good && is_whole_push(packet)) return on_push(from, packet);
+  good = good && decode(packet, kind);
   if (good) {
     switch (kind) {
       case P2pKind::push: return on_push(from, packet);
@@ -216,6 +218,15 @@ Status Core::on_push(PeerId from, std::span<const std::byte> packet) noexcept {
   const auto& header = as<PushPacket>(packet);
   const std::byte* payload = packet.data() + sizeof header;
   const auto behind = static_cast<std::uint32_t>(packet.size() - sizeof header);
+  if (is_whole_push(packet) && !peer(from).far && trace_ == nullptr) {
+    Context* context = contexts_.find(header.context);
+    RecvOp* op = context == nullptr ? nullptr : context->posted.take_roomy(header.source, header.tag, behind);
+    if (op != nullptr) {
+      --receives_under_way_;
+      place(*op, header, payload, behind);
+      return Status::ok;
+    }
+  }
   const bool direct = (header.prefix.flags & kFlagInPlace) != 0;
   const Envelope envelope{.context = header.context,
                           .bytes = header.message_bytes,

@@ -12,7 +12,12 @@ namespace herald::p2p {
 using namespace wire;
 
 Core::Core(const CoreConfig& config) noexcept
-    : config_(config), peers_(static_cast<std::size_t>(config.peers)) {}
+    : config_(config),
+      most_now_(config.mode == PushMode::zero
+                    ? 0
+                    : std::min<std::uint64_t>(config.push_bytes,
+                                              std::max<std::uint64_t>(config.direct_bytes, 1) - 1)),
+      peers_(static_cast<std::size_t>(config.peers)) {}
 
 Core::~Core() {
   contexts_.for_each([this](Context& context) {
@@ -215,8 +220,8 @@ void Core::finish(Op& op, Status status) noexcept {
     finished_.push_back(op);
 }
 
-bool Core::run_finished() noexcept {
-  if (finished_.empty() || running_finished_) return false;
+bool Core::run_all_finished() noexcept {
+  if (running_finished_) return false;
   running_finished_ = true;
   while (Op* op = finished_.pop_front()) {
     op->done = true;

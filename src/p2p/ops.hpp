@@ -58,7 +58,17 @@ struct SendOp : Op {
   bool answered = false;         // matched, and no more is wanted than is pushed
   bool direct = false;           // the push said where the message lies
   Meeting* meeting = nullptr;    // where we meet the receiver, while we help it
-  std::uint64_t there = 0;  // where the first byte goes in the receiver's memory
+  std::uint64_t there = 0;       // where the first byte goes in the receiver's memory
+};
+
+// A standard send of bytes that lie together and fit into one packet: it leaves at once or not at all.
+struct ShortSend {
+  std::uint64_t context = 0;
+  const void* data = nullptr;
+  std::uint64_t bytes = 0;
+  PeerId to = 0;
+  std::int32_t tag = 0;
+  std::int32_t source = 0;  // as in SendOp
 };
 
 // A message of whose push more is to come, linked under its sender: it waits as such, or in a receive.

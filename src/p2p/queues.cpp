@@ -36,10 +36,14 @@ void PostedQueue::add(RecvOp& op) noexcept {
     list_.push_back(op);
 }
 
-// Receives with the same source and tag come from one bin and so stay in order among themselves.
+// Receives with the same source and tag come from one bin and so stay in order among themselves. Bins of an
+// earlier time are empty and serve again.
 void PostedQueue::spread(std::uint32_t bins) noexcept {
   Bins<RecvOp> wider;
-  if (!wider.make(bins)) return;  // as it is, only slower
+  if (!spread_ && bins_.count() >= bins)
+    wider.swap(bins_);
+  else if (!wider.make(bins))
+    return;  // as it is, only slower
   if (spread_) {
     for (std::uint32_t i = 0; i < bins_.count(); ++i)
       while (RecvOp* op = bins_.at(i).pop_front()) wider.of(op->source, op->tag).push_back(*op);
@@ -56,12 +60,7 @@ void PostedQueue::spread(std::uint32_t bins) noexcept {
   spread_ = true;
 }
 
-void PostedQueue::remove(RecvOp& op) noexcept {
-  op.unlink();
-  if (--size_ == 0) spread_ = false;
-}
-
-RecvOp* PostedQueue::take(std::int32_t source, std::int32_t tag) noexcept {
+RecvOp* PostedQueue::find(std::int32_t source, std::int32_t tag) noexcept {
   if (size_ == 0) return nullptr;
   RecvOp* best = list_.front();
   while (best != nullptr && !fits(best->source, best->tag, source, tag)) best = list_.next(*best);
@@ -71,7 +70,6 @@ RecvOp* PostedQueue::take(std::int32_t source, std::int32_t tag) noexcept {
     while (exact != nullptr && !(exact->source == source && exact->tag == tag)) exact = bin.next(*exact);
     if (exact != nullptr && (best == nullptr || exact->order < best->order)) best = exact;
   }
-  if (best != nullptr) remove(*best);
   return best;
 }
 
@@ -106,7 +104,10 @@ void UnexpectedQueue::add(Message& message) noexcept {
 
 void UnexpectedQueue::spread(std::uint32_t bins) noexcept {
   Bins<BinLink> wider;
-  if (!wider.make(bins)) return;
+  if (!spread_ && bins_.count() >= bins)
+    wider.swap(bins_);
+  else if (!wider.make(bins))
+    return;
   for (Message* message = list_.front(); message != nullptr; message = list_.next(*message)) {
     message->bin.unlink();
     wider.of(message->envelope.source, message->envelope.tag).push_back(message->bin);

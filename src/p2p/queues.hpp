@@ -44,15 +44,30 @@ class PostedQueue {
  public:
   bool empty() const noexcept { return size_ == 0; }
   void add(RecvOp& op) noexcept;
-  void remove(RecvOp& op) noexcept;
+  void remove(RecvOp& op) noexcept {
+    op.unlink();
+    if (--size_ == 0) spread_ = false;
+  }
   // The receive that a message with this source and tag belongs to, taken out; null if none waits for it.
-  RecvOp* take(std::int32_t source, std::int32_t tag) noexcept;
+  RecvOp* take(std::int32_t source, std::int32_t tag) noexcept {
+    RecvOp* op = find(source, tag);
+    if (op != nullptr) remove(*op);
+    return op;
+  }
+  // The same, if it has room for so many bytes; if not it stays.
+  RecvOp* take_roomy(std::int32_t source, std::int32_t tag, std::uint64_t bytes) noexcept {
+    RecvOp* op = find(source, tag);
+    if (op == nullptr || op->data.total() < bytes) return nullptr;
+    remove(*op);
+    return op;
+  }
   // One that waits for this peer and no other, taken out; null if none does.
   RecvOp* take_awaiting(PeerId peer) noexcept;
   bool awaits(PeerId peer) noexcept { return find_awaiting(peer) != nullptr; }
 
  private:
   RecvOp* find_awaiting(PeerId peer) noexcept;
+  RecvOp* find(std::int32_t source, std::int32_t tag) noexcept;
   void spread(std::uint32_t bins) noexcept;
   List<RecvOp> list_;  // all receives in order, or those with wildcards when spread
   Bins<RecvOp> bins_;

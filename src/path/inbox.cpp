@@ -16,6 +16,8 @@
 #include <ctime>
 #include <new>
 
+#include "path/pair_ring.hpp"
+
 namespace herald::path {
 namespace {
 
@@ -26,15 +28,6 @@ long futex(std::atomic<std::uint32_t>& word, int what, std::uint32_t value,
 }
 
 constexpr std::uint64_t kCellsAhead = 4;
-
-// Asks for a cache line to be written soon; does not wait for it.
-inline void own_line(const void* address) noexcept {
-#if defined(__x86_64__)
-  asm volatile("prefetchw (%0)" : : "r"(address));
-#else
-  __builtin_prefetch(address, 1);
-#endif
-}
 
 class BellAddress {
  public:

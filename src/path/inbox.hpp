@@ -94,7 +94,9 @@ struct alignas(kCacheLine) InboxHead {
 struct Cell {
   std::atomic<std::uint64_t> turn;
   std::int32_t from;
-  std::uint32_t size;  // of the packet
+  std::uint32_t
+      size;  // of the packet; or kRing and a number: what follows from this producer comes in that ring
+  static constexpr std::uint32_t kRing = 1u << 31;
   std::byte* packet() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
   const std::byte* packet() const noexcept { return reinterpret_cast<const std::byte*>(this + 1); }
 };

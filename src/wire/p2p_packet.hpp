@@ -6,6 +6,7 @@
 // the ids and offsets mean anything is for p2p::Core to judge.
 #pragma once
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "wire/le.hpp"
@@ -137,6 +138,16 @@ template <class Packet>
 const Packet& as(std::span<const std::byte> packet) noexcept {
   static_assert(alignof(Packet) == 1);
   return *reinterpret_cast<const Packet*>(packet.data());
+}
+
+// A push that is the whole message and asks for no answer. decode() would say so, too.
+inline bool is_whole_push(std::span<const std::byte> packet) noexcept {
+  if (packet.size() < sizeof(PushPacket)) return false;
+  const auto& header = as<PushPacket>(packet);
+  const P2pPrefix plain = p2p_prefix(P2pKind::push);
+  const std::size_t behind = packet.size() - sizeof(PushPacket);
+  return std::memcmp(&header.prefix, &plain, sizeof plain) == 0 && header.message_bytes == behind &&
+         header.push_bytes == behind && header.send_id == 0;
 }
 
 }  // namespace herald::wire

@@ -21,8 +21,12 @@ std::string reason(const char* what, const std::string& path) {
   return std::string(what) + " " + path + ": " + std::strerror(errno);
 }
 
-std::size_t wanted_bytes(const InboxShape& shape) noexcept {
-  return sizeof(SegmentHeader) + kSideBytes + shape.bytes();
+SegmentShape shape_in(const SegmentHeader& head) noexcept {
+  SegmentShape shape;
+  shape.inbox = {.cells = head.cells, .cell_bytes = head.cell_bytes, .producers = head.producers};
+  shape.ring = {.lines = head.ring_lines, .packet_bytes = head.ring_packet_bytes};
+  shape.rings = head.rings;
+  return shape;
 }
 
 // A new file, locked by us before anybody can see it: first without a name; where that is not to be had, with
@@ -51,8 +55,8 @@ bool give_name(int fd, const SegmentName& name) {
 }
 
 // Takes the memory now: later a full file system would be a SIGBUS.
-bool reserve(int fd, const SegmentName& name, const InboxShape& shape, std::string& why) {
-  const std::size_t bytes = wanted_bytes(shape);
+bool reserve(int fd, const SegmentName& name, const SegmentShape& shape, std::string& why) {
+  const std::size_t bytes = shape.bytes();
   struct statvfs space {};
   const bool known = ::fstatvfs(fd, &space) == 0;
   const std::uint64_t there = known ? std::uint64_t{space.f_bavail} * space.f_frsize : 0;
@@ -65,8 +69,9 @@ bool reserve(int fd, const SegmentName& name, const InboxShape& shape, std::stri
   if (error == ENOSPC)
     why = "rank " + std::to_string(name.rank) + " wants " + std::to_string(bytes) + " bytes in " +
           name.directory + " for its inbox and " + std::to_string(there) +
-          " are there: make it smaller with HERALD_SHM_CELLS (now " + std::to_string(shape.cells) +
-          ") or HERALD_PUSH_BYTES, or give " + name.directory + " more room";
+          " are there: make it smaller with HERALD_SHM_CELLS (now " + std::to_string(shape.inbox.cells) +
+          "), HERALD_SHM_RINGS (now " + std::to_string(shape.rings) + ") or HERALD_PUSH_BYTES, or give " +
+          name.directory + " more room";
   else
     why = "cannot reserve " + std::to_string(bytes) + " bytes in " + name.directory + ": " +
           std::strerror(error);
@@ -87,6 +92,7 @@ Segment& Segment::operator=(Segment&& other) noexcept {
   std::swap(base_, other.base_);
   std::swap(bytes_, other.bytes_);
   std::swap(fd_, other.fd_);
+  std::swap(shape_, other.shape_);
   std::swap(inbox_, other.inbox_);
   return *this;
 }
@@ -102,7 +108,7 @@ bool Segment::map(std::size_t bytes, std::string& why) {
   return true;
 }
 
-bool Segment::create(const SegmentName& name, const InboxShape& shape, const CpuMask& cpus,
+bool Segment::create(const SegmentName& name, const SegmentShape& shape, const CpuMask& cpus,
                      std::string& why) {
   bool named = false;
   for (int attempt = 0; fd_ < 0 && attempt < 8; ++attempt) {
@@ -113,7 +119,7 @@ bool Segment::create(const SegmentName& name, const InboxShape& shape, const Cpu
     why = reason("cannot make", name.path());
     return false;
   }
-  bool good = reserve(fd_, name, shape, why) && map(wanted_bytes(shape), why);
+  bool good = reserve(fd_, name, shape, why) && map(shape.bytes(), why);
   if (good) {
     auto* head = new (base_) SegmentHeader{};
     head->version = kSegmentVersion;
@@ -121,11 +127,15 @@ bool Segment::create(const SegmentName& name, const InboxShape& shape, const Cpu
     head->total_bytes = bytes_;
     head->nonce = name.nonce;
     head->rank = name.rank;
-    head->cells = shape.cells;
-    head->cell_bytes = shape.cell_bytes;
-    head->producers = shape.producers;
+    head->cells = shape.inbox.cells;
+    head->cell_bytes = shape.inbox.cell_bytes;
+    head->producers = shape.inbox.producers;
+    head->rings = shape.rings;
+    head->ring_lines = shape.ring.lines;
+    head->ring_packet_bytes = shape.ring.packet_bytes;
     head->cpus = cpus;
-    inbox_ = Inbox(side() + kSideBytes, shape);
+    shape_ = shape;
+    inbox_ = Inbox(at(shape.inbox_at()), shape.inbox);
     inbox_.create();
     head->magic = kSegmentMagic;
     if (!named) {
@@ -158,9 +168,7 @@ bool Segment::attach(const SegmentName& name, std::string& why) {
     close();
     return false;
   }
-  const InboxShape shape{
-      .cells = header().cells, .cell_bytes = header().cell_bytes, .producers = header().producers};
-  inbox_ = Inbox(side() + kSideBytes, shape);
+  inbox_ = Inbox(at(shape_.inbox_at()), shape_.inbox);
   if (!may_keep(fd_)) {
     ::close(fd_);
     fd_ = -1;
@@ -170,7 +178,7 @@ bool Segment::attach(const SegmentName& name, std::string& why) {
 
 bool Segment::check(const SegmentName& name, std::uint64_t file_bytes, std::string& why) {
   const SegmentHeader& head = header();
-  const InboxShape shape{.cells = head.cells, .cell_bytes = head.cell_bytes, .producers = head.producers};
+  shape_ = shape_in(head);
   const char* wrong = nullptr;
   if (head.magic != kSegmentMagic)
     wrong = "it does not begin as an inbox of Herald does";
@@ -178,11 +186,19 @@ bool Segment::check(const SegmentName& name, std::uint64_t file_bytes, std::stri
     wrong = "it was made by another version of Herald: all ranks must load the same library";
   else if (head.nonce != name.nonce || head.rank != name.rank)
     wrong = "it belongs to another process";
-  else if (!shape.sane() || head.total_bytes != file_bytes || wanted_bytes(shape) != file_bytes)
+  else if (!shape_.sane() || head.total_bytes != file_bytes || shape_.bytes() != file_bytes)
     wrong = "its sizes contradict each other";
   if (wrong == nullptr) return true;
   why = "cannot use " + name.path() + " of rank " + std::to_string(name.rank) + ": " + wrong;
   return false;
+}
+
+bool Segment::take_ring(RingWriter& ring, std::uint32_t& index) noexcept {
+  if (header().rings_given.load(std::memory_order_relaxed) >= shape_.rings) return false;
+  index = header().rings_given.fetch_add(1, std::memory_order_relaxed);
+  if (index >= shape_.rings) return false;
+  ring = RingWriter(at(shape_.ring_at(index)), shape_.ring);
+  return true;
 }
 
 void Segment::close() noexcept {
@@ -191,6 +207,7 @@ void Segment::close() noexcept {
   base_ = nullptr;
   bytes_ = 0;
   fd_ = -1;
+  shape_ = {};
   inbox_ = Inbox();
 }
 

@@ -18,6 +18,9 @@
 namespace herald::path {
 namespace {
 
+// Rings of one process, together and each; more if packets are long. Longer ones are not faster.
+constexpr std::size_t kAllRingBytes = 262144, kLeastRingBytes = 32768, kMostRingBytes = 65536;
+
 std::string boot_id() {
   char text[64] = {};
   const int fd = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -94,8 +97,13 @@ std::unique_ptr<ShmPath> ShmPath::open(const ShmConfig& config, std::string& why
   shm->card_.file = "herald-" + std::to_string(::geteuid()) + "-" + plain(config.job, 40) + "-" +
                     std::to_string(config.rank) + "-" + hex(config.nonce).substr(0, 8);
   const SegmentName name{config.directory, shm->card_.file, config.nonce, config.rank};
-  const InboxShape shape =
-      InboxShape::make(config.cells, config.packet_bytes, static_cast<std::uint32_t>(config.size));
+  SegmentShape shape;
+  shape.inbox = InboxShape::make(config.cells, config.packet_bytes, static_cast<std::uint32_t>(config.size));
+  shape.rings = static_cast<std::uint32_t>(std::min(
+      {config.rings, std::uint64_t{SegmentShape::kMostRings}, static_cast<std::uint64_t>(config.size - 1)}));
+  if (shape.rings != 0)
+    shape.ring = RingShape::make(std::clamp(kAllRingBytes / shape.rings, kLeastRingBytes, kMostRingBytes),
+                                 shape.inbox.packet_bytes());
   if (!shm->own_.create(name, shape, config.cpus, why)) return nullptr;
   shm->own_.header().pid = ::getpid();
   shm->own_.header().probe = reinterpret_cast<std::uintptr_t>(&shm->config_.nonce);
@@ -147,6 +155,11 @@ bool ShmPath::attach(int rank, const Card& card, std::uint32_t others, std::stri
 Inbox* ShmPath::peer(int rank) noexcept {
   Segment& segment = peers_[static_cast<std::size_t>(rank)];
   return segment.is_open() ? &segment.inbox() : nullptr;
+}
+
+bool ShmPath::take_ring(int rank, RingWriter& ring, std::uint32_t& index) noexcept {
+  Segment& segment = peers_[static_cast<std::size_t>(rank)];
+  return segment.is_open() && segment.take_ring(ring, index);
 }
 
 const CpuMask& ShmPath::cpus_of(int rank) noexcept {

@@ -21,6 +21,7 @@ struct ShmConfig {
   int size = 1;
   std::uint64_t cells = 128;
   std::uint64_t packet_bytes = 4136;
+  std::uint64_t rings = 8;  // for so many peers
   std::uint64_t nonce = 0;  // random
   CpuMask cpus{};
   bool cma = true;  // the others may reach our memory
@@ -59,6 +60,10 @@ class ShmPath {
   Inbox& own() noexcept { return own_.inbox(); }
   // Null: not attached.
   Inbox* peer(int rank) noexcept;
+  // A ring of its own to an attached peer; and the peer's end of it, by the number that it was given.
+  bool take_ring(int rank, RingWriter& ring, std::uint32_t& index) noexcept;
+  bool has_ring(std::uint32_t index) noexcept { return own_.has_ring(index); }
+  RingReader ring(std::uint32_t index) noexcept { return own_.ring(index); }
   const CpuMask& cpus_of(int rank) noexcept;
   // kSideBytes of shared memory beside our inbox and beside that of an attached peer, zero at first.
   std::byte* own_side() noexcept { return own_.side(); }

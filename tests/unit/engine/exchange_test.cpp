@@ -52,6 +52,7 @@ TEST(Exchange, tiny_inboxes_fill_up_and_nothing_hangs) {
 TEST(Exchange, a_receiver_that_does_not_look_is_waited_for_and_a_sender_that_closes_is_complete) {
   Job job;
   job.knobs.shm_cells = 8;
+  job.knobs.shm_rings = 0;
   EXPECT_TRUE(job.run(2, [](engine::Engine& engine, boot::Boot&) {
     constexpr int kMessages = 200;
     if (engine.rank() == 0) {
@@ -94,15 +95,15 @@ TEST(Exchange, the_last_bytes_of_a_peer_that_has_left_arrive) {
   Job job;
   job.knobs.cma = "off";  // else it could not leave before we have taken them
   EXPECT_TRUE(job.run(2, [](engine::Engine& engine, boot::Boot&) {
-    std::vector<unsigned char> data(300000), expected(300000);
+    std::vector<unsigned char> data(40000), expected(40000);  // all fit into inbox and ring
     fill(expected, 1);
     if (engine.rank() == 1) return send(engine, 0, 1, expected.data(), expected.size());
     p2p::RecvOp recv;
     prepare(recv, 1, 1, data.data(), data.size());
     engine.start(recv);
     while (recv.phase != p2p::RecvPhase::pulling) engine.wait_turn();
-    usleep(300000);  // it sends all, and leaves
-    std::vector<p2p::SendOp> into_nothing(200);
+    usleep(300000);                               // it sends all, and leaves
+    std::vector<p2p::SendOp> into_nothing(2000);  // more than inbox and ring hold
     for (p2p::SendOp& op : into_nothing) {
       prepare(op, 0, 1, 2, data.data(), 1);
       engine.start(op);
@@ -202,25 +203,97 @@ TEST(Exchange, sleepers_are_rung_for_messages) {
 }
 
 TEST(Exchange, sleepers_are_rung_for_room) {
-  Job job;
-  job.knobs.spin_us = 0;
-  job.knobs.shm_cells = 8;
-  EXPECT_TRUE(job.run(2, [](engine::Engine& engine, boot::Boot&) {
-    constexpr std::size_t kMessages = 800;  // the inbox is full a hundred times
-    const Instant begin = engine.now();
-    char byte = 0;
-    std::vector<p2p::SendOp> ops(kMessages);
-    if (engine.rank() == 0)
-      for (p2p::SendOp& op : ops) {
-        prepare(op, 0, 1, 2, &byte, 1);
-        engine.start(op);
+  for (const int rings : {0, 1}) {
+    Job job;
+    job.knobs.spin_us = 0;
+    job.knobs.shm_cells = 8;
+    job.knobs.shm_rings = rings;
+    EXPECT_TRUE(job.run(2, [rings](engine::Engine& engine, boot::Boot&) {
+      constexpr std::size_t kMessages = 800;  // the inbox is full a hundred times; the ring as often
+      const std::size_t bytes = rings == 0 ? 1 : 4000;
+      const Instant begin = engine.now();
+      std::vector<char> data(bytes);
+      std::vector<p2p::SendOp> ops(kMessages);
+      if (engine.rank() == 0)
+        for (p2p::SendOp& op : ops) {
+          prepare(op, 0, 1, 2, data.data(), bytes);
+          engine.start(op);
+        }
+      for (std::size_t i = 0; i < kMessages; ++i) {
+        if (engine.rank() == 0) wait(engine, ops[i]);
+        if (engine.rank() == 1 && i % 8 == 0) usleep(500);
+        if (engine.rank() == 1) receive(engine, 0, 2, data.data(), bytes);
       }
-    for (std::size_t i = 0; i < kMessages; ++i) {
-      if (engine.rank() == 0) wait(engine, ops[i]);
-      if (engine.rank() == 1 && i % 8 == 0) usleep(500);
-      if (engine.rank() == 1) receive(engine, 0, 2, &byte, 1);
+      CHILD_CHECK(engine.now() - begin < milliseconds(4000));
+    })) << rings;
+  }
+}
+
+// Who gets a ring changes its way between two messages; and there are fewer rings than senders.
+TEST(Exchange, messages_stay_in_order_when_a_ring_takes_over) {
+  for (const int rings : {0, 1, 2, 8}) {
+    Job job;
+    job.knobs.shm_rings = rings;
+    EXPECT_TRUE(job.run(4, [](engine::Engine& engine, boot::Boot&) {
+      constexpr int kMessages = 100;
+      if (engine.rank() != 0) {
+        for (int i = 0; i < kMessages; ++i) send(engine, 0, 1, &i, sizeof i);
+        int all = 0;
+        return (void)receive(engine, 0, 2, &all, sizeof all);
+      }
+      int value = -1;
+      for (int i = 0; i < kMessages; ++i)
+        for (int from = 1; from < 4; ++from) {
+          CHILD_CHECK(receive(engine, from, 1, &value, sizeof value) == sizeof value && value == i);
+        }
+      for (int to = 1; to < 4; ++to) send(engine, to, 2, &value, sizeof value);
+    })) << rings;
+  }
+}
+
+// A receive that takes its message by the short way gets what the general way would give it, and what others
+// send meanwhile comes too.
+TEST(Exchange, the_short_way_of_receives_keeps_to_the_order) {
+  Job job;
+  EXPECT_TRUE(job.run(3, [](engine::Engine& engine, boot::Boot&) {
+    constexpr int kTurns = 200;
+    const auto now = [&](int from, int tag, int& value) {
+      p2p::RecvOp op;
+      prepare(op, from, tag, &value, sizeof value);
+      op.awaited = from;
+      if (!engine.receive_now(op)) {
+        start(engine, op);
+        wait(engine, op);
+      }
+      CHILD_CHECK(op.done && op.status == Status::ok && op.bytes == sizeof value && op.from_source == from &&
+                  op.from_tag == tag);
+    };
+    int value = 0;
+    if (engine.rank() == 2) {  // its only message is to be taken while the two others talk
+      std::vector<char> data(100000);
+      return send(engine, 0, 7, data.data(), data.size());
     }
-    CHILD_CHECK(engine.now() - begin < milliseconds(4000));
+    std::vector<char> data(100000);
+    p2p::RecvOp side;
+    prepare(side, 2, 7, data.data(), data.size());
+    if (engine.rank() == 0) start(engine, side);
+    const int other = 1 - engine.rank();
+    for (int i = 0; i < kTurns; ++i) {
+      const int tag = i % 3;
+      value = i;
+      if (engine.rank() == 0) {
+        send(engine, other, 3, &value, sizeof value);  // comes first and is received last
+        send(engine, other, tag, &value, sizeof value);
+      }
+      now(other, tag, value);
+      CHILD_CHECK(value == i);
+      if (engine.rank() == 1) {
+        now(other, 3, value);
+        CHILD_CHECK(value == i);
+        send(engine, other, tag, &value, sizeof value);
+      }
+    }
+    if (engine.rank() == 0) wait(engine, side);
   }));
 }
 

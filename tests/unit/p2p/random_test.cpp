@@ -35,6 +35,7 @@ class Scene {
  public:
   Scene(std::uint64_t seed, int peers)
       : world_(config(seed, peers), seed % 4 >= 2, 130, seed), posted_(peers), unexpected_(peers) {
+    world_.short_way = seed % 3 != 0;
     if (!direct(seed)) return;
     most_ = 60000;
     world_.open_direct();
@@ -104,7 +105,10 @@ class Scene {
     const auto mode = below(4) == 0 ? p2p::SendMode::synchronous : p2p::SendMode::standard;
     sent->op = std::make_unique<Send>(world_, from, any_peer(), static_cast<std::int32_t>(below(3)),
                                       random_bytes(bytes, world_.chance.next()), 1 + below(2), mode);
-    queued_[{from, sent->op->to}].push_back(sent.get());
+    if (sent->op->phase == p2p::SendPhase::left)  // by the short way
+      by_seq_[{from, sent->op->to, sent->op->seq}] = sent.get();
+    else
+      queued_[{from, sent->op->to}].push_back(sent.get());
     sends_.push_back(std::move(sent));
   }
 
@@ -119,6 +123,14 @@ class Scene {
     const auto hit =
         std::find_if(waiting.begin(), waiting.end(), [&](Sent* s) { return fits(*received->op, *s); });
     p2p::Core& core = world_.core(received->at);
+    if (hit == waiting.end() && source >= 0 && !world_.link(source, received->at).empty()) {
+      const Bytes packet = world_.link(source, received->at).front();
+      if (world_.receive_now(received->at, *received->op)) {
+        const auto& push = wire::as<wire::PushPacket>(std::as_bytes(std::span(packet)));
+        match(*received, *by_seq_.at({source, received->at, push.seq}));
+        return receives_.push_back(std::move(received));
+      }
+    }
     if (hit != waiting.end() && below(3) == 0) {  // by way of a matched probe
       p2p::Found found;
       ASSERT_TRUE(core.take(received->op->context, source, tag, found));
@@ -267,6 +279,7 @@ class Scene {
     for (int at = 0; at < world_.peers(); ++at) {
       EXPECT_EQ(world_.core(at).counters().bad_packets, 0u);
       EXPECT_EQ(world_.core(at).sends_under_way(), 0u);
+      EXPECT_EQ(world_.core(at).receives_under_way(), 0u);
     }
   }
 

@@ -84,6 +84,45 @@ TEST_F(ShmFolder, all_attach_and_the_names_are_gone) {
   EXPECT_EQ(all[0]->peer(0), nullptr);
 }
 
+TEST_F(ShmFolder, rings_are_given_to_the_first_that_ask_and_lead_to_who_gave_them) {
+  std::vector<std::unique_ptr<ShmPath>> all;
+  std::string why;
+  for (int rank = 0; rank < 4; ++rank) {
+    ShmConfig c = config(rank, 4);
+    c.rings = 2;
+    all.push_back(ShmPath::open(c, why));
+  }
+  const auto cards = cards_of(all);
+  for (auto& each : all) ASSERT_TRUE(each->attach_all(cards, why)) << why;
+  for (int rank = 1; rank < 4; ++rank) {
+    RingWriter writer;
+    std::uint32_t index = 0;
+    ASSERT_EQ(all[static_cast<std::size_t>(rank)]->take_ring(0, writer, index), rank < 3);
+    if (rank == 3) continue;
+    EXPECT_EQ(index, static_cast<std::uint32_t>(rank - 1));
+    EXPECT_TRUE(all[0]->has_ring(index));
+    writer.claim()[0] = static_cast<std::byte>(rank);
+    writer.publish(1);
+    RingReader reader = all[0]->ring(index);
+    ASSERT_EQ(reader.front().size(), 1u);
+    EXPECT_EQ(reader.front()[0], static_cast<std::byte>(rank));
+  }
+  EXPECT_FALSE(all[0]->has_ring(2));
+}
+
+// 64 ranks of a host with what is set if nobody says anything.
+TEST_F(ShmFolder, memory_for_64_ranks_stays_under_64_MiB) {
+  ShmConfig c;
+  c.directory = folder;
+  c.size = 64;
+  std::string why;
+  const auto one = ShmPath::open(c, why);
+  ASSERT_NE(one, nullptr) << why;
+  struct stat info {};
+  ASSERT_EQ(stat(one->own_path().c_str(), &info), 0);
+  EXPECT_LT(info.st_size * 64, off_t{64} << 20);
+}
+
 TEST_F(ShmFolder, close_and_emergency_take_the_name_away) {
   auto all = open_all(2);
   all[0]->unlink_own();
@@ -108,6 +147,10 @@ TEST_F(ShmFolder, damaged_and_strange_segments_are_refused) {
                             {offsetof(SegmentHeader, cell_bytes), 63, "sizes"},
                             {offsetof(SegmentHeader, producers), 0, "sizes"},
                             {offsetof(SegmentHeader, producers), 100000, "sizes"},
+                            {offsetof(SegmentHeader, rings), 7, "sizes"},
+                            {offsetof(SegmentHeader, rings), 1u << 31, "sizes"},
+                            {offsetof(SegmentHeader, ring_lines), 64, "sizes"},
+                            {offsetof(SegmentHeader, ring_packet_bytes), 1u << 30, "sizes"},
                             {offsetof(SegmentHeader, total_bytes), 1, "sizes"}};
   for (const Damage& damage : damages) {
     auto all = open_all(2);
@@ -178,6 +221,7 @@ TEST_F(ShmFolder, too_little_room_is_an_error_with_numbers_and_a_cure) {
   ShmConfig c = config(0, 2);
   c.cells = 65536;
   c.packet_bytes = 1 << 20;  // 64 GiB
+  c.rings = 0;
   std::string why;
   EXPECT_EQ(ShmPath::open(c, why), nullptr);
   EXPECT_NE(why.find("wants 6872"), std::string::npos) << why;
@@ -193,7 +237,7 @@ TEST_F(ShmFolder, a_small_file_system_that_fills_up) {
   if (pid == 0) {
     if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) _exit(77);
     if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) _exit(77);
-    if (mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=160k") != 0) _exit(77);
+    if (mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=826k") != 0) _exit(77);
     std::string why;
     auto first = ShmPath::open(config(0, 4), why);
     auto second = ShmPath::open(config(1, 4), why);

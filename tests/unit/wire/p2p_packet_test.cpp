@@ -167,6 +167,34 @@ TEST(P2pPacket, wrong_lengths_versions_kinds_and_flags_are_refused) {
   }
 }
 
+// The quick look at a push must never take what the whole look refuses.
+TEST(P2pPacket, whole_pushes_are_known_at_a_glance_and_nothing_else_is) {
+  PushPacket header;
+  header.prefix = p2p_prefix(P2pKind::push);
+  header.seq = 1;
+  header.context = 2;
+  header.source = 3;
+  header.tag = 4;
+  header.message_bytes = 5;
+  header.send_id = 0;
+  header.push_bytes = 5;
+  Bytes good = bytes_of(header);
+  good.resize(good.size() + 5);
+  EXPECT_TRUE(is_whole_push(std::as_bytes(std::span(good))));
+  EXPECT_TRUE(accepts(good, P2pKind::push));
+  // Any change of prefix, lengths or id, and any other length of the packet.
+  for (const std::size_t at : {0u, 1u, 2u, 3u, 24u, 31u, 32u, 35u, 36u, 39u}) {
+    Bytes wrong = good;
+    wrong[at] ^= 2;
+    EXPECT_FALSE(is_whole_push(std::as_bytes(std::span(wrong)))) << at;
+  }
+  for (std::size_t size = 0; size < 60; ++size) {
+    Bytes wrong = good;
+    wrong.resize(size);
+    EXPECT_EQ(is_whole_push(std::as_bytes(std::span(wrong))), size == good.size()) << size;
+  }
+}
+
 TEST(P2pPacket, random_bytes_never_pass_with_a_length_that_does_not_fit) {
   Prng chance(1);
   int passed = 0;

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine/outlet.hpp: where packets for one peer of this host go, and where those of one come from. At first
+// they go to the peer's inbox, with those of everybody else. Who has sent some takes one of the peer's rings,
+// if there is one left, says so in the inbox, and writes there from then on; so the order holds.
+#pragma once
+#include <utility>
+
+#include "path/inbox.hpp"
+#include "path/pair_ring.hpp"
+#include "path/shm/shm.hpp"
+
+namespace herald::engine {
+
+class Outlet {
+ public:
+  void open(path::Inbox* inbox) noexcept { inbox_ = inbox; }
+  void close() noexcept { *this = Outlet(); }
+  bool is_open() const noexcept { return inbox_ != nullptr; }
+  bool leads_to(const path::Inbox& inbox) const noexcept { return inbox_ == &inbox; }
+  bool has_ring() const noexcept { return ring_.is_open(); }
+  path::RingWriter& ring() noexcept { return ring_; }
+
+  std::size_t packet_bytes() const noexcept { return inbox_->packet_bytes(); }
+  path::Doorbell& bell() noexcept { return inbox_->bell(); }
+  bool is_closed() const noexcept { return inbox_->is_closed(); }
+  // Ask to be rung when there is room; then try once more.
+  void starve(int self) noexcept { inbox_->starve(static_cast<std::uint32_t>(self)); }
+
+  // Room for the longest packet; nothing: full. What it gave is to be published, empty if need be.
+  std::span<std::byte> claim() noexcept {
+    std::byte* room = nullptr;
+    if (ring_.is_open())
+      room = ring_.claim();
+    else if ((cell_ = inbox_->claim(position_)) != nullptr)
+      room = cell_->packet();
+    return {room, room == nullptr ? 0 : inbox_->packet_bytes()};
+  }
+  void publish(int self, std::size_t size) noexcept {
+    if (ring_.is_open())
+      ring_.publish(static_cast<std::uint32_t>(size));
+    else
+      inbox_->publish(*cell_, position_, self, static_cast<std::uint32_t>(size));
+  }
+
+  // Whether something has come from the peer since we asked last: then it is likely to wait for an answer.
+  bool hears(std::uint64_t position) noexcept { return std::exchange(heard_, position) != position; }
+
+  // After so many packets it is worth while; asked once.
+  bool wants_ring() noexcept { return !ring_.is_open() && sent_ <= kBeforeRing && ++sent_ == kBeforeRing; }
+  void take_ring(path::ShmPath& shm, int self, int peer) noexcept {
+    cell_ = inbox_->claim(position_);
+    std::uint32_t index = 0;
+    if (cell_ == nullptr) {
+      sent_ = 0;  // later
+      return;
+    }
+    const bool given = shm.take_ring(peer, ring_, index);
+    inbox_->publish(*cell_, position_, self, given ? path::Cell::kRing | index : 0);
+  }
+
+ private:
+  static constexpr std::uint32_t kBeforeRing = 8;
+
+  path::Inbox* inbox_ = nullptr;
+  path::RingWriter ring_;
+  path::Cell* cell_ = nullptr;  // claimed
+  std::uint64_t position_ = 0;
+  std::uint64_t heard_ = 0;  // position in the ring from there
+  std::uint32_t sent_ = 0;
+};
+
+// The other end of such a ring.
+struct Inlet {
+  path::RingReader ring;
+  int from = -1;
+};
+
+}  // namespace herald::engine
