@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // op_kernels.cpp: the kernels of the predefined reductions against the same loop built without vector
-// instructions; bytes of one operand per second. `bench_op_kernels --benchmark_filter=sum` picks some.
+// instructions, and against memcpy: the memory itself. Bytes of one operand per second: a reduction reads two
+// and writes one, a copy reads one and writes one. `bench_op_kernels --benchmark_filter=sum` picks some.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -67,6 +69,8 @@ void run(benchmark::State& state, herald::op::Kernel kernel) {
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * bytes));
 }
 
+void copy(const void* in, void* inout, std::size_t count) { std::memcpy(inout, in, count); }
+
 template <class T, class F>
 void add(const char* op, Kind kind, const char* type, Basic basic) {
   const std::string name = std::string(op) + "/" + type;
@@ -88,6 +92,7 @@ void add_type(const char* type, Basic basic) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  benchmark::RegisterBenchmark("memcpy", run<char>, copy)->Arg(16 << 10)->Arg(4 << 20);
   add_type<float>("float", Basic::c_float);
   add_type<double>("double", Basic::c_double);
   add_type<std::int32_t>("int32", Basic::int32);

@@ -57,6 +57,7 @@ struct Ask {
   std::uint64_t bytes = 0;
   std::uint32_t shared_bytes = 0;    // Shape::shared_bytes
   bool streams = false;              // Shape::streams
+  bool crowded = false;              // Shape::crowded
   const Cluster* cluster = nullptr;  // where the ranks are; null: each on a host of its own, or all on one
   Blocks send, recv;
 

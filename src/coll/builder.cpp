@@ -136,7 +136,9 @@ void Builder::then() noexcept {
 }
 
 Step& Builder::add_shared(StepKind kind, int number, int partner, const Piece& a, After after) noexcept {
-  HERALD_ASSERT(number < (kind == StepKind::arrive || kind == StepKind::meet ? kMeetings : kPosts));
+  HERALD_ASSERT(
+      number <
+      (kind == StepKind::arrive || kind == StepKind::meet || kind == StepKind::combine ? kMeetings : kPosts));
   plan_.shared = true;
   Step& step = add(kind, a, after);
   step.tag = static_cast<std::uint8_t>(number);
@@ -166,17 +168,27 @@ StepId Builder::fetch(int from, int number, const Piece& to, std::uint64_t first
   return last();
 }
 
-StepId Builder::pour(const Piece& from) noexcept {
-  HERALD_ASSERT(!plan_.streams);
-  plan_.streams = true;
-  add_shared(StepKind::pour, 0, kEverybody, plain(from), {});
+StepId Builder::pour(int to, const Piece& from, std::uint32_t unit) noexcept {
+  HERALD_ASSERT(!plan_.pours);
+  plan_.pours = true;
+  add_shared(StepKind::pour, 0, to, plain(from), {}).unit = unit;
   return last();
 }
 
-StepId Builder::draw(int from, const Piece& to) noexcept {
-  HERALD_ASSERT(!plan_.streams);
-  plan_.streams = true;
-  add_shared(StepKind::draw, 0, from, plain(to), {}).whole = true;
+StepId Builder::draw(int from, const Piece& to, std::uint32_t unit, bool cold) noexcept {
+  Step& step = add_shared(StepKind::draw, 0, from, plain(to), {});
+  step.whole = true;
+  step.unit = unit;
+  step.cold = cold;
+  return last();
+}
+
+StepId Builder::fold(const Piece& own, const Piece& to, int pour_to) noexcept {
+  HERALD_ASSERT(!plan_.pours && own.layout->dense() && own.layout->size() <= kStreamChunk);
+  plan_.pours = true;
+  Step& step = add_shared(StepKind::fold, 0, pour_to, own, {});
+  step.b = to;
+  step.unit = static_cast<std::uint32_t>(own.layout->size());
   return last();
 }
 
@@ -187,6 +199,12 @@ StepId Builder::arrive(int meeting, int wake, After after) noexcept {
 
 StepId Builder::meet(int meeting, After after) noexcept {
   add_shared(StepKind::meet, meeting, kNobody, Piece{}, after);
+  return last();
+}
+
+StepId Builder::combine(int meeting, const Piece& like, After after) noexcept {
+  HERALD_ASSERT(meeting + 1 < kMeetings && like.layout->dense());
+  add_shared(StepKind::combine, meeting, kEverybody, like, after);
   return last();
 }
 

@@ -30,10 +30,13 @@ class Builder {
   StepId post(int number, const Piece& from, bool copied, int wake, After after = {}) noexcept;
   StepId fetch(int from, int number, const Piece& to, std::uint64_t first, bool whole,
                After after = {}) noexcept;
-  StepId pour(const Piece& from) noexcept;
-  StepId draw(int from, const Piece& to) noexcept;
+  StepId pour(int to, const Piece& from, std::uint32_t unit = 1) noexcept;
+  StepId draw(int from, const Piece& to, std::uint32_t unit = 1, bool cold = false) noexcept;
+  // Dense items, each at most a chunk.
+  StepId fold(const Piece& own, const Piece& to, int pour_to) noexcept;
   StepId arrive(int meeting, int wake, After after = {}) noexcept;
   StepId meet(int meeting, After after = {}) noexcept;
+  StepId combine(int meeting, const Piece& like, After after) noexcept;  // dense items
   // `step` needs `earlier` too. Only for the step added last.
   void also(StepId step, StepId earlier) noexcept;
 

@@ -44,6 +44,9 @@ std::string one_text(const Facts& facts) {
     add("items of " + std::to_string(facts.item_bytes) + " bytes");
     add(std::string(facts.reduction, strnlen(facts.reduction, sizeof facts.reduction)));
   }
+  if (facts.form == Form::refused)
+    return "rank " + std::to_string(facts.rank) + " makes a call (" + name_of(facts.op) +
+           ", in one of its forms) that is refused for its arguments";
   return "rank " + std::to_string(facts.rank) + " calls " + call_of(facts) +
          (inner.empty() ? "" : " (" + inner + ")");
 }
@@ -91,6 +94,14 @@ void exchange_facts(const Ask& ask, Builder& b) noexcept {
     b.also(checked, sent[i]);
   }
   b.gate(checked);
+}
+
+Plan make_check(const Ask& ask) noexcept {
+  Builder builder;
+  exchange_facts(ask, builder);
+  Plan plan = builder.finish("check");
+  plan.operation = name_of(ask.op);
+  return plan;
 }
 
 Mismatch find_mismatch(const Facts* records, int rank, int size) noexcept {

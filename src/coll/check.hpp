@@ -12,7 +12,8 @@
 
 namespace herald::coll {
 
-enum class Form : std::uint8_t { internal, blocking, nonblocking, persistent };
+// refused: it failed its own checks, and goes no further than to say so.
+enum class Form : std::uint8_t { internal, blocking, nonblocking, persistent, refused };
 
 // One rank's call, as it goes over the wire to ranks of the same build on the same kind of machine.
 struct Facts {
@@ -33,6 +34,9 @@ Facts facts_of(const Ask& ask) noexcept;
 
 // Adds the exchange and the step `check`; steps added from now on wait for it. First thing in a plan.
 void exchange_facts(const Ask& ask, Builder& builder) noexcept;
+
+// A plan that does nothing else.
+Plan make_check(const Ask& ask) noexcept;
 
 // The first rank, in rank order, whose call does not match rank 0's; null if all match. `records` begins with
 // those of `rank` and goes round.

@@ -43,13 +43,18 @@ enum class StepKind : std::uint8_t {
   fetch,   // from post `tag` of partner, after its first b.first bytes, to a; `whole`: it should be no longer
   arrive,  // this rank is counted at meeting `tag`; the last one wakes partner
   meet,    // all ranks have arrived at meeting `tag`
-  // As post and fetch (number 0), through chunks of shared memory, a few at a time (path/shm/stream.hpp). At
-  // most one of them in a plan.
-  pour,  // a, to all other ranks
+  // As arrive; and the last one reduces all that was posted as number 0, each as long as a, in the order of
+  // ranks, onto the last rank's post. All of them then count as arrived at the next meeting.
+  combine,
+  // As post and fetch (number 0), through chunks of shared memory, a few at a time (path/shm/stream.hpp). A
+  // plan pours or folds at most once. `unit`: what is cut is cut between runs of so many bytes.
+  pour,  // a, to partner, or to all other ranks
   draw,  // from partner, to a
+  fold,  // what all others pour here and a, reduced in the order of ranks, to b; also poured to partner
 };
 constexpr std::int32_t kNobody = -1, kEverybody = -2;  // whom a post or an arrival wakes
 constexpr int kPosts = 2, kMeetings = 3;               // of one rank, and in all, in one part of a run
+constexpr std::uint32_t kStreamChunk = 16384;          // bytes that a stream moves at a time
 
 struct Step {
   StepKind kind = StepKind::copy;
@@ -57,8 +62,10 @@ struct Step {
   bool copied = false;           // post
   bool whole = false;            // fetch
   bool second = false;           // shared-memory steps: of the second part of a plan that has two
+  bool cold = false;             // draw: nobody reads it soon enough to find it in a cache
   std::uint32_t slot = 0;        // send, recv: where the operation lives while it is under way
   std::int32_t partner = -1;     // rank in the communicator
+  std::uint32_t unit = 1;        // pour, draw, fold
   std::uint32_t needs = 0;       // steps that must complete before this one starts
   std::uint32_t successors = 0;  // index in Plan::next of the first step that needs this one
   Piece a, b;
@@ -72,7 +79,7 @@ struct Plan {
   std::uint64_t scratch_bytes = 0;
   bool checked = false;  // begins with a check
   bool shared = false;   // has shared-memory steps
-  bool streams = false;  // one of them pours or draws
+  bool pours = false;    // one of them pours or folds
   const char* operation = "";
   const char* algorithm = "";
 

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "mpi/coll_choice.hpp"
 #include "mpi/op.hpp"
+#include "mpi/tables.hpp"
 
 namespace herald::mpi {
 namespace {
@@ -14,11 +16,23 @@ int no_memory(Call& call) noexcept {
   return call.fail(MPI_ERR_NO_MEM, "no memory for the work area of this collective");
 }
 
+bool is_fatal(const Errhandler& handler) noexcept {
+  return handler.kind == Errhandler::Kind::fatal || handler.kind == Errhandler::Kind::abort;
+}
+
+void let_go(Request* request) noexcept {
+  if (request->ready()) return destroy(request);
+  request->detached = true;
+  tables().requests.retire(request);
+}
+
 }  // namespace
 
 Caller::Caller(Call& call, Comm& comm, coll::Op op, How how, int root) noexcept
     : call_(call), comm_(comm), how_(how), key_(coll_state(comm).key) {
-  if (how.form != How::Form::start) consider_board(comm, how.form == How::Form::keep);
+  // Ranks whose calls do not match would wait for each other there before they could compare them.
+  if (how.form != How::Form::start && !checks_collectives())
+    consider_board(comm, how.form == How::Form::keep);
   ask_.op = op;
   ask_.rank = comm.rank;
   ask_.size = comm.size;
@@ -178,9 +192,29 @@ coll::Kept* Caller::plan() noexcept {
   return find_plan(comm_, ask_, key_, named);
 }
 
+// The exchange of HERALD_CHECK=collectives alone, counted as a blocking call.
+Execution* Caller::make_check(coll::Form form) noexcept {
+  auto* kept = new coll::Kept;
+  kept->plan = coll::make_check(ask_);
+  kept->facts = coll::facts_of(ask_);
+  Execution::Binding binding;
+  binding.op = binding_.op;
+  binding.form = form;
+  return Execution::make(comm_, kept, binding);
+}
+
+// In the background: the other ranks may be far from their call, and this one goes back to the program.
+void Caller::tell_refused() noexcept {
+  ask_.bytes = 0;
+  if (Execution* check = make_check(coll::Form::refused))
+    let_go(new_work(&comm_, std::unique_ptr<Work>(check), false));
+}
+
 // A refused call does not count as a collective: the program may make it good with a right one, which then
-// meets what the other ranks called.
+// meets what the other ranks called. But where calls are compared, the others are told, unless the job ends
+// here.
 int Caller::finish_failed() noexcept {
+  if (checks_collectives() && comm_.size > 1 && !is_fatal(*comm_.errhandler)) tell_refused();
   return call_.fail(MPI_ERR_INTERN, "failed");  // the first failure stands
 }
 
@@ -195,12 +229,26 @@ int Caller::go(std::uint64_t bytes) noexcept {
   ask_.shared_bytes = coll_state(comm_).shared_bytes(binding_.persistent);
   // Streams belong to channel 0, which persistent collectives do not use.
   ask_.streams = coll_state(comm_).streams && !binding_.persistent;
+  ask_.crowded = coll_state(comm_).crowded;
   coll::Kept* kept = plan();
   if (how_.form == How::Form::wait) {
     CommColl& state = coll_state(comm_);
     if (memo_ != nullptr && !kept->plan.checked && (state.tried || comm_.size == 1))
       state.memos.add(*memo_, kept);
     return run_plan(call_, comm_, kept, binding_);
+  }
+  // What persistent calls do is matched by the order of those, so they are compared with all others here.
+  if (binding_.persistent && kept->plan.checked) {
+    Execution* check = make_check(binding_.form);
+    const int error = check == nullptr ? MPI_ERR_NO_MEM : check->run();
+    if (error != MPI_SUCCESS) {
+      coll::release(kept);
+      if (check == nullptr) return no_memory(call_);
+      (void)call_.fail(error, "%s", check->reason() != nullptr ? check->reason() : "failed");
+      Execution::recycle(check);
+      return error;
+    }
+    Execution::recycle(check);
   }
   Execution* execution = Execution::make(comm_, kept, binding_);
   if (execution == nullptr) return no_memory(call_);

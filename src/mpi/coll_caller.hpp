@@ -97,6 +97,8 @@ class Caller {
   }
   coll::Kept* plan() noexcept;
   int finish_failed() noexcept;
+  Execution* make_check(coll::Form form) noexcept;
+  void tell_refused() noexcept;
 
   Call& call_;
   Comm& comm_;

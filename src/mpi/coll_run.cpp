@@ -59,8 +59,9 @@ Execution* Execution::make(Comm& comm, coll::Kept* kept, const Binding& binding)
     const coll::Plan& plan = kept->plan;
     const std::size_t slots_at = round_up(sizeof(Execution), alignof(Slot));
     const std::size_t words_at = slots_at + plan.slots * sizeof(Slot);
-    const std::size_t waiting_at = words_at + coll::Run::words(plan) * sizeof(std::uint32_t);
-    const std::size_t waiting_bytes = plan.shared ? plan.size() * sizeof(coll::StepId) : 0;
+    const std::size_t waiting_at =
+        round_up(words_at + coll::Run::words(plan) * sizeof(std::uint32_t), alignof(Waiting));
+    const std::size_t waiting_bytes = plan.shared ? plan.size() * sizeof(Waiting) : 0;
     const std::size_t scratch_at = round_up(waiting_at + waiting_bytes, 64);
     const std::size_t bytes = scratch_at + plan.scratch_bytes;
     auto* block = static_cast<std::byte*>(::operator new(bytes, kBlockAlign, std::nothrow));
@@ -72,7 +73,7 @@ Execution* Execution::make(Comm& comm, coll::Kept* kept, const Binding& binding)
     self->slots_ = reinterpret_cast<Slot*>(block + slots_at);
     for (std::uint32_t i = 0; i < plan.slots; ++i) ::new (self->slots_ + i) Slot(self);
     self->words_ = reinterpret_cast<std::uint32_t*>(block + words_at);
-    self->waiting_ = reinterpret_cast<coll::StepId*>(block + waiting_at);
+    self->waiting_ = reinterpret_cast<Waiting*>(block + waiting_at);
     self->places_.at[2] = reinterpret_cast<std::uintptr_t>(block + scratch_at);
   }
   self->comm_ = &comm;
@@ -151,8 +152,7 @@ void Execution::begin() noexcept {
   error_ = MPI_SUCCESS;
   done_ = false;
   waiting_count_ = 0;
-  streamed_ = 0;
-  if (channel_ != nullptr) channel_->begin(number_);
+  if (channel_ != nullptr) channel_->begin(number_, kept_->plan.pours);
   if (process_trace.on()) [[unlikely]]
     process_trace.add(TraceEvent::coll_start, this, Trace::text(kept_->plan.operation),
                       Trace::text(kept_->plan.algorithm), tag_ >> 8);
@@ -192,11 +192,15 @@ void Execution::perform(coll::StepId id) noexcept {
     case coll::StepKind::fetch:
     case coll::StepKind::arrive:
     case coll::StepKind::meet:
+    case coll::StepKind::combine:
     case coll::StepKind::pour:
-    case coll::StepKind::draw: {
+    case coll::StepKind::draw:
+    case coll::StepKind::fold: {
       int error = MPI_SUCCESS;
-      if (!channel_->attempt(number_, step, places_, streamed_, error)) {
-        waiting_[waiting_count_++] = id;
+      Waiting waiting{id, 0};
+      if (!channel_->attempt(number_, step, places_, {op_, datatype_}, waiting.progress, error)) {
+        note(error);
+        waiting_[waiting_count_++] = waiting;
         return;
       }
       note(error);

@@ -48,6 +48,10 @@ class Execution final : public Work {
 
  private:
   struct Slot;
+  struct Waiting {
+    coll::StepId id;
+    std::uint64_t progress;
+  };
   explicit Execution(coll::Kept* kept, std::size_t block_bytes) noexcept
       : kept_(kept), block_bytes_(block_bytes) {}
   ~Execution() override = default;
@@ -88,9 +92,8 @@ class Execution final : public Work {
   std::string reason_;
   SharedChannel* channel_ = nullptr;  // null: the plan has no shared-memory steps
   std::uint64_t number_ = 0;          // of this run, in the channel
-  coll::StepId* waiting_ = nullptr;   // shared-memory steps that could not be done yet
+  Waiting* waiting_ = nullptr;        // shared-memory steps that could not be done yet
   std::uint32_t waiting_count_ = 0;
-  std::uint64_t streamed_ = 0;  // of a step that pours or draws
   std::int32_t tag_ = 0;
   std::uint32_t persistent_id_ = 0;
   int agreement_ = -1;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "mpi/coll.hpp"
+#include "mpi/op.hpp"
 #include "mpi/request.hpp"
 #include "mpi/runtime.hpp"
 
@@ -71,6 +72,11 @@ coll::Shape CommColl::shape_for(Comm& comm, const coll::Ask& ask) noexcept {
   shape.shared_bytes = ask.shared_bytes;
   shape.reads_peers = reads_peers;
   shape.streams = ask.streams;
+  shape.crowded = crowded;
+  if (crowded) {  // who is to receive a message must be given a processor first
+    shape.cost.message_ns *= comm.size / 2.0;
+    shape.cost.byte_ns *= comm.size / 2.0;
+  }
   return shape;
 }
 
@@ -99,7 +105,10 @@ void CommColl::open(Comm& comm) noexcept {
   }
   if (peers.size() == 1) return;
   const int place = cluster->place_of(comm.rank);
-  for (int i = 0; i < static_cast<int>(peers.size()); ++i) pids.push_back(board.owner(i).pid);
+  for (int i = 0; i < static_cast<int>(peers.size()); ++i) {
+    pids.push_back(board.owner(i).pid);
+    crowded = crowded || (cluster->hosts() == 1 && board.owner(i).spins == 0);
+  }
   const std::uint32_t second = (board.shape().sets - 1) * path::BoardShape::kChannels;
   for (std::uint32_t i = 0; i < path::BoardShape::kChannels; ++i) {
     channels.emplace_back(board.channel(i, place), board.channel(second + i, place), peers, place);
@@ -134,7 +143,9 @@ bool CommColl::attach(Comm& comm) noexcept {
   offer.path[sizeof offer.path - 1] = '\0';
   if (offer.path[0] == '\0' || (place != 0 && !board.attach(offer.path, shape, offer.nonce))) return false;
   path::allow_reading();
-  board.owner(place) = {.pid = ::getpid(), .probe = reinterpret_cast<std::uintptr_t>(&probe_word)};
+  board.owner(place) = {.pid = ::getpid(),
+                        .spins = runtime().engine().may_spin() ? 1 : 0,
+                        .probe = reinterpret_cast<std::uintptr_t>(&probe_word)};
   return true;
 }
 
@@ -167,21 +178,17 @@ bool CommColl::meet(Comm& comm) noexcept {
   return true;
 }
 
-// Marks a post whose data comes as a stream, from this position on. No address has it.
-constexpr std::uint64_t kStreamBit = std::uint64_t{1} << 63;
-constexpr std::uint64_t kChunk = path::StreamShape::kChunkBytes;
-
 static_assert(path::Channel::kRingNone == coll::kNobody && path::Channel::kRingAll == coll::kEverybody);
 
-void SharedChannel::begin(std::uint64_t number) noexcept {
+void SharedChannel::begin(std::uint64_t number, bool pours) noexcept {
   running_.push_back(number);
+  if (pours) pourers_.push_back(number);
   set_low(running_.front());
 }
 
 void SharedChannel::end(std::uint64_t number) noexcept {
   running_.erase(std::find(running_.begin(), running_.end(), number));
-  if (pouring_ == number) [[unlikely]]
-    pouring_ = kNoNumber;
+  std::erase(pourers_, number);
   set_low(running_.empty() ? number + 1 : running_.front());
 }
 
@@ -214,16 +221,21 @@ bool SharedChannel::is_free(path::Channel& channel, std::uint64_t number) noexce
 }
 
 bool SharedChannel::attempt(std::uint64_t number, const coll::Step& step, const coll::Places& places,
-                            std::uint64_t& streamed, int& error) noexcept {
+                            const Reducer& reducer, std::uint64_t& progress, int& error) noexcept {
   switch (step.kind) {
     case coll::StepKind::post: return post(number, step, places);
     case coll::StepKind::fetch:
-    case coll::StepKind::draw: return fetch(number, step, places, streamed, error);
-    case coll::StepKind::pour: return pour(number, step, places, streamed);
+    case coll::StepKind::draw: return fetch(number, step, places, progress, error);
+    case coll::StepKind::pour: return pour(number, step, places, progress);
+    case coll::StepKind::fold: return fold(number, step, places, reducer, progress, error);
     case coll::StepKind::meet: return channel_of(step).met(number, step.tag);
     case coll::StepKind::arrive:
       if (!is_free(channel_of(step), number)) return false;
       if (channel_of(step).arrive(number, step.tag)) wake(step.partner);
+      return true;
+    case coll::StepKind::combine:
+      if (!is_free(channel_of(step), number)) return false;
+      if (channel_of(step).arrive(number, step.tag)) combine(number, step, reducer, error);
       return true;
     case coll::StepKind::send:
     case coll::StepKind::recv:
@@ -233,6 +245,25 @@ bool SharedChannel::attempt(std::uint64_t number, const coll::Step& step, const 
     case coll::StepKind::check: break;
   }
   return true;
+}
+
+// All have posted: nobody but us looks at the copies until the next meeting is complete.
+void SharedChannel::combine(std::uint64_t number, const coll::Step& step, const Reducer& reducer,
+                            int& error) noexcept {
+  const std::int64_t gap = step.a.layout->true_lb();
+  path::Channel& channel = channel_of(step);
+  const int last = static_cast<int>(peers_->size()) - 1;
+  std::byte* sum = channel.copy_of(number, last) - gap;
+  for (int rank = last - 1; rank >= 0; --rank) {
+    const path::Post* post = channel.posted(number, rank, 0);
+    const int failed = post == nullptr || post->address != 0 || post->bytes != step.a.bytes
+                           ? MPI_ERR_TRUNCATE  // the ranks do not agree on what they reduce
+                           : reduce_into(*reducer.op, *reducer.datatype, channel.copy_of(number, rank) - gap,
+                                         sum, step.a.count);
+    if (failed != MPI_SUCCESS) error = failed;
+  }
+  channel.close_meeting(number, step.tag + 1);
+  wake(step.partner);
 }
 
 bool SharedChannel::post(std::uint64_t number, const coll::Step& step, const coll::Places& places) noexcept {
@@ -249,51 +280,13 @@ bool SharedChannel::post(std::uint64_t number, const coll::Step& step, const col
   return true;
 }
 
-// The rank that is ahead does not know how much others expect: a post says itself whether it is a stream.
-bool SharedChannel::pour(std::uint64_t number, const coll::Step& step, const coll::Places& places,
-                         std::uint64_t& streamed) noexcept {
-  if (pouring_ != number) {
-    if (pouring_ != kNoNumber || !is_free(channels_[0], number)) return false;
-    pouring_ = number;
-    channels_[0].post(number, step.tag, kStreamBit | stream_next_, step.a.bytes);
-    wake(step.partner);
-  }
-  while (streamed != step.a.bytes) {
-    if (!streams_.is_free(stream_next_)) return false;
-    const std::uint64_t bytes = std::min<std::uint64_t>(step.a.bytes - streamed, kChunk);
-    cursor(bytes_of(step.a, streamed, bytes), places).pack(streams_.room(stream_next_), bytes);
-    streams_.publish(stream_next_++);
-    streamed += bytes;
-    wake(step.partner);
-  }
-  pouring_ = kNoNumber;
-  return true;
-}
-
-bool SharedChannel::draw(const path::Post& post, const coll::Step& step, const coll::Places& places,
-                         std::uint64_t& streamed) noexcept {
-  const std::uint64_t first = post.address & ~kStreamBit;
-  while (streamed != post.bytes) {
-    const std::uint64_t position = first + streamed / kChunk;
-    const std::byte* chunk = streams_.find(step.partner, position);
-    if (chunk == nullptr) return false;
-    const std::uint64_t bytes = std::min<std::uint64_t>(post.bytes - streamed, kChunk);
-    const std::uint64_t room = step.a.bytes - std::min(streamed, step.a.bytes);
-    if (room != 0)
-      cursor(bytes_of(step.a, streamed, std::min(bytes, room)), places).unpack(chunk, std::min(bytes, room));
-    if (streams_.has_read(step.partner, position)) wake(step.partner);
-    streamed += bytes;
-  }
-  return true;
-}
-
 bool SharedChannel::fetch(std::uint64_t number, const coll::Step& step, const coll::Places& places,
-                          std::uint64_t& streamed, int& error) noexcept {
+                          std::uint64_t& progress, int& error) noexcept {
   const path::Post* post = channel_of(step).posted(number, step.partner, step.tag);
   if (post == nullptr) return false;
   if ((post->address & kStreamBit) != 0) {
     if (step.whole && post->bytes > step.a.bytes) error = MPI_ERR_TRUNCATE;
-    return draw(*post, step, places, streamed);
+    return draw(*post, step, places, progress);
   }
   if (step.a.bytes == 0) return true;
   const std::uint64_t first = std::min(step.b.first, post->bytes);

@@ -21,6 +21,12 @@
 
 namespace herald::mpi {
 
+// What a plan reduces with.
+struct Reducer {
+  const Op* op = nullptr;
+  Datatype* datatype = nullptr;
+};
+
 // A channel, and which of its operations run here.
 class SharedChannel {
  public:
@@ -28,15 +34,16 @@ class SharedChannel {
   SharedChannel(path::Channel channel, path::Channel second, const std::vector<p2p::PeerId>& peers,
                 int place) noexcept
       : channels_{channel, second}, peers_(&peers), place_(place) {}
-  // Numbers grow from call to call.
-  void begin(std::uint64_t number) noexcept;
+  // Numbers grow from call to call. `pours`: it fills our ring of chunks; in the order of numbers, one
+  // operation after another does.
+  void begin(std::uint64_t number, bool pours) noexcept;
   void end(std::uint64_t number) noexcept;
   std::uint64_t take_number() noexcept { return next_++; }
 
-  // Does a step if it can be done now. `error` is set if it failed. `streamed`: how far a stream has come, in
-  // bytes; 0 at the start of a run.
+  // Does a step if it can be done now. `error` is set if it failed. `progress`: how far a stream has come; 0
+  // at first.
   bool attempt(std::uint64_t number, const coll::Step& step, const coll::Places& places,
-               std::uint64_t& streamed, int& error) noexcept;
+               const Reducer& reducer, std::uint64_t& progress, int& error) noexcept;
   // Steps leave it to the caller to ring the peers that may sleep: before it waits or returns, it does.
   void ring_wanted() noexcept {
     if (wanted_ != coll::kNobody) ring();
@@ -50,11 +57,16 @@ class SharedChannel {
   static bool is_free(path::Channel& channel, std::uint64_t number) noexcept;
   bool post(std::uint64_t number, const coll::Step& step, const coll::Places& places) noexcept;
   bool fetch(std::uint64_t number, const coll::Step& step, const coll::Places& places,
-             std::uint64_t& streamed, int& error) noexcept;
+             std::uint64_t& progress, int& error) noexcept;
+  // coll_stream.cpp
   bool pour(std::uint64_t number, const coll::Step& step, const coll::Places& places,
-            std::uint64_t& streamed) noexcept;
+            std::uint64_t& progress) noexcept;
   bool draw(const path::Post& post, const coll::Step& step, const coll::Places& places,
-            std::uint64_t& streamed) noexcept;
+            std::uint64_t& progress) noexcept;
+  bool fold(std::uint64_t number, const coll::Step& step, const coll::Places& places, const Reducer& reducer,
+            std::uint64_t& progress, int& error) noexcept;
+  void publish(int whom) noexcept;
+  void combine(std::uint64_t number, const coll::Step& step, const Reducer& reducer, int& error) noexcept;
   void wake(int whom) noexcept;
   void ring() noexcept;
 
@@ -66,10 +78,11 @@ class SharedChannel {
   std::uint64_t next_ = 0;
   int wanted_ = coll::kNobody;  // whom to ring
 
-  static constexpr std::uint64_t kNoNumber = ~std::uint64_t{0};
+  // Marks a post whose data comes as a stream, from this position on. No address has it.
+  static constexpr std::uint64_t kStreamBit = std::uint64_t{1} << 63;
   path::Streams streams_;
-  std::uint64_t stream_next_ = 0;      // position in our ring
-  std::uint64_t pouring_ = kNoNumber;  // the operation that fills it
+  std::uint64_t stream_next_ = 0;       // position in our ring
+  std::vector<std::uint64_t> pourers_;  // operations that fill it, oldest first: that one may
 
   friend struct CommColl;
   std::vector<std::int32_t>* pids_ = nullptr;  // by place
@@ -87,6 +100,7 @@ struct CommColl : coll::CommState {
   std::unique_ptr<coll::Cluster> cluster;  // on which hosts its ranks are; null: not counted yet
   std::int32_t lane = -1;                  // one send reaches all leaders; -1: there is none, or not for us
   std::array<std::uint32_t, 2> copied_bytes;  // by a post, on any host: blocking and nonblocking; persistent
+  bool crowded = false;                       // all on one host, and some rank found that it may not spin
   bool streams = false;
   bool made_streams = false;  // by this rank
 

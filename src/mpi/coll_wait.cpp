@@ -69,22 +69,24 @@ void Execution::poll_and_yield() noexcept {
 bool Execution::poll(bool look_for_lost) noexcept {
   bool moved = false, flowed = false;
   for (std::uint32_t i = 0; i < waiting_count_;) {
-    const coll::StepId id = waiting_[i];
+    Waiting& waiting = waiting_[i];
+    const coll::StepId id = waiting.id;
     const coll::Step& step = kept_->plan.steps[id];
     int error = MPI_SUCCESS;
-    const std::uint64_t before = streamed_;
-    bool done = channel_->attempt(number_, step, places_, streamed_, error);
-    flowed = flowed || streamed_ != before;
+    const std::uint64_t before = waiting.progress;
+    bool done = channel_->attempt(number_, step, places_, {op_, datatype_}, waiting.progress, error);
+    flowed = flowed || waiting.progress != before;
     if (!done && look_for_lost && channel_->is_lost(number_, step)) {
       done = true;
       // What it did before it left counts.
-      if (!channel_->attempt(number_, step, places_, streamed_, error)) error = MPI_ERR_PROC_ABORTED;
+      if (!channel_->attempt(number_, step, places_, {op_, datatype_}, waiting.progress, error))
+        error = MPI_ERR_PROC_ABORTED;
     }
+    note(error);
     if (!done) {
       ++i;
       continue;
     }
-    note(error);
     moved = true;
     waiting_[i] = waiting_[--waiting_count_];
     run_.complete(id);

@@ -63,11 +63,26 @@ static void call_case(const char* name, MPI_Comm comm) {
     sprintf(wanted[0], "rank 0 calls MPI_Barrier");
     sprintf(wanted[1], "rank %d calls MPI_Ibarrier", other);
   } else if (strcmp(name, "persistent") == 0) {
-    OK(MPI_Bcast_init(data, odd() ? 2 : 3, MPI_INT, 0, comm, MPI_INFO_NULL, &request));
-    error = MPI_Start(&request);
-    if (error == MPI_SUCCESS) error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    error = MPI_Bcast_init(data, odd() ? 2 : 3, MPI_INT, 0, comm, MPI_INFO_NULL, &request);
+    if (size == 1) OK(MPI_Request_free(&request));
     sprintf(wanted[0], "rank 0 calls MPI_Bcast_init (root 0, 12 bytes)");
     sprintf(wanted[1], "rank %d calls MPI_Bcast_init (root 0, 8 bytes)", other);
+  } else if (strcmp(name, "init") == 0) {
+    error = odd() ? MPI_Bcast_init(data, 3, MPI_INT, 0, comm, MPI_INFO_NULL, &request)
+                  : MPI_Bcast(data, 3, MPI_INT, 0, comm);
+    if (size == 1) OK(MPI_Request_free(&request));
+    sprintf(wanted[0], "rank 0 calls MPI_Bcast (root 0, 12 bytes)");
+    sprintf(wanted[1], "rank %d calls MPI_Bcast_init (root 0, 12 bytes)", other);
+  } else if (strcmp(name, "refused") == 0) {
+    error = MPI_Bcast(data, odd() ? -3 : 3, MPI_INT, 0, comm);
+    if (odd()) {
+      int class = MPI_SUCCESS;
+      MPI_Error_class(error, &class);
+      CHECK(class == MPI_ERR_COUNT);
+      return;
+    }
+    sprintf(wanted[0], "rank 0 calls MPI_Bcast (root 0, 12 bytes)");
+    sprintf(wanted[1], "rank %d makes a call (bcast, in one of its forms) that is refused", other);
   } else {
     CHECK(!"a case of that name");
   }
@@ -78,8 +93,8 @@ static void call_case(const char* name, MPI_Comm comm) {
 }
 
 int main(int argc, char** argv) {
-  static const char* const cases[] = {"root",  "bytes",       "items",     "reduction",
-                                      "order", "nonblocking", "persistent"};
+  static const char* const cases[] = {"root",        "bytes",      "items", "reduction", "order",
+                                      "nonblocking", "persistent", "init",  "refused"};
   int i, op, form;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

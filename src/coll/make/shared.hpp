@@ -19,12 +19,19 @@ constexpr double meeting_ns(const Shape& shape) noexcept {
   return kSharedFlagNs + shape.ranks * kSharedRankNs;
 }
 inline bool copied(const Ask& ask) noexcept { return ask.bytes <= ask.shared_bytes; }
-// Short: `meetings` and the copies; long: `more` meetings in addition, or never.
-inline double shared_ns(const Shape& shape, std::uint64_t bytes, double meetings, double more,
-                        double moved) noexcept {
+// Where ranks outnumber processors (taken to be two), they run one after another.
+constexpr double crowd(const Shape& shape) noexcept { return shape.crowded ? shape.ranks / 2.0 : 1; }
+constexpr double kSharedSwitchNs = 1500;
+// Short: `meetings` and the copies; long: `more` meetings in addition, and `calls` that read what is moved;
+// or never.
+inline double shared_ns(const Shape& shape, std::uint64_t bytes, double meetings, double more, double moved,
+                        double calls) noexcept {
   if (bytes <= shape.shared_bytes) return meetings * meeting_ns(shape) + moved * 2 * shape.cost.copy_byte_ns;
   if (!shape.reads_peers) return kNeverNs;
-  return (meetings + more) * (meeting_ns(shape) + kSharedCallNs) + moved * shape.cost.copy_byte_ns * 1.5;
+  const double meeting =
+      meeting_ns(shape) + kSharedCallNs + (shape.crowded ? crowd(shape) * kSharedSwitchNs : 0);
+  return (meetings + more) * meeting +
+         crowd(shape) * ((shape.crowded ? calls * kSharedCallNs : 0) + moved * shape.cost.copy_byte_ns * 1.5);
 }
 
 // Nobody goes on before all are here.

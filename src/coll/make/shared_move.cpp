@@ -17,7 +17,7 @@ void make_barrier(const Ask& ask, Builder& b) noexcept {
 }
 
 double estimate_bcast(std::uint64_t bytes, const Shape& shape) noexcept {
-  return shared_ns(shape, bytes, 1, 1, static_cast<double>(bytes));
+  return shared_ns(shape, bytes, 1, 1, static_cast<double>(bytes), 1);
 }
 
 void make_bcast(const Ask& ask, Builder& b) noexcept {
@@ -33,7 +33,11 @@ void make_bcast(const Ask& ask, Builder& b) noexcept {
 }
 
 double estimate_gather(std::uint64_t bytes, const Shape& shape) noexcept {
-  return shared_ns(shape, bytes, 1, 1, static_cast<double>(bytes) * (shape.ranks - 1));
+  const int others = shape.ranks - 1;
+  Shape one = shape;  // the root alone reads
+  one.crowded = false;
+  return shared_ns(one, bytes, 1, 1, static_cast<double>(bytes) * others, others) +
+         (bytes > shape.shared_bytes && shape.crowded ? 2 * crowd(shape) * kSharedSwitchNs : 0);
 }
 
 void make_gather(const Ask& ask, Builder& b) noexcept {
@@ -56,7 +60,8 @@ void make_gather(const Ask& ask, Builder& b) noexcept {
 }
 
 double estimate_allgather(std::uint64_t bytes, const Shape& shape) noexcept {
-  return shared_ns(shape, bytes, 1, 1, static_cast<double>(bytes) * (shape.ranks - 1));
+  const int others = shape.ranks - 1;
+  return shared_ns(shape, bytes, 1, 1, static_cast<double>(bytes) * others, others);
 }
 
 void make_allgather(const Ask& ask, Builder& b) noexcept {

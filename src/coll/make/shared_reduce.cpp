@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce and allreduce among ranks that share memory. Short: everybody (or the root) reduces all that was
-// posted. Long: each rank reduces its share of the items, reading the others' memory; then the shares are
-// read from their owners.
+// Reduce and allreduce among ranks that share memory. Short: everybody (or the root, or the last to come,
+// where processors are few) reduces all that was posted. Long: each rank reduces its share of the items,
+// reading the others' memory; then the shares are read from their owners.
 #include "coll/make/shared_fold.hpp"
 
 namespace herald::coll {
@@ -10,9 +10,10 @@ namespace {
 double estimate_allreduce(std::uint64_t bytes, const Shape& shape) noexcept {
   const double size = static_cast<double>(bytes), others = shape.ranks - 1;
   if (bytes <= shape.shared_bytes)
-    return shared_ns(shape, bytes, 1, 0, size * others) + size * others * shape.cost.reduce_byte_ns;
+    return shared_ns(shape, bytes, 1, 0, size * others, 0) + size * others * shape.cost.reduce_byte_ns;
   const double share = size * others / shape.ranks;
-  return shared_ns(shape, bytes, 1, 2, 2 * share) + share * shape.cost.reduce_byte_ns;
+  return shared_ns(shape, bytes, 1, 2, 2 * share, 2 * others) +
+         crowd(shape) * share * shape.cost.reduce_byte_ns;
 }
 
 // Reduces this rank's share of the items, which all have posted when `start` is complete.
@@ -36,6 +37,11 @@ StepId fetch_shares(const Ask& ask, Builder& b, const ItemParts& parts, StepId s
 void make_allreduce(const Ask& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   const Piece own = ask.own(), result = ask.result();
+  if (copied(ask) && ask.crowded && ask.size > 2 && own.layout->dense()) {
+    const StepId reduced = b.combine(0, own, {b.post(0, own, true, kNobody)});
+    b.fetch(ask.size - 1, 0, result, 0, true, {b.meet(1, {reduced})});
+    return;
+  }
   const StepId here = post_to_all(ask, b, 0, own, copied(ask));
   if (copied(ask)) {
     SharedFold(ask, b, own, false).fold(0, own.count, result, ask.in_place, here);
@@ -56,9 +62,10 @@ void make_allreduce(const Ask& ask, Builder& b) noexcept {
 double estimate_reduce(std::uint64_t bytes, const Shape& shape) noexcept {
   const double size = static_cast<double>(bytes), others = shape.ranks - 1;
   if (bytes <= shape.shared_bytes)
-    return shared_ns(shape, bytes, 1, 0, size * others) + size * others * shape.cost.reduce_byte_ns;
+    return shared_ns(shape, bytes, 1, 0, size * others, 0) + size * others * shape.cost.reduce_byte_ns;
   const double share = size * others / shape.ranks;
-  return shared_ns(shape, bytes, 1, 2, 2 * share) + share * shape.cost.reduce_byte_ns;
+  return shared_ns(shape, bytes, 1, 2, 2 * share, 2 * others) +
+         crowd(shape) * share * shape.cost.reduce_byte_ns;
 }
 
 void make_reduce_short(const Ask& ask, Builder& b, const Piece& own) noexcept {

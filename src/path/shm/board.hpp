@@ -81,7 +81,7 @@ class Channel {
 
   // Room for a copy: shape().inline_bytes() bytes.
   std::byte* room(std::uint64_t number) noexcept { return place(number, rank_).data(); }
-  const std::byte* copy_of(std::uint64_t number, int rank) noexcept {
+  std::byte* copy_of(std::uint64_t number, int rank) noexcept {
     return place(number, static_cast<std::uint32_t>(rank)).data();
   }
   // address 0: it lies in room().
@@ -101,6 +101,10 @@ class Channel {
 
   // True for the last one.
   bool arrive(std::uint64_t number, int meeting) noexcept;
+  // As if all had arrived.
+  void close_meeting(std::uint64_t number, int meeting) noexcept {
+    count(number, meeting).store(stamp(number) | shape_.ranks, std::memory_order_seq_cst);
+  }
   bool met(std::uint64_t number, int meeting) noexcept {
     return count(number, meeting).load(std::memory_order_seq_cst) == (stamp(number) | shape_.ranks);
   }
@@ -185,6 +189,7 @@ class Board {
   // What each rank says of itself before the others look.
   struct Owner {
     std::int32_t pid;
+    std::int32_t spins;   // it has a processor to itself
     std::uint64_t probe;  // the address of a word that holds kProbe
   };
   static constexpr std::uint64_t kProbe = 0x6865726f6c646a73u;

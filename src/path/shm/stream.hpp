@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // path/shm/stream.hpp: long data between ranks of one host through chunks of shared memory: one copies in
-// while the others copy out. Each rank has a ring of chunks that it alone fills; every other rank reads every
-// chunk. Positions in a ring count from 0 for ever; position p uses chunk p mod chunks. A chunk carries the
-// position it holds (plus 1: memory begins as zero) and how many have read it; it is filled again when all
-// have.
+// while the others copy out. Each rank has a ring of chunks that it alone fills; every other rank reads a
+// chunk, or one does. Positions in a ring count from 0 for ever; position p uses chunk p mod chunks. A chunk
+// carries the position it holds (plus 1: memory begins as zero) and how many have read it; it is filled again
+// when all have.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -54,9 +54,10 @@ class Streams {
            head(rank_, position).reads.load(std::memory_order_seq_cst) == shape_.ranks - 1;
   }
   std::byte* room(std::uint64_t position) noexcept { return data(rank_, position); }
-  void publish(std::uint64_t position) noexcept {
+  // For `readers` of the others to read.
+  void publish(std::uint64_t position, std::uint32_t readers) noexcept {
     ChunkHead& mine = head(rank_, position);
-    mine.reads.store(0, std::memory_order_relaxed);
+    mine.reads.store(shape_.ranks - 1 - readers, std::memory_order_relaxed);
     mine.stamp.store(position + 1, std::memory_order_release);
   }
 

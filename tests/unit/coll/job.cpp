@@ -45,12 +45,14 @@ class Job {
  public:
   Job(const Algorithm& algorithm, std::vector<Member>& members, Reduction reduction, Prng& prng)
       : reduction_(reduction), prng_(prng), ranks_(members.size()) {
+    const bool crowded = prng.below(2) != 0;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       Rank& rank = ranks_[r];
       Ask ask = members[r].ask;
       if (ask.cluster == nullptr) {
         ask.shared_bytes = kSharedBytes;
         ask.streams = true;
+        ask.crowded = crowded;
       } else {
         cluster_ = ask.cluster;
       }
@@ -163,8 +165,10 @@ class Job {
       case StepKind::fetch:
       case StepKind::arrive:
       case StepKind::meet:
+      case StepKind::combine:
       case StepKind::pour:
       case StepKind::draw:
+      case StepKind::fold:
         if (prng_.below(2) != 0 && attempt(r, step, id)) break;
         rank.waiting.push_back(id);
         return true;
@@ -183,6 +187,7 @@ class Job {
     if (step.kind == StepKind::meet)
       return arrived == (cluster_ == nullptr ? ranks_.size() : cluster_->on_host(host).size());
     if (step.kind == StepKind::arrive) return ++arrived, true;
+    if (step.kind == StepKind::combine) return ++arrived < ranks_.size() || combine(step);
     if (step.kind == StepKind::post || step.kind == StepKind::pour) {
       SharedPost& post = rank.posts[part][number];
       if (post.step != kNone) why_ = "a post was made twice";
@@ -193,19 +198,62 @@ class Job {
         why_ = "a post by address is not one run";
       return true;
     }
+    if (step.kind == StepKind::fold) return fold(r, step, id);
     const auto partner = static_cast<std::size_t>(step.partner);
     Rank& from =
         ranks_[cluster_ == nullptr ? partner : static_cast<std::size_t>(cluster_->on_host(host)[partner])];
     const SharedPost& post = from.posts[part][number];
     if (post.step == kNone) return false;
     const Step& posted = from.plan.steps[post.step];
-    const bool kept = posted.copied || posted.kind == StepKind::pour;
+    const bool kept = posted.copied || posted.kind == StepKind::pour || posted.kind == StepKind::fold;
+    if (kept && !posted.copied && posted.partner != kEverybody && posted.partner != static_cast<int>(r))
+      why_ = "drawn by another rank than poured for";
     if (!kept && step.a.bytes != 0 && from.run.done()) why_ = "read from a rank that is done";
     std::vector<std::byte> data = kept ? post.data : packed(from, posted.a);
     if (step.b.first + step.a.bytes > data.size()) return why_ = "more is fetched than posted", true;
     if (step.whole && step.a.bytes != 0 && step.a.bytes != data.size())
       why_ = "a part is fetched as if whole";
     cursor(step.a, rank.places).unpack(data.data() + step.b.first, step.a.bytes);
+    return true;
+  }
+
+  bool combine(const Step& step) {
+    SharedPost& last = ranks_.back().posts[0][0];
+    for (std::size_t r = ranks_.size() - 1; r-- > 0;) {
+      const SharedPost& post = ranks_[r].posts[0][0];
+      if (post.data.size() != step.a.bytes || last.data.size() != step.a.bytes)
+        return why_ = "combined without equal posts", true;
+      for (std::size_t at = 0; at < post.data.size(); at += sizeof(Item)) {
+        Item& sum = reinterpret_cast<Item&>(last.data[at]);
+        sum = reduction_(reinterpret_cast<const Item&>(post.data[at]), sum);
+      }
+    }
+    arrived_[0][0][step.tag + 1] = ranks_.size();
+    return true;
+  }
+
+  // All at once, when all have poured.
+  bool fold(std::size_t r, const Step& step, StepId id) {
+    for (std::size_t other = 0; other < ranks_.size(); ++other)
+      if (other != r && ranks_[other].posts[0][0].step == kNone) return false;
+    const type::Layout& layout = *step.a.layout;
+    const auto size = static_cast<std::size_t>(layout.size());
+    std::vector<std::byte> sum(step.a.bytes);
+    const std::vector<std::byte> own = packed(ranks_[r], step.a);
+    for (std::size_t other = ranks_.size(); other-- > 0;) {
+      const std::vector<std::byte>& operand = other == r ? own : ranks_[other].posts[0][0].data;
+      if (operand.size() != sum.size()) return why_ = "operands of unequal size", true;
+      for (std::size_t at = 0; at < sum.size(); at += size) {
+        Item left, right;
+        std::memcpy(&left, operand.data() + at, size);
+        std::memcpy(&right, sum.data() + at, size);
+        const Item both = other + 1 == ranks_.size() ? left : reduction_(left, right);
+        std::memcpy(sum.data() + at, &both, size);
+      }
+    }
+    cursor(step.b, ranks_[r].places).unpack(sum.data(), sum.size());
+    ranks_[r].posts[0][0].step = id;
+    ranks_[r].posts[0][0].data = sum;
     return true;
   }
 

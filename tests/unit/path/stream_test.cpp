@@ -28,7 +28,7 @@ void take_part(void* memory, const StreamShape& shape, int rank, int& wrong) {
         while (!streams.is_free(position)) std::this_thread::yield();
         std::memcpy(streams.room(position), &value, sizeof value);
         std::memcpy(streams.room(position) + StreamShape::kChunkBytes - sizeof value, &value, sizeof value);
-        streams.publish(position);
+        streams.publish(position, shape.ranks - 1);
         continue;
       }
       const std::byte* chunk = streams.find(owner, position);
@@ -42,6 +42,20 @@ void take_part(void* memory, const StreamShape& shape, int rank, int& wrong) {
       if (first != value || last != value) ++wrong;
       (void)streams.has_read(owner, position);
     }
+  }
+}
+
+TEST(Stream, a_chunk_for_one_is_free_again_when_that_one_has_read_it) {
+  const StreamShape shape{4, 2};
+  std::vector<Line> memory(shape.bytes() / sizeof(Line));
+  std::memset(static_cast<void*>(memory.data()), 0, memory.size() * sizeof(Line));
+  Streams ours(memory.data(), shape, 0), theirs(memory.data(), shape, 2);
+  for (std::uint64_t position = 0; position < 7; ++position) {
+    ASSERT_TRUE(ours.is_free(position)) << position;
+    ours.publish(position, 1);
+    EXPECT_FALSE(ours.is_free(position + shape.chunks));
+    ASSERT_NE(theirs.find(0, position), nullptr);
+    EXPECT_TRUE(theirs.has_read(0, position));  // the last one: nobody else reads it
   }
 }
 
@@ -67,7 +81,7 @@ TEST(Stream, the_last_reader_frees_a_chunk) {
   for (const std::uint64_t position : {0u, 1u}) {
     EXPECT_TRUE(owner.is_free(position));
     EXPECT_EQ(one.find(0, position), nullptr);
-    owner.publish(position);
+    owner.publish(position, 2);
     EXPECT_NE(one.find(0, position), nullptr);
   }
   EXPECT_FALSE(owner.is_free(2));

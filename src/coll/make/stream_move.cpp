@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gather and allgather among ranks that share memory, of long data, through chunks of shared memory: who has
+// copied in what is its own need not wait until the others have read it.
+#include "coll/make/stream.hpp"
+
+namespace herald::coll {
+namespace {
+
+// Before the root can read, the first chunks must be there.
+double estimate_gather(std::uint64_t bytes, const Shape& shape) noexcept {
+  const double blocks = shape.ranks - 1 + (shape.crowded ? 0 : 0.5);
+  return 2 * meeting_ns(shape) + stream_ns(shape, static_cast<double>(bytes) * blocks);
+}
+
+void make_gather(const Ask& ask, Builder& b) noexcept {
+  if (ask.bytes == 0) return;
+  if (ask.rank != ask.root) {
+    b.pour(ask.root, ask.send.range(0, 1));
+    return;
+  }
+  for (int i = 1; i < ask.size; ++i) b.draw(ask.absolute(i), ask.recv.block(ask.absolute(i)));
+  if (!ask.in_place) b.copy(ask.send.range(0, 1), ask.recv.block(ask.rank));
+}
+
+// Where each rank has a processor, the chunks go from one to the other twice: reading once is better.
+double estimate_allgather(std::uint64_t bytes, const Shape& shape) noexcept {
+  const double poured = shape.crowded ? 1 : shape.ranks;
+  return 2 * meeting_ns(shape) +
+         crowd(shape) * stream_ns(shape, static_cast<double>(bytes) * (shape.ranks - 1 + poured));
+}
+
+// What all ranks get together, from so many bytes on, does not stay in the caches.
+constexpr std::uint64_t kColdBytes = 32u << 20;
+
+void make_allgather(const Ask& ask, Builder& b) noexcept {
+  if (ask.bytes == 0) return;
+  const auto ranks = static_cast<std::uint64_t>(ask.size);
+  const bool cold = ask.bytes >= kColdBytes / (ranks * ranks);
+  const Piece place = ask.recv.block(ask.rank), mine = ask.in_place ? place : ask.send.range(0, 1);
+  b.pour(kEverybody, mine);
+  for (int i = 1; i < ask.size; ++i) {
+    const int from = (ask.rank + i) % ask.size;
+    b.draw(from, ask.recv.block(from), 1, cold);
+  }
+  if (!ask.in_place) b.copy(mine, place);
+}
+
+}  // namespace
+
+const Algorithm kGatherStream{
+    Op::gather,  "stream",        "each fills chunks of shared memory, the root reads them",
+    fits_stream, estimate_gather, make_gather};
+const Algorithm kAllgatherStream{
+    Op::allgather, "stream",           "each fills chunks of shared memory while all others read them",
+    fits_stream,   estimate_allgather, make_allgather};
+
+}  // namespace herald::coll
