@@ -42,12 +42,14 @@ void Call::bad_value(Arg arg, int error_class, MPI_Count value, const char* rule
 }
 
 void Call::bad_rank(Arg arg, int error_class, int rank, const Comm* comm, bool wildcard) noexcept {
-  const char* also = error_class == MPI_ERR_ROOT ? ""
-                     : wildcard                  ? ", MPI_ANY_SOURCE or MPI_PROC_NULL"
-                                                 : " or MPI_PROC_NULL";
-  (void)fail(error_class, "argument %d (%s) is %d; the communicator %s has ranks 0 to %d: use one of them%s",
-             arg.number, arg.name, rank, comm->name.empty() ? "given" : comm->name.c_str(), comm->size - 1,
-             also);
+  const char* also = error_class == MPI_ERR_ROOT
+                         ? comm->remote == nullptr ? "" : ", MPI_ROOT or MPI_PROC_NULL"
+                     : wildcard ? ", MPI_ANY_SOURCE or MPI_PROC_NULL"
+                                : " or MPI_PROC_NULL";
+  (void)fail(error_class,
+             "argument %d (%s) is %d; the communicator %s has ranks 0 to %d%s: use one of them%s", arg.number,
+             arg.name, rank, comm->name.empty() ? "given" : comm->name.c_str(), comm->partner_count - 1,
+             comm->remote == nullptr ? "" : " in its other group", also);
 }
 
 void Call::bad_tag(Arg arg, int value, bool wildcard) noexcept {

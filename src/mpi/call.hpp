@@ -105,17 +105,15 @@ class Call {
       bad_value(arg, MPI_ERR_ARG, value, "must not be negative");
   }
   void dest(int rank, const Comm* comm, Arg arg) noexcept {
-    if (comm != nullptr && static_cast<unsigned>(rank) >= static_cast<unsigned>(comm->size) &&
-        rank != MPI_PROC_NULL) [[unlikely]]
+    if (comm != nullptr && !comm->names(rank) && rank != MPI_PROC_NULL) [[unlikely]]
       bad_rank(arg, MPI_ERR_RANK, rank, comm, false);
   }
   void source(int rank, const Comm* comm, Arg arg) noexcept {
-    if (comm != nullptr && static_cast<unsigned>(rank) >= static_cast<unsigned>(comm->size) &&
-        rank != MPI_PROC_NULL && rank != MPI_ANY_SOURCE) [[unlikely]]
+    if (comm != nullptr && !comm->names(rank) && rank != MPI_PROC_NULL && rank != MPI_ANY_SOURCE) [[unlikely]]
       bad_rank(arg, MPI_ERR_RANK, rank, comm, true);
   }
   void root(int rank, const Comm* comm, Arg arg) noexcept {
-    if (comm != nullptr && static_cast<unsigned>(rank) >= static_cast<unsigned>(comm->size)) [[unlikely]]
+    if (comm != nullptr && !comm->names(rank) && !comm->has_own_roots(rank)) [[unlikely]]
       bad_rank(arg, MPI_ERR_ROOT, rank, comm, false);
   }
   void tag(int value, Arg arg) noexcept {

@@ -30,8 +30,12 @@ void let_go(Request* request) noexcept {
 
 Caller::Caller(Call& call, Comm& comm, coll::Op op, How how, int root) noexcept
     : call_(call), comm_(comm), how_(how), key_(coll_state(comm).key) {
+  if (comm.remote != nullptr)
+    (void)call.fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                    "Herald does not have collectives over inter-communicators yet; MPI_Intercomm_merge "
+                    "makes a communicator that has them");
   // Ranks whose calls do not match would wait for each other there before they could compare them.
-  if (how.form != How::Form::start && !checks_collectives())
+  else if (how.form != How::Form::start && !checks_collectives())
     consider_board(comm, how.form == How::Form::keep);
   ask_.op = op;
   ask_.rank = comm.rank;

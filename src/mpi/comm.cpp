@@ -20,6 +20,8 @@ void set_up(Comm& comm, Group* group, std::uint64_t context, Errhandler* errhand
   comm.group = group;
   comm.rank = group->rank;
   comm.size = group->size();
+  comm.partners = group;
+  comm.partner_count = comm.size;
   comm.errhandler = errhandler;
   comm.session = session;
   retain(errhandler);
@@ -41,6 +43,35 @@ Comm* make_comm(Group* group, std::uint64_t context, Errhandler* errhandler, Ses
   Comm* comm = tables().comms.create();
   set_up(*comm, group, context, errhandler, session);
   return comm;
+}
+
+Comm* make_inter(Group* group, Group* remote, bool lower, std::uint64_t context, Errhandler* errhandler,
+                 Session* session) noexcept {
+  const Group &first = lower ? *group : *remote, &second = lower ? *remote : *group;
+  std::vector<std::int32_t> all = first.peers;
+  all.insert(all.end(), second.peers.begin(), second.peers.end());
+  auto* both = new Comm;
+  both->predefined = true;  // it has no handle
+  set_up(*both, make_group(std::move(all), session), 0, errhandler, session);
+  Comm* comm = make_comm(group, 0, errhandler, session);
+  comm->remote = remote;
+  comm->partners = remote;
+  comm->partner_count = remote->size();
+  comm->both = both;
+  comm->lower = lower;
+  set_context(*comm, context);
+  return comm;
+}
+
+void set_context(Comm& comm, std::uint64_t context) noexcept {
+  comm.context = context;
+  if (comm.both != nullptr && context != 0) comm.both->context = context + 1;
+}
+
+std::uint64_t offer_context() noexcept {
+  const std::uint64_t context = runtime().next_context();
+  (void)runtime().next_context();
+  return context;
 }
 
 void make_world_comms() noexcept {
@@ -80,6 +111,15 @@ int end_comm(Call& call, MPI_Comm* handle) noexcept {
   return MPI_SUCCESS;
 }
 
+static_assert(MPI_CONGRUENT < MPI_SIMILAR && MPI_SIMILAR < MPI_UNEQUAL);
+int compare_members(const Group& one, const Group& other) noexcept {
+  std::vector<std::int32_t> a = one.peers, b = other.peers;
+  if (a == b) return MPI_CONGRUENT;
+  std::sort(a.begin(), a.end());
+  std::sort(b.begin(), b.end());
+  return a == b ? MPI_SIMILAR : MPI_UNEQUAL;
+}
+
 // Counts that do not stand for anything under way: the handle's own, and requests that are done or not
 // started.
 std::uint32_t idle_counts(Comm* comm) noexcept {
@@ -108,18 +148,13 @@ int comm_group(Call&, Comm* comm, MPI_Group* group) {
 }
 
 int comm_compare(Call&, Comm* comm1, Comm* comm2, int* result) {
-  if (comm1 == comm2) {
+  if (comm1 == comm2)
     *result = MPI_IDENT;
-    return MPI_SUCCESS;
-  }
-  std::vector<std::int32_t> a = comm1->group->peers, b = comm2->group->peers;
-  if (a == b) {
-    *result = MPI_CONGRUENT;
-    return MPI_SUCCESS;
-  }
-  std::sort(a.begin(), a.end());
-  std::sort(b.begin(), b.end());
-  *result = a == b ? MPI_SIMILAR : MPI_UNEQUAL;
+  else if ((comm1->remote == nullptr) != (comm2->remote == nullptr))
+    *result = MPI_UNEQUAL;
+  else
+    *result = std::max(compare_members(*comm1->group, *comm2->group),
+                       compare_members(*comm1->partners, *comm2->partners));
   return MPI_SUCCESS;
 }
 
@@ -131,7 +166,7 @@ int comm_disconnect(Call& call, MPI_Comm* comm) {
   if (object == nullptr) return call.error();
   if (!object->predefined) {
     wait_until([object] { return object->refs == idle_counts(object); });
-    const int error = barrier(*object);
+    const int error = barrier(object->remote == nullptr ? *object : *object->both);
     if (error != MPI_SUCCESS) return error;
   }
   return end_comm(call, comm);
@@ -146,8 +181,8 @@ int comm_set_name(Call&, Comm* comm, const char* comm_name) {
   return MPI_SUCCESS;
 }
 
-int comm_test_inter(Call&, Comm*, int* flag) {
-  *flag = 0;
+int comm_test_inter(Call&, Comm* comm, int* flag) {
+  *flag = comm->remote != nullptr;
   return MPI_SUCCESS;
 }
 

@@ -18,6 +18,14 @@ MPI_Errhandler hand_out(Errhandler* errhandler) noexcept;
 // A communicator over `group` (its count is taken over), with a handle. This process is a member.
 Comm* make_comm(Group* group, std::uint64_t context, Errhandler* errhandler, Session* session) noexcept;
 
+// An inter-communicator; the counts of both groups are taken over. `lower` must differ between the groups.
+Comm* make_inter(Group* group, Group* remote, bool lower, std::uint64_t context, Errhandler* errhandler,
+                 Session* session) noexcept;
+// Now, if it was made with context 0.
+void set_context(Comm& comm, std::uint64_t context) noexcept;
+// A number for a new communicator, which may be an inter-communicator: those use two in a row.
+std::uint64_t offer_context() noexcept;
+
 // What a member of a communicator that is divided wants, and the context number it would give as a leader.
 struct Wish {
   std::int32_t color, key;
@@ -25,6 +33,9 @@ struct Wish {
 };
 // The new communicator of those with this process's color, by key, then rank. Null for MPI_UNDEFINED.
 Comm* join(Comm& comm, const std::vector<Wish>& wishes) noexcept;
+// The same for an inter-communicator; wishes as in `both`. Null too if one of the groups has none of the
+// color.
+Comm* join_inter(Comm& comm, const std::vector<Wish>& wishes) noexcept;
 
 // Keeps the hints that Herald knows.
 void take_hints(Comm& comm, const Info& info) noexcept;

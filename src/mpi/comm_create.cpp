@@ -36,7 +36,10 @@ namespace {
 // The same members, attributes copied, no context yet. Null if a copy callback failed.
 Comm* twin(Call& call, Comm& comm, const Info* info) noexcept {
   retain(comm.group);
-  Comm* copy = make_comm(comm.group, 0, comm.errhandler, comm.session);
+  if (comm.remote != nullptr) retain(comm.remote);
+  Comm* copy = comm.remote == nullptr
+                   ? make_comm(comm.group, 0, comm.errhandler, comm.session)
+                   : make_inter(comm.group, comm.remote, comm.lower, 0, comm.errhandler, comm.session);
   if (copy_attributes(call, comm, *copy) != MPI_SUCCESS) {
     release(copy);
     return nullptr;
@@ -48,13 +51,17 @@ Comm* twin(Call& call, Comm& comm, const Info* info) noexcept {
   return copy;
 }
 
+// All its members in one intra-communicator.
+Comm& members(Comm& comm) noexcept { return comm.remote == nullptr ? comm : *comm.both; }
+
 int dup(Call& call, Comm* comm, const Info* info, MPI_Comm* newcomm) noexcept {
-  std::uint64_t context = comm->rank == 0 ? runtime().next_context() : 0;
-  const int error = bcast_bytes(*comm, &context, sizeof context, 0);
+  Comm& all = members(*comm);
+  std::uint64_t context = all.rank == 0 ? offer_context() : 0;
+  const int error = bcast_bytes(all, &context, sizeof context, 0);
   if (error != MPI_SUCCESS) return call.fail(error, "the members could not agree on a new communicator");
   Comm* copy = twin(call, *comm, info);
   if (copy == nullptr) return call.error();
-  copy->context = context;
+  set_context(*copy, context);
   *newcomm = handle_of(copy);
   return MPI_SUCCESS;
 }
@@ -67,7 +74,7 @@ struct Pending {
 
 int arrived(void* argument) {
   const std::unique_ptr<Pending> pending(static_cast<Pending*>(argument));
-  pending->copy->context = pending->context;
+  set_context(*pending->copy, pending->context);
   release(pending->copy);
   return MPI_SUCCESS;
 }
@@ -76,8 +83,9 @@ int idup(Call& call, Comm* comm, const Info* info, MPI_Comm* newcomm, MPI_Reques
   Comm* copy = twin(call, *comm, info);
   if (copy == nullptr) return call.error();
   retain(copy);  // until the number is there
-  auto* pending = new Pending{copy, comm->rank == 0 ? runtime().next_context() : 0};
-  auto work = ibcast_bytes(*comm, &pending->context, sizeof pending->context, 0, arrived, pending);
+  Comm& all = members(*comm);
+  auto* pending = new Pending{copy, all.rank == 0 ? offer_context() : 0};
+  auto work = ibcast_bytes(all, &pending->context, sizeof pending->context, 0, arrived, pending);
   *newcomm = handle_of(copy);
   *request = handle_of(new_work(comm, std::move(work), false));
   return MPI_SUCCESS;
@@ -98,6 +106,18 @@ bool within(Call& call, const Group& group, const Comm& comm) noexcept {
 Comm* of_group(Group& group, std::uint64_t context, const Comm& parent) noexcept {
   retain(&group);
   return make_comm(&group, context, parent.errhandler, parent.session);
+}
+
+// A group of an inter-communicator as each of its members wants it: a key is a rank in it.
+int create_inter(Call& call, Comm& comm, const Group& group, MPI_Comm* newcomm) noexcept {
+  const bool in = group.rank != MPI_UNDEFINED;
+  const Wish mine{in ? 0 : MPI_UNDEFINED, group.rank, in ? offer_context() : 0};
+  std::vector<Wish> wishes(static_cast<std::size_t>(comm.both->size));
+  const int error = allgather_bytes(*comm.both, &mine, wishes.data(), sizeof mine);
+  if (error != MPI_SUCCESS) return call.fail(error, "the members could not agree on a new communicator");
+  const Comm* made = join_inter(comm, wishes);
+  *newcomm = made == nullptr ? MPI_COMM_NULL : handle_of(made);
+  return MPI_SUCCESS;
 }
 
 }  // namespace
@@ -121,11 +141,12 @@ int comm_idup_with_info(Call& call, Comm* comm, Info* info, MPI_Comm* newcomm, M
 int comm_split(Call& call, Comm* comm, int color, int key, MPI_Comm* newcomm) {
   if (color < 0 && color != MPI_UNDEFINED)
     return call.fail(MPI_ERR_ARG, "argument 2 (color) is %d; use 0 or more, or MPI_UNDEFINED", color);
-  const Wish mine{color, key, color == MPI_UNDEFINED ? 0 : runtime().next_context()};
-  std::vector<Wish> wishes(static_cast<std::size_t>(comm->size));
-  const int error = allgather_bytes(*comm, &mine, wishes.data(), sizeof mine);
+  Comm& all = members(*comm);
+  const Wish mine{color, key, color == MPI_UNDEFINED ? 0 : offer_context()};
+  std::vector<Wish> wishes(static_cast<std::size_t>(all.size));
+  const int error = allgather_bytes(all, &mine, wishes.data(), sizeof mine);
   if (error != MPI_SUCCESS) return call.fail(error, "the members could not exchange their colors");
-  const Comm* made = join(*comm, wishes);
+  const Comm* made = comm->remote == nullptr ? join(*comm, wishes) : join_inter(*comm, wishes);
   *newcomm = made == nullptr ? MPI_COMM_NULL : handle_of(made);
   return MPI_SUCCESS;
 }
@@ -133,6 +154,7 @@ int comm_split(Call& call, Comm* comm, int color, int key, MPI_Comm* newcomm) {
 // Members may give different groups that do not overlap, so every leader proposes a number.
 int comm_create(Call& call, Comm* comm, Group* group, MPI_Comm* newcomm) {
   if (!within(call, *group, *comm)) return call.error();
+  if (comm->remote != nullptr) return create_inter(call, *comm, *group, newcomm);
   std::uint64_t mine = group->rank == 0 ? runtime().next_context() : 0;
   std::vector<std::uint64_t> all(static_cast<std::size_t>(comm->size));
   const int error = allgather_bytes(*comm, &mine, all.data(), sizeof mine);
@@ -151,6 +173,8 @@ int comm_create(Call& call, Comm* comm, Group* group, MPI_Comm* newcomm) {
 }
 
 int comm_create_group(Call& call, Comm* comm, Group* group, int tag, MPI_Comm* newcomm) {
+  if (comm->remote != nullptr)
+    return call.fail(MPI_ERR_COMM, "argument 1 (comm) is an inter-communicator; give an intra-communicator");
   if (!within(call, *group, *comm)) return call.error();
   if (group->rank == MPI_UNDEFINED) {
     *newcomm = MPI_COMM_NULL;

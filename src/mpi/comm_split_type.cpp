@@ -76,6 +76,8 @@ std::vector<Wish> wishes_of(const std::vector<Seat>& seats, const Seat& mine, in
 }  // namespace
 
 int comm_split_type(Call& call, Comm* comm, int split_type, int key, Info* info, MPI_Comm* newcomm) {
+  if (comm->remote != nullptr)
+    return call.fail(MPI_ERR_COMM, "argument 1 (comm) is an inter-communicator; give an intra-communicator");
   const bool taking_part = split_type != MPI_UNDEFINED;
   if (taking_part && (split_type < MPI_COMM_TYPE_SHARED || split_type > MPI_COMM_TYPE_RESOURCE_GUIDED))
     return call.fail(MPI_ERR_ARG,

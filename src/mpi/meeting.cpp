@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "mpi/comm.hpp"
 #include "mpi/request.hpp"
 #include "mpi/runtime.hpp"
 
@@ -123,7 +124,7 @@ int agree_context(const Group& group, MeetingKey key, std::uint64_t& context) no
   const auto tag = static_cast<std::int32_t>(kGroupTag | (key.value & 0x3fffffff));
   Letter letter{key.value, 0};
   if (rank == 0) {
-    letter.context = runtime().next_context();
+    letter.context = offer_context();
   } else {
     const std::uint32_t parent = rank & (rank - 1);
     const int error = receive_letter(group.peers[parent], key.value, letter);

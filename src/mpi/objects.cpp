@@ -29,6 +29,8 @@ Session::~Session() {
 Comm::Comm() noexcept = default;
 Comm::~Comm() {
   if (group != nullptr) release(group);
+  if (remote != nullptr) release(remote);
+  if (both != nullptr) release(both);
   if (errhandler != nullptr) release(errhandler);
 }
 
@@ -38,6 +40,7 @@ void release(Comm* comm) noexcept {
   if (comm->context != 0 && runtime().live()) {
     runtime().engine().forget_context(comm->context);
     runtime().engine().forget_context(comm->context | kCollective);
+    runtime().engine().forget_context(comm->context | kLeaders);
   }
   if (comm->predefined)
     delete comm;

@@ -87,11 +87,22 @@ constexpr std::uint64_t kWorldContext = 1, kSelfContext = 2,
                         kMeetingContext = 3;  // of leader 0: reserved counts
 constexpr std::uint32_t kFirstContextCount = 16;
 
+// What leaders say to each other over the communicator of both while they make an inter-communicator.
+constexpr std::uint64_t kLeaders = std::uint64_t{1} << 62;
+
 struct Comm : Object {
   std::uint64_t context = 0;
   Group* group = nullptr;  // holds a count
   int rank = 0;
   int size = 0;
+  // Of an inter-communicator: the other group (holds a count), and an intra-communicator of both groups, for
+  // what they must agree on (holds a count; context + 1). The lower group comes first in it.
+  Group* remote = nullptr;
+  Comm* both = nullptr;
+  bool lower = false;
+  // Whom ranks of messages and roots name: the members of `group`, or of `remote`.
+  const Group* partners = nullptr;
+  int partner_count = 0;
   Errhandler* errhandler = nullptr;  // holds a count
   Session* session = nullptr;        // not null if it came from a session
   bool predefined = false;
@@ -104,7 +115,14 @@ struct Comm : Object {
 
   Comm() noexcept;
   ~Comm();
-  std::int32_t peer(int member) const noexcept { return group->peers[static_cast<std::size_t>(member)]; }
+  std::int32_t peer(int member) const noexcept { return partners->peers[static_cast<std::size_t>(member)]; }
+  // In the root's own group of an inter-communicator.
+  bool has_own_roots(int root) const noexcept {
+    return remote != nullptr && (root == MPI_ROOT || root == MPI_PROC_NULL);
+  }
+  bool names(int member) const noexcept {
+    return static_cast<unsigned>(member) < static_cast<unsigned>(partner_count);
+  }
 };
 
 // Counted references. `release` destroys at zero.

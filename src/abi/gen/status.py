@@ -6,8 +6,8 @@ PARTS = {
     "op": "reduction operations", "comm": "communicators", "group": "groups", "attr": "attributes",
     "info": "info objects", "errhandler": "errors and error handlers", "env": "start, end, environment, sessions",
     "handle": "handles as integers", "tool": "MPI_T control and performance variables",
-    "partitioned": "partitioned communication", "intercomm": "inter-communicators",
-    "topology": "process topologies and neighborhood collectives", "grequest": "generalized requests",
+    "partitioned": "partitioned communication",
+    "topology": "process topologies and neighborhood collectives",
     "rma": "one-sided communication", "io": "MPI-IO", "dynamic": "dynamic processes",
     "tool-events": "MPI_T events",
 }

@@ -10,9 +10,9 @@ OBJECTS = {"COMMUNICATOR": "Comm", "DATATYPE": "Datatype", "GROUP": "Group", "IN
            "ERRHANDLER": "Errhandler", "OPERATION": "Op", "SESSION": "Session"}
 CHECKED_FIRST = ("COMMUNICATOR", "SESSION")  # they say whose error handler is called
 # Handles that may be null here.
-NULL_OK = {("MPI_Comm_get_name", "comm"), ("MPI_Type_get_name", "datatype")}
+NULL_OK = {("MPI_Comm_get_name", "comm"), ("MPI_Intercomm_create", "peer_comm"), ("MPI_Type_get_name", "datatype")}
 # Calls whose errors go to the error handler among their arguments.
-OWN_ERRHANDLER = {"MPI_Comm_create_from_group", "MPI_Session_init"}
+OWN_ERRHANDLER = {"MPI_Comm_create_from_group", "MPI_Intercomm_create_from_groups", "MPI_Session_init"}
 ANY_SOURCE_OK = {"MPI_Recv", "MPI_Irecv", "MPI_Recv_init", "MPI_Probe", "MPI_Iprobe", "MPI_Mprobe", "MPI_Improbe",
                  "MPI_Sendrecv", "MPI_Sendrecv_replace", "MPI_Isendrecv", "MPI_Isendrecv_replace"}
 NO_OUT_CHECK = {"STATUS", "BUFFER", "STRING", "ARGUMENT_COUNT", "ARGUMENT_LIST", "LOGICAL_OPTIONAL", "EXTRA_STATE"}
