@@ -67,7 +67,7 @@ def measure(found, folder, options, run):
                     real, settings = UNDER.get(kind, (kind, {}))
                     words = ['env'] + [f'{key}={value}' for key, value in settings.items()] + launcher
                     words += ['-n', '2', f'{folder}/p2p.{name}', real, str(options.seconds)] + sizes
-                gather(samples, name, run(words, 300), kind if kind in UNDER else None)
+                gather(samples, name, run(words, 300, name == 'herald'), kind if kind in UNDER else None)
     note('')
     return {key: {name: statistics.median(values) for name, values in row.items()} for key, row in samples.items()}
 
