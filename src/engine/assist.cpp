@@ -29,8 +29,8 @@ void keep_off(int cpu, const cpu_set_t& all) noexcept {
 
 bool Loop::start_assistant() noexcept {
   const bool first = !lock_.active();
-  lock_.activate();
-  lock();  // the thread says what it does as soon as it has it
+  if (first) lock_.activate();  // else others look at it
+  lock();                       // the thread says what it does as soon as it has it
   bell_->be_careful();
   assist_stop_ = false;
   assist_ = Assist::awake;

@@ -93,8 +93,16 @@ bool Loop::open_net(boot::Boot& boot, const Knobs& knobs, std::string& why) {
   }
   net_->start(start);
   (void)bell_socket_.open(*bell_, random_number());
+  return true;
+}
+
+bool Loop::start_tender(std::string& why) {
   lock_.activate();
-  return tender_.start([](void* self) { static_cast<Loop*>(self)->tend(); }, this, kTendEvery);
+  if (tender_.start([](void* self) { static_cast<Loop*>(self)->tend(); }, this, kTendEvery)) return true;
+  why =
+      "no thread could be started to answer other hosts while the program computes: raise the limit on "
+      "processes";
+  return false;
 }
 
 bool Loop::pump_far(p2p::PeerId peer) noexcept {

@@ -101,6 +101,7 @@ class Loop final : public Engine {
   bool open_shm(boot::Boot& boot, const Knobs& knobs, std::size_t packet_bytes, std::string& why);
   bool reach_others(boot::Boot& boot, const Knobs& knobs, bool udp, std::string& why);
   bool open_net(boot::Boot& boot, const Knobs& knobs, std::string& why);
+  bool start_tender(std::string& why);
   bool exchange_cards(boot::Boot& boot, const std::string& own, std::vector<std::string>& cards,
                       std::string& why);
   void plan_spin(const Knobs& knobs);

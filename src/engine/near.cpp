@@ -83,6 +83,10 @@ Status NearMover::write(std::int32_t peer, std::span<const type::Run> here,
   return path::write_cma(shm_.pid_of(peer), vectors(here), vectors(there));
 }
 
+void NearMover::tell(std::int32_t peer) noexcept {
+  if (path::Inbox* inbox = shm_.peer(peer)) inbox->bell().ring_if_asleep();
+}
+
 // Found out once, here: whose memory the kernel lets us reach.
 void Loop::open_direct(const Knobs& knobs) {
   if (!shm_ || knobs.cma == "off") return;

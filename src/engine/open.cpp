@@ -81,6 +81,7 @@ bool Loop::open(boot::Boot& boot, const Knobs& knobs, std::string& why) {
   }
   plan_spin(knobs);
   open_direct(knobs);
+  if (net_ && !start_tender(why)) return false;  // from here on another thread looks at all that was set up
   if (knobs.progress == "thread" && start_assistant()) unlock();
   return true;
 }

@@ -202,6 +202,7 @@ bool Core::write_some(SendOp& op, Mover& mover) noexcept {
   }
   op.meeting->put(share, status == Status::ok);
   if (status != Status::ok || op.meeting->is_all_taken(op.end)) stop_helping(op);
+  mover.tell(op.to);
   return true;
 }
 

@@ -106,6 +106,8 @@ class Mover {
                       std::span<const type::Run> there) noexcept = 0;
   virtual Status write(std::int32_t peer, std::span<const type::Run> here,
                        std::span<const type::Run> there) noexcept = 0;
+  // A peer's meeting says that its bytes are there: it may sleep and wait for just that.
+  virtual void tell(std::int32_t peer) noexcept = 0;
 };
 
 }  // namespace herald::p2p

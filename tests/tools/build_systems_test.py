@@ -109,7 +109,10 @@ def install(folder):
     if home not in run(home + '/bin/herald', 'info'):
         sys.exit('herald does not find its own installation')
     run(home + '/bin/herald-lab', '--help')
-    allowed = {'bin', 'lib', 'include', 'share'}
+    run(home + '/bin/herald', 'cast', '--help')
+    allowed = {'bin', 'lib', 'libexec', 'include', 'share'}
+    if os.listdir(home + '/libexec') != ['herald']:
+        sys.exit(f'unexpected files: {os.listdir(home + "/libexec")}')
     if set(os.listdir(home)) - allowed or os.listdir(home + '/include') != ['mpi.h']:
         sys.exit(f'unexpected files: {os.listdir(home)} {os.listdir(home + "/include")}')
 
