@@ -143,11 +143,9 @@ class Many(Job):
         return child, time.monotonic() - begin
 
     def test_a_partition_that_heals(self):
-        # As long as the default detection time. A machine that takes longer to break and to mend gets more time.
-        child, took = self.partition(5)
-        if took > 5.3:
-            child.communicate(timeout=LIMIT)
-            child, took = self.partition(5, ['HERALD_DETECT_MS=30000'])
+        # Longer than the default detection time: breaking and mending take a slow machine more than five seconds. The
+        # simulator cuts for exactly five seconds with the default.
+        child, _ = self.partition(5, ['HERALD_DETECT_MS=30000'])
         self.must_pass(child)
 
     def dies(self, child, host):
