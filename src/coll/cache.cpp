@@ -25,10 +25,10 @@ std::uint64_t Key::hash() const noexcept {
   return hash ^ (hash >> 32);
 }
 
-PlanCache::~PlanCache() {
+void PlanCache::clear() noexcept {
   for (Set& set : sets_)
-    for (Kept* kept : set)
-      if (kept != nullptr) release(kept);
+    for (Kept*& kept : set)
+      if (kept != nullptr) release(std::exchange(kept, nullptr));
 }
 
 Kept* PlanCache::find(const Key& key, std::uint64_t hash) noexcept {

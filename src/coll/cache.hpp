@@ -72,13 +72,16 @@ class PlanCache {
   PlanCache() = default;
   PlanCache(const PlanCache&) = delete;
   PlanCache& operator=(const PlanCache&) = delete;
-  ~PlanCache();
+  ~PlanCache() { clear(); }
 
   // Null if there is none. The caller gets a count of its own.
   Kept* find(const Key& key, std::uint64_t hash) noexcept;
   // Remembers a plan, unless it is too large. The caller has a count of its own on what comes back.
   Kept* add(Plan plan, const Key& key, std::uint64_t hash,
             std::span<const type::Layout* const> named) noexcept;
+
+  // Those who run a plan keep it.
+  void clear() noexcept;
 
   struct Counters {
     std::uint64_t found = 0, made = 0;

@@ -90,7 +90,11 @@ path::BoardShape CommColl::board_shape(int host, std::uint64_t most_bytes,
 void CommColl::open(Comm& comm) noexcept {
   tried = true;
   if (hosts_of(comm).largest() == 1) return;
-  if (!meet(comm)) {
+  const bool met = meet(comm);
+  // From now on algorithms are chosen knowing more. Which of the plans made so far are still there differs
+  // from rank to rank: one that finds its old plan would not do what one that makes it again does.
+  plans.clear();
+  if (!met) {
     board.close();
     return;
   }
