@@ -7,6 +7,7 @@
 #include "sim/job/lane_script.hpp"
 #include "sim/job/pattern.hpp"
 #include "sim/job/scenario.hpp"
+#include "sim/job/setup_maker.hpp"
 #include "sim/net/chance.hpp"
 
 namespace herald::sim {
@@ -34,30 +35,14 @@ constexpr std::array kTroubles{
     NamedLane{LaneTrouble::crowd, "lane-crowd", "many members, acknowledged by a tree"},
 };
 
-class Maker {
+class Maker : SetupMaker {
  public:
   Maker(LaneTrouble trouble, std::uint64_t seed, Setup& setup)
-      : trouble_(trouble),
-        chance_(pattern_seed(seed, 777 + static_cast<std::uint64_t>(trouble))),
-        setup_(setup) {
-    setup_.seed = seed;
-  }
+      : SetupMaker(seed, 777 + static_cast<std::uint64_t>(trouble), setup), trouble_(trouble) {}
   void make();
 
  private:
   bool is(LaneTrouble which) const { return trouble_ == which; }
-  template <class T>
-  T one_of(std::initializer_list<T> items) {
-    return *(items.begin() + chance_.below(items.size()));
-  }
-  HostId some_host() {
-    return static_cast<HostId>(chance_.below(static_cast<std::uint64_t>(setup_.net.hosts)));
-  }
-  Instant some_time() { return Instant{} + up_to(chance_, likely_); }
-  void plan(Instant at, std::string what, std::function<void(Net&)> run) {
-    setup_.plan.push_back({at, std::move(what), std::move(run)});
-    setup_.trouble_ends = std::max(setup_.trouble_ends, at);
-  }
   void network();
   void faults();
   void machines();
@@ -67,12 +52,8 @@ class Maker {
   void limit();
 
   const LaneTrouble trouble_;
-  Prng chance_;
-  Setup& setup_;
-  double loss_ = 0;
   double line_ = 0;  // seconds, if each packet goes to each member singly
   double computing_ = 0;
-  Duration likely_{};
 };
 
 void Maker::network() {
@@ -92,10 +73,7 @@ void Maker::machines() {
   NetConfig& net = setup_.net;
   rel::MeshConfig& mesh = setup_.process.mesh;
   rel::LanesConfig& lanes = setup_.process.lanes;
-  mesh.seal.key = {chance_.next(), chance_.next()};
-  mesh.seal.epoch = static_cast<std::uint32_t>(chance_.below(4));
-  mesh.datagram_bytes = one_of<std::uint32_t>({1472, 1472, 1472, 8972, 600});
-  mesh.budget_bytes = std::min<std::uint32_t>(192 << 10, net.shape.port_bytes * 3 / 4);
+  key_and_size();
   mesh.give_up = milliseconds(5000);
   lanes.flat_members = one_of<std::uint32_t>({16, 16, 4});
   lanes.window_packets = one_of<std::uint32_t>({128, 128, 32, 512});
@@ -117,44 +95,17 @@ void Maker::faults() {
     case LaneTrouble::loss: faults.loss = one_of({0.001, 0.01, 0.05, 0.1}); break;
     case LaneTrouble::common: faults.common_loss = one_of({0.01, 0.05, 0.1}); break;
     case LaneTrouble::thin: faults.multicast_loss = 0.3; break;
-    case LaneTrouble::burst:
-      faults.burst_enter = one_of({0.002, 0.01});
-      faults.burst_leave = one_of({0.05, 0.1, 0.3});
-      faults.burst_loss = one_of({0.5, 0.8, 0.95});
-      break;
+    case LaneTrouble::burst: burst(); break;
     case LaneTrouble::reorder: faults.reorder = one_of({0.01, 0.1, 0.5}); break;
     case LaneTrouble::duplicate:
       faults.duplicate = one_of({0.01, 0.1, 0.5});
       faults.replay = one_of({0.0, 0.05});
       break;
-    case LaneTrouble::spoil:
-      faults.flip = one_of({0.001, 0.02, 0.1});
-      faults.truncate = one_of({0.0, 0.02});
-      faults.garbage = one_of({0.0, 0.05});
-      break;
-    case LaneTrouble::storm:
-      faults = {.loss = 0.03,
-                .common_loss = 0.01,
-                .burst_enter = 0.001,
-                .burst_leave = 0.1,
-                .burst_loss = 0.9,
-                .reorder = 0.05,
-                .duplicate = 0.03,
-                .replay = 0.005,
-                .flip = 0.01,
-                .truncate = 0.005,
-                .garbage = 0.01};
-      break;
-    default:
-      if (chance_.below(3) == 0) faults.loss = 0.005;  // troubles seldom come alone
-      break;
+    case LaneTrouble::spoil: spoil(); break;
+    case LaneTrouble::storm: storm(); break;
+    default: some_loss(); break;
   }
-  faults.reorder_by = microseconds(one_of<std::int64_t>({20, 200, 2000}));
-  const double bad = faults.burst_enter > 0
-                         ? faults.burst_enter / (faults.burst_enter + faults.burst_leave) * faults.burst_loss
-                         : 0;
-  loss_ = 1 - (1 - faults.loss) * (1 - faults.common_loss) * (1 - bad) * (1 - faults.flip) *
-                  (1 - faults.truncate) * (1 - faults.multicast_loss);
+  end_faults();
 }
 
 void Maker::program() {
@@ -217,22 +168,8 @@ void Maker::happenings() {
       }
       break;
     }
-    case LaneTrouble::pause:
-      for (std::uint64_t n = chance_.below(3) + 1; n != 0; --n) {
-        const HostId host = some_host();
-        const Duration how_long = milliseconds(between(chance_, 1, chance_.below(4) == 0 ? 3000 : 100));
-        const Instant begin = some_time();
-        plan(begin, "host " + std::to_string(host) + " stops",
-             [host, how_long](Net& net) { net.pause(host, how_long); });
-        plan(begin + how_long, "host " + std::to_string(host) + " goes on", [](Net&) {});
-      }
-      break;
-    case LaneTrouble::death:
-      setup_.dies = some_host();
-      setup_.death = some_time();
-      setup_.told = chance_.below(2) == 0 ? setup_.death + milliseconds(between(chance_, 0, 2000)) : kNever;
-      setup_.trouble_ends = setup_.death + setup_.process.mesh.give_up;
-      break;
+    case LaneTrouble::pause: pauses(); break;
+    case LaneTrouble::death: death(); break;
     default: break;
   }
 }
