@@ -105,34 +105,13 @@ void Loop::assist() noexcept {
 }
 
 void Loop::assist_listen() noexcept {
-  const bool poll = net_ != nullptr;
-  assist_where_ = poll ? path::Doorbell::kOnSocket : path::Doorbell::kOnFutex;
-  const std::uint32_t seen = bell_->before_sleep(assist_where_);
-  for (std::size_t n = core_.wanting(); n != 0; --n) {
-    const p2p::PeerId peer = core_.next_wanting();
-    if (peer >= 0 && outlet(peer).is_open()) outlet(peer).starve(rank_);
-  }
-  if (progress()) {
-    if (sleepers_ == 0) bell_->awake();
-    return;
-  }
+  assist_where_ = net_ ? path::Doorbell::kOnSocket : path::Doorbell::kOnFutex;
+  std::uint32_t seen = 0;
+  if (!lie_down(seen)) return;
   assist_ = Assist::listening;
-  polling_ = poll;
-  const Duration limit = poll ? net_->sleep_limit(now(), kAssistSleep) : kAssistSleep;
-  const std::uint32_t depth = lock_.give_up();
-  if (poll)
-    net_->sleep(limit, bell_socket_.descriptor());
-  else
-    bell_->sleep(seen, limit.ns);
-  lock_.take_back(depth);
+  rest(seen, kAssistSleep);
   assist_ = Assist::awake;
-  if (poll) {
-    polling_ = false;
-    bell_socket_.drain();
-    if (sleepers_ != 0) inner_bell_.ring();  // somebody of the program may want to sleep on the sockets
-  }
-  if (poll || sleepers_ == 0) bell_->awake();
-  look_after_peers();
+  get_up();
 }
 
 void Loop::assist_park() noexcept {

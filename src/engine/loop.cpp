@@ -291,36 +291,46 @@ void Loop::sleep() noexcept {
     }
     return sleep_inside();
   }
-  const bool poll = net_ != nullptr;
-  const std::uint32_t seen = bell_->before_sleep(poll ? path::Doorbell::kOnSocket : path::Doorbell::kOnFutex);
+  std::uint32_t seen = 0;
+  if (!lie_down(seen)) return;
+  ++sleepers_;
+  process_trace.add(TraceEvent::sleep_begin);
+  rest(seen, kLongestSleep);
+  process_trace.add(TraceEvent::sleep_end);
+  --sleepers_;
+  get_up();
+}
+
+// Says that we sleep, then looks once more; false: there was something to do.
+bool Loop::lie_down(std::uint32_t& seen) noexcept {
+  seen = bell_->before_sleep(net_ ? path::Doorbell::kOnSocket : path::Doorbell::kOnFutex);
   for (std::size_t n = core_.wanting(); n != 0; --n) {
     const p2p::PeerId peer = core_.next_wanting();
     if (peer >= 0 && outlet(peer).is_open()) outlet(peer).starve(rank_);
   }
-  if (progress()) {
-    if (sleepers_ == 0) bell_->awake();
-    return;
-  }
-  ++sleepers_;
-  polling_ = poll;
-  const Instant time = poll ? now() : Instant{};
-  const Duration limit = poll ? net_->sleep_limit(time, kLongestSleep) : kLongestSleep;
-  process_trace.add(TraceEvent::sleep_begin);
-  const std::uint32_t depth = lock_.give_up();
+  if (!progress()) return true;
+  if (sleepers_ == 0) bell_->awake();
+  return false;
+}
+
+// Without the lock, until somebody rings.
+void Loop::rest(std::uint32_t seen, Duration longest) noexcept {
+  polling_ = net_ != nullptr;
+  const Duration limit = net_ ? net_->sleep_limit(now(), longest) : longest;
   bool rang = false;
-  if (poll)
+  const std::uint32_t depth = lock_.give_up();
+  if (net_)
     rang = net_->sleep(limit, bell_socket_.descriptor());
   else
     bell_->sleep(seen, limit.ns);
   lock_.take_back(depth);
-  process_trace.add(TraceEvent::sleep_end);
-  --sleepers_;
-  if (poll) {
-    polling_ = false;
-    if (rang) bell_socket_.drain();
-    if (sleepers_ != 0) inner_bell_.ring();  // somebody else may want to sleep on the sockets
-  }
-  if (poll || sleepers_ == 0) bell_->awake();
+  polling_ = false;
+  if (rang) bell_socket_.drain();
+}
+
+void Loop::get_up() noexcept {
+  if (net_ && sleepers_ != 0) inner_bell_.ring();  // somebody else may want to sleep on the sockets
+  if (net_ || sleepers_ == 0) bell_->awake();
   look_after_peers();
 }
 

@@ -140,6 +140,9 @@ class Loop final : public Engine {
   void stop_spinning(Instant time) noexcept;
   void yield_turns(std::uint64_t before) noexcept;
   void sleep() noexcept;
+  bool lie_down(std::uint32_t& seen) noexcept;
+  void rest(std::uint32_t seen, Duration longest) noexcept;
+  void get_up() noexcept;
   void sleep_inside() noexcept;
   bool is_far(p2p::PeerId peer) const noexcept { return net_ && far_[static_cast<std::size_t>(peer)]; }
   void look_after_peers() noexcept;
