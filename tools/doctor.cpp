@@ -88,7 +88,8 @@ json report_of(const boot::Boot& boot, const Job& job, const std::vector<json>& 
     for (const json& entry : result.value("heard", json::array()))
       multicast.push_back({{"from", job.name_of.at(entry.at("from").get<int>())},
                            {"to", job.name_of.at(entry.at("to").get<int>())},
-                           {"heard", entry.at("count")}});
+                           {"heard", entry.at("count")},
+                           {"sent", entry.value("sent", 0)}});
   }
   return {{"herald", kVersion}, {"started_by", boot.name()}, {"ranks", boot.size()}, {"hosts", job.hosts},
           {"reach", reach},     {"multicast", multicast}};

@@ -119,12 +119,23 @@ void Loop::close_lane(std::int32_t lane) noexcept {
 }
 
 bool Loop::turn_net() noexcept {
-  const bool moved = net_->turn(now());
+  const Instant time = now();
+  const bool moved = net_->turn(time);
   core_.run_finished();
+  if (net_->has_news() || net_->report_due(time)) net_->report(time, false);
   if (!net_->has_news()) return moved;
   net_->tell_links();
   for (p2p::PeerId peer = net_->take_lost(); peer >= 0; peer = net_->take_lost()) lose(peer);
   return true;
+}
+
+void Loop::count_lanes(p2p::CoreCounters& all) const noexcept {
+  const rel::LaneCounters& lanes = net_->lane_counters();
+  all.unheard = lanes.went_deaf;
+  all.heard_again = lanes.heard_again;
+  all.cast_packets = lanes.cast;
+  all.cast_unicast = lanes.repaired_one;
+  all.cast_missed = lanes.missed;
 }
 
 void Loop::lose(p2p::PeerId peer) noexcept {

@@ -13,12 +13,13 @@ namespace {
 
 constexpr int kReceiveBatches = 8;  // in one turn
 constexpr int kTransmitBatches = 16;
-constexpr int kFullSocketMs = 2;  // wait for room in the socket; then the datagram is lost, and repaired
+constexpr p2p::PeerId kPrinter = 0;  // tells a person
+constexpr int kFullSocketMs = 2;     // wait for room in the socket; then the datagram is lost, and repaired
 
 }  // namespace
 
 LaneNet::LaneNet(const rel::LanesConfig& config, std::uint64_t seed, p2p::Core& core, ToPeers to_peers,
-                 bool verbose)
+                 int verbose)
     : config_(config),
       prng_(seed),
       core_(core),
@@ -132,14 +133,36 @@ void LaneNet::send_groups(std::span<const rel::Tx> entries) noexcept {
   }
 }
 
-void LaneNet::tell_news(int rank) noexcept {
+void LaneNet::take_news(Instant now) noexcept {
   for (const p2p::LaneCarrier::News& news : carrier_.take_news()) {
-    if (!verbose_) continue;
-    std::fprintf(stderr, "herald: rank %d: rank %d %s\n", rank, news.member,
-                 news.hears
-                     ? "hears our multicast again"
-                     : "does not hear our multicast; it is served by unicast (herald doctor looks why)");
+    witness_.on_hearing(now, news.lane, news.member, news.hears);
+    if (verbose_ == 0) continue;
+    std::fprintf(stderr, "herald: rank %d: rank %d %s\n", config_.me, news.member,
+                 news.hears ? "hears our multicast"
+                            : "does not hear our multicast; it is served by unicast, and multicast is tried "
+                              "again with every cast to others, or with back-off up to a second");
   }
+  for (const p2p::LaneCarrier::Loss& loss : carrier_.take_losses()) {
+    witness_.on_loss(config_.me, loss.percent);
+    if (verbose_ > 0)
+      std::fprintf(stderr, "herald: rank %d: %u %% of the multicast from rank %d is lost, and repaired\n",
+                   config_.me, loss.percent, loss.source);
+  }
+}
+
+void LaneNet::report(Instant now, const HostOf& host_of, bool at_end) noexcept {
+  if (carrier_.has_news()) take_news(now);
+  for (const group::Notice& notice : witness_.take_due(now, at_end)) {
+    const std::uint32_t what = notice.loses == 0 ? wire::kNoticeDeaf : wire::kNoticeLoses;
+    if (config_.me == kPrinter)
+      report_.add(now, config_.me, notice);
+    else
+      core_.tell(kPrinter, {config_.me, notice.member, what, notice.loses});
+  }
+  for (const p2p::Core::Notice& notice : core_.take_notices())
+    report_.add(now, notice.from,
+                {notice.member, notice.what == wire::kNoticeDeaf ? 0 : std::max(notice.amount, 1u)});
+  if (report_.is_due(now, at_end)) std::fprintf(stderr, "herald: %s\n", report_.take_line(host_of).c_str());
 }
 
 }  // namespace herald::engine

@@ -3,6 +3,7 @@
 // net: datagrams to single members go by the net's own path. In:  lanes to open and close; turns of the net.
 // Out: datagrams to groups and to peers; packets for Core.
 #pragma once
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 
 #include "base/knobs.hpp"
 #include "base/prng.hpp"
+#include "group/report.hpp"
 #include "p2p/lane_carrier.hpp"
 #include "path/mcast/mcast.hpp"
 #include "rel/lanes.hpp"
@@ -22,8 +24,7 @@ class LaneNet {
  public:
   // Sends datagrams to single peers.
   using ToPeers = std::function<void(Instant now, const rel::TxBatch& batch)>;
-  LaneNet(const rel::LanesConfig& config, std::uint64_t seed, p2p::Core& core, ToPeers to_peers,
-          bool verbose);
+  LaneNet(const rel::LanesConfig& config, std::uint64_t seed, p2p::Core& core, ToPeers to_peers, int verbose);
 
   // Without it all goes to single members.
   bool open(const path::McastConfig& config, std::string& why);
@@ -40,9 +41,13 @@ class LaneNet {
   void redeliver() noexcept;
   std::vector<p2p::PeerId> take_lost() noexcept { return carrier_.take_lost(); }
   bool has_news() const noexcept { return carrier_.has_news(); }
-  void tell_news(int rank) noexcept;
+  // Tells the rank that prints of members that do not hear us (group/report.hpp); that one prints.
+  using HostOf = group::Report::HostOf;
+  void report(Instant now, const HostOf& host_of, bool at_end) noexcept;
 
   std::optional<Instant> next_deadline() const noexcept { return lanes_.next_deadline(); }
+  // When report() has something to do.
+  Instant report_at() const noexcept { return std::min(witness_.next_deadline(), report_.next_deadline()); }
   bool is_flushed() const noexcept { return lanes_.is_flushed(); }
   int descriptor() const noexcept { return mcast_ ? mcast_->descriptor() : -1; }
   void forget(p2p::PeerId peer) noexcept { lanes_.forget_peer(peer); }
@@ -51,6 +56,7 @@ class LaneNet {
  private:
   bool transmit(Instant now) noexcept;
   void send_groups(std::span<const rel::Tx> entries) noexcept;
+  void take_news(Instant now) noexcept;
 
   const rel::LanesConfig config_;
   Prng prng_;
@@ -58,8 +64,10 @@ class LaneNet {
   p2p::LaneCarrier carrier_;
   rel::Lanes lanes_;
   ToPeers to_peers_;
-  const bool verbose_;
-  bool stirred_ = true;  // something happened since the last look at what is due
+  const int verbose_;
+  group::Witness witness_;
+  group::Report report_;  // used by rank 0
+  bool stirred_ = true;   // something happened since the last look at what is due
   std::unique_ptr<path::McastPath> mcast_;
   std::uint8_t family_ = 4;
   std::vector<path::GroupAddress> groups_;  // by lane

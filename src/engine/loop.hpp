@@ -90,6 +90,7 @@ class Loop final : public Engine {
     all.held = core_.messages_held();
     all.mapped_bytes = mover_ ? mover_->mapped_bytes() : 0;
     all.kernel_bytes = mover_ ? mover_->kernel_bytes() : 0;
+    if (net_) count_lanes(all);
     return all;
   }
 
@@ -124,6 +125,7 @@ class Loop final : public Engine {
   bool pump_all() noexcept;
   bool move_direct() noexcept;
   bool turn_net() noexcept;
+  void count_lanes(p2p::CoreCounters& all) const noexcept;
   void lose(p2p::PeerId peer) noexcept;
   void tend() noexcept;
   void stop_assistant() noexcept;

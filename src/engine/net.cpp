@@ -46,7 +46,7 @@ Net::Net(int rank, int size, const Knobs& knobs, p2p::Core& core)
       batch_(std::make_unique<rel::TxBatch>()),
       links_(static_cast<std::size_t>(size)),
       hosts_(size),
-      verbose_(knobs.verbose > 0),
+      verbose_(static_cast<int>(knobs.verbose)),
       lanes_on_(knobs.lanes == "on"),
       socket_bytes_(static_cast<std::uint32_t>(knobs.net_socket_bytes)) {
   config_.me = rank;
@@ -229,11 +229,15 @@ void Net::ask_around(Instant now) noexcept {
   }
 }
 
+void Net::report(Instant now, bool at_end) noexcept {
+  lanes_->report(
+      now, [this](std::int32_t rank) { return std::string(hosts_.of(rank)); }, at_end);
+}
+
 void Net::tell_links() noexcept {
-  lanes_->tell_news(rank_);
   for (const p2p::Carrier::LinkNews& news : carrier_.take_links()) {
     process_trace.add(TraceEvent::link, std::uint64_t{0}, news.peer, news.link, news.live ? 1 : 0);
-    if (!verbose_) continue;
+    if (verbose_ == 0) continue;
     std::fprintf(stderr, "herald: rank %d: link %s to rank %d %s\n", rank_,
                  udp_->link_name(news.peer, news.link).c_str(), news.peer,
                  news.live ? "works" : "does not answer");

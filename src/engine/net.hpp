@@ -58,6 +58,10 @@ class Net {
   // Peers that were lost: -1 when there are no more.
   p2p::PeerId take_lost() noexcept;
   void tell_links() noexcept;
+  // Members of lanes that do not hear multicast: the rank that prints is told, and prints. `at_end`: now.
+  void report(Instant now, bool at_end) noexcept;
+  bool report_due(Instant now) const noexcept { return now >= lanes_->report_at() || core_.has_notices(); }
+  const rel::LaneCounters& lane_counters() const noexcept { return lanes_->counters(); }
   bool has_news() const noexcept { return carrier_.has_news() || lanes_->has_news(); }
   bool is_flushed() const noexcept { return mesh_->is_flushed() && lanes_->is_flushed(); }
   bool is_used(p2p::PeerId peer) const noexcept;
@@ -110,7 +114,7 @@ class Net {
   Instant next_ask_{};
   p2p::PeerId next_asked_ = 0;
   std::uint64_t traced_resent_ = 0, traced_dropped_ = 0;
-  const bool verbose_;
+  const int verbose_;
   const bool lanes_on_;
   const std::uint32_t socket_bytes_;
 };

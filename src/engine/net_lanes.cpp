@@ -32,7 +32,7 @@ void Net::start_lanes(const NetStart& start) noexcept {
   groups.interface = local.interface;
   groups.socket_bytes = socket_bytes_;
   std::string why;
-  if (!lanes_->open(groups, why) && verbose_)
+  if (!lanes_->open(groups, why) && verbose_ > 0)
     std::fprintf(stderr, "herald: rank %d: no multicast: %s\n", rank_, why.c_str());
 }
 
@@ -52,8 +52,9 @@ p2p::PeerId Net::take_lost() noexcept {
 std::optional<Instant> Net::next_deadline() const noexcept {
   const std::optional<Instant> one = mesh_->next_deadline();
   const std::optional<Instant> other = lanes_->next_deadline();
-  if (!one || !other) return one ? one : other;
-  return std::min(*one, *other);
+  const Instant at = std::min({one.value_or(rel::kNever), other.value_or(rel::kNever), lanes_->report_at()});
+  if (at == rel::kNever) return std::nullopt;
+  return at;
 }
 
 }  // namespace herald::engine

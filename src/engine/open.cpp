@@ -160,6 +160,7 @@ void Loop::close() noexcept {
   lock();
   Instant moved = now();
   std::uint64_t seen = activity_;
+  if (net_ && !closed_) net_->report(moved, true);
   while (!closed_ && !is_quiet()) {
     wait_turn();
     const Instant time = now();
@@ -169,7 +170,10 @@ void Loop::close() noexcept {
   }
   stop_assistant();
   if (!closed_) {
-    if (net_) leave_net();
+    if (net_) {
+      net_->report(now(), true);  // what came meanwhile
+      leave_net();
+    }
     if (own_ != nullptr) {
       const Instant limit = now() + kAttachLimit;
       while (!shm_->all_attached() && now() < limit) ::usleep(100);

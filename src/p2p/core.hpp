@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/trace.hpp"
@@ -121,6 +122,18 @@ class Core {
   // The lane is closed: what waits for it fails.
   void drop_casts(std::int32_t lane) noexcept;
 
+  // For a person: what a peer saw of the network (wire::kNotice...). tell() sends one to whoever prints them.
+  struct Notice {
+    PeerId from, member;
+    std::uint32_t what, amount;
+  };
+  void tell(PeerId to, const Notice& notice) noexcept {
+    control(to, wire::NoticePacket{wire::p2p_prefix(wire::P2pKind::notice), notice.what,
+                                   static_cast<std::uint32_t>(notice.member), notice.amount});
+  }
+  bool has_notices() const noexcept { return !notices_.empty(); }
+  std::vector<Notice> take_notices() noexcept { return std::exchange(notices_, {}); }
+
   // Sets `done` and calls on_done for what has finished. True if there was anything.
   bool run_finished() noexcept { return !finished_.empty() && run_all_finished(); }
 
@@ -204,6 +217,7 @@ class Core {
   Status on_unasked(PeerId from, std::span<const std::byte> packet) noexcept;
   bool on_ack(PeerId from, const wire::AckPacket& packet) noexcept;
   bool on_allowance(PeerId from, const wire::AllowancePacket& packet) noexcept;
+  bool on_notice(PeerId from, const wire::NoticePacket& packet) noexcept;
   bool on_meet(PeerId from, const wire::MeetPacket& packet) noexcept;
   void on_cancel(PeerId from, const wire::CancelPacket& packet) noexcept;
   bool on_cancel_reply(PeerId from, const wire::CancelReplyPacket& packet) noexcept;
@@ -230,6 +244,8 @@ class Core {
   bool running_finished_ = false;
   std::uint64_t sends_under_way_ = 0, receives_under_way_ = 0;
   std::uint32_t gone_count_ = 0;
+  static constexpr std::size_t kMostNotices = 256;  // kept until taken
+  std::vector<Notice> notices_;
   CoreCounters counters_;
   Trace* trace_ = nullptr;
 };

@@ -208,10 +208,19 @@ Status Core::on_packet(PeerId from, std::span<const std::byte> packet) noexcept 
       case P2pKind::allowance: good = on_allowance(from, as<AllowancePacket>(packet)); break;
       case P2pKind::meet: good = on_meet(from, as<MeetPacket>(packet)); break;
       case P2pKind::moved: good = meetings_.leave_theirs(as<MovedPacket>(packet).meeting, from); break;
+      case P2pKind::notice: good = on_notice(from, as<NoticePacket>(packet)); break;
     }
   }
   if (!good) ++counters_.bad_packets;
   return Status::ok;
+}
+
+bool Core::on_notice(PeerId from, const NoticePacket& packet) noexcept {
+  const std::uint32_t what = packet.what, member = packet.member;
+  if ((what != kNoticeDeaf && what != kNoticeLoses) || member >= peers_.size()) return false;
+  if (notices_.size() < kMostNotices)
+    notices_.push_back({from, static_cast<PeerId>(member), what, packet.amount});
+  return true;
 }
 
 Status Core::on_push(PeerId from, std::span<const std::byte> packet) noexcept {

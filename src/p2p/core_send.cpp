@@ -70,6 +70,7 @@ template void Core::control(PeerId, const CancelReplyPacket&) noexcept;
 template void Core::control(PeerId, const AllowancePacket&) noexcept;
 template void Core::control(PeerId, const MeetPacket&) noexcept;
 template void Core::control(PeerId, const MovedPacket&) noexcept;
+template void Core::control(PeerId, const NoticePacket&) noexcept;
 
 void Core::set_far(PeerId id) noexcept {
   peer(id).far = true;

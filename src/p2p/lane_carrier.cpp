@@ -38,4 +38,8 @@ void LaneCarrier::hearing_changed(rel::LaneId lane, rel::PeerId member, bool hea
 
 void LaneCarrier::member_lost(rel::LaneId, rel::PeerId member) noexcept { lost_.push_back(member); }
 
+void LaneCarrier::losing(rel::LaneId, rel::PeerId source, std::uint32_t percent) noexcept {
+  losses_.push_back({source, percent});
+}
+
 }  // namespace herald::p2p

@@ -36,12 +36,18 @@ class LaneCarrier final : public rel::LaneListener {
     bool hears;
   };
   std::vector<News> take_news() noexcept { return std::exchange(news_, {}); }
+  struct Loss {
+    PeerId source;
+    std::uint32_t percent;
+  };
+  std::vector<Loss> take_losses() noexcept { return std::exchange(losses_, {}); }
   std::vector<PeerId> take_lost() noexcept { return std::exchange(lost_, {}); }
-  bool has_news() const noexcept { return !news_.empty() || !lost_.empty(); }
+  bool has_news() const noexcept { return !news_.empty() || !lost_.empty() || !losses_.empty(); }
 
   Status heard(rel::LaneId lane, rel::PeerId source, std::span<const std::byte> packet) noexcept override;
   void hearing_changed(rel::LaneId lane, rel::PeerId member, bool hears) noexcept override;
   void member_lost(rel::LaneId lane, rel::PeerId member) noexcept override;
+  void losing(rel::LaneId lane, rel::PeerId source, std::uint32_t percent) noexcept override;
 
  private:
   Core& core_;
@@ -50,6 +56,7 @@ class LaneCarrier final : public rel::LaneListener {
   bool holds_ = false;
   std::vector<News> news_;
   std::vector<PeerId> lost_;
+  std::vector<Loss> losses_;
 };
 
 }  // namespace herald::p2p

@@ -72,7 +72,8 @@ struct LaneIn final : LaneActor {
 
   Lane& lane;
   const std::uint16_t member;
-  std::uint16_t unacked = 0;  // packets since the last ack
+  std::uint16_t unacked = 0;           // packets since the last ack
+  std::uint16_t took = 0, missed = 0;  // new ones since losses were last judged; of those, not by the group
   Reorder reorder;
   Seq next = kFirstCast;        // all before this one have come
   Seq delivered = kFirstCast;   // all before this one were delivered
@@ -106,6 +107,7 @@ struct LaneIn final : LaneActor {
   bool waited = false;   // tree: for those below us
   bool rides = false;    // the last ack went with a cast of ours
   bool refused = false;  // by the listener, since the last ack
+  bool lossy = false;    // of the last packets that were judged, many were missed
 };
 
 struct Lane final : LaneActor {

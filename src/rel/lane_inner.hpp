@@ -66,6 +66,7 @@ struct Lanes::Inner {
   void drain(LaneIn& in, Instant now) noexcept;
   void find_holes(LaneIn& in, Instant now) noexcept;
   Duration grace(const LaneIn& in) noexcept;
+  void judge_loss(LaneIn& in, bool missed) noexcept;
 
   // lane_ack.cpp
   void grant(LaneIn& in) noexcept;

@@ -10,6 +10,8 @@ namespace {
 
 constexpr Duration kLeastGrace = microseconds(10);
 constexpr Duration kRetryDelivery = milliseconds(10);  // redeliver() is sooner
+constexpr std::uint16_t kJudgeLoss = 128;              // packets
+constexpr std::uint32_t kMuchLoss = 25;                // of a hundred
 
 }  // namespace
 
@@ -74,6 +76,22 @@ bool Lanes::Inner::accept(LaneIn& in, Instant now, Seq seq, std::span<const std:
   return true;
 }
 
+// Much of it in two rows of packets, one after the other: no hiccup. All of it is deafness, which the source
+// sees.
+void Lanes::Inner::judge_loss(LaneIn& in, bool missed) noexcept {
+  if (missed) ++in.missed, ++counters.missed;
+  if (++in.took < kJudgeLoss) return;
+  const std::uint32_t percent = in.missed * 100u / kJudgeLoss;
+  const bool much = percent >= kMuchLoss && in.missed != kJudgeLoss;
+  const bool again = much && in.lossy;
+  in.lossy = much;
+  in.took = in.missed = 0;
+  if (!again || in.lane.closing) return;
+  calling = true;
+  listener.losing(in.lane.id, in.lane.members[in.member], percent);
+  calling = false;
+}
+
 void Lanes::Inner::on_cast(Lane& lane, Instant now, bool by_group, std::uint32_t place,
                            const wire::DatagramView& view) noexcept {
   const wire::CastView cast = wire::view_cast(view.flags, view.body);
@@ -83,6 +101,7 @@ void Lanes::Inner::on_cast(Lane& lane, Instant now, bool by_group, std::uint32_t
   if (lane.cursors[place].silent && !before(view.seq, in.next)) return;
   const bool asks = (view.flags & wire::kFlagAskAck) != 0;
   const Seq seq = view.seq;
+  const bool missed = !by_group || before(seq, in.top);  // repaired, or out of order
   if (before(seq, in.next) || in.reorder.has(seq)) {
     ++counters.duplicates;
     if (!by_group || asks) owe_ack(in, now);  // it may not know that we have it
@@ -92,6 +111,7 @@ void Lanes::Inner::on_cast(Lane& lane, Instant now, bool by_group, std::uint32_t
     in.newest_at = now;
     ++in.unacked;
     owe_ack(in, now);
+    judge_loss(in, missed);
   }
   if (asks) ack_at_once(in, !by_group);
   find_holes(in, now);

@@ -129,6 +129,7 @@ bool Lanes::Inner::fill_first(Lane& lane, Instant now, TxBatch& out) noexcept {
       lane.retry_at = now + lane.retry_after;
       lane.retry_after = std::min(Duration{2 * lane.retry_after.ns}, kMostRetry);
       lane.group_ask = true;
+      ++counters.tried;
     }
     return false;
   }

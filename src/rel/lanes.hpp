@@ -59,6 +59,8 @@ struct LaneCounters {
   std::uint64_t acks_sent = 0, acks_received = 0;
   std::uint64_t duplicates = 0, forged = 0, malformed = 0;
   std::uint64_t went_deaf = 0, heard_again = 0;
+  std::uint64_t tried = 0;   // a group that nobody hears
+  std::uint64_t missed = 0;  // packets of others that the group should have brought and did not
 };
 
 class LaneListener {
@@ -69,6 +71,8 @@ class LaneListener {
   // Whether a member hears our multicasts; told when it changes.
   virtual void hearing_changed(LaneId lane, PeerId member, bool hears) noexcept = 0;
   virtual void member_lost(LaneId lane, PeerId member) noexcept = 0;
+  // We hear the multicast of this member and lose much of it: so many in a hundred, for a while now.
+  virtual void losing(LaneId /*lane*/, PeerId /*source*/, std::uint32_t /*percent*/) noexcept {}
 
  protected:
   ~LaneListener() = default;

@@ -47,6 +47,7 @@ bool decode(std::span<const std::byte> packet, P2pKind& kind) noexcept {
     case P2pKind::allowance: good = fits<AllowancePacket>(packet, 0); break;
     case P2pKind::meet: good = fits<MeetPacket>(packet, 0); break;
     case P2pKind::moved: good = fits<MovedPacket>(packet, 0); break;
+    case P2pKind::notice: good = fits<NoticePacket>(packet, 0); break;
   }
   if (good) kind = claimed;
   return good;

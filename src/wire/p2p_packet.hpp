@@ -26,6 +26,7 @@ enum class P2pKind : std::uint8_t {
   allowance = 8,     // how much the peer may push
   meet = 9,          // the receiver moves the message itself and tells where the sender may help
   moved = 10,        // the sender helps no more
+  notice = 11,       // something about the network that a person should know, for whoever prints it
 };
 
 constexpr std::uint16_t kFlagSynchronous = 1;  // push: answer with ack or pull when matched
@@ -115,12 +116,22 @@ struct MovedPacket {
   Le<std::uint32_t> meeting;
 };
 
+constexpr std::uint32_t kNoticeDeaf = 1;   // the member does not hear the sender's multicast
+constexpr std::uint32_t kNoticeLoses = 2;  // it loses `amount` in a hundred of somebody's
+
+struct NoticePacket {
+  P2pPrefix prefix;
+  Le<std::uint32_t> what;
+  Le<std::uint32_t> member;  // its rank in the job
+  Le<std::uint32_t> amount;
+};
+
 static_assert(sizeof(P2pPrefix) == 4 && alignof(P2pPrefix) == 1);
 static_assert(sizeof(PushPacket) == 40 && alignof(PushPacket) == 1);
 static_assert(sizeof(PullPacket) == 32 && sizeof(DataPacket) == 16);
 static_assert(sizeof(AckPacket) == 12 && sizeof(CancelPacket) == 20 && sizeof(CancelReplyPacket) == 12);
 static_assert(sizeof(RunPart) == 16 && sizeof(MeetPacket) == 32 && sizeof(MovedPacket) == 8);
-static_assert(sizeof(GoodbyePacket) == 4 && sizeof(AllowancePacket) == 8);
+static_assert(sizeof(GoodbyePacket) == 4 && sizeof(AllowancePacket) == 8 && sizeof(NoticePacket) == 16);
 
 // The smallest packet size a path must be able to carry: every packet without payload fits.
 constexpr std::size_t kLargestHeader = sizeof(PushPacket);

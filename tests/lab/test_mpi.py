@@ -4,78 +4,14 @@
 doubled or damaged; a job that hangs after a partition, when a link is cut, or when a host dies; processes that are
 left. All with real sockets, on hosts made from namespaces."""
 import os
-import re
-import signal
 import subprocess
 import time
 
-from lab_case import BUILD, LAB, LIMIT, LabCase, main, wait_until
-from heraldlab import hosts, jobs, tool
+from lab_case import BUILD, LIMIT, main, wait_until
+from lab_job import Job
+from heraldlab import hosts
 
 PROGRAM = BUILD + '/tests/programs/between_hosts'
-
-
-def engines():
-    """Those that are installed."""
-    found = []
-    for engine in jobs.ENGINES:
-        try:
-            jobs.find_engine(engine)
-            found.append(engine)
-        except tool.LabError:
-            pass
-    return found
-
-
-class Job(LabCase):
-    def setUp(self):
-        super().setUp()
-        self.engines = engines()
-        if not self.engines:
-            self.skipTest('neither mpirun of Open MPI nor Hydra is installed')
-        # Not always the same one, where the test does not ask for both.
-        self.engine = self.engines[sum(map(ord, self.id())) % len(self.engines)]
-
-    @staticmethod
-    def options_of(ranks, env):
-        return (['-n', str(ranks)] if ranks else []) + [word for pair in env for word in ('--env', pair)]
-
-    def job(self, *words, ranks=None, engine=None, env=(), limit=90):
-        """The output of a job that must pass."""
-        more = self.options_of(ranks, env)
-        done = self.lab('run', '--engine', engine or self.engine, '--timeout', limit, *more, *words, code=None)
-        self.assertEqual(done.returncode, 0, f'{engine}: {done.stdout}\n{done.stderr}')
-        self.assertIn('passed', done.stdout)
-        return done.stdout
-
-    def begin(self, *words, ranks=None, env=(), limit=90):
-        """A job that goes on; its first round is over."""
-        more = self.options_of(ranks, env)
-        child = subprocess.Popen([LAB, 'run', '--name', self.name, '--engine', self.engine, '--timeout', str(limit), *more, *words],
-                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL)
-        self.addCleanup(self.finish, child)
-        line = child.stdout.readline()
-        while line and line != 'started\n':
-            line = child.stdout.readline()
-        self.assertEqual(line, 'started\n', 'the job did not start')
-        return child
-
-    @staticmethod
-    def finish(child):
-        if child.poll() is None:
-            child.send_signal(signal.SIGTERM)
-        child.wait(LIMIT)
-        child.stdout.close()
-
-    def must_pass(self, child):
-        out, _ = child.communicate(timeout=LIMIT)
-        self.assertEqual(child.returncode, 0, out)
-        self.assertIn('passed', out)
-        return int(re.search(r'(\d+) rounds', out).group(1))
-
-    def nothing_runs(self):
-        name = os.path.basename(PROGRAM)
-        return not [pid for pid in hosts.guests(self.name) if tool.read(f'/proc/{pid}/comm').strip() == name]
 
 
 class Two(Job):
@@ -153,7 +89,7 @@ class Many(Job):
         out, _ = child.communicate(timeout=LIMIT)
         self.assertNotIn(child.returncode, (0, 124), out)
         self.assertRegex(out, rf'rank \d+ on .*{host}')
-        self.assertTrue(wait_until(self.nothing_runs))
+        self.assertTrue(wait_until(lambda: self.nothing_runs(PROGRAM)))
         return out
 
     def test_a_host_whose_cable_is_cut_for_good(self):
@@ -166,7 +102,7 @@ class Many(Job):
         self.lab('fault', 'kill', 'h2')
         out, _ = child.communicate(timeout=LIMIT)
         self.assertNotIn(child.returncode, (0, 124), out)  # the launcher may be the first to see it
-        self.assertTrue(wait_until(self.nothing_runs))
+        self.assertTrue(wait_until(lambda: self.nothing_runs(PROGRAM)))
 
     def test_errors_are_returned_to_those_who_want_them(self):
         child = self.begin(PROGRAM, '60', '10000', 'return', ranks=4, env=['HERALD_DETECT_MS=1000'])
@@ -185,26 +121,6 @@ class Links(Job):
             time.sleep(1.2)
             self.lab('fault', 'link', link, 'up')
         self.assertGreater(self.must_pass(child), 3)
-
-
-
-class Multicast(Job):
-    hosts = 4
-
-    def test_a_switch_that_stops_forwarding_multicast_in_the_middle_and_begins_again(self):
-        child = self.begin(PROGRAM, '3', '300000')
-        for words in (['100%'], ['100%', '--at', 'h2,h3'], ['30%'], ['0%']):
-            self.lab('fault', 'multicast', *words)
-            time.sleep(0.5)
-        self.assertGreater(self.must_pass(child), 3)
-
-
-class Mute(Job):
-    hosts = 3
-    options = ('--switch', 'nomcast')
-
-    def test_a_switch_that_forwards_none(self):
-        self.job(PROGRAM, '1', '300000')
 
 
 if __name__ == '__main__':

@@ -129,6 +129,13 @@ class Hosts(unittest.TestCase):
         self.assertEqual(set(ids(report)) - self.OWN, {'multicast'})
         self.assertTrue(all(way['small'] for way in report['reach']))
 
+    def test_multicast_that_reaches_some(self):
+        self.up()
+        self.lab('fault', 'multicast', '100%', '--at', 'h2')
+        report = self.doctor()
+        self.assertEqual({pair['to'] for pair in report['multicast'] if pair['heard'] == 0}, {'h2'})
+        self.assertEqual([each['hosts'] for each in report['findings'] if each['id'] == 'multicast'], [['h2']])
+
 
 if __name__ == '__main__':
     result = unittest.main(exit=False).result

@@ -16,6 +16,8 @@ namespace {
 constexpr std::uint64_t kLeastSharedMemory = 64 << 20;
 constexpr std::int64_t kLeastFiles = 1024;
 constexpr double kMostOffsetUs = 50000;
+constexpr int kMuchLoss = 20;    // percent of multicast
+constexpr int kLeastCalls = 20;  // to judge it by
 
 class Findings {
  public:
@@ -247,7 +249,7 @@ void judge_unreached(const Peers& unreached, Findings& findings) {
 }
 
 void judge_multicast(const json& multicast, const Peers& unreached, Findings& findings) {
-  Peers unheard;
+  Peers unheard, lossy;
   bool any = false;
   for (const json& entry : multicast) {
     const std::string from = entry.at("from"), to = entry.at("to");
@@ -256,6 +258,8 @@ void judge_multicast(const json& multicast, const Peers& unreached, Findings& fi
     // Where nothing passes, that is the finding.
     if (entry.at("heard").get<int>() == 0 && (known == unreached.end() || known->second.count(from) == 0))
       unheard[to].insert(from);
+    const int heard = entry.at("heard"), sent = entry.value("sent", 0);
+    if (heard > 0 && sent >= kLeastCalls && (sent - heard) * 100 >= sent * kMuchLoss) lossy[to].insert(from);
   }
   for (const auto& [host, peers] : unheard)
     findings.add(
@@ -264,6 +268,10 @@ void judge_multicast(const json& multicast, const Peers& unreached, Findings& fi
             " is not heard: a broadcast then costs a send for each host",
         "let UDP to 239.192.0.0/14 pass the firewall; on the switch enable the IGMP querier, or switch "
         "IGMP snooping off");
+  for (const auto& [host, peers] : lossy)
+    findings.add("multicast_loss", host,
+                 "a fifth or more of the multicast from " + joined(peers) + " is lost: it is sent again",
+                 "look for a limit on multicast (storm control) on the switch, and at its ports: ethtool -S");
 }
 
 }  // namespace

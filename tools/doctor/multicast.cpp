@@ -13,7 +13,8 @@
 namespace herald::tools::doctor {
 namespace {
 
-constexpr char kMagic[8] = {'h', 'e', 'r', 'd', 'o', 'c', 'm', '1'};
+constexpr char kMagic[8] = {'h', 'e', 'r', 'd', 'o', 'c', 'm', '2'};
+constexpr int kAtOnce = 4;  // calls: enough of them to tell loss from chance
 
 bool has_four(const path::udp::Interface& interface) {
   for (const auto& prefix : interface.addresses)
@@ -26,7 +27,7 @@ bool has_four(const path::udp::Interface& interface) {
 Multicast::Multicast(int rank, const std::vector<Speaker>& speakers) : rank_(rank) {
   for (const Speaker& each : speakers) {
     run_ = (run_ ^ each.secret) * 0x9e3779b97f4a7c15u;
-    if (each.rank != rank) heard_[each.rank] = 0;
+    if (each.rank != rank) heard_[each.rank];
   }
   group_ = htonl(0xefc00000u | static_cast<std::uint32_t>(run_ >> 48));  // 239.192.x.y
   port_ = htons(static_cast<std::uint16_t>(30000 + (run_ >> 20) % 20000));
@@ -59,17 +60,19 @@ Multicast::~Multicast() {
 }
 
 void Multicast::call() noexcept {
-  Call call{{}, run_, rank_, 0};
-  std::memcpy(call.magic, kMagic, sizeof kMagic);
   sockaddr_in to{};
   to.sin_family = AF_INET;
   to.sin_port = port_;
   to.sin_addr.s_addr = group_;
-  for (const int index : interfaces_) {
-    ip_mreqn place{};
-    place.imr_ifindex = index;
-    if (::setsockopt(fd_, IPPROTO_IP, IP_MULTICAST_IF, &place, sizeof place) == 0)
-      (void)::sendto(fd_, &call, sizeof call, 0, reinterpret_cast<const sockaddr*>(&to), sizeof to);
+  for (int i = 0; i < kAtOnce; ++i) {
+    Call call{{}, run_, rank_, next_++};
+    std::memcpy(call.magic, kMagic, sizeof kMagic);
+    for (const int index : interfaces_) {
+      ip_mreqn place{};
+      place.imr_ifindex = index;
+      if (::setsockopt(fd_, IPPROTO_IP, IP_MULTICAST_IF, &place, sizeof place) == 0)
+        (void)::sendto(fd_, &call, sizeof call, 0, reinterpret_cast<const sockaddr*>(&to), sizeof to);
+    }
   }
 }
 
@@ -77,13 +80,17 @@ void Multicast::listen() noexcept {
   Call call;
   while (fd_ >= 0 && ::recv(fd_, &call, sizeof call, 0) == sizeof call) {
     if (std::memcmp(call.magic, kMagic, sizeof kMagic) != 0 || call.run != run_) continue;
-    if (const auto found = heard_.find(call.from); found != heard_.end()) ++found->second;
+    if (const auto found = heard_.find(call.from); found != heard_.end()) found->second.insert(call.number);
   }
 }
 
 json Multicast::heard() const {
   json list = json::array();
-  for (const auto& [from, count] : heard_) list.push_back({{"from", from}, {"to", rank_}, {"count", count}});
+  for (const auto& [from, numbers] : heard_)
+    list.push_back({{"from", from},
+                    {"to", rank_},
+                    {"count", numbers.size()},
+                    {"sent", numbers.empty() ? 0 : *numbers.rbegin() - *numbers.begin() + 1}});
   return list;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "doctor/doctor.hpp"
@@ -21,14 +22,15 @@ class Multicast {
   int fd() const noexcept { return fd_; }  // -1: no multicast here
   void call() noexcept;
   void listen() noexcept;
-  // [{"from": rank, "to": our rank, "count": n}], of all others, also of those that were not heard.
+  // [{"from": rank, "to": our rank, "count": n, "sent": m}], of all others, also of those that were not
+  // heard: of the m calls from the first to the last that came, n came.
   json heard() const;
 
  private:
   struct Call {
     char magic[8];
     std::uint64_t run;
-    std::int32_t from, pad;
+    std::int32_t from, number;
   };
 
   int rank_;
@@ -36,8 +38,9 @@ class Multicast {
   std::uint64_t run_ = 0;
   std::uint32_t group_ = 0;  // network order
   std::uint16_t port_ = 0;
-  std::vector<int> interfaces_;  // that we have joined on
-  std::map<int, int> heard_;     // by rank
+  std::vector<int> interfaces_;                  // that we have joined on
+  std::int32_t next_ = 0;                        // number of our next call
+  std::map<int, std::set<std::int32_t>> heard_;  // by rank: the numbers that came
 };
 
 }  // namespace herald::tools::doctor

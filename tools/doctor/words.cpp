@@ -60,6 +60,25 @@ std::string host_words(const json& host) {
 
 using Pair = std::pair<std::string, std::string>;
 
+// A row for who sends, a column for who hears; empty if the hosts are many.
+std::string table(const json& hosts, const std::map<Pair, std::string>& cells) {
+  if (hosts.size() > kWidestTable) return {};
+  std::size_t width = 8;
+  for (const json& host : hosts) width = std::max(width, host.at("name").get<std::string>().size() + 2);
+  std::string words = fmt::format("{:>{}}", "from\\to", width);
+  for (const json& to : hosts) words += fmt::format("{:>{}}", to.at("name").get<std::string>(), width);
+  words += "\n";
+  for (const json& from : hosts) {
+    words += fmt::format("{:>{}}", from.at("name").get<std::string>(), width);
+    for (const json& to : hosts) {
+      const auto cell = cells.find({from.at("name"), to.at("name")});
+      words += fmt::format("{:>{}}", cell == cells.end() ? "-" : cell->second, width);
+    }
+    words += "\n";
+  }
+  return words;
+}
+
 std::string reach_words(const json& report) {
   std::map<Pair, std::string> cells;
   std::size_t links = 0, answered = 0;
@@ -78,32 +97,31 @@ std::string reach_words(const json& report) {
   std::string words = fmt::format(
       "\nUDP: {} of {} links answer; first link, round trip in us (*: also datagrams of {} bytes)\n",
       answered, links, report.at("reach").at(0).value("full_bytes", 0));
-  const json& hosts = report.at("hosts");
-  if (hosts.size() > kWidestTable) return words;
-  std::size_t width = 8;
-  for (const json& host : hosts) width = std::max(width, host.at("name").get<std::string>().size() + 2);
-  words += fmt::format("{:>{}}", "from\\to", width);
-  for (const json& to : hosts) words += fmt::format("{:>{}}", to.at("name").get<std::string>(), width);
-  words += "\n";
-  for (const json& from : hosts) {
-    words += fmt::format("{:>{}}", from.at("name").get<std::string>(), width);
-    for (const json& to : hosts) {
-      const auto cell = cells.find({from.at("name"), to.at("name")});
-      words += fmt::format("{:>{}}", cell == cells.end() ? "-" : cell->second, width);
-    }
-    words += "\n";
+  return words + table(report.at("hosts"), cells);
+}
+
+// Who hears whose multicast: of a hundred calls.
+std::string multicast_words(const json& report) {
+  std::map<Pair, std::string> cells;
+  std::size_t heard = 0;
+  bool all = true;
+  for (const json& entry : report.at("multicast")) {
+    const int came = entry.at("heard"), sent = std::max(came, entry.value("sent", came));
+    heard += came > 0;
+    const int percent = sent == 0 ? 0 : came * 100 / sent;
+    all = all && percent == 100;
+    cells[{entry.at("from"), entry.at("to")}] = percent == 0 ? "none" : fmt::format("{}%", percent);
   }
-  return words;
+  std::string words =
+      fmt::format("multicast: heard by {} of {} pairs of hosts\n", heard, report.at("multicast").size());
+  return all ? words : words + table(report.at("hosts"), cells);
 }
 
 std::string between_words(const json& report) {
-  std::size_t heard = 0;
-  for (const json& entry : report.at("multicast")) heard += entry.at("heard").get<int>() > 0;
   double offset = 0;
   for (const json& entry : report.at("reach"))
     offset = std::max(offset, std::abs(entry.value("offset_us", 0.0)));
-  return reach_words(report) +
-         fmt::format("multicast: heard by {} of {} pairs of hosts\n", heard, report.at("multicast").size()) +
+  return reach_words(report) + multicast_words(report) +
          fmt::format("clocks: within {:.1f} ms\n", offset / 1000);
 }
 

@@ -179,6 +179,20 @@ TEST(Doctor, multicast_that_nobody_hears_is_one_finding) {
   EXPECT_EQ(finding.hosts.size(), 4u);
 }
 
+TEST(Doctor, multicast_that_is_lost_in_part_is_told_with_a_table) {
+  json report = healthy(3);
+  for (json& each : report["multicast"]) each["heard"] = each["sent"] = 60;
+  EXPECT_TRUE(judge(report).empty());
+  EXPECT_EQ(in_words(report, {}).find("%"), std::string::npos);
+  entry(report, "multicast", "h1", "h3")["heard"] = 42;
+  const Finding finding = only(report);
+  EXPECT_EQ(finding.id, "multicast_loss");
+  EXPECT_EQ(finding.hosts, (Names{"h3"}));
+  EXPECT_NE(in_words(report, {finding}).find("70%"), std::string::npos);
+  entry(report, "multicast", "h1", "h3")["heard"] = 58;
+  EXPECT_TRUE(judge(report).empty());
+}
+
 TEST(Doctor, large_datagrams_dead_links_clocks_and_versions) {
   json report = healthy(2);
   entry(report, "reach", "h1", "h2")["full"] = false;

@@ -115,6 +115,11 @@ TEST(P2pPacket, short_kinds_are_as_the_document_says) {
   const Bytes golden_moved{3, 10, 0, 0, 9, 0, 0, 0};
   EXPECT_EQ(bytes_of(moved), golden_moved);
   EXPECT_TRUE(accepts(golden_moved, P2pKind::moved));
+
+  const NoticePacket notice{p2p_prefix(P2pKind::notice), kNoticeLoses, 0x0102, 30};
+  const Bytes golden_notice{3, 11, 0, 0, 2, 0, 0, 0, 2, 1, 0, 0, 30, 0, 0, 0};
+  EXPECT_EQ(bytes_of(notice), golden_notice);
+  EXPECT_TRUE(accepts(golden_notice, P2pKind::notice));
 }
 
 TEST(P2pPacket, a_direct_push_and_its_meeting_are_as_the_document_says) {

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "group/report.hpp"
+
+#include <algorithm>
+
+namespace herald::group {
+namespace {
+
+constexpr std::size_t kMostNamed = 8;  // hosts, in one line
+
+// Each name once, in the order of ranks; all of them if they are few.
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i)
+    text += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > kMostNamed) text += " and " + std::to_string(names.size() - kMostNamed) + " more";
+  return text;
+}
+
+void add_once(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+}  // namespace
+
+void Witness::on_hearing(Instant now, std::int32_t lane, std::int32_t member, bool hears) {
+  if (hears)
+    deaf_.erase({lane, member});
+  else
+    deaf_.try_emplace({lane, member}, now);
+}
+
+void Witness::on_loss(std::int32_t me, std::uint32_t percent) {
+  if (!std::exchange(told_loss_, true)) ready_.push_back({me, std::max(percent, 1u)});
+}
+
+std::vector<Notice> Witness::take_due(Instant now, bool at_end) {
+  for (auto at = deaf_.begin(); at != deaf_.end();) {
+    if (now - at->second < (at_end ? kPatienceAtEnd : kPatience)) {
+      ++at;
+      continue;
+    }
+    if (told_.insert(at->first.second).second) ready_.push_back({at->first.second, 0});
+    at = deaf_.erase(at);
+  }
+  return std::exchange(ready_, {});
+}
+
+Instant Witness::next_deadline() const noexcept {
+  Instant at = ready_.empty() ? rel::kNever : Instant{};
+  for (const auto& entry : deaf_) at = std::min(at, entry.second + kPatience);
+  return at;
+}
+
+void Report::add(Instant now, std::int32_t from, const Notice& notice) {
+  if (told_) return;
+  const auto [at, is_new] = members_.try_emplace(notice.member, notice.loses);
+  if (!is_new && notice.loses == 0) at->second = 0;
+  if (notice.loses == 0) sources_.insert(from);
+  if (due_ == rel::kNever) latest_ = now + kGatherMost;
+  if (due_ == rel::kNever || is_new) due_ = std::min(now + kGather, latest_);
+}
+
+bool Report::is_due(Instant now, bool at_end) const noexcept {
+  return !told_ && due_ != rel::kNever && (at_end || now >= due_);
+}
+
+Instant Report::next_deadline() const noexcept { return told_ ? rel::kNever : due_; }
+
+std::string Report::take_line(const HostOf& host_of) {
+  told_ = true;
+  std::vector<std::string> deaf, losing, sources;
+  std::uint32_t worst = 0;
+  for (const auto& [member, loses] : members_) {
+    if (loses == 0) add_once(deaf, host_of(member));
+    worst = std::max(worst, loses);
+  }
+  for (const auto& [member, loses] : members_)
+    if (loses != 0 && std::find(deaf.begin(), deaf.end(), host_of(member)) == deaf.end())
+      add_once(losing, host_of(member));
+  for (const std::int32_t source : sources_) add_once(sources, host_of(source));
+  std::string text;
+  if (!deaf.empty()) {
+    text = "multicast from " + joined(sources) + " does not reach " + joined(deaf) +
+           "; those hosts are served by unicast, which is slower, and multicast is tried again now and then";
+  }
+  if (!losing.empty()) {
+    text += text.empty() ? "" : "; ";
+    text += "up to " + std::to_string(worst) + " % of the multicast to " + joined(losing) +
+            " is lost and sent again";
+  }
+  return text +
+         ". Look at the switch (IGMP snooping needs an IGMP querier) and at firewalls (UDP to "
+         "239.192.0.0/14); `herald doctor` under the launcher tells who hears whom; HERALD_LANES=off does "
+         "without multicast";
+}
+
+}  // namespace herald::group

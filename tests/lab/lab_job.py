@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Jobs on the hosts of a lab, for its tests."""
+import os
+import re
+import signal
+import subprocess
+
+from lab_case import LAB, LIMIT, LabCase
+from heraldlab import hosts, jobs, tool
+
+
+def engines():
+    """Those that are installed."""
+    found = []
+    for engine in jobs.ENGINES:
+        try:
+            jobs.find_engine(engine)
+            found.append(engine)
+        except tool.LabError:
+            pass
+    return found
+
+
+class Job(LabCase):
+    def setUp(self):
+        super().setUp()
+        self.engines = engines()
+        if not self.engines:
+            self.skipTest('neither mpirun of Open MPI nor Hydra is installed')
+        # Not always the same one, where the test does not ask for both.
+        self.engine = self.engines[sum(map(ord, self.id())) % len(self.engines)]
+
+    @staticmethod
+    def options_of(ranks, env):
+        return (['-n', str(ranks)] if ranks else []) + [word for pair in env for word in ('--env', pair)]
+
+    def run_job(self, *words, ranks=None, engine=None, env=(), limit=90):
+        """A job that must pass."""
+        more = self.options_of(ranks, env)
+        done = self.lab('run', '--engine', engine or self.engine, '--timeout', limit, *more, *words, code=None)
+        self.assertEqual(done.returncode, 0, f'{engine}: {done.stdout}\n{done.stderr}')
+        self.assertIn('passed', done.stdout)
+        return done
+
+    def job(self, *words, **more):
+        """The output of a job that must pass."""
+        return self.run_job(*words, **more).stdout
+
+    def begin(self, *words, ranks=None, env=(), limit=90):
+        """A job that goes on; its first round is over."""
+        more = self.options_of(ranks, env)
+        child = subprocess.Popen([LAB, 'run', '--name', self.name, '--engine', self.engine, '--timeout', str(limit), *more, *words],
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL)
+        self.addCleanup(self.finish, child)
+        line = child.stdout.readline()
+        while line and line != 'started\n':
+            line = child.stdout.readline()
+        self.assertEqual(line, 'started\n', 'the job did not start')
+        return child
+
+    @staticmethod
+    def finish(child):
+        if child.poll() is None:
+            child.send_signal(signal.SIGTERM)
+        child.wait(LIMIT)
+        child.stdout.close()
+
+    def must_pass(self, child):
+        out, _ = child.communicate(timeout=LIMIT)
+        self.assertEqual(child.returncode, 0, out)
+        self.assertIn('passed', out)
+        return int(re.search(r'(\d+) rounds', out).group(1))
+
+    def nothing_runs(self, program):
+        name = os.path.basename(program)
+        return not [pid for pid in hosts.guests(self.name) if tool.read(f'/proc/{pid}/comm').strip() == name]
