@@ -187,6 +187,7 @@ class Loop final : public Engine {
   Tender assistant_;
   std::vector<HookEntry> hooks_;
   SpinPlan spin_;
+  std::int64_t slice_before_ = 0;  // of the thread that opened us; 0: as it was
   Duration no_spin_for_{};
   Instant no_spin_until_{};
   Duration no_yield_for_{};

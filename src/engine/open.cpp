@@ -80,6 +80,7 @@ bool Loop::open(boot::Boot& boot, const Knobs& knobs, std::string& why) {
     if (!reach_others(boot, knobs, udp, why)) return false;
   }
   plan_spin(knobs);
+  if (size_ > 1) slice_before_ = shorten_slice(microseconds(knobs.slice_us).ns);
   open_direct(knobs);
   if (net_ && !start_tender(why)) return false;  // from here on another thread looks at all that was set up
   if (knobs.progress == "thread" && start_assistant()) unlock();
@@ -169,6 +170,7 @@ void Loop::close() noexcept {
     if (time - moved > (core_.sends_under_way() != 0 ? kFlushSends : kFlushAnswers)) break;
   }
   stop_assistant();
+  restore_slice(std::exchange(slice_before_, 0));
   if (!closed_) {
     if (net_) {
       net_->report(now(), true);  // what came meanwhile

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -65,6 +66,28 @@ double quota_v2(std::string group) {
   }
 }
 
+// The kernel's struct sched_attr, as far as we need it. C libraries before 2.41 have none.
+struct Scheduling {
+  std::uint32_t size;
+  std::uint32_t policy;
+  std::uint64_t flags;
+  std::int32_t nice;
+  std::uint32_t priority;
+  std::uint64_t runtime;  // of an ordinary thread: its slice, in ns
+  std::uint64_t deadline, period;
+};
+
+bool read_scheduling(Scheduling& now) noexcept {
+  now = {};
+  return ::syscall(SYS_sched_getattr, 0, &now, sizeof now, 0) == 0 && now.policy == SCHED_OTHER;
+}
+
+bool set_slice(Scheduling now, std::int64_t ns) noexcept {
+  now.size = sizeof now;
+  now.runtime = static_cast<std::uint64_t>(ns);
+  return ::syscall(SYS_sched_setattr, 0, &now, 0) == 0;
+}
+
 }  // namespace
 
 SpinPlan choose_spin(std::span<const CpuMask> masks, std::size_t me, double quota_cpus,
@@ -80,6 +103,17 @@ bool has_free_core(std::span<const CpuMask> masks, std::size_t me, double quota_
   const Rivals around = rivals(masks, me);
   const bool enough = quota_cpus <= 0 || quota_cpus >= 2 * static_cast<double>(masks.size());
   return enough && count(masks[me]) >= 2 && around.cpus >= 2 * around.ranks;
+}
+
+std::int64_t shorten_slice(std::int64_t ns) noexcept {
+  Scheduling now;
+  if (ns == 0 || !read_scheduling(now) || now.runtime <= static_cast<std::uint64_t>(ns)) return 0;
+  return set_slice(now, ns) ? static_cast<std::int64_t>(now.runtime) : 0;
+}
+
+void restore_slice(std::int64_t ns) noexcept {
+  Scheduling now;
+  if (ns != 0 && read_scheduling(now)) (void)set_slice(now, ns);
 }
 
 CpuMask read_affinity() noexcept {

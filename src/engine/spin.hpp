@@ -34,6 +34,13 @@ path::CpuMask read_affinity() noexcept;
 double parse_cpu_max(const std::string& text) noexcept;
 double read_cpu_quota();
 
+// How long others let the calling thread run before they have their turn, where they compete for a processor
+// (and threads that it starts later). A woken thread goes before one that runs if its slice is the shorter
+// one (Linux 6.12 and later; before, this changes nothing). 0: leaves it alone. Gives what it was, in ns; 0:
+// not changed, because it is shorter already, or the thread has another way of scheduling.
+std::int64_t shorten_slice(std::int64_t ns) noexcept;
+void restore_slice(std::int64_t ns) noexcept;  // 0: nothing to do
+
 // Between two looks at memory that another processor will change.
 inline void relax() noexcept {
 #if defined(__x86_64__)

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: ranks that outnumber processors spin and keep each other from running; ranks that are
-// bound to a processor each are taken for crowded; a quota of the control group is misread.
+// bound to a processor each are taken for crowded; a quota of the control group is misread; the slice of a
+// thread is lengthened, or stays short when we are gone.
 #include <gtest/gtest.h>
+#include <sched.h>
 
+#include <thread>
 #include <vector>
 
 #include "engine/spin.hpp"
@@ -65,3 +68,27 @@ TEST(Spin, cpu_max_is_read) {
   for (std::uint64_t word : here) any = any || word != 0;
   EXPECT_TRUE(any);
 }
+
+// In threads of their own: what they change ends with them.
+TEST(Spin, a_slice_is_made_shorter_and_restored) {
+  std::thread([] {
+    const std::int64_t before = shorten_slice(200'000);
+    if (before == 0) GTEST_SKIP() << "this kernel has no slices that can be chosen";
+    EXPECT_GT(before, 200'000);
+    EXPECT_EQ(shorten_slice(300'000), 0) << "it is shorter already";
+    EXPECT_EQ(shorten_slice(150'000), 200'000);
+    restore_slice(before);
+    EXPECT_EQ(shorten_slice(200'000), before);
+  }).join();
+}
+
+TEST(Spin, other_ways_of_scheduling_are_left_alone) {
+  std::thread([] {
+    const sched_param none{};
+    ASSERT_EQ(sched_setscheduler(0, SCHED_BATCH, &none), 0);
+    EXPECT_EQ(shorten_slice(100'000), 0);
+    EXPECT_EQ(sched_getscheduler(0), SCHED_BATCH);
+  }).join();
+}
+
+TEST(Spin, no_slice_is_asked_for) { EXPECT_EQ(shorten_slice(0), 0); }
