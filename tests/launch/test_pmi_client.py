@@ -98,6 +98,8 @@ class Pmi(Case):
         """))
         program = os.path.join(self.dir, "hello")
         built = subprocess.run(["mpicc.mpich", source, "-o", program], capture_output=True, text=True)
+        if "mpi.h: No such file" in built.stderr:
+            self.skipTest("MPICH's headers are not installed")
         self.assertEqual(built.returncode, 0, built.stderr)
         done = self.run_job("-n", 2, program, ":", "-n", 1, program)
         self.assertEqual(sorted(done.stdout.splitlines()), ["0 3 3 0", "1 3 3 0", "2 3 3 1"], done.stderr)
