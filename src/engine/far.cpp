@@ -136,6 +136,8 @@ void Loop::count_lanes(p2p::CoreCounters& all) const noexcept {
   all.cast_packets = lanes.cast;
   all.cast_unicast = lanes.repaired_one;
   all.cast_missed = lanes.missed;
+  all.foreign = lanes.foreign;
+  all.lanes_moved = lanes.moved;
 }
 
 void Loop::lose(p2p::PeerId peer) noexcept {

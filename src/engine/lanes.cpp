@@ -5,21 +5,21 @@
 
 #include <algorithm>
 #include <cstdio>
-
-#include "group/address.hpp"
+#include <utility>
 
 namespace herald::engine {
 namespace {
 
 constexpr int kReceiveBatches = 8;  // in one turn
 constexpr int kTransmitBatches = 16;
-constexpr p2p::PeerId kPrinter = 0;  // tells a person
-constexpr int kFullSocketMs = 2;     // wait for room in the socket; then the datagram is lost, and repaired
+constexpr Duration kHearOld = milliseconds(2000);  // an address that a lane has left
+constexpr p2p::PeerId kPrinter = 0;                // tells a person
+constexpr int kFullSocketMs = 2;  // wait for room in the socket; then the datagram is lost, and repaired
 
 }  // namespace
 
-LaneNet::LaneNet(const rel::LanesConfig& config, std::uint64_t seed, p2p::Core& core, ToPeers to_peers,
-                 int verbose)
+LaneNet::LaneNet(const rel::LanesConfig& config, const group::Pool& pool, std::uint64_t seed, p2p::Core& core,
+                 ToPeers to_peers, int verbose)
     : config_(config),
       prng_(seed),
       core_(core),
@@ -27,33 +27,85 @@ LaneNet::LaneNet(const rel::LanesConfig& config, std::uint64_t seed, p2p::Core& 
       lanes_(config, prng_, carrier_),
       to_peers_(std::move(to_peers)),
       verbose_(verbose),
+      pool_(pool),
       batch_(std::make_unique<rel::TxBatch>()),
       single_(std::make_unique<rel::TxBatch>()) {
   carrier_.join(lanes_);
+  pool_.key = config_.seal.key;
 }
 
 bool LaneNet::open(const path::McastConfig& config, std::string& why) {
-  family_ = config.family;
+  pool_.family = config.family;
   path::McastConfig own = config;
-  own.port = group::port_of(config_.seal.key);
+  own.port = group::port_of(pool_);
   own.datagram_bytes = std::max(config_.datagram_bytes, config_.largest_bytes);
   mcast_ = path::McastPath::open(own, why);
+  // The one that all may share comes first: it must not be the one too many.
+  if (mcast_) (void)mcast_->join(group::address_of(pool_, 0, group::kSharedMove));
   return mcast_ != nullptr;
 }
 
 rel::LaneId LaneNet::open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept {
   const rel::LaneId lane = lanes_.open(name, members);
   if (lane < 0) return -1;
-  if (groups_.size() <= static_cast<std::size_t>(lane)) groups_.resize(static_cast<std::size_t>(lane) + 1);
-  groups_[static_cast<std::size_t>(lane)] = group::address_of(config_.seal.key, name, family_);
-  if (mcast_) (void)mcast_->join(groups_[static_cast<std::size_t>(lane)]);  // if not: others serve us singly
+  if (spots_.size() <= static_cast<std::size_t>(lane)) spots_.resize(static_cast<std::size_t>(lane) + 1);
+  Spot& own = spot(lane);
+  own = {group::address_of(pool_, name, 0), name, false};
+  if (!mcast_) return lane;
+  own.joined = mcast_->join(own.group);
+  if (own.joined) return lane;
+  if (verbose_ > 0)
+    std::fprintf(
+        stderr,
+        "herald: rank %d: no more groups can be joined (igmp_max_memberships); a communicator shares "
+        "the group of others\n",
+        config_.me);
+  lanes_.set_move(lane, group::kSharedMove);
+  follow_moves(Instant{});
   return lane;
 }
 
 void LaneNet::close_lane(rel::LaneId lane) noexcept {
   core_.drop_casts(lane);
   lanes_.close(lane);
-  if (mcast_) mcast_->leave(groups_[static_cast<std::size_t>(lane)]);
+  if (mcast_ && std::exchange(spot(lane).joined, false)) mcast_->leave(spot(lane).group);
+}
+
+// A lane that we, or another member, moved to another address. The old one is heard for a while: there may be
+// members that have not followed yet.
+void LaneNet::follow_moves(Instant now) noexcept {
+  for (const p2p::LaneCarrier::Move& move : carrier_.take_moves()) {
+    Spot& own = spot(move.lane);
+    const path::GroupAddress group = group::address_of(pool_, own.name, move.move);
+    if (!mcast_ || group == own.group) continue;
+    const bool joined = mcast_->join(group);
+    if (own.joined) leaving_.push_back({now + kHearOld, own.group});
+    own.group = group;
+    own.joined = joined;
+    if (!joined) lanes_.set_move(move.lane, group::kSharedMove);  // follows in the next turn
+    stirred_ = true;
+    if (verbose_ > 0)
+      std::fprintf(stderr, "herald: rank %d: a lane moves to its address number %d\n", config_.me, move.move);
+  }
+}
+
+void LaneNet::leave_old(Instant now) noexcept {
+  std::erase_if(leaving_, [&](const Left& old) {
+    if (now < old.at) return false;
+    mcast_->leave(old.group);
+    return true;
+  });
+}
+
+// Somebody else uses the group. Where it is not known which one, the next ones will tell.
+void LaneNet::on_foreign(Instant now, const path::GroupAddress* group) noexcept {
+  mcast_->track_groups();
+  if (group == nullptr || !strangers_.on_foreign(now, *group)) return;
+  if (verbose_ > 0)
+    std::fprintf(stderr, "herald: rank %d: others use a multicast address of ours; its lanes move\n",
+                 config_.me);
+  for (std::size_t i = 0; i < spots_.size(); ++i)
+    if (spots_[i].joined && spots_[i].group == *group) lanes_.move_on(static_cast<rel::LaneId>(i));
 }
 
 bool LaneNet::pump(Instant now, rel::LaneId lane) noexcept {
@@ -73,8 +125,12 @@ bool LaneNet::receive(Instant now) noexcept {
   for (int i = 0; mcast_ && i < kReceiveBatches; ++i) {
     const auto arrivals = mcast_->receive();
     stirred_ = stirred_ || !arrivals.empty();
-    for (const std::span<const std::byte> datagram : arrivals)
-      moved = lanes_.on_datagram(now, true, datagram) || moved;
+    for (std::size_t k = 0; k < arrivals.size(); ++k) {
+      if (lanes_.on_datagram(now, true, arrivals[k]))
+        moved = true;
+      else
+        on_foreign(now, mcast_->group_of(k));
+    }
     if (arrivals.empty()) break;
   }
   return moved;
@@ -86,8 +142,10 @@ bool LaneNet::after_receive(Instant now) noexcept {
     stirred_ = true;
     lanes_.on_deadline(now);
   }
+  if (!leaving_.empty()) leave_old(now);
   if (!stirred_) return false;
   stirred_ = false;
+  if (carrier_.has_moves()) follow_moves(now);
   const bool moved = carrier_.pump_ready();
   return transmit(now) || moved;
 }
@@ -122,7 +180,7 @@ void LaneNet::send_groups(std::span<const rel::Tx> entries) noexcept {
   if (!mcast_) return;
   std::array<path::McastPath::Send, rel::TxBatch::kMost> out;
   for (std::size_t i = 0; i < entries.size(); ++i)
-    out[i] = {&groups_[static_cast<std::size_t>(rel::Lanes::lane_of(entries[i].to))], entries[i].datagram};
+    out[i] = {&spot(rel::Lanes::lane_of(entries[i].to)).group, entries[i].datagram};
   for (std::size_t at = 0, waits = 0; at < entries.size();) {
     const std::size_t left = mcast_->send({out.data() + at, entries.size() - at});
     at += left;

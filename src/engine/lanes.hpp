@@ -13,6 +13,7 @@
 
 #include "base/knobs.hpp"
 #include "base/prng.hpp"
+#include "group/address.hpp"
 #include "group/report.hpp"
 #include "p2p/lane_carrier.hpp"
 #include "path/mcast/mcast.hpp"
@@ -24,7 +25,9 @@ class LaneNet {
  public:
   // Sends datagrams to single peers.
   using ToPeers = std::function<void(Instant now, const rel::TxBatch& batch)>;
-  LaneNet(const rel::LanesConfig& config, std::uint64_t seed, p2p::Core& core, ToPeers to_peers, int verbose);
+  // `pool`: without key and family.
+  LaneNet(const rel::LanesConfig& config, const group::Pool& pool, std::uint64_t seed, p2p::Core& core,
+          ToPeers to_peers, int verbose);
 
   // Without it all goes to single members.
   bool open(const path::McastConfig& config, std::string& why);
@@ -57,6 +60,15 @@ class LaneNet {
   bool transmit(Instant now) noexcept;
   void send_groups(std::span<const rel::Tx> entries) noexcept;
   void take_news(Instant now) noexcept;
+  struct Spot {  // of a lane
+    path::GroupAddress group{};
+    std::uint64_t name = 0;
+    bool joined = false;
+  };
+  Spot& spot(rel::LaneId lane) noexcept { return spots_[static_cast<std::size_t>(lane)]; }
+  void on_foreign(Instant now, const path::GroupAddress* group) noexcept;
+  void follow_moves(Instant now) noexcept;
+  void leave_old(Instant now) noexcept;
 
   const rel::LanesConfig config_;
   Prng prng_;
@@ -69,8 +81,14 @@ class LaneNet {
   group::Report report_;  // used by rank 0
   bool stirred_ = true;   // something happened since the last look at what is due
   std::unique_ptr<path::McastPath> mcast_;
-  std::uint8_t family_ = 4;
-  std::vector<path::GroupAddress> groups_;  // by lane
+  group::Pool pool_;
+  group::Strangers strangers_;
+  std::vector<Spot> spots_;  // by lane
+  struct Left {
+    Instant at;
+    path::GroupAddress group;
+  };
+  std::vector<Left> leaving_;  // others may still send there
   std::unique_ptr<rel::TxBatch> batch_, single_;
 };
 

@@ -59,6 +59,11 @@ Net::Net(int rank, int size, const Knobs& knobs, p2p::Core& core)
 
 std::unique_ptr<Net> Net::open(int rank, int size, const Knobs& knobs, p2p::Core& core, std::string& why) {
   std::unique_ptr<Net> net(new Net(rank, size, knobs, core));
+  net->pool_.port = static_cast<std::uint16_t>(knobs.lanes_port);
+  if (!group::read_range(knobs.lanes_net, net->pool_)) {
+    why = "HERALD_LANES_NET=" + knobs.lanes_net + ": a range of multicast addresses such as 239.192.0.0/14";
+    return nullptr;
+  }
   path::UdpConfig config;
   config.rank = rank;
   config.size = size;

@@ -16,8 +16,8 @@ void Net::start_lanes(const NetStart& start) noexcept {
   config.largest_bytes = config_.largest_bytes;
   config.give_up = rel::give_up_after(detect_);  // as the mesh does
   lanes_ = std::make_unique<LaneNet>(
-      config, start.seed + 1, core_, [this](Instant now, const rel::TxBatch& batch) { send(now, batch); },
-      verbose_);
+      config, pool_, start.seed + 1, core_,
+      [this](Instant now, const rel::TxBatch& batch) { send(now, batch); }, verbose_);
   if (!lanes_on_) return;
   path::McastConfig groups;
   path::UdpLocal local;

@@ -3,20 +3,55 @@
 // A job uses few groups (kGroups), whatever the number of its communicators: systems and switches join few
 // (Linux: 20, igmp_max_memberships). Lanes that share one are told apart by their names in the packets, and
 // jobs that share one by their keys.
+// A lane can move: to another address, if strangers are heard on its own (Strangers), and to the one that all
+// lanes of the job may share, if a member can join no more.
 #pragma once
 #include <array>
 #include <cstdint>
+#include <map>
+#include <string_view>
 
+#include "base/instant.hpp"
 #include "wire/datagram.hpp"
 
 namespace herald::group {
 
-constexpr std::uint32_t kGroups = 16;  // of one job
+constexpr std::uint32_t kGroups = 16;  // of one job, and the shared one
+constexpr std::uint8_t kSharedMove = 3;
 
 using Address = std::array<std::uint8_t, 16>;
 
-// Of family 4: 239.192.0.0/14 (the first 4 bytes); of family 6: ff15::/16.
-Address address_of(const wire::JobKey& key, std::uint64_t lane, std::uint8_t family) noexcept;
-std::uint16_t port_of(const wire::JobKey& key) noexcept;
+// Where the addresses of a job lie: the same on all its ranks.
+struct Pool {
+  wire::JobKey key{};
+  std::uint8_t family = 4;           // 4 or 6
+  std::uint32_t first = 0xefc00000;  // family 4: 239.192.0.0/14; family 6 has ff15::/16
+  std::uint32_t bits = 14;
+  std::uint16_t port = 0;  // 0: from the key
+};
+
+// "239.192.0.0/14". False: not a range of multicast addresses.
+bool read_range(std::string_view text, Pool& pool) noexcept;
+
+// The first 4 bytes for family 4. `move`: 0 is where every lane begins, kSharedMove the last.
+Address address_of(const Pool& pool, std::uint64_t lane, std::uint8_t move) noexcept;
+std::uint16_t port_of(const Pool& pool) noexcept;
+
+// Datagrams on our groups that are not of this job.
+class Strangers {
+ public:
+  static constexpr Duration kSpan = milliseconds(1000);
+  static constexpr std::uint32_t kMany = 64;  // within a span
+
+  // True once in a span: there are many, somebody else uses the address.
+  bool on_foreign(Instant now, const Address& address);
+
+ private:
+  struct Count {
+    Instant since{};
+    std::uint32_t datagrams = 0;
+  };
+  std::map<Address, Count> seen_;
+};
 
 }  // namespace herald::group

@@ -18,6 +18,7 @@ struct CoreCounters {
   // Of lanes:
   std::uint64_t unheard = 0, heard_again = 0;  // times that a member stopped, and began again, to hear us
   std::uint64_t cast_packets = 0, cast_unicast = 0;  // packets cast; sent again, or to those who do not hear
+  std::uint64_t foreign = 0, lanes_moved = 0;        // datagrams of others on our groups; lanes that moved
   std::uint64_t cast_missed = 0;                     // of others, that multicast did not bring
 };
 

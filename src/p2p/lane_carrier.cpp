@@ -42,4 +42,6 @@ void LaneCarrier::losing(rel::LaneId, rel::PeerId source, std::uint32_t percent)
   losses_.push_back({source, percent});
 }
 
+void LaneCarrier::moved(rel::LaneId lane, std::uint8_t move) noexcept { moves_.push_back({lane, move}); }
+
 }  // namespace herald::p2p

@@ -36,6 +36,12 @@ class LaneCarrier final : public rel::LaneListener {
     bool hears;
   };
   std::vector<News> take_news() noexcept { return std::exchange(news_, {}); }
+  struct Move {
+    rel::LaneId lane;
+    std::uint8_t move;
+  };
+  bool has_moves() const noexcept { return !moves_.empty(); }
+  std::vector<Move> take_moves() noexcept { return std::exchange(moves_, {}); }
   struct Loss {
     PeerId source;
     std::uint32_t percent;
@@ -48,6 +54,7 @@ class LaneCarrier final : public rel::LaneListener {
   void hearing_changed(rel::LaneId lane, rel::PeerId member, bool hears) noexcept override;
   void member_lost(rel::LaneId lane, rel::PeerId member) noexcept override;
   void losing(rel::LaneId lane, rel::PeerId source, std::uint32_t percent) noexcept override;
+  void moved(rel::LaneId lane, std::uint8_t move) noexcept override;
 
  private:
   Core& core_;
@@ -57,6 +64,7 @@ class LaneCarrier final : public rel::LaneListener {
   std::vector<News> news_;
   std::vector<PeerId> lost_;
   std::vector<Loss> losses_;
+  std::vector<Move> moves_;
 };
 
 }  // namespace herald::p2p

@@ -106,7 +106,7 @@ void Lanes::Inner::emit_ack(LaneIn& in, Instant now, TxBatch& out) noexcept {
   ack.all_credit = all.limit;
   const PeerId to = tree ? in.lane.members[tree_of(in.lane, in.member).parent(in.lane.me)] : source;
   emit_short(to, static_cast<std::uint32_t>(to), wire::DatagramKind::cast_ack,
-             in.heard ? wire::kFlagHeard : std::uint8_t{0}, in.next,
+             static_cast<std::uint8_t>((in.heard ? wire::kFlagHeard : 0) | move_flags(in.lane)), in.next,
              {reinterpret_cast<const std::byte*>(&ack), sizeof ack}, out);
   if (tree) in.all_told = all.next;
   ++counters.acks_sent;
@@ -140,7 +140,7 @@ void Lanes::Inner::emit_nak(LaneIn& in, Instant now, TxBatch& out) noexcept {
   body.nak.source = static_cast<std::uint32_t>(source);
   body.nak.end = in.top;
   emit_short(source, static_cast<std::uint32_t>(source), wire::DatagramKind::cast_nak,
-             in.heard ? wire::kFlagHeard : std::uint8_t{0}, in.next,
+             static_cast<std::uint8_t>((in.heard ? wire::kFlagHeard : 0) | move_flags(in.lane)), in.next,
              {reinterpret_cast<const std::byte*>(&body), sizeof body.nak + count * sizeof(wire::NakRange)},
              out);
   ++counters.naks_sent;

@@ -33,6 +33,10 @@ struct Lanes::Inner {
   std::span<std::byte> room(Lane& lane, std::size_t least) noexcept;
   void commit(Lane& lane, std::size_t bytes) noexcept;
   void dispatch(Instant now, bool by_group, const wire::DatagramView& view, Lane& lane) noexcept;
+  void set_move(Lane& lane, std::uint8_t move) noexcept;
+  static std::uint8_t move_flags(const Lane& lane) noexcept {
+    return static_cast<std::uint8_t>(lane.move << wire::kMovedShift);
+  }
   std::size_t add_rows(Lane& lane, std::byte* at, std::size_t most) noexcept;
 
   // lane_source.cpp

@@ -46,7 +46,7 @@ bool Lanes::Inner::emit_cast(Lane& lane, Instant now, Seq seq, std::int32_t plac
   if (entry.sent_at == now)
     for (std::size_t i = 0; i < out.count; ++i)
       if (out.entries[i].datagram.data() == at) return false;
-  std::uint8_t flags = entry.flags;
+  std::uint8_t flags = entry.flags | move_flags(lane);
   if (ask) flags |= wire::kFlagAskAck;
   if (lane.direct) flags |= wire::kFlagDirect;
   const wire::DatagramHead head = wire::head_of(wire::DatagramKind::cast, flags, config.seal, config.me, seq);
@@ -74,8 +74,8 @@ void Lanes::Inner::emit_ask(Lane& lane, Instant now, std::int32_t place, bool an
   part.base_us = us(lane.base);
   const bool group = place == kAllMembers;
   const std::int32_t to = group ? group_of(lane.id) : lane.members[static_cast<std::size_t>(place)];
-  const auto flags =
-      static_cast<std::uint8_t>((answer ? wire::kFlagAskAck : 0) | (lane.direct ? wire::kFlagDirect : 0));
+  const auto flags = static_cast<std::uint8_t>((answer ? wire::kFlagAskAck : 0) |
+                                               (lane.direct ? wire::kFlagDirect : 0) | move_flags(lane));
   emit_short(to, group ? wire::group_seal(lane.name) : static_cast<std::uint32_t>(to),
              wire::DatagramKind::cast_ask, flags, lane.next_tx,
              {reinterpret_cast<const std::byte*>(&part), sizeof part}, out);

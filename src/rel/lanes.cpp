@@ -101,12 +101,22 @@ void Lanes::Inner::commit(Lane& lane, std::size_t bytes) noexcept {
   wake(lane);
 }
 
+void Lanes::Inner::set_move(Lane& lane, std::uint8_t move) noexcept {
+  if (move <= lane.move || move > kLastMove) return;
+  lane.move = move;
+  ++counters.moved;
+  calling = true;
+  listener.moved(lane.id, move);
+  calling = false;
+}
+
 void Lanes::Inner::dispatch(Instant now, bool by_group, const wire::DatagramView& view, Lane& lane) noexcept {
   const std::int32_t place = lane.place_of(view.from);
   if (place < 0) return;
   if (place == lane.me) return;  // our own multicast
   const auto from = static_cast<std::uint32_t>(place);
   lane.cursors[from].asked_since = kNever;
+  set_move(lane, (view.flags & wire::kFlagMoved) >> wire::kMovedShift);
   switch (view.kind) {
     case wire::DatagramKind::cast: on_cast(lane, now, by_group, from, view); break;
     case wire::DatagramKind::cast_ask: on_ask(lane, now, by_group, from, view); break;
@@ -137,6 +147,14 @@ void Lanes::close(LaneId lane) noexcept {
   if (Lane* const one = inner_->find(lane)) inner_->close(*one);
 }
 
+void Lanes::set_move(LaneId lane, std::uint8_t move) noexcept {
+  if (Lane* const one = inner_->find(lane)) inner_->set_move(*one, move);
+}
+
+void Lanes::move_on(LaneId lane) noexcept {
+  if (Lane* const one = inner_->find(lane)) inner_->set_move(*one, static_cast<std::uint8_t>(one->move + 1));
+}
+
 std::span<std::byte> Lanes::room(LaneId lane, std::size_t least) noexcept {
   Lane* const one = inner_->find(lane);
   return one == nullptr ? std::span<std::byte>{} : inner_->room(*one, least);
@@ -160,13 +178,17 @@ LaneId Lanes::next_ready() noexcept {
 bool Lanes::on_datagram(Instant now, bool by_group, std::span<const std::byte> datagram) noexcept {
   Inner& in = *inner_;
   if (datagram.size() < wire::kCastHead ||
-      !wire::is_lane_kind(static_cast<wire::DatagramKind>(std::to_integer<std::uint8_t>(datagram[1]))))
+      !wire::is_lane_kind(static_cast<wire::DatagramKind>(std::to_integer<std::uint8_t>(datagram[1])))) {
+    if (by_group) ++in.counters.foreign;
     return false;
+  }
   const std::uint64_t name =
       wire::part_at<wire::LanePart>(datagram, sizeof(wire::DatagramHead)).name;  // all bodies begin with it
   wire::DatagramView view;
   const std::uint32_t to = by_group ? wire::group_seal(name) : static_cast<std::uint32_t>(in.config.me);
-  switch (wire::open_datagram(in.config.seal, to, datagram, view)) {
+  const wire::Opened opened = wire::open_datagram(in.config.seal, to, datagram, view);
+  if (by_group && opened != wire::Opened::good) ++in.counters.foreign;
+  switch (opened) {
     case wire::Opened::good: break;
     case wire::Opened::malformed: ++in.counters.malformed; return false;
     case wire::Opened::stale_epoch:

@@ -59,8 +59,10 @@ struct LaneCounters {
   std::uint64_t acks_sent = 0, acks_received = 0;
   std::uint64_t duplicates = 0, forged = 0, malformed = 0;
   std::uint64_t went_deaf = 0, heard_again = 0;
-  std::uint64_t tried = 0;   // a group that nobody hears
-  std::uint64_t missed = 0;  // packets of others that the group should have brought and did not
+  std::uint64_t foreign = 0;  // forged, or malformed, that came to a group: somebody else uses it
+  std::uint64_t moved = 0;    // lanes, to another address
+  std::uint64_t tried = 0;    // a group that nobody hears
+  std::uint64_t missed = 0;   // packets of others that the group should have brought and did not
 };
 
 class LaneListener {
@@ -73,6 +75,8 @@ class LaneListener {
   virtual void member_lost(LaneId lane, PeerId member) noexcept = 0;
   // We hear the multicast of this member and lose much of it: so many in a hundred, for a while now.
   virtual void losing(LaneId /*lane*/, PeerId /*source*/, std::uint32_t /*percent*/) noexcept {}
+  // The lane moves to another address (see set_move()), because a member has moved.
+  virtual void moved(LaneId /*lane*/, std::uint8_t /*move*/) noexcept {}
 
  protected:
   ~LaneListener() = default;
@@ -89,6 +93,12 @@ class Lanes {
   // among them. Packets of a lane that is not open yet are kept for a while, bounded (a member may be early).
   // -1: no memory.
   LaneId open(std::uint64_t name, std::span<const PeerId> members) noexcept;
+  // The lane has an address for each number from 0 to kLastMove; all members go to the highest that one of
+  // them has chosen. Nobody waits: who has not followed yet is served as one that does not hear. Lower ones:
+  // nothing.
+  static constexpr std::uint8_t kLastMove = 3;
+  void set_move(LaneId lane, std::uint8_t move) noexcept;
+  void move_on(LaneId lane) noexcept;  // to the next one, if there is one
   // We want nothing more of it. What we cast goes on until all have it; is_flushed() tells.
   void close(LaneId lane) noexcept;
 

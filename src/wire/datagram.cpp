@@ -51,10 +51,10 @@ std::uint8_t known_flags(DatagramKind kind) noexcept {
     case DatagramKind::ack: return kFlagAck | kFlagBacklog | kFlagAskAck;
     case DatagramKind::probe:
     case DatagramKind::probe_reply: return kFlagAck;
-    case DatagramKind::cast: return kFlagAskAck | kFlagDirect | kFlagRows;
-    case DatagramKind::cast_ack: return kFlagHeard | kFlagNotOpen | kFlagClosed;
-    case DatagramKind::cast_nak: return kFlagHeard;
-    case DatagramKind::cast_ask: return kFlagAskAck | kFlagDirect;
+    case DatagramKind::cast: return kFlagAskAck | kFlagDirect | kFlagRows | kFlagMoved;
+    case DatagramKind::cast_ack: return kFlagHeard | kFlagNotOpen | kFlagClosed | kFlagMoved;
+    case DatagramKind::cast_nak: return kFlagHeard | kFlagMoved;
+    case DatagramKind::cast_ask: return kFlagAskAck | kFlagDirect | kFlagMoved;
   }
   return 0;
 }

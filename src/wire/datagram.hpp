@@ -38,6 +38,9 @@ constexpr std::uint8_t kFlagBacklog = 4;    // data, ack: the sender has more th
 constexpr std::uint8_t kFlagAskAck = 8;     // data, ack, cast, cast_ask: answer at once
 constexpr std::uint8_t kFlagCopies = 0xf0;  // data: how often it was sent before (at most 15), in these bits
 constexpr int kCopiesShift = 4;
+constexpr std::uint8_t kFlagMoved =
+    6;  // of lanes: how often the lane moved to another address, in these bits
+constexpr int kMovedShift = 1;
 constexpr std::uint8_t kFlagDirect = 16;  // cast, cast_ask: acknowledge to the source itself, not up a tree
 constexpr std::uint8_t kFlagRows = 32;    // cast: acks of other members' casts stand behind the packet
 constexpr std::uint8_t kFlagHeard =

@@ -4,9 +4,10 @@
 stops in the middle, a collective hangs, brings a wrong byte, or nobody is told; a person is told by every rank, again and
 again, or where all is well."""
 import re
+import sys
 import time
 
-from lab_case import BUILD, main
+from lab_case import BUILD, HERE, main, wait_until
 from lab_job import Job
 
 PROGRAM = BUILD + '/tests/programs/lanes_hosts'
@@ -101,6 +102,58 @@ class Broken(Lanes):
         self.assertIn('passed', out)
         self.reported(out, ALL)
         self.assertGreater(self.counters(out)['multicast_heard_again'], 0)
+
+
+class Addresses(Lanes):
+    """Groups of the kernel that jobs share, and that there are too few of."""
+    hosts = 3
+    RANGE = ['HERALD_LANES_NET=239.195.7.0/28', 'HERALD_LANES_PORT=21999']
+
+    def groups(self, host):
+        """That a job has joined there, as numbers."""
+        text = self.lab('exec', host, 'cat', '/proc/net/igmp').stdout
+        found = {int(word, 16) for word in re.findall(r'^\t+([0-9A-F]{8}) ', text, re.MULTILINE)}
+        return {number for number in found if number & 0xff == 239}  # the order of the wire
+
+    def test_strangers_on_the_address_make_the_lane_move(self):
+        child = self.begin(PROGRAM, '4', '20000', '1', '50', env=self.RANGE)
+        before = self.groups('h2')
+        self.assertEqual(len(before), 2)  # of the lane, and the one that lanes may share
+        for number in before:
+            address = '.'.join(str(number >> shift & 0xff) for shift in (0, 8, 16, 24))
+            self.start('h3', sys.executable, HERE + '/udp_tool.py', 'blast', address, '400', '200', '21999').wait(60)
+        self.assertTrue(wait_until(lambda: not before & self.groups('h2') or child.poll() is not None))
+        out, _ = child.communicate(timeout=120)
+        self.assertEqual(child.returncode, 0, out)
+        self.assertIn('passed', out)
+        counted = self.counters(out)
+        self.assertGreaterEqual(counted['multicast_foreign'], 64)
+        self.assertGreaterEqual(counted['lanes_moved'], 3)  # all members
+
+    def test_two_jobs_on_the_same_addresses(self):
+        # With so many communicators each job uses most of sixteen addresses.
+        first = self.begin(PROGRAM, '3', '20000', '24', env=self.RANGE)
+        text, counted = self.casts(1, communicators=24, env=self.RANGE)
+        self.assertIsNone(self.told(text), text)
+        out, _ = first.communicate(timeout=120)
+        self.assertEqual(first.returncode, 0, out)
+        self.assertIn('passed', out)
+        self.assertIsNone(self.told(out), out)
+        self.assertGreater(counted['multicast_foreign'] + self.counters(out)['multicast_foreign'], 0)
+
+    def test_communicators_share_a_group_where_no_more_can_be_joined(self):
+        self.addCleanup(self.lab, 'exec', 'all', 'sh', '-c', 'echo 20 > /proc/sys/net/ipv4/igmp_max_memberships')
+        self.lab('exec', 'all', 'sh', '-c', 'echo 3 > /proc/sys/net/ipv4/igmp_max_memberships')
+        child = self.begin(PROGRAM, '1', '20000', '12')
+        self.assertLessEqual(len(self.groups('h2')), 3)
+        out, _ = child.communicate(timeout=120)
+        self.assertEqual(child.returncode, 0, out)
+        self.assertIn('passed', out)
+        self.assertIsNone(self.told(out), out)
+        counted = self.counters(out)
+        self.assertGreater(counted['casts'], counted['casts_unicast'])  # by multicast all the same
+        self.assertGreater(counted['lanes_moved'], 0)
+        self.assertEqual(self.groups('h2'), set())
 
 
 if __name__ == '__main__':

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """udp_tool.py sink SIZE [GROUP]: counts numbered packets until an end marker: "received different damaged".
 udp_tool.py send ADDRESS COUNT SIZE: sends COUNT packets in small bursts, then end markers until it is ended.
-udp_tool.py blast ADDRESS COUNT SIZE: sends COUNT packets as fast as it can, waiting where its own queue is full."""
+udp_tool.py blast ADDRESS COUNT SIZE [PORT]: sends COUNT packets as fast as it can, waiting where its own queue is full."""
 import socket
 import struct
 import sys
@@ -39,16 +39,16 @@ def index():
     return socket.if_nametoindex('eth0')
 
 
-def sender_to(address):
+def sender_to(address, port):
     sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 << 10)
     sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, struct.pack('<4s4si', bytes(4), bytes(4), index()))
-    sender.connect((address, PORT))
+    sender.connect((address, port))
     return sender
 
 
-def send(address, count, size, paced):
-    sender = sender_to(address)
+def send(address, count, size, paced, port):
+    sender = sender_to(address, port)
     for number in range(count):
         try:
             sender.send(body(number, size))
@@ -64,4 +64,4 @@ def send(address, count, size, paced):
 if sys.argv[1] == 'sink':
     sink(int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else '')
 else:
-    send(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[1] == 'send')
+    send(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[1] == 'send', int(sys.argv[5]) if len(sys.argv) > 5 else PORT)

@@ -162,6 +162,35 @@ std::size_t McastPath::send(std::span<const Send> batch) noexcept {
   return left > 0 ? static_cast<std::size_t>(left) : 0;
 }
 
+void McastPath::track_groups() noexcept {
+  if (!controls_.empty()) return;
+  const bool good = config_.family == 4 ? set(receive_fd_, IPPROTO_IP, IP_PKTINFO, 1)
+                                        : set(receive_fd_, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
+  if (!good) return;
+  controls_.resize(kBatch);
+  dirty_ = kBatch;
+}
+
+bool McastPath::read_group(const msghdr& header, GroupAddress& out) const noexcept {
+  msghdr copy = header;
+  for (const cmsghdr* at = CMSG_FIRSTHDR(&copy); at != nullptr;
+       at = CMSG_NXTHDR(&copy, const_cast<cmsghdr*>(at))) {
+    if (at->cmsg_level == IPPROTO_IP && at->cmsg_type == IP_PKTINFO) {
+      in_pktinfo info;
+      std::memcpy(&info, CMSG_DATA(at), sizeof info);
+      std::memcpy(out.data(), &info.ipi_addr, 4);
+      return true;
+    }
+    if (at->cmsg_level == IPPROTO_IPV6 && at->cmsg_type == IPV6_PKTINFO) {
+      in6_pktinfo info;
+      std::memcpy(&info, CMSG_DATA(at), sizeof info);
+      std::memcpy(out.data(), &info.ipi6_addr, 16);
+      return true;
+    }
+  }
+  return false;
+}
+
 std::span<const std::span<const std::byte>> McastPath::receive() noexcept {
   if (joined_.empty()) return {};  // nothing can come: a turn costs no system call for it
   for (std::size_t i = 0; i < dirty_; ++i) {
@@ -169,13 +198,21 @@ std::span<const std::span<const std::byte>> McastPath::receive() noexcept {
     headers_[i].msg_hdr = {};
     headers_[i].msg_hdr.msg_iov = &parts_[i];
     headers_[i].msg_hdr.msg_iovlen = 1;
+    if (controls_.empty()) continue;
+    headers_[i].msg_hdr.msg_control = controls_[i].bytes;
+    headers_[i].msg_hdr.msg_controllen = kControl;
   }
+  groups_.clear();
   const int came = ::recvmmsg(receive_fd_, headers_.data(), kBatch, MSG_DONTWAIT, nullptr);
   dirty_ = came > 0 ? static_cast<std::size_t>(came) : 0;
   std::size_t count = 0;
   for (int i = 0; i < came; ++i) {
     const auto at = static_cast<std::size_t>(i);
     if ((headers_[at].msg_hdr.msg_flags & MSG_TRUNC) != 0) continue;
+    if (!controls_.empty()) {
+      groups_.emplace_back();
+      (void)read_group(headers_[at].msg_hdr, groups_.back());
+    }
     arrivals_[count++] = {memory_.get() + at * slot_bytes_, headers_[at].msg_len};
   }
   return {arrivals_.data(), count};

@@ -51,11 +51,22 @@ class McastPath {
   std::size_t send(std::span<const Send> batch) noexcept;
   // What has come: at most one batch. The spans are good until the next call.
   std::span<const std::span<const std::byte>> receive() noexcept;
+  // From now on, to which group each of them came is known.
+  void track_groups() noexcept;
+  // Of an arrival of the last receive(); null: not known.
+  const GroupAddress* group_of(std::size_t arrival) const noexcept {
+    return arrival < groups_.size() ? &groups_[arrival] : nullptr;
+  }
   int descriptor() const noexcept { return receive_fd_; }
   int send_descriptor() const noexcept { return send_fd_; }
 
  private:
   static constexpr std::size_t kBatch = 64;
+  static constexpr std::size_t kControl = 64;  // bytes: room for one of the two kinds of packet info
+  struct alignas(cmsghdr) Control {
+    std::byte bytes[kControl];
+  };
+  bool read_group(const msghdr& header, GroupAddress& out) const noexcept;
   explicit McastPath(const McastConfig& config) : config_(config) {}
   bool open_sender(std::string& why);
   bool open_receiver(std::string& why);
@@ -72,6 +83,8 @@ class McastPath {
   std::vector<mmsghdr> headers_;
   std::size_t dirty_ = kBatch;  // slots that the last call filled
   std::vector<std::span<const std::byte>> arrivals_;
+  std::vector<Control> controls_;     // by slot; empty: groups are not tracked
+  std::vector<GroupAddress> groups_;  // by arrival
 };
 
 }  // namespace herald::path

@@ -9,29 +9,79 @@
 
 using namespace herald;
 
+namespace {
+constexpr group::Pool kFour{.key = {1, 2}};
+constexpr group::Pool kSix{.key = {1, 2}, .family = 6};
+}  // namespace
+
 TEST(GroupAddress, lies_in_the_blocks_meant_for_it) {
   for (std::uint64_t lane = 0; lane < 1000; ++lane) {
-    const group::Address four = group::address_of({1, 2}, lane, 4);
+    const group::Address four = group::address_of(kFour, lane, 0);
     EXPECT_EQ(four[0], 239);
     EXPECT_EQ(four[1] & 0xfc, 192);
-    const group::Address six = group::address_of({1, 2}, lane, 6);
+    const group::Address six = group::address_of(kSix, lane, 0);
     EXPECT_TRUE(six[0] == 0xff && six[1] == 0x15);
-    EXPECT_EQ(four, group::address_of({1, 2}, lane, 4));
+    EXPECT_EQ(four, group::address_of(kFour, lane, 0));
   }
 }
 
 TEST(GroupAddress, a_job_uses_few_and_jobs_differ) {
   std::set<group::Address> one, all;
-  for (std::uint64_t lane = 0; lane < 1000; ++lane) one.insert(group::address_of({1, 2}, lane, 4));
+  for (std::uint64_t lane = 0; lane < 1000; ++lane) one.insert(group::address_of(kFour, lane, 0));
   EXPECT_LE(one.size(), group::kGroups);
   EXPECT_GE(one.size(), group::kGroups / 2);
   std::set<std::uint16_t> ports;
   for (std::uint64_t job = 0; job < 100; ++job) {
-    all.insert(group::address_of({job, 7}, 1, 4));
-    const std::uint16_t port = group::port_of({job, 7});
+    all.insert(group::address_of({.key = {job, 7}}, 1, 0));
+    const std::uint16_t port = group::port_of({.key = {job, 7}});
     EXPECT_TRUE(port >= 20000 && port < 32000);
     ports.insert(port);
   }
   EXPECT_GE(all.size(), 90u);
   EXPECT_GE(ports.size(), 80u);
+}
+
+TEST(GroupAddress, a_lane_that_moves_goes_elsewhere_and_at_last_to_the_shared_one) {
+  for (const group::Pool& pool : {kFour, kSix}) {
+    for (std::uint64_t lane = 0; lane < 100; ++lane) {
+      std::set<group::Address> all;
+      for (std::uint8_t move = 0; move <= group::kSharedMove; ++move)
+        all.insert(group::address_of(pool, lane, move));
+      EXPECT_EQ(all.size(), 4u);
+      EXPECT_EQ(group::address_of(pool, lane, group::kSharedMove),
+                group::address_of(pool, 0, group::kSharedMove));
+    }
+  }
+}
+
+TEST(GroupAddress, a_range_of_the_site) {
+  group::Pool pool{.key = {1, 2}, .port = 4711};
+  for (const char* bad : {"", "239.1.2.3", "10.0.0.0/8", "239.1.2/24", "239.1.2.256/24", "239.1.2.3/33",
+                          "239.1.2.3/24x", "224.0.0.0/3", "a.b.c.d/8"})
+    EXPECT_FALSE(group::read_range(bad, pool)) << bad;
+  EXPECT_EQ(pool.bits, 14u);
+  ASSERT_TRUE(group::read_range("239.77.1.7/30", pool));
+  EXPECT_EQ(group::port_of(pool), 4711);
+  std::set<group::Address> all;
+  for (std::uint8_t move = 0; move < group::kSharedMove; ++move) {
+    const group::Address one = group::address_of(pool, 9, move);
+    EXPECT_TRUE(one[0] == 239 && one[1] == 77 && one[2] == 1 && (one[3] & 0xfc) == 4);
+    all.insert(one);
+  }
+  EXPECT_EQ(all.size(), 3u);
+  ASSERT_TRUE(group::read_range("239.77.1.7/32", pool));
+  EXPECT_EQ(group::address_of(pool, 9, 0), group::address_of(pool, 8, 3));
+}
+
+TEST(Strangers, a_few_are_nothing_many_are_told_once) {
+  group::Strangers strangers;
+  const group::Address here{239, 1}, there{239, 2};
+  const auto at = [](std::int64_t ms) { return Instant{} + milliseconds(ms); };
+  for (int i = 0; i < 300; ++i) EXPECT_FALSE(strangers.on_foreign(at(20 * i), here)) << i;
+  int told = 0;
+  for (int i = 0; i < 300; ++i) {
+    told += strangers.on_foreign(at(10000 + i), here) ? 1 : 0;
+    EXPECT_FALSE(i % 10 == 0 && strangers.on_foreign(at(10000 + i), there));
+  }
+  EXPECT_EQ(told, 1);
 }

@@ -50,6 +50,7 @@ class LaneNode final : public LaneListener {
     changes.push_back({member, hears});
   }
   void member_lost(LaneId, PeerId member) noexcept override { lost.push_back(member); }
+  void moved(LaneId, std::uint8_t move) noexcept override { address = move; }
 
   struct Flow {
     std::uint64_t packets = 0, next = 0;
@@ -69,6 +70,7 @@ class LaneNode final : public LaneListener {
   std::function<bool(PeerId source)> gate;               // false: not now
   std::function<void(std::uint64_t, PeerId)> on_packet;  // lane's name, source
   bool dead = false;
+  std::uint8_t address = 0;  // of lane 1: where it sends and listens
 };
 
 class LaneWorld {

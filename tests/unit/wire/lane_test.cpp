@@ -155,7 +155,7 @@ TEST(LaneWire, flags_and_lengths_that_make_no_sense_are_malformed_though_sealed)
   EXPECT_EQ(open(make(DatagramKind::cast, 0, part)), Opened::malformed);  // no packet
   EXPECT_EQ(open(make(DatagramKind::cast, 0, Bytes(part.begin(), part.end() - 1))), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::cast, kFlagAck, some_cast(2))), Opened::malformed);
-  EXPECT_EQ(open(make(DatagramKind::cast, kFlagRecords, some_cast(2))), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::cast, kFlagHeard, some_cast(2))), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::cast, kFlagRows, some_cast(0))), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::cast, kFlagRows, some_cast(1))), Opened::good);
   EXPECT_EQ(open(make(DatagramKind::cast, kFlagRows, some_cast(3))), Opened::malformed);
