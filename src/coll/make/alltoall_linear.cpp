@@ -9,10 +9,11 @@
 namespace herald::coll {
 namespace {
 
-// Overlapping saves half of the start-up, and costs a tenth of the bandwidth in crowding.
+// Overlapping saves half of the start-up, and costs bandwidth in crowding: a tenth inside a host; between
+// hosts a third, because some links then have too much to carry while others have nothing.
 double estimate_linear(std::uint64_t bytes, const Shape& shape) noexcept {
-  const double others = shape.ranks - 1;
-  return transfer_ns(shape, 0.5 * others, 1.1 * others * static_cast<double>(bytes));
+  const double others = shape.ranks - 1, crowding = shape.hosts > 1 ? 1.35 : 1.1;
+  return transfer_ns(shape, 0.5 * others, crowding * others * static_cast<double>(bytes));
 }
 double estimate_pairwise(std::uint64_t bytes, const Shape& shape) noexcept {
   const double others = shape.ranks - 1;
