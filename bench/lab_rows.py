@@ -50,6 +50,13 @@ def pushes():
             for name, mode in (('herald', 'pull'), ('push-zero', 'zero'), ('push-all', 'all'))]
 
 
+def casts(title, words, fault=()):
+    """A broadcast as lanes do it, and as paper 000 does, to compare."""
+    players = [Player(name, 'herald', {'HERALD_LANES_MODE': mode})
+               for name, mode in (('herald', 'streaming'), ('simple', 'simple'), ('push-pull', 'push_pull'))]
+    return row(title, 'eight', 'bcast', words, players, 'link', fault=fault, ranks=8, program='lab_coll')
+
+
 MIB = 1 << 20
 ALL = ('openmpi', 'mpich', 'lam')
 
@@ -81,6 +88,11 @@ ROWS = [
     collective('bcast 64 KiB', 'bcast', (65536, 21, 1), 1, 1.15),
     collective('bcast 1 MiB', 'bcast', (MIB, 9, 1), 1, 1.05),
     collective('bcast 1 MiB, 1 % loss', 'bcast', (MIB, 9, 1), 1, 1.10, fault=('loss', '1%')),
+    casts('bcast 256 B, by mode', (256, 9, 100)),
+    casts('bcast 4 KiB, by mode', (4096, 9, 20)),
+    casts('bcast 64 KiB, by mode', (65536, 21, 1)),
+    casts('bcast 1 MiB, by mode', (MIB, 9, 1)),
+    casts('bcast 1 MiB, by mode, 1 % loss', (MIB, 9, 1), ('loss', '1%')),
     collective('allgather 64 KiB', 'allgather', (65536, 9, 1), 7, 1.15),
     collective('allgather 1 MiB', 'allgather', (MIB, 1, 1), 7, 1.08),
     collective('allreduce 1 MiB', 'allreduce', (MIB, 3, 1), 1.75, 1.20),

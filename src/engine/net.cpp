@@ -23,6 +23,11 @@ p2p::PushMode push_mode(const Knobs& knobs) {
   return knobs.push_mode == "all" ? p2p::PushMode::all : p2p::PushMode::pull;
 }
 
+rel::LaneMode lane_mode(const Knobs& knobs) {
+  if (knobs.lanes_mode == "simple") return rel::LaneMode::simple;
+  return knobs.lanes_mode == "push_pull" ? rel::LaneMode::push_pull : rel::LaneMode::streaming;
+}
+
 }  // namespace
 
 p2p::CoreConfig core_config(int size, const Knobs& knobs) {
@@ -48,7 +53,8 @@ Net::Net(int rank, int size, const Knobs& knobs, p2p::Core& core)
       hosts_(size),
       verbose_(static_cast<int>(knobs.verbose)),
       lanes_on_(knobs.lanes == "on"),
-      socket_bytes_(static_cast<std::uint32_t>(knobs.net_socket_bytes)) {
+      socket_bytes_(static_cast<std::uint32_t>(knobs.net_socket_bytes)),
+      lane_mode_(lane_mode(knobs)) {
   config_.me = rank;
   config_.peers = size;
   config_.give_up = detect_;

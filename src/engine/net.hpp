@@ -117,6 +117,7 @@ class Net {
   const int verbose_;
   const bool lanes_on_;
   const std::uint32_t socket_bytes_;
+  const rel::LaneMode lane_mode_;
   group::Pool pool_;  // of lanes' addresses
 };
 

@@ -40,6 +40,7 @@ struct LaneMember {
   std::uint8_t uni_burst = 0;  // deaf: packets since it was asked
   bool ask_due = false;        // to be asked by unicast
   bool silent = false;         // lost: nothing comes from it, either
+  bool again = false;          // gets all from uni_next on by unicast, until it has caught up (go-back-n)
 };
 static_assert(sizeof(LaneMember) <= 64, "the budget of one more receiver of a log");
 
@@ -159,6 +160,11 @@ struct Lane final : LaneActor {
   std::uint32_t since_ask = 0;  // packets
   std::uint32_t next_uni = 0;   // whose turn it is among the deaf
   std::uint8_t asks = 0;        // in a row without progress
+  // go-back-n:
+  std::uint16_t behind = 0;   // members that are served again
+  bool pushed = false;        // push_pull: the push is out, and was not acknowledged yet
+  bool waiting = false;       // push_pull: the cast is held, and that was counted
+  Seq push_end = kFirstCast;  // push_pull: of the burst that is under way
   Lane* next_roomy = nullptr;
 
   std::int32_t place_of(std::uint32_t rank) const noexcept;

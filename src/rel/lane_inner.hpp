@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rel/lane_inner.hpp: the lanes from inside. lanes.cpp: the verbs; lane_open.cpp: lanes that come and go;
 // lane_source.cpp: what acks tell our stream; lane_repair.cpp: what NAKs ask of it; lane_receiver.cpp: what
-// casts bring; lane_ack.cpp: what is told the sources; lane_timers.cpp: deadlines; lane_transmit.cpp: what
-// leaves.
+// casts bring; lane_ack.cpp: what is told the sources; lane_paper.cpp: the two ways of paper 000;
+// lane_timers.cpp: deadlines; lane_transmit.cpp: what leaves.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -58,6 +58,14 @@ struct Lanes::Inner {
   Duration repair_time(const Lane& lane, const Mend& mend) const noexcept;
   bool next_repair(Lane& lane, Instant now, Mend*& mend) noexcept;
   Duration gather_time(const Lane& lane) const noexcept;
+
+  // lane_paper.cpp
+  bool keeps_order() const noexcept { return config.mode != LaneMode::streaming; }  // go-back-n
+  void go_back(Lane& lane, Instant now, LaneMember& member) noexcept;
+  void caught_up(Lane& lane, LaneMember& member) noexcept;
+  std::uint32_t designated(const Lane& lane, std::uint32_t source) const noexcept;
+  bool may_cast(Lane& lane) noexcept;
+  bool answers(const LaneIn& in, bool by_group) const noexcept;
 
   // lane_receiver.cpp
   void on_cast(Lane& lane, Instant now, bool by_group, std::uint32_t place,

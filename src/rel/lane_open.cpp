@@ -39,7 +39,7 @@ LaneId Lanes::Inner::open(std::uint64_t name, std::span<const PeerId> members) n
   std::sort(lane->by_rank.begin(), lane->by_rank.end(),
             [&](std::uint16_t a, std::uint16_t b) { return members[a] < members[b]; });
   lane->in.resize(members.size());
-  lane->tree = members.size() > config.flat_members;
+  lane->tree = members.size() > config.flat_members && !keeps_order();
   lane->living = lane->listening = static_cast<std::uint16_t>(members.size() - 1);
   lane->log.start_at(kFirstCast);
   lane->log.set_cursors(lane->living);

@@ -66,6 +66,7 @@ bool Lanes::Inner::accept(LaneIn& in, Instant now, Seq seq, std::span<const std:
     ++in.next;
   } else {
     const std::uint32_t ahead = seq - in.delivered;
+    if (keeps_order() && seq != in.next) return false;
     if (ahead >= Reorder::kMost || !in.reorder.keep(seq, ahead, 0, packet, kept_pool)) return false;
     if (seq == in.next) ++in.next;
   }
@@ -113,7 +114,10 @@ void Lanes::Inner::on_cast(Lane& lane, Instant now, bool by_group, std::uint32_t
     owe_ack(in, now);
     judge_loss(in, missed);
   }
-  if (asks) ack_at_once(in, !by_group);
+  // What is out of order was not taken, but tells of a hole.
+  if (config.mode == LaneMode::push_pull && before(in.end, seq + 1) && seq - in.next < window)
+    in.end = seq + 1;
+  if (asks && answers(in, by_group)) ack_at_once(in, !by_group);
   find_holes(in, now);
   rearm(in);
 }
@@ -123,7 +127,7 @@ void Lanes::Inner::on_ask(Lane& lane, Instant now, bool by_group, std::uint32_t 
   LaneIn& in = in_of(lane, place);
   note_source(in, by_group, view.flags, wire::part_at<wire::LanePart>(view.body));
   if (before(in.end, view.seq) && view.seq - in.next <= Reorder::kMost) in.end = view.seq;
-  if ((view.flags & wire::kFlagAskAck) != 0) ack_at_once(in, !by_group);
+  if ((view.flags & wire::kFlagAskAck) != 0 && answers(in, by_group)) ack_at_once(in, !by_group);
   find_holes(in, now);
   // It left after whatever was sent to repair what we asked for a round trip ago.
   if (in.renak_at != kNever && now - in.naked_at >= base_of(in))
@@ -143,6 +147,7 @@ Duration Lanes::Inner::grace(const LaneIn& in) noexcept {
 }
 
 void Lanes::Inner::find_holes(LaneIn& in, Instant now) noexcept {
+  if (config.mode == LaneMode::simple) return;  // the source finds out
   if (in.next == in.end) {
     if (in.grace_at != kNever) ++counters.naks_spared;
     in.grace_at = in.renak_at = kNever;

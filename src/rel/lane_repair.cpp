@@ -23,6 +23,11 @@ void Lanes::Inner::on_nak(Lane& lane, Instant now, std::uint32_t place,
   advance(lane, member, view.seq, member.cursor.limit);
   if (!before(lane.next_tx, nak.end)) note_seen(member, nak.end);
   judge(lane, now, place, (view.flags & wire::kFlagHeard) != 0);
+  if (keeps_order()) {
+    go_back(lane, now, member);
+    survey(lane, now);
+    return;
+  }
   const std::size_t count = (view.body.size() - sizeof nak) / sizeof(wire::NakRange);
   for (std::size_t i = 0; i < count; ++i) {
     const auto& range = wire::part_at<wire::NakRange>(view.body, sizeof nak + i * sizeof(wire::NakRange));

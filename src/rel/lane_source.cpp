@@ -27,6 +27,7 @@ bool Lanes::Inner::advance(Lane& lane, LaneMember& member, Seq next, Seq limit) 
     for (Seq seq = member.cursor.next; seq != next; ++seq) lane.log.pass(seq, log_pool);
     member.cursor.advance(next);
     if (before(member.uni_next, next)) member.uni_next = next;
+    caught_up(lane, member);
     moved = true;
   }
   if (before(member.cursor.limit, limit) && limit - lane.next_tx <= Reorder::kMost) {
@@ -189,7 +190,9 @@ void Lanes::Inner::survey(Lane& lane, Instant now) noexcept {
   }
   if (lane.refused && before(lane.log.end(), limit) && lane.log.end() - lowest < window) roomy.push(lane);
   arm_tail(lane, now);
-  if (lane.next_tx != lane.log.end() || !lane.mend_queue.empty() || lane.listening < lane.living) wake(lane);
+  if (lane.next_tx != lane.log.end() || !lane.mend_queue.empty() || lane.listening < lane.living ||
+      lane.behind != 0)
+    wake(lane);
   rearm(lane);
 }
 
@@ -213,6 +216,7 @@ void Lanes::Inner::remove(Lane& lane, Instant now, std::uint32_t place) noexcept
   if (member.hearing == Hearing::gone) return;
   for (Seq seq = member.cursor.next; seq != lane.log.end(); ++seq) lane.log.pass(seq, log_pool);
   set_hearing(lane, place, Hearing::gone);
+  caught_up(lane, member);
   member.ask_due = false;
   --lane.living;
   lane.log.set_cursors(lane.living);

@@ -86,6 +86,9 @@ void Lanes::Inner::on_tail(Lane& lane, Instant now) noexcept {
     arm_tail(lane, now);
     return;
   }
+  if (keeps_order())
+    for (LaneMember& member : lane.cursors)
+      if (lags(member)) go_back(lane, now, member);
   if (lane.asks < 20) ++lane.asks;
   lane.asked_at = now;
   arm_tail(lane, now);

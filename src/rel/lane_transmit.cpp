@@ -119,6 +119,7 @@ bool Lanes::Inner::fill_first(Lane& lane, Instant now, TxBatch& out) noexcept {
   const std::uint32_t pipe = pipe_of(lane);
   if (lane.next_tx == lane.log.end() || (lane.listening != 0 && lane.next_tx - lane.seen >= pipe))
     return false;
+  if (!may_cast(lane)) return false;
   if (lane.lowest == lane.next_tx) lane.oldest_at = now;
   if (!lane.held && now - lane.last_tx > Duration{base_of(lane).ns / 4}) lane.burst = 0;
   lane.last_tx = now;
@@ -136,11 +137,13 @@ bool Lanes::Inner::fill_first(Lane& lane, Instant now, TxBatch& out) noexcept {
   lane.retry_after = {16 * rtt_of(lane).ns};
   while (lane.next_tx != lane.log.end() && lane.next_tx - lane.seen < pipe) {
     if (out.full()) return true;
+    if (!may_cast(lane)) break;
     const Seq seq = lane.next_tx;
+    const bool push = lane.pushed && seq + 1 == lane.push_end;
     const bool last = seq + 1 == lane.log.end();
     const bool filled = seq + 1 - lane.seen >= pipe / 2;
     const bool full = seq + 1 - lane.seen >= pipe;
-    const bool ask = (last && lane.refused) || (filled && lane.since_ask >= pipe / (full ? 8 : 4));
+    const bool ask = push || (last && lane.refused) || (filled && lane.since_ask >= pipe / (full ? 8 : 4));
     ++lane.since_ask;
     ++lane.burst;
     emit_cast(lane, now, seq, kAllMembers, ask, out);
@@ -154,14 +157,14 @@ bool Lanes::Inner::fill_first(Lane& lane, Instant now, TxBatch& out) noexcept {
 
 // Members that do not hear the group get the same log by unicast, each at its own pace.
 bool Lanes::Inner::fill_deaf(Lane& lane, Instant now, TxBatch& out) noexcept {
-  if (lane.listening == lane.living) return false;
+  if (lane.listening == lane.living && lane.behind == 0) return false;
   const auto count = static_cast<std::uint32_t>(lane.cursors.size());
   const std::uint32_t pipe = pipe_of(lane);
   bool more = false;
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t place = (lane.next_uni + i) % count;
     LaneMember& member = lane.cursors[place];
-    if (member.hearing != Hearing::deaf) continue;
+    if (member.hearing == Hearing::gone || (member.hearing != Hearing::deaf && !member.again)) continue;
     while (member.uni_next != lane.next_tx && member.uni_next - member.cursor.next < pipe) {
       if (member.cursor.has(member.uni_next)) {
         ++member.uni_next;
@@ -172,7 +175,8 @@ bool Lanes::Inner::fill_deaf(Lane& lane, Instant now, TxBatch& out) noexcept {
         return true;
       }
       const bool last = member.uni_next + 1 == lane.next_tx;
-      const bool ask = member.uni_burst >= pipe / 4 || (last && (member.uni_burst >= kBurst || lane.refused));
+      const bool ask = member.uni_burst >= pipe / 4 ||
+                       (last && (member.uni_burst >= kBurst || lane.refused || member.again));
       if (!emit_cast(lane, now, member.uni_next, static_cast<std::int32_t>(place), ask, out)) {
         more = true;
         break;

@@ -22,7 +22,8 @@ Lanes::Inner::Inner(const LanesConfig& config_, Prng& prng_, LaneListener& liste
     : config(config_),
       prng(prng_),
       listener(listener_),
-      window(std::clamp<std::uint32_t>(config.window_packets, 4, Reorder::kMost)),
+      window(keeps_order() ? kPaperWindow
+                           : std::clamp<std::uint32_t>(config.window_packets, 4, Reorder::kMost)),
       log_pool(config.datagram_bytes, config.log_bytes),
       kept_pool(std::max(config.datagram_bytes, config.largest_bytes), config.kept_bytes),
       heard_at(static_cast<std::size_t>(config.peers)),

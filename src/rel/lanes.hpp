@@ -37,16 +37,26 @@ namespace herald::rel {
 using PeerId = std::int32_t;
 using LaneId = std::int32_t;  // this process's number for a lane
 
+// How a source casts. simple and push_pull are those of paper 000, to compare: a window of 16, receivers keep
+// nothing that is out of order, and who misses something gets all from there on again, point to point.
+//   streaming  within the window; holes are asked for one by one
+//   simple     within the window; nobody asks: an ack that does not come makes the source go back
+//   push_pull  one packet, then a pause until one designated member has it, then the rest; who finds a hole
+//              asks, and the cast is suspended until it has caught up
+enum class LaneMode : std::uint8_t { streaming, simple, push_pull };
+constexpr std::uint32_t kPaperWindow = 16;
+
 struct LanesConfig {
   PeerId me = 0;
   std::int32_t peers = 1;
   wire::Seal seal{};
   std::uint32_t datagram_bytes = 1472;
-  std::uint32_t largest_bytes = 0;     // that may come; 0: the same
-  std::uint32_t window_packets = 128;  // of one source, ahead of the slowest member that hears
-  std::uint32_t log_bytes = 8 << 20;   // all lanes together
-  std::uint32_t kept_bytes = 8 << 20;  // packets out of order, or not taken by the listener yet
-  std::uint32_t flat_members = 16;     // up to so many acknowledge to the source itself, more by a tree
+  std::uint32_t largest_bytes = 0;      // that may come; 0: the same
+  std::uint32_t window_packets = 128;   // of one source, ahead of the slowest member that hears
+  std::uint32_t log_bytes = 8 << 20;    // all lanes together
+  std::uint32_t kept_bytes = 8 << 20;   // packets out of order, or not taken by the listener yet
+  std::uint32_t flat_members = 16;      // up to so many acknowledge to the source itself, more by a tree
+  LaneMode mode = LaneMode::streaming;  // the same on all members
   Duration first_rtt = microseconds(500);
   Duration least_timeout = microseconds(300);
   Duration give_up = milliseconds(5000);  // a member that answers neither way for so long is lost
@@ -59,10 +69,12 @@ struct LaneCounters {
   std::uint64_t acks_sent = 0, acks_received = 0;
   std::uint64_t duplicates = 0, forged = 0, malformed = 0;
   std::uint64_t went_deaf = 0, heard_again = 0;
-  std::uint64_t foreign = 0;  // forged, or malformed, that came to a group: somebody else uses it
-  std::uint64_t moved = 0;    // lanes, to another address
-  std::uint64_t tried = 0;    // a group that nobody hears
-  std::uint64_t missed = 0;   // packets of others that the group should have brought and did not
+  std::uint64_t foreign = 0;    // forged, or malformed, that came to a group: somebody else uses it
+  std::uint64_t moved = 0;      // lanes, to another address
+  std::uint64_t went_back = 0;  // times that all from a hole on was sent to a member again
+  std::uint64_t suspended = 0;  // times that a cast waited for members
+  std::uint64_t tried = 0;      // a group that nobody hears
+  std::uint64_t missed = 0;     // packets of others that the group should have brought and did not
 };
 
 class LaneListener {

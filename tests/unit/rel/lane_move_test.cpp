@@ -15,14 +15,14 @@ void moves(std::uint64_t seed, int nodes, double loss, const std::vector<PeerId>
   config.lanes.give_up = milliseconds(500);
   LaneWorld world(config);
   world.forwards = [&](PeerId from, PeerId to) { return world[from].address == world[to].address; };
-  world[0].cast(1, 3000, 0);
+  world[0].cast(1, 1500, 0);
   world.run(milliseconds(5));
   for (std::size_t i = 0; i < movers.size(); ++i) {
     LaneNode& node = world[movers[i]];
     for (std::size_t k = 0; k <= i % 2; ++k) node.lanes.move_on(node.ids[1]);
     world.settle(movers[i]);
   }
-  ASSERT_TRUE(world.run(milliseconds(5000), [&] { return world.have(0, 3000) && world.all_flushed(); }));
+  ASSERT_TRUE(world.run(milliseconds(5000), [&] { return world.have(0, 1500) && world.all_flushed(); }));
   const std::uint8_t last = movers.size() > 1 ? 2 : 1;
   for (PeerId id = 0; id < nodes; ++id) {
     EXPECT_EQ(world[id].wrong, 0u) << id;
@@ -33,17 +33,17 @@ void moves(std::uint64_t seed, int nodes, double loss, const std::vector<PeerId>
   EXPECT_LE(world[0].lanes.counters().repaired_one, static_cast<std::uint64_t>(300 * nodes));
   const std::uint64_t by_group = world.by_group;
   world[0].cast(1, 100, 0);
-  ASSERT_TRUE(world.run(milliseconds(5000), [&] { return world.have(0, 3100) && world.all_flushed(); }));
+  ASSERT_TRUE(world.run(milliseconds(5000), [&] { return world.have(0, 1600) && world.all_flushed(); }));
   EXPECT_GE(world.by_group - by_group, 100u);
 }
 
 TEST(LaneMove, all_follow_whoever_moves) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE(seed);
     moves(seed, 5, seed % 2 == 0 ? 0.02 : 0, {0});           // the source
     moves(seed, 5, seed % 2 == 0 ? 0.02 : 0, {3});           // one that only listens
     moves(seed, 6, seed % 2 == 0 ? 0.02 : 0, {1, 4, 0, 5});  // several, not to the same
-    moves(seed, 24, 0, {17});                                // acks by a tree
+    if (seed <= 2) moves(seed, 24, 0, {17});                 // acks by a tree
   }
 }
 
