@@ -151,7 +151,7 @@ struct BoardShape {
   std::uint32_t chunks = 0;       // of each rank's stream
   std::uint32_t sets = 1;         // of channels: an operation that has two parts uses two
   static constexpr std::uint32_t kMostRanks = 4096;
-  static constexpr std::uint32_t kMoreSlots = 8;  // of each further channel
+  static constexpr std::uint32_t kMoreSlots = 8;  // of each further channel; two ranks may be further apart
   static constexpr std::uint32_t kMorePlace = 1024;
   static constexpr std::uint32_t kMoreChannels = 8;
   static constexpr std::uint32_t kChannels = 1 + kMoreChannels;
@@ -162,7 +162,7 @@ struct BoardShape {
                          std::uint32_t sets = 1) noexcept;
   ChannelShape channel(std::uint32_t which) const noexcept {
     if (which % kChannels == 0) return {ranks, slots, place_bytes};
-    return {ranks, kMoreSlots, place_bytes < kMorePlace ? place_bytes : kMorePlace};
+    return {ranks, ranks == 2 ? slots : kMoreSlots, place_bytes < kMorePlace ? place_bytes : kMorePlace};
   }
   std::size_t channel_at(std::uint32_t which) const noexcept;
   StreamShape streams() const noexcept { return {ranks, chunks}; }
