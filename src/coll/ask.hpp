@@ -47,6 +47,14 @@ struct Blocks {
   std::uint64_t bytes(int i) const noexcept { return block(i).bytes; }
 };
 
+// Two groups that exchange data (make/between.cpp). Messages name the ranks of both together, where each
+// group has its first one and counts up.
+struct Sides {
+  int own = 0, other = 0;  // the first rank of each
+  int other_count = 0;
+};
+constexpr int kRootHere = -1, kRootBeside = -2;  // Ask::root: this rank; another of its own group
+
 struct Ask {
   Op op = Op::barrier;
   int rank = 0, size = 1, root = 0;
@@ -59,6 +67,8 @@ struct Ask {
   bool streams = false;              // Shape::streams
   bool crowded = false;              // Shape::crowded
   const Cluster* cluster = nullptr;  // where the ranks are; null: each on a host of its own, or all on one
+  // Not null: rank and size are those of this rank's group, and the root is a rank of the other one.
+  const Sides* sides = nullptr;
   Blocks send, recv;
 
   // This rank's own contribution to a reduction, and the place of its result.

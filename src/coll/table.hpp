@@ -29,5 +29,7 @@ const Algorithm& choose(Op op, std::uint64_t bytes, const Shape& shape) noexcept
 
 // With `checked` the ranks first compare what they call (coll/check.hpp).
 Plan make_plan(const Algorithm& algorithm, const Ask& ask, bool checked = false) noexcept;
+// Between two groups: Ask::sides is set. Its parts are the cheapest plans for the ranks of each group.
+Plan make_plan_between(const Ask& ask) noexcept;
 
 }  // namespace herald::coll

@@ -29,18 +29,24 @@ void let_go(Request* request) noexcept {
 }  // namespace
 
 Caller::Caller(Call& call, Comm& comm, coll::Op op, How how, int root) noexcept
-    : call_(call), comm_(comm), how_(how), key_(coll_state(comm).key) {
-  if (comm.remote != nullptr)
-    (void)call.fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                    "Herald does not have collectives over inter-communicators yet; MPI_Intercomm_merge "
-                    "makes a communicator that has them");
-  // Ranks whose calls do not match would wait for each other there before they could compare them.
-  else if (how.form != How::Form::start && !checks_collectives())
+    : call_(call),
+      comm_(comm),
+      runs_(comm.remote == nullptr ? comm : *comm.both),
+      how_(how),
+      key_(coll_state(runs_).key) {
+  ask_.root = root;
+  if (comm.remote != nullptr) {
+    sides_ = {comm.lower ? 0 : comm.partner_count, comm.lower ? comm.size : 0, comm.partner_count};
+    ask_.sides = &sides_;
+    if (root == MPI_ROOT) ask_.root = coll::kRootHere;
+    if (root == MPI_PROC_NULL) ask_.root = coll::kRootBeside;
+  } else if (how.form != How::Form::start && !checks_collectives()) {
+    // Ranks whose calls do not match would wait for each other there before they could compare them.
     consider_board(comm, how.form == How::Form::keep);
+  }
   ask_.op = op;
   ask_.rank = comm.rank;
   ask_.size = comm.size;
-  ask_.root = root;
   ask_.send.buffer = coll::Buffer::send;
   ask_.recv.buffer = coll::Buffer::recv;
   key_.clear();
@@ -88,25 +94,27 @@ void Caller::side(coll::Blocks& blocks, const void*& place, const Data& data, in
   blocks.count = data.count;
 }
 
-bool Caller::check_arrays(Counts counts, Arg counts_arg, Counts displacements,
+bool Caller::check_arrays(int count, Counts counts, Arg counts_arg, Counts displacements,
                           Arg displacements_arg) noexcept {
   call_.out(counts.null() ? nullptr : this, counts_arg);
   call_.out(displacements.null() ? nullptr : this, displacements_arg);
-  for (int i = 0; i < comm_.size && !call_.failed(); ++i) {
-    const MPI_Count count = counts[static_cast<std::size_t>(i)];
-    if (count < 0)
+  for (int i = 0; i < count && !call_.failed(); ++i) {
+    const MPI_Count items = counts[static_cast<std::size_t>(i)];
+    if (items < 0)
       (void)call_.fail(MPI_ERR_COUNT, "argument %d (%s[%d]) is %lld; it must not be negative",
-                       counts_arg.number, counts_arg.name, i, static_cast<long long>(count));
+                       counts_arg.number, counts_arg.name, i, static_cast<long long>(items));
   }
   return !call_.failed();
 }
 
 void Caller::side(coll::Blocks& blocks, const void*& place, const DataV& data) noexcept {
   if (call_.failed() || !check_type(data.type, data.type_arg)) return;
-  if (!check_arrays(data.counts, data.counts_arg, data.displacements, data.displacements_arg)) return;
-  const auto n = static_cast<std::size_t>(comm_.size);
+  const int partners = comm_.partner_count;
+  if (!check_arrays(partners, data.counts, data.counts_arg, data.displacements, data.displacements_arg))
+    return;
+  const auto n = static_cast<std::size_t>(partners);
   Rows& rows = rows_of(blocks);
-  rows = {true, key_.words().size()};
+  rows = {true, key_.words().size(), n};
   std::int64_t* words = key_.grow(2 * n);
   MPI_Count largest = 0, at_begin = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -123,13 +131,14 @@ void Caller::side(coll::Blocks& blocks, const void*& place, const DataV& data) n
 }
 
 void Caller::side(coll::Blocks& blocks, const void*& place, const DataW& data) noexcept {
+  const int partners = comm_.partner_count;
   if (call_.failed() ||
-      !check_arrays(data.counts, data.counts_arg, data.displacements, data.displacements_arg))
+      !check_arrays(partners, data.counts, data.counts_arg, data.displacements, data.displacements_arg))
     return;
   call_.out(data.types, data.types_arg);
-  const auto n = static_cast<std::size_t>(comm_.size);
+  const auto n = static_cast<std::size_t>(partners);
   Rows& rows = rows_of(blocks);
-  rows = {true, key_.words().size()};
+  rows = {true, key_.words().size(), n};
   std::int64_t* words = key_.grow(2 * n);
   for (std::size_t i = 0; i < n; ++i) {
     words[i] = data.counts[i];
@@ -157,9 +166,9 @@ void Caller::reduction(Op* op, Datatype* datatype) noexcept {
 }
 
 void Caller::send_in_parts(Counts counts, Arg counts_arg) noexcept {
-  if (call_.failed() || !check_arrays(counts, counts_arg, counts, counts_arg)) return;
+  if (call_.failed() || !check_arrays(comm_.size, counts, counts_arg, counts, counts_arg)) return;
   const auto n = static_cast<std::size_t>(comm_.size);
-  send_rows_ = {true, key_.words().size()};
+  send_rows_ = {true, key_.words().size(), n};
   std::int64_t* words = key_.grow(2 * n);
   std::int64_t at = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -181,19 +190,18 @@ void Caller::distinct(const void* one, Arg one_arg, const void* other, Arg other
 coll::Kept* Caller::plan() noexcept {
   write_key_head(key_, ask_);
   const std::int64_t* words = key_.words().data();
-  const auto n = static_cast<std::size_t>(comm_.size);
   const auto point = [&](coll::Blocks& blocks, const Rows& rows,
                          const std::vector<const type::Layout*>& layouts) {
     if (!rows.used) return;
     blocks.counts = words + rows.at;
-    blocks.displacements = words + rows.at + n;
+    blocks.displacements = words + rows.at + rows.count;
     if (!layouts.empty()) blocks.layouts = layouts.data();
   };
   point(ask_.send, send_rows_, send_layouts_);
   point(ask_.recv, recv_rows_, recv_layouts_);
   std::vector<const type::Layout*> named = send_layouts_;  // empty but for MPI_Alltoallw
   named.insert(named.end(), recv_layouts_.begin(), recv_layouts_.end());
-  return find_plan(comm_, ask_, key_, named);
+  return find_plan(runs_, ask_, key_, named);
 }
 
 // The exchange of HERALD_CHECK=collectives alone, counted as a blocking call.
@@ -218,7 +226,8 @@ void Caller::tell_refused() noexcept {
 // meets what the other ranks called. But where calls are compared, the others are told, unless the job ends
 // here.
 int Caller::finish_failed() noexcept {
-  if (checks_collectives() && comm_.size > 1 && !is_fatal(*comm_.errhandler)) tell_refused();
+  if (checks_collectives() && comm_.remote == nullptr && comm_.size > 1 && !is_fatal(*comm_.errhandler))
+    tell_refused();
   return call_.fail(MPI_ERR_INTERN, "failed");  // the first failure stands
 }
 
@@ -230,16 +239,18 @@ int Caller::go(std::uint64_t bytes) noexcept {
   binding_.form = binding_.persistent             ? coll::Form::persistent
                   : how_.form == How::Form::start ? coll::Form::nonblocking
                                                   : coll::Form::blocking;
-  ask_.shared_bytes = coll_state(comm_).shared_bytes(binding_.persistent);
-  // Streams belong to channel 0, which persistent collectives do not use.
-  ask_.streams = coll_state(comm_).streams && !binding_.persistent;
-  ask_.crowded = coll_state(comm_).crowded;
+  if (comm_.remote == nullptr) {
+    ask_.shared_bytes = coll_state(comm_).shared_bytes(binding_.persistent);
+    // Streams belong to channel 0, which persistent collectives do not use.
+    ask_.streams = coll_state(comm_).streams && !binding_.persistent;
+    ask_.crowded = coll_state(comm_).crowded;
+  }
   coll::Kept* kept = plan();
   if (how_.form == How::Form::wait) {
-    CommColl& state = coll_state(comm_);
+    CommColl& state = coll_state(runs_);
     if (memo_ != nullptr && !kept->plan.checked && (state.tried || comm_.size == 1))
       state.memos.add(*memo_, kept);
-    return run_plan(call_, comm_, kept, binding_);
+    return run_plan(call_, runs_, kept, binding_);
   }
   // What persistent calls do is matched by the order of those, so they are compared with all others here.
   if (binding_.persistent && kept->plan.checked) {
@@ -254,7 +265,7 @@ int Caller::go(std::uint64_t bytes) noexcept {
     }
     Execution::recycle(check);
   }
-  Execution* execution = Execution::make(comm_, kept, binding_);
+  Execution* execution = Execution::make(runs_, kept, binding_);
   if (execution == nullptr) return no_memory(call_);
   *how_.request = handle_of(new_work(&comm_, std::unique_ptr<Work>(execution), how_.form == How::Form::keep));
   return MPI_SUCCESS;

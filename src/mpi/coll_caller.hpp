@@ -83,7 +83,7 @@ class Caller {
  private:
   struct Rows {  // where the counts of one side stand in the key
     bool used = false;
-    std::size_t at = 0;
+    std::size_t at = 0, count = 0;
   };
   bool check_type(const Datatype* type, Arg arg, std::int64_t index = -1) noexcept;
   bool check_fits(const Datatype& type, MPI_Count count, int blocks, Arg arg) noexcept;
@@ -91,7 +91,8 @@ class Caller {
   void side(coll::Blocks& blocks, const void*& place, const Data& data, int many) noexcept;
   void side(coll::Blocks& blocks, const void*& place, const DataV& data) noexcept;
   void side(coll::Blocks& blocks, const void*& place, const DataW& data) noexcept;
-  bool check_arrays(Counts counts, Arg counts_arg, Counts displacements, Arg displacements_arg) noexcept;
+  bool check_arrays(int count, Counts counts, Arg counts_arg, Counts displacements,
+                    Arg displacements_arg) noexcept;
   Rows& rows_of(const coll::Blocks& blocks) noexcept {
     return &blocks == &ask_.send ? send_rows_ : recv_rows_;
   }
@@ -102,6 +103,8 @@ class Caller {
 
   Call& call_;
   Comm& comm_;
+  Comm& runs_;  // whose members the plan names: of an inter-communicator, those of both groups
+  coll::Sides sides_;
   How how_;
   coll::Key& key_;
   coll::Ask ask_;

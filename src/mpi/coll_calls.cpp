@@ -7,15 +7,19 @@
 namespace herald::mpi::api {
 
 #define HERALD_LIST(...) __VA_ARGS__
-#define HERALD_COLLECTIVE(name, parameters, arguments)                                                     \
-  int name(Call& call, HERALD_LIST parameters) { return coll_##name(call, HERALD_LIST arguments, How{}); } \
-  int i##name(Call& call, HERALD_LIST parameters, MPI_Request* request) {                                  \
-    const int error = coll_##name(call, HERALD_LIST arguments, How{How::Form::start, request});            \
-    runtime().assist(call);                                                                                \
-    return error;                                                                                          \
-  }                                                                                                        \
-  int name##_init(Call& call, HERALD_LIST parameters, Info*, MPI_Request* request) {                       \
-    return coll_##name(call, HERALD_LIST arguments, How{How::Form::keep, request});                        \
+#define HERALD_COLLECTIVE(name, parameters, arguments)                                                    \
+  static int name##_how(Call& call, HERALD_LIST parameters, How how) noexcept {                           \
+    return comm->remote == nullptr ? coll_##name(call, HERALD_LIST arguments, how)                        \
+                                   : inter_##name(call, HERALD_LIST arguments, how);                      \
+  }                                                                                                       \
+  int name(Call& call, HERALD_LIST parameters) { return name##_how(call, HERALD_LIST arguments, How{}); } \
+  int i##name(Call& call, HERALD_LIST parameters, MPI_Request* request) {                                 \
+    const int error = name##_how(call, HERALD_LIST arguments, How{How::Form::start, request});            \
+    runtime().assist(call);                                                                               \
+    return error;                                                                                         \
+  }                                                                                                       \
+  int name##_init(Call& call, HERALD_LIST parameters, Info*, MPI_Request* request) {                      \
+    return name##_how(call, HERALD_LIST arguments, How{How::Form::keep, request});                        \
   }
 
 // clang-format off

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpi/coll_calls.hpp: one function for each collective; its three forms differ in `how` only.
+// mpi/coll_calls.hpp: two functions for each collective, by the kind of communicator; its three forms differ
+// in `how` only.
 #pragma once
 #include "mpi/coll_caller.hpp"
 
@@ -42,5 +43,44 @@ int coll_reduce_scatter(Call& call, const void* sendbuf, void* recvbuf, Counts r
                         Op* op, Comm* comm, How how) noexcept;
 int coll_reduce_scatter_block(Call& call, const void* sendbuf, void* recvbuf, MPI_Count recvcount,
                               Datatype* datatype, Op* op, Comm* comm, How how) noexcept;
+
+// The same over inter-communicators (coll_inter.cpp).
+int inter_barrier(Call& call, Comm* comm, How how) noexcept;
+int inter_bcast(Call& call, void* buffer, MPI_Count count, Datatype* datatype, int root, Comm* comm,
+                How how) noexcept;
+int inter_gather(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+                 MPI_Count recvcount, Datatype* recvtype, int root, Comm* comm, How how) noexcept;
+int inter_gatherv(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+                  Counts recvcounts, Counts displs, Datatype* recvtype, int root, Comm* comm,
+                  How how) noexcept;
+int inter_scatter(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+                  MPI_Count recvcount, Datatype* recvtype, int root, Comm* comm, How how) noexcept;
+int inter_scatterv(Call& call, const void* sendbuf, Counts sendcounts, Counts displs, Datatype* sendtype,
+                   void* recvbuf, MPI_Count recvcount, Datatype* recvtype, int root, Comm* comm,
+                   How how) noexcept;
+int inter_allgather(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+                    MPI_Count recvcount, Datatype* recvtype, Comm* comm, How how) noexcept;
+int inter_allgatherv(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+                     Counts recvcounts, Counts displs, Datatype* recvtype, Comm* comm, How how) noexcept;
+int inter_alltoall(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+                   MPI_Count recvcount, Datatype* recvtype, Comm* comm, How how) noexcept;
+int inter_alltoallv(Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls, Datatype* sendtype,
+                    void* recvbuf, Counts recvcounts, Counts rdispls, Datatype* recvtype, Comm* comm,
+                    How how) noexcept;
+int inter_alltoallw(Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls,
+                    const MPI_Datatype* sendtypes, void* recvbuf, Counts recvcounts, Counts rdispls,
+                    const MPI_Datatype* recvtypes, Comm* comm, How how) noexcept;
+int inter_reduce(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, Datatype* datatype, Op* op,
+                 int root, Comm* comm, How how) noexcept;
+int inter_allreduce(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, Datatype* datatype,
+                    Op* op, Comm* comm, How how) noexcept;
+int inter_scan(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, Datatype* datatype, Op* op,
+               Comm* comm, How how) noexcept;
+int inter_exscan(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, Datatype* datatype, Op* op,
+                 Comm* comm, How how) noexcept;
+int inter_reduce_scatter(Call& call, const void* sendbuf, void* recvbuf, Counts recvcounts,
+                         Datatype* datatype, Op* op, Comm* comm, How how) noexcept;
+int inter_reduce_scatter_block(Call& call, const void* sendbuf, void* recvbuf, MPI_Count recvcount,
+                               Datatype* datatype, Op* op, Comm* comm, How how) noexcept;
 
 }  // namespace herald::mpi

@@ -271,8 +271,8 @@ CommColl& make_coll_state(Comm& comm) noexcept {
 void write_key_head(coll::Key& key, const coll::Ask& ask) noexcept {
   std::int64_t* words = key.data();
   words[0] = static_cast<std::int64_t>(ask.op) | (ask.in_place ? 256 : 0) | (ask.commutes ? 512 : 0) |
-             (ask.streams ? 1024 : 0) | static_cast<std::int64_t>(ask.shared_bytes) << 12 |
-             static_cast<std::int64_t>(ask.root) << 32;
+             (ask.streams ? 1024 : 0) | (ask.sides != nullptr ? 2048 : 0) |
+             static_cast<std::int64_t>(ask.shared_bytes) << 12 | static_cast<std::int64_t>(ask.root) << 32;
   words[1] = ask.send.count;
   words[2] = ask.recv.count;
   coll::Key::write_layout(ask.send.layout, words + 3);
@@ -284,11 +284,12 @@ coll::Kept* find_plan(Comm& comm, const coll::Ask& ask, const coll::Key& key,
   coll::PlanCache& plans = coll_state(comm).plans;
   const std::uint64_t hash = key.hash();
   if (coll::Kept* kept = plans.find(key, hash)) return kept;
+  std::vector<const type::Layout*> named = {ask.send.layout, ask.recv.layout};
+  named.insert(named.end(), more.begin(), more.end());
+  if (ask.sides != nullptr) return plans.add(make_plan_between(ask), key, hash, named);
   const coll::Shape shape = coll_state(comm).shape_for(comm, ask);
   coll::Ask placed = ask;
   if (shape.hosts > 1 && shape.hosts < shape.ranks) placed.cluster = coll_state(comm).cluster.get();
-  std::vector<const type::Layout*> named = {ask.send.layout, ask.recv.layout};
-  named.insert(named.end(), more.begin(), more.end());
   coll::Kept* kept =
       plans.add(make_plan(choose_algorithm(ask, shape), placed, checks_collectives()), key, hash, named);
   kept->facts = coll::facts_of(ask);

@@ -56,7 +56,7 @@ class Job {
       } else {
         cluster_ = ask.cluster;
       }
-      rank.plan = make_plan(algorithm, ask);
+      rank.plan = ask.sides != nullptr ? make_plan_between(ask) : make_plan(algorithm, ask);
       rank.words.resize(Run::words(rank.plan) + 1);
       rank.scratch.assign(rank.plan.scratch_bytes + 64, kPattern);
       auto base = reinterpret_cast<std::uintptr_t>(rank.scratch.data());

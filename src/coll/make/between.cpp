@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Plans between two groups. What one group must bring together or hand out is done by the cheapest plan for
+// its ranks; between the groups it goes from first rank to first rank. Where every rank has something of its
+// own for the other group, it goes straight there.
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "coll/make/two_level.hpp"
+
+namespace herald::coll {
+namespace {
+
+class Between {
+ public:
+  Between(const Ask& call, Builder& builder) noexcept
+      : ask_(call),
+        b_(builder),
+        own_(static_cast<std::size_t>(call.size)),
+        leads_(call.rank == 0),
+        here_(call.root == kRootHere),
+        beside_(call.root == kRootBeside) {
+    std::iota(own_.begin(), own_.end(), ask_.sides->own);
+  }
+
+  void make() noexcept {
+    switch (ask_.op) {
+      case Op::barrier: return barrier();
+      case Op::bcast: return bcast();
+      case Op::gather:
+      case Op::gatherv: return gather();
+      case Op::scatter:
+      case Op::scatterv: return scatter();
+      case Op::allgather:
+      case Op::allgatherv:
+      case Op::alltoall:
+      case Op::alltoallv:
+      case Op::alltoallw: return exchange();
+      case Op::reduce: return reduce();
+      case Op::allreduce: return allreduce();
+      case Op::reduce_scatter:
+      case Op::reduce_scatter_block: return reduce_scatter();
+      case Op::scan:
+      case Op::exscan: return;  // there are none between groups
+    }
+  }
+
+ private:
+  int there(int rank) const noexcept { return ask_.sides->other + rank; }
+
+  // A part of the call among the ranks of this group, from or to its first one.
+  void within(Op op, std::uint64_t bytes, const Blocks& send, const Blocks& recv) noexcept {
+    Ask part;
+    part.op = op;
+    part.rank = ask_.rank;
+    part.size = ask_.size;
+    part.bytes = bytes;
+    part.commutes = ask_.commutes;
+    part.send = send;
+    part.recv = recv;
+    b_.among(own_);
+    choose(op, bytes, shape_of(ask_.size, ask_.size, ask_.commutes)).make(part, b_);
+    b_.among({});
+    b_.then();
+  }
+  // At the first rank: what its group brought together against what the other one did.
+  void swap(const Piece& mine, const Piece& theirs) noexcept {
+    b_.recv(there(0), theirs);
+    b_.send(there(0), mine);
+  }
+  Blocks room(const Blocks& like) noexcept {
+    return leads_ ? item_blocks(b_.scratch_items(*like.layout, like.count)) : Blocks{};
+  }
+
+  void barrier() noexcept {
+    Ask all;
+    all.rank = ask_.sides->own + ask_.rank;
+    all.size = ask_.size + ask_.sides->other_count;
+    choose(Op::barrier, 0, shape_of(all.size, all.size, true)).make(all, b_);
+  }
+
+  void bcast() noexcept {
+    if (ask_.bytes == 0 || beside_) return;
+    if (here_) {
+      b_.send(there(0), ask_.send.range(0, 1));
+      return;
+    }
+    if (leads_) b_.recv(there(ask_.root), ask_.recv.range(0, 1));
+    b_.then();
+    within(Op::bcast, ask_.bytes, {}, ask_.recv);
+  }
+
+  void gather() noexcept {
+    if (beside_) return;
+    if (!here_) {
+      const Piece own = ask_.send.range(0, 1);
+      if (own.bytes != 0) b_.send(there(ask_.root), own);
+      return;
+    }
+    b_.window(0, kWindow);
+    for (int i = 0; i < ask_.sides->other_count; ++i) {
+      const Piece block = ask_.recv.block(i);
+      if (block.bytes != 0) b_.recv(there(i), block);
+    }
+  }
+
+  void scatter() noexcept {
+    if (beside_) return;
+    if (!here_) {
+      const Piece own = ask_.recv.range(0, 1);
+      if (own.bytes != 0) b_.recv(there(ask_.root), own);
+      return;
+    }
+    b_.window(kWindow, 0);
+    for (int i = 0; i < ask_.sides->other_count; ++i) {
+      const Piece block = ask_.send.block(i);
+      if (block.bytes != 0) b_.send(there(i), block);
+    }
+  }
+
+  // In each round every rank has one partner at most, and is its partner's.
+  void exchange() noexcept {
+    const bool same = ask_.op == Op::allgather || ask_.op == Op::allgatherv;
+    const int rounds = std::max(ask_.size, ask_.sides->other_count);
+    b_.window(kWindow, kWindow);
+    for (int round = 0; round < rounds; ++round) {
+      const int partner = (round - ask_.rank + rounds) % rounds;
+      if (partner >= ask_.sides->other_count) continue;
+      const Piece in = ask_.recv.block(partner),
+                  out = same ? ask_.send.range(0, 1) : ask_.send.block(partner);
+      if (in.bytes != 0) b_.recv(there(partner), in);
+      if (out.bytes != 0) b_.send(there(partner), out);
+    }
+  }
+
+  void reduce() noexcept {
+    if (ask_.bytes == 0 || beside_) return;
+    if (here_) {
+      b_.recv(there(0), ask_.result());
+      return;
+    }
+    const Blocks mine = room(ask_.send);
+    within(Op::reduce, ask_.bytes, ask_.send, mine);
+    if (leads_) b_.send(there(ask_.root), mine.range(0, 1));
+  }
+
+  void allreduce() noexcept {
+    if (ask_.bytes == 0) return;
+    const Blocks mine = room(ask_.send);
+    within(Op::reduce, ask_.bytes, ask_.send, mine);
+    if (leads_) swap(mine.range(0, 1), ask_.result());
+    b_.then();
+    within(Op::bcast, ask_.bytes, {}, ask_.recv);
+  }
+
+  void reduce_scatter() noexcept {
+    if (ask_.bytes == 0) return;
+    const bool equal = ask_.op == Op::reduce_scatter_block;
+    Blocks whole = ask_.send;
+    whole.count = equal ? ask_.send.count * ask_.size
+                        : std::accumulate(whole.counts, whole.counts + ask_.size, std::int64_t{0});
+    whole.counts = whole.displacements = nullptr;
+    const Blocks mine = room(whole);
+    Blocks theirs = room(whole);
+    within(Op::reduce, ask_.bytes, whole, mine);
+    if (leads_) {
+      swap(mine.range(0, 1), theirs.range(0, 1));
+      theirs.count = ask_.send.count;
+      theirs.counts = ask_.send.counts;
+      theirs.displacements = ask_.send.displacements;
+    }
+    b_.then();
+    if (equal)
+      within(Op::scatter, ask_.bytes / static_cast<std::uint64_t>(ask_.size), theirs, ask_.recv);
+    else
+      within(Op::scatterv, 0, theirs, ask_.recv);
+  }
+
+  const Ask& ask_;
+  Builder& b_;
+  std::vector<int> own_;
+  const bool leads_, here_, beside_;
+};
+
+}  // namespace
+
+Plan make_plan_between(const Ask& ask) noexcept {
+  Builder builder;
+  Between between(ask, builder);
+  between.make();
+  Plan plan = builder.finish("between");
+  plan.operation = name_of(ask.op);
+  return plan;
+}
+
+}  // namespace herald::coll

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpi/coll_inter.cpp: collectives over inter-communicators. In those with a root, its own group does nothing
+// but for the root itself, which says MPI_ROOT; the others there say MPI_PROC_NULL, and their other arguments
+// mean nothing. MPI_IN_PLACE means nothing anywhere.
+#include "mpi/coll_calls.hpp"
+
+namespace herald::mpi {
+namespace {
+
+constexpr Arg kSendbuf{1, "sendbuf"}, kRecvbuf{2, "recvbuf"}, kCount{3, "count"}, kType{4, "datatype"};
+
+int no_order(Call& call) noexcept {
+  return call.fail(MPI_ERR_COMM,
+                   "the argument comm is an inter-communicator, whose ranks have no common order; give an "
+                   "intra-communicator (MPI_Intercomm_merge makes one)");
+}
+
+}  // namespace
+
+int inter_barrier(Call& call, Comm* comm, How how) noexcept {
+  return Caller(call, *comm, coll::Op::barrier, how).go(0);
+}
+
+int inter_bcast(Call& call, void* buffer, MPI_Count count, Datatype* datatype, int root, Comm* comm,
+                How how) noexcept {
+  Caller caller(call, *comm, coll::Op::bcast, how, root);
+  if (root == MPI_PROC_NULL) return caller.go(0);
+  const Data data{buffer, {1, "buffer"}, count, {2, "count"}, datatype, {3, "datatype"}};
+  if (root == MPI_ROOT)
+    caller.send(data);
+  else
+    caller.recv(data);
+  return caller.go(bytes_of(count, datatype));
+}
+
+int inter_gather(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+                 MPI_Count recvcount, Datatype* recvtype, int root, Comm* comm, How how) noexcept {
+  Caller caller(call, *comm, coll::Op::gather, how, root);
+  if (root == MPI_ROOT)
+    caller.recv(Data{recvbuf, {4, "recvbuf"}, recvcount, {5, "recvcount"}, recvtype, {6, "recvtype"}},
+                comm->partner_count);
+  else if (root != MPI_PROC_NULL)
+    caller.send(Data{sendbuf, {1, "sendbuf"}, sendcount, {2, "sendcount"}, sendtype, {3, "sendtype"}});
+  return caller.go(0);
+}
+
+int inter_gatherv(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+                  Counts recvcounts, Counts displs, Datatype* recvtype, int root, Comm* comm,
+                  How how) noexcept {
+  Caller caller(call, *comm, coll::Op::gatherv, how, root);
+  if (root == MPI_ROOT)
+    caller.recv(DataV{recvbuf,
+                      {4, "recvbuf"},
+                      recvcounts,
+                      {5, "recvcounts"},
+                      displs,
+                      {6, "displs"},
+                      recvtype,
+                      {7, "recvtype"}});
+  else if (root != MPI_PROC_NULL)
+    caller.send(Data{sendbuf, {1, "sendbuf"}, sendcount, {2, "sendcount"}, sendtype, {3, "sendtype"}});
+  return caller.go(0);
+}
+
+int inter_scatter(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+                  MPI_Count recvcount, Datatype* recvtype, int root, Comm* comm, How how) noexcept {
+  Caller caller(call, *comm, coll::Op::scatter, how, root);
+  if (root == MPI_ROOT)
+    caller.send(Data{sendbuf, {1, "sendbuf"}, sendcount, {2, "sendcount"}, sendtype, {3, "sendtype"}},
+                comm->partner_count);
+  else if (root != MPI_PROC_NULL)
+    caller.recv(Data{recvbuf, {4, "recvbuf"}, recvcount, {5, "recvcount"}, recvtype, {6, "recvtype"}});
+  return caller.go(0);
+}
+
+int inter_scatterv(Call& call, const void* sendbuf, Counts sendcounts, Counts displs, Datatype* sendtype,
+                   void* recvbuf, MPI_Count recvcount, Datatype* recvtype, int root, Comm* comm,
+                   How how) noexcept {
+  Caller caller(call, *comm, coll::Op::scatterv, how, root);
+  if (root == MPI_ROOT)
+    caller.send(DataV{sendbuf,
+                      {1, "sendbuf"},
+                      sendcounts,
+                      {2, "sendcounts"},
+                      displs,
+                      {3, "displs"},
+                      sendtype,
+                      {4, "sendtype"}});
+  else if (root != MPI_PROC_NULL)
+    caller.recv(Data{recvbuf, {5, "recvbuf"}, recvcount, {6, "recvcount"}, recvtype, {7, "recvtype"}});
+  return caller.go(0);
+}
+
+int inter_allgather(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+                    MPI_Count recvcount, Datatype* recvtype, Comm* comm, How how) noexcept {
+  Caller caller(call, *comm, coll::Op::allgather, how);
+  caller.send(Data{sendbuf, {1, "sendbuf"}, sendcount, {2, "sendcount"}, sendtype, {3, "sendtype"}});
+  caller.recv(Data{recvbuf, {4, "recvbuf"}, recvcount, {5, "recvcount"}, recvtype, {6, "recvtype"}},
+              comm->partner_count);
+  return caller.go(0);
+}
+
+int inter_allgatherv(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+                     Counts recvcounts, Counts displs, Datatype* recvtype, Comm* comm, How how) noexcept {
+  Caller caller(call, *comm, coll::Op::allgatherv, how);
+  caller.send(Data{sendbuf, {1, "sendbuf"}, sendcount, {2, "sendcount"}, sendtype, {3, "sendtype"}});
+  caller.recv(DataV{recvbuf,
+                    {4, "recvbuf"},
+                    recvcounts,
+                    {5, "recvcounts"},
+                    displs,
+                    {6, "displs"},
+                    recvtype,
+                    {7, "recvtype"}});
+  return caller.go(0);
+}
+
+int inter_alltoall(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+                   MPI_Count recvcount, Datatype* recvtype, Comm* comm, How how) noexcept {
+  Caller caller(call, *comm, coll::Op::alltoall, how);
+  caller.send(Data{sendbuf, {1, "sendbuf"}, sendcount, {2, "sendcount"}, sendtype, {3, "sendtype"}},
+              comm->partner_count);
+  caller.recv(Data{recvbuf, {4, "recvbuf"}, recvcount, {5, "recvcount"}, recvtype, {6, "recvtype"}},
+              comm->partner_count);
+  return caller.go(0);
+}
+
+int inter_alltoallv(Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls, Datatype* sendtype,
+                    void* recvbuf, Counts recvcounts, Counts rdispls, Datatype* recvtype, Comm* comm,
+                    How how) noexcept {
+  Caller caller(call, *comm, coll::Op::alltoallv, how);
+  caller.send(DataV{sendbuf,
+                    {1, "sendbuf"},
+                    sendcounts,
+                    {2, "sendcounts"},
+                    sdispls,
+                    {3, "sdispls"},
+                    sendtype,
+                    {4, "sendtype"}});
+  caller.recv(DataV{recvbuf,
+                    {5, "recvbuf"},
+                    recvcounts,
+                    {6, "recvcounts"},
+                    rdispls,
+                    {7, "rdispls"},
+                    recvtype,
+                    {8, "recvtype"}});
+  return caller.go(0);
+}
+
+int inter_alltoallw(Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls,
+                    const MPI_Datatype* sendtypes, void* recvbuf, Counts recvcounts, Counts rdispls,
+                    const MPI_Datatype* recvtypes, Comm* comm, How how) noexcept {
+  Caller caller(call, *comm, coll::Op::alltoallw, how);
+  caller.send(DataW{sendbuf,
+                    {1, "sendbuf"},
+                    sendcounts,
+                    {2, "sendcounts"},
+                    sdispls,
+                    {3, "sdispls"},
+                    sendtypes,
+                    {4, "sendtypes"}});
+  caller.recv(DataW{recvbuf,
+                    {5, "recvbuf"},
+                    recvcounts,
+                    {6, "recvcounts"},
+                    rdispls,
+                    {7, "rdispls"},
+                    recvtypes,
+                    {8, "recvtypes"}});
+  return caller.go(0);
+}
+
+int inter_reduce(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, Datatype* datatype, Op* op,
+                 int root, Comm* comm, How how) noexcept {
+  Caller caller(call, *comm, coll::Op::reduce, how, root);
+  if (root == MPI_PROC_NULL) return caller.go(0);
+  if (root == MPI_ROOT)
+    caller.recv(Data{recvbuf, kRecvbuf, count, kCount, datatype, kType});
+  else
+    caller.send(Data{sendbuf, kSendbuf, count, kCount, datatype, kType});
+  caller.reduction(op, datatype);
+  return caller.go(bytes_of(count, datatype));
+}
+
+int inter_allreduce(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, Datatype* datatype,
+                    Op* op, Comm* comm, How how) noexcept {
+  Caller caller(call, *comm, coll::Op::allreduce, how);
+  caller.send(Data{sendbuf, kSendbuf, count, kCount, datatype, kType});
+  caller.recv(Data{recvbuf, kRecvbuf, count, kCount, datatype, kType});
+  caller.reduction(op, datatype);
+  return caller.go(bytes_of(count, datatype));
+}
+
+int inter_scan(Call& call, const void*, void*, MPI_Count, Datatype*, Op*, Comm*, How) noexcept {
+  return no_order(call);
+}
+
+int inter_exscan(Call& call, const void*, void*, MPI_Count, Datatype*, Op*, Comm*, How) noexcept {
+  return no_order(call);
+}
+
+// Both groups reduce as many items; each divides what the other's come to by its own counts.
+int inter_reduce_scatter(Call& call, const void* sendbuf, void* recvbuf, Counts recvcounts,
+                         Datatype* datatype, Op* op, Comm* comm, How how) noexcept {
+  constexpr Arg counts_arg{3, "recvcounts"};
+  Caller caller(call, *comm, coll::Op::reduce_scatter, how);
+  caller.send_in_parts(recvcounts, counts_arg);
+  if (caller.failed()) return caller.go(0);
+  MPI_Count total = 0;
+  for (int i = 0; i < comm->size; ++i) total += recvcounts[static_cast<std::size_t>(i)];
+  caller.send(Data{sendbuf, kSendbuf, total, counts_arg, datatype, kType});
+  caller.recv(
+      Data{recvbuf, kRecvbuf, recvcounts[static_cast<std::size_t>(comm->rank)], counts_arg, datatype, kType});
+  caller.reduction(op, datatype);
+  return caller.go(bytes_of(total, datatype));
+}
+
+int inter_reduce_scatter_block(Call& call, const void* sendbuf, void* recvbuf, MPI_Count recvcount,
+                               Datatype* datatype, Op* op, Comm* comm, How how) noexcept {
+  constexpr Arg count_arg{3, "recvcount"};
+  Caller caller(call, *comm, coll::Op::reduce_scatter_block, how);
+  caller.send(Data{sendbuf, kSendbuf, recvcount, count_arg, datatype, kType}, comm->size);
+  caller.recv(Data{recvbuf, kRecvbuf, recvcount, count_arg, datatype, kType});
+  caller.reduction(op, datatype);
+  return caller.go(bytes_of(recvcount, datatype) * static_cast<std::uint64_t>(comm->size));
+}
+
+}  // namespace herald::mpi
