@@ -68,7 +68,7 @@ class Figures:
     def take_floor(self, libraries):
         if self.row.floor is None or isinstance(self.row.floor, str):
             return
-        out, why = libraries.run('floor', {}, 2, list(self.row.floor), 60)
+        out, why = libraries.run('floor', {}, self.row.ranks, list(self.row.floor), 60)
         if why:
             self.failed['floor'] = why
         else:

@@ -36,7 +36,7 @@ class Libraries:
             if lacking:
                 self.missing[name] = f'{lacking[0]} is not installed'
                 continue
-            for source in ['lab_floor'] if name == 'floor' else ['lab_p2p', 'lab_coll']:
+            for source in ['lab_floor', 'lab_exchange'] if name == 'floor' else ['lab_p2p', 'lab_coll']:
                 words = [compiler, '-O2', '-w', '-o', f'{self.folder}/{source}.{name}', f'{HERE}/{source}.c']
                 done = subprocess.run(words, capture_output=True, text=True)
                 if done.returncode != 0:
@@ -70,7 +70,8 @@ class Libraries:
         """(output, None), or (None, why not)."""
         if library in self.missing:
             return None, self.missing[library]
-        source = 'lab_floor' if library == 'floor' else source
+        if library == 'floor':
+            source = 'lab_exchange' if words[0] == 'exchange' else 'lab_floor'
         program = [f'{self.folder}/{source}.{library}', *words]
         crowded = ranks > len(os.sched_getaffinity(0))
         names = [row['name'] for row in self.lab['hosts']][:ranks]

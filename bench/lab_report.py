@@ -17,7 +17,7 @@ def floor_of(row, size, cells, floors):
     if not floors or row.floor is None:
         return None
     each = statistics.median(floors)  # of a blast: seconds a packet
-    return each if row.floor[0] in ('spin', 'sleep') else each * size / int(row.floor[1])
+    return each if row.floor[0] in ('spin', 'sleep', 'exchange') else each * size / int(row.floor[1])
 
 
 def summarise(row, samples, floors, drops):

@@ -20,7 +20,7 @@ OTHERS = [Player(name, name, {}) for name in ('openmpi', 'mpich', 'lam')]
 
 # mode     what the program is told first, and what its lines begin with
 # words    the further words; fault: words of herald-lab fault, or ()
-# floor    words of lab_floor, or 'link' (what the link carries as UDP payload), or 'best' (of the other Herald rows)
+# floor    words of lab_floor (lab_exchange, where they begin so), or 'link' (what the link carries as UDP payload), or 'best' (of the other Herald rows)
 # shown    time, or rate: bytes a second of `messages` messages
 # reach    what herald / floor must reach: at most for times, at least for rates (rates of a link); None: no goal
 # beat     libraries that herald must not be slower than
@@ -38,6 +38,12 @@ def collective(title, mode, words, messages=1, reach=None, beat=(), fault=(), ra
     """A collective on eight hosts, against what a link carries: `messages` messages of the size."""
     return row(title, 'eight', mode, words, [HERALD] + OTHERS, 'link' if messages else None, 'time', messages, reach, beat, fault,
                ranks, 'lab_coll')
+
+
+def small(title, mode, words, ranks=8):
+    """A short collective on eight hosts, against plain sockets: each host sends to one, that one multicasts."""
+    return row(title, 'eight', mode, words, [HERALD] + OTHERS, ('exchange', '8', '9', '100'), reach=1.3, beat=ALL, ranks=ranks,
+               program='lab_coll')
 
 
 def herald(**env):
@@ -81,10 +87,10 @@ ROWS = [
         fault=('loss', '10%')),
     row('7 to 1, 1 MiB each, 256 KiB buffer', 'incast', 'incast', (MIB, 3), [HERALD] + OTHERS, 'link', 'rate', messages=7,
         reach=0.97, ranks=8),
-    collective('barrier', 'barrier', (0, 9, 100), 0, beat=ALL),
-    collective('bcast 8 B', 'bcast', (8, 9, 100), 0, beat=ALL),
-    collective('allreduce 8 B', 'allreduce', (8, 9, 100), 0, beat=ALL),
-    collective('allgather 8 B', 'allgather', (8, 9, 100), 0, beat=ALL),
+    small('barrier', 'barrier', (0, 9, 100)),
+    small('bcast 8 B', 'bcast', (8, 9, 100)),
+    small('allreduce 8 B', 'allreduce', (8, 9, 100)),
+    small('allgather 8 B', 'allgather', (8, 9, 100)),
     collective('bcast 64 KiB', 'bcast', (65536, 21, 1), 1, 1.15),
     collective('bcast 1 MiB', 'bcast', (MIB, 9, 1), 1, 1.05),
     collective('bcast 1 MiB, 1 % loss', 'bcast', (MIB, 9, 1), 1, 1.10, fault=('loss', '1%')),
