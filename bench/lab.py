@@ -140,7 +140,8 @@ def main():
     facts = plain.machine()
     print(f'{facts["cpu"]}, {facts["cores"]} cores, Linux {facts["kernel"]}, commit {facts["commit"]}; '
           f'medians of {options.rounds} rounds run in turns')
-    names = ['herald', 'push-zero', 'push-all', 'simple', 'push-pull', 'openmpi', 'mpich', 'lam']
+    names = ['herald', 'push-zero', 'push-all', 'simple', 'push-pull', 'static', 'dynamic', 'remembered', 'opened', 'openmpi', 'mpich',
+             'lam']
     names = [name for name in names if any(name in one['seconds'] for one in results)]
     print(lab_report.table(results, names))
     for each in figures:

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lab_coll.c: collectives between hosts of the lab; built from this one source against any MPI (calls of
 // MPI-1 only). Prints a line for each sample, from rank 0: "MODE BYTES SECONDS", completion at the last rank.
-//   lab_coll barrier|bcast|reduce|allreduce|allgather|gather|scatter|alltoall BYTES SAMPLES TIMES
-// BYTES is what one rank has for another; of bcast and the reductions, all of the data. A sample is the mean
-// of TIMES calls; all ranks begin at a time that was agreed on: all hosts of a lab have one clock.
+//   lab_coll barrier|bcast|reduce|allreduce|allgather|gather|scatter|alltoall|to_five BYTES SAMPLES TIMES
+// to_five is MPI_Scatterv from rank 0 to ranks 1 to 5; with BENCH_OPENED=1, where the library has that, the
+// group is opened before and its data moved. BYTES is what one rank has for another; of bcast and the
+// reductions, all of the data. A sample is the mean of TIMES calls; all ranks begin at a time that was agreed
+// on: all hosts of a lab have one clock.
 #define _GNU_SOURCE
 #include <mpi.h>
+#if defined(__has_include)
+#if __has_include(<mpix.h>)
+#include <mpix.h>
+#endif
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,11 +47,32 @@ static void gather(int bytes) { MPI_Gather(in, bytes, MPI_CHAR, out, bytes, MPI_
 static void scatter(int bytes) { MPI_Scatter(out, bytes, MPI_CHAR, in, bytes, MPI_CHAR, 0, MPI_COMM_WORLD); }
 static void alltoall(int bytes) { MPI_Alltoall(in, bytes, MPI_CHAR, out, bytes, MPI_CHAR, MPI_COMM_WORLD); }
 
+static void to_five(int bytes) {
+  static int counts[64], places[64];
+  for (int i = 0; i < size && i < 64; ++i) {
+    counts[i] = i >= 1 && i <= 5 ? bytes : 0;
+    places[i] = i * bytes;
+  }
+#if defined(HERALD_MPIX_H)
+  static MPI_Request group;
+  static int opened;
+  if (getenv("BENCH_OPENED") != NULL) {
+    if (!opened++)
+      MPIX_Scatterv_open_group(out, counts, places, MPI_CHAR, in, counts[rank], MPI_CHAR, 0, MPI_COMM_WORLD,
+                               &group);
+    MPIX_Scatterv_data_movement(&group);
+    return;
+  }
+#endif
+  MPI_Scatterv(out, counts, places, MPI_CHAR, in, counts[rank], MPI_CHAR, 0, MPI_COMM_WORLD);
+}
+
 static const struct {
   const char* name;
   void (*call)(int bytes);
-} kModes[] = {{"barrier", barrier},     {"bcast", bcast},   {"reduce", reduce},   {"allreduce", allreduce},
-              {"allgather", allgather}, {"gather", gather}, {"scatter", scatter}, {"alltoall", alltoall}};
+} kModes[] = {{"barrier", barrier},     {"bcast", bcast},         {"reduce", reduce},
+              {"allreduce", allreduce}, {"allgather", allgather}, {"gather", gather},
+              {"scatter", scatter},     {"alltoall", alltoall},   {"to_five", to_five}};
 
 static void sleep_until(double when) {
   const struct timespec t = {(time_t)when, (long)((when - (double)(time_t)when) * 1e9)};

@@ -14,6 +14,8 @@ def floor_of(row, size, cells, floors):
     if row.floor == 'best':
         others = [cells[name] for name in ('push-zero', 'push-all') if name in cells]
         return min(others) if others else None
+    if row.floor == 'dynamic':
+        return cells.get('dynamic')
     if not floors or row.floor is None:
         return None
     each = statistics.median(floors)  # of a blast: seconds a packet

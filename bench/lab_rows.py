@@ -20,7 +20,8 @@ OTHERS = [Player(name, name, {}) for name in ('openmpi', 'mpich', 'lam')]
 
 # mode     what the program is told first, and what its lines begin with
 # words    the further words; fault: words of herald-lab fault, or ()
-# floor    words of lab_floor (lab_exchange, where they begin so), or 'link' (what the link carries as UDP payload), or 'best' (of the other Herald rows)
+# floor    words of lab_floor (lab_exchange, where they begin so), 'link' (what the link carries as UDP payload), 'best' (of the other
+#          Herald rows), or 'dynamic' (that row)
 # shown    time, or rate: bytes a second of `messages` messages
 # reach    what herald / floor must reach: at most for times, at least for rates (rates of a link); None: no goal
 # beat     libraries that herald must not be slower than
@@ -61,6 +62,13 @@ def casts(title, words, fault=()):
     players = [Player(name, 'herald', {'HERALD_LANES_MODE': mode})
                for name, mode in (('herald', 'streaming'), ('simple', 'simple'), ('push-pull', 'push_pull'))]
     return row(title, 'eight', 'bcast', words, players, 'link', fault=fault, ranks=8, program='lab_coll')
+
+
+def groups():
+    """Herald's ways to manage groups (paper 001, figure 6)."""
+    return [HERALD] + [Player(name, 'herald', env) for name, env in (
+        ('static', {'HERALD_GROUPS': 'static'}), ('dynamic', {'HERALD_GROUPS': 'dynamic'}),
+        ('remembered', {'HERALD_GROUPS': 'remembered'}), ('opened', {'HERALD_GROUPS': 'remembered', 'BENCH_OPENED': '1'}))]
 
 
 MIB = 1 << 20
@@ -105,6 +113,10 @@ ROWS = [
     collective('alltoall 64 KiB', 'alltoall', (65536, 9, 1), 7, 1.15),
     collective('gather 1 MiB', 'gather', (MIB, 1, 1), 7, 1.03),
     collective('scatter 1 MiB', 'scatter', (MIB, 1, 1), 7, 1.03),
+    row('one to five, 64 B', 'eight', 'to_five', (64, 25, 1), groups() + OTHERS, 'dynamic', reach=0.33, beat=('lam',), ranks=8,
+        program='lab_coll'),
+    row('one to five, 1 KiB', 'eight', 'to_five', (1024, 25, 1), groups() + OTHERS, 'dynamic', reach=0.33, beat=('lam',), ranks=8,
+        program='lab_coll'),
     collective('bcast 1 MiB, two ranks on each host', 'bcast', (MIB, 21, 1), 1, 1.05, ranks=16),
     collective('allreduce 8 B, two ranks on each host', 'allreduce', (8, 9, 100), 0, ranks=16),
 ]

@@ -3,6 +3,7 @@
 #include "sim/job/collective.hpp"
 
 #include <cstring>
+#include <string_view>
 
 #include "sim/job/pattern.hpp"
 #include "type/build.hpp"
@@ -44,6 +45,8 @@ bool is_known(coll::Op op) noexcept {
   }
   return false;
 }
+
+bool is_deal(const coll::Algorithm& algorithm) noexcept { return algorithm.name == std::string_view("deal"); }
 
 Collective::Collective(const Script& script, std::uint32_t index, std::int32_t place, std::int32_t lane_id,
                        std::uint64_t seed, p2p::Core& core)
@@ -131,6 +134,7 @@ coll::Ask Collective::make_ask() {
   ask.rank = place_;
   ask.size = n;
   ask.root = spec_.root;
+  ask.groups = coll::Groups::whole;
   ask.bytes = varies(spec_.op) ? 0 : 4 * static_cast<std::uint64_t>(spec_.count);
   if (spec_.op == Op::allgatherv) ask.bytes = 4 * static_cast<std::uint64_t>(parts());
   if (spec_.op == Op::reduce_scatter_block) ask.bytes *= static_cast<std::uint64_t>(n);
@@ -287,9 +291,9 @@ void Collective::post(const coll::Step& step, coll::StepId id) {
   }
   slot.send = std::make_unique<p2p::SendOp>();
   fill(*slot.send);
-  if (step.kind == coll::StepKind::cast)
-    slot.send->lane = lane_id_;
-  else
+  if (step.kind == coll::StepKind::cast || step.bundled) slot.send->lane = lane_id_;
+  slot.send->bundled = step.bundled;
+  if (step.kind == coll::StepKind::send)
     slot.send->to = lane_.members[static_cast<std::size_t>(step.partner)];
   slot.send->source = place_;
   core_.start(*slot.send);

@@ -75,5 +75,7 @@ class Collective {
 
 // Whether sim/ can run and judge it.
 bool is_known(coll::Op op) noexcept;
+// From one to several, over a lane.
+bool is_deal(const coll::Algorithm& algorithm) noexcept;
 
 }  // namespace herald::sim

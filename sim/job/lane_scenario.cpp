@@ -33,6 +33,7 @@ constexpr std::array kTroubles{
     NamedLane{LaneTrouble::refusal, "lane-refusal", "packets that are not taken at once"},
     NamedLane{LaneTrouble::small, "lane-small", "little room: ports, sockets, logs, windows"},
     NamedLane{LaneTrouble::crowd, "lane-crowd", "many members, acknowledged by a tree"},
+    NamedLane{LaneTrouble::deal, "lane-deal", "calls from one to several, whose parts travel together"},
 };
 
 class Maker : SetupMaker {
@@ -96,6 +97,11 @@ void Maker::faults() {
     case LaneTrouble::common: faults.common_loss = one_of({0.01, 0.05, 0.1}); break;
     case LaneTrouble::thin: faults.multicast_loss = 0.3; break;
     case LaneTrouble::burst: burst(); break;
+    case LaneTrouble::deal:
+      faults.loss = one_of({0.0, 0.01, 0.1});
+      faults.reorder = one_of({0.0, 0.0, 0.1});
+      faults.multicast_loss = one_of({0.0, 0.0, 0.3});
+      break;
     case LaneTrouble::reorder: faults.reorder = one_of({0.01, 0.1, 0.5}); break;
     case LaneTrouble::duplicate:
       faults.duplicate = one_of({0.01, 0.1, 0.5});
@@ -123,6 +129,11 @@ void Maker::program() {
   limits.longest_pause = is(LaneTrouble::slow)
                              ? milliseconds(between(chance_, 5, chance_.below(4) == 0 ? 400 : 50))
                              : microseconds(between(chance_, 0, 2000));
+  limits.deals = is(LaneTrouble::deal);
+  if (limits.deals && chance_.below(4) == 0) {
+    limits.latest = milliseconds(one_of<std::int64_t>({20, 1000}));
+    limits.computes = true;
+  }
   setup_.script = write_lane_script(limits, chance_);
   for (const auto& steps : setup_.script.steps)
     for (const Step& step : steps) computing_ += static_cast<double>(step.time.ns) / 1e9;

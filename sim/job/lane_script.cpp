@@ -68,6 +68,8 @@ const coll::Algorithm* Writer::some_algorithm(int ranks) {
     shape.lane = false;
     const bool without = each->fits(shape);
     shape.lane = true;
+    if (is_deal(*each) && !(limits_.deals && !plain)) continue;
+    if (limits_.deals && !plain && !is_deal(*each) && chance_.below(4) != 0) continue;
     if (is_known(each->op) && (plain ? without : !without && each->fits(shape))) fitting.push_back(each);
   }
   return fitting[below(fitting.size())];

@@ -18,6 +18,7 @@ struct LaneLimits {
   Duration latest{};      // a member may come so late
   bool closes = true;     // some lanes, as soon as their last collective is over
   bool computes = false;  // some pauses make no progress
+  bool deals = false;     // calls from one to several besides; else none of them
 };
 
 Script write_lane_script(const LaneLimits& limits, Prng& chance);

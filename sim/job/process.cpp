@@ -24,8 +24,9 @@ rel::MeshConfig mesh_config(const ProcessConfig& config, HostId me, std::size_t 
   return out;
 }
 
-p2p::CoreConfig core_config(const ProcessConfig& config, std::size_t peers) {
+p2p::CoreConfig core_config(const ProcessConfig& config, HostId me, std::size_t peers) {
   p2p::CoreConfig out = config.core;
+  out.me = me;
   out.peers = static_cast<std::int32_t>(peers);
   return out;
 }
@@ -49,7 +50,7 @@ Process::Process(Net& net, const Script& script, HostId me, std::uint64_t seed, 
       config_(config),
       chance_(pattern_seed(seed, 1'000'000 + static_cast<std::uint64_t>(me))),
       mesh_chance_(pattern_seed(seed, 2'000'000 + static_cast<std::uint64_t>(me))),
-      core_(core_config(config, script.steps.size())),
+      core_(core_config(config, me, script.steps.size())),
       carrier_(core_),
       moody_(carrier_, chance_, config_),
       mesh_(mesh_config(config, me, script.steps.size()), mesh_chance_, moody_),

@@ -63,6 +63,7 @@ enum class LaneTrouble : std::uint8_t {
   refusal,  // packets that are not taken at once
   small,    // little room
   crowd,    // many members
+  deal,     // parts for single members, together
 };
 
 struct NamedLane {

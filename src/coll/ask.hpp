@@ -31,6 +31,10 @@ enum class Op : std::uint8_t {
 constexpr int kOps = 17;
 const char* name_of(Op op) noexcept;  // in lower case, as in HERALD_COLL_<op>
 
+// Calls from one to several: over which lane. pick: what is cheapest, maybe none; whole: the communicator's;
+// part: one of just those concerned.
+enum class Groups : std::uint8_t { pick, whole, part };
+
 // The blocks of one buffer, one for each rank (or only one: bcast, reduce ...).
 struct Blocks {
   Buffer buffer = Buffer::send;
@@ -63,9 +67,10 @@ struct Ask {
   // What the choice of an algorithm goes by; the same at every rank. bcast, reductions: all of the data;
   // allgatherv: of all ranks; others: of one block, 0 if not every rank knows it.
   std::uint64_t bytes = 0;
-  std::uint32_t shared_bytes = 0;    // Shape::shared_bytes
-  bool streams = false;              // Shape::streams
-  bool crowded = false;              // Shape::crowded
+  std::uint32_t shared_bytes = 0;  // Shape::shared_bytes
+  bool streams = false;            // Shape::streams
+  bool crowded = false;            // Shape::crowded
+  Groups groups = Groups::pick;
   const Cluster* cluster = nullptr;  // where the ranks are; null: each on a host of its own, or all on one
   // Not null: rank and size are those of this rank's group, and the root is a rank of the other one.
   const Sides* sides = nullptr;

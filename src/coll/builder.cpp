@@ -74,6 +74,12 @@ StepId Builder::send(int to, const Piece& from, After after) noexcept {
   return message(sends_, add(StepKind::send, plain(from), after), to);
 }
 
+StepId Builder::bundle(int to, const Piece& from, After after) noexcept {
+  const StepId id = send(to, from, after);
+  plan_.steps[id].bundled = true;
+  return id;
+}
+
 StepId Builder::recv(int from, const Piece& to, After after) noexcept {
   return message(recvs_, add(StepKind::recv, plain(to), after), from);
 }

@@ -7,6 +7,7 @@
 #pragma once
 #include <initializer_list>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "coll/ask.hpp"
@@ -20,6 +21,10 @@ class Builder {
 
   StepId send(int to, const Piece& from, After after = {}) noexcept;
   StepId recv(int from, const Piece& to, After after = {}) noexcept;
+  // To one, in packets with all others that may start at the same time. Only where there is a lane.
+  StepId bundle(int to, const Piece& from, After after = {}) noexcept;
+  // Those of this plan want a lane of just these ranks.
+  void bundle_among(std::vector<int> ranks) noexcept { plan_.members = std::move(ranks); }
   StepId cast(const Piece& from, After after = {}) noexcept;
   StepId copy(const Piece& from, const Piece& to, After after = {}) noexcept;
   StepId reduce(const Piece& left, const Piece& inout, After after = {}) noexcept;

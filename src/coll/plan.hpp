@@ -62,6 +62,7 @@ struct Step {
   bool copied = false;           // post
   bool whole = false;            // fetch
   bool second = false;           // shared-memory steps: of the second part of a plan that has two
+  bool bundled = false;          // send: over the communicator's lane, in packets with others
   bool cold = false;             // draw: nobody reads it soon enough to find it in a cache
   std::uint32_t slot = 0;        // send, recv: where the operation lives while it is under way
   std::int32_t partner = -1;     // rank in the communicator
@@ -77,6 +78,8 @@ struct Plan {
   std::vector<type::LayoutRef> layouts;  // keeps what the pieces point to
   std::uint32_t slots = 0;
   std::uint64_t scratch_bytes = 0;
+  // Bundled sends go over a lane of just these ranks, we among them; empty: over the communicator's.
+  std::vector<int> members;
   bool checked = false;  // begins with a check
   bool shared = false;   // has shared-memory steps
   bool pours = false;    // one of them pours or folds

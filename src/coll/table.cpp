@@ -92,6 +92,9 @@ constexpr const Algorithm* kTable[] = {
     &kAllreduceGatherCast,
     &kReduceScatterCast,
     &kReduceScatterBlockCast,
+    &kScattervDeal,
+    &kAlltoallvDeal,
+    &kAlltoallwDeal,
 };
 
 }  // namespace

@@ -118,6 +118,15 @@ void Loop::close_lane(std::int32_t lane) noexcept {
   if (net_ && lane >= 0) net_->close_lane(lane);
 }
 
+std::int32_t Loop::open_part(std::int32_t whole, std::span<const p2p::PeerId> members) noexcept {
+  return net_ && whole >= 0 ? net_->open_part(whole, members) : -1;
+}
+
+void Loop::flush_lane(std::int32_t lane) noexcept {
+  (void)net_->pump_lane(now(), lane);
+  settle();
+}
+
 bool Loop::turn_net() noexcept {
   const Instant time = now();
   const bool moved = net_->turn(time);

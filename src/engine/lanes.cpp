@@ -50,7 +50,7 @@ rel::LaneId LaneNet::open_lane(std::uint64_t name, std::span<const p2p::PeerId> 
   if (lane < 0) return -1;
   if (spots_.size() <= static_cast<std::size_t>(lane)) spots_.resize(static_cast<std::size_t>(lane) + 1);
   Spot& own = spot(lane);
-  own = {group::address_of(pool_, name, 0), name, false};
+  own = {.group = group::address_of(pool_, name, 0), .name = name};
   if (!mcast_) return lane;
   own.joined = mcast_->join(own.group);
   if (own.joined) return lane;
@@ -67,6 +67,14 @@ rel::LaneId LaneNet::open_lane(std::uint64_t name, std::span<const p2p::PeerId> 
 
 void LaneNet::close_lane(rel::LaneId lane) noexcept {
   core_.drop_casts(lane);
+  if (std::erase(parts_, lane) != 0) {
+    ending_.push_back(lane);
+    return dismiss_guests();
+  }
+  leave_group(lane);
+}
+
+void LaneNet::leave_group(rel::LaneId lane) noexcept {
   lanes_.close(lane);
   if (mcast_ && std::exchange(spot(lane).joined, false)) mcast_->leave(spot(lane).group);
 }
@@ -137,6 +145,7 @@ bool LaneNet::receive(Instant now) noexcept {
 }
 
 bool LaneNet::after_receive(Instant now) noexcept {
+  answer_calls();
   const std::optional<Instant> due = lanes_.next_deadline();
   if (due && *due <= now) {
     stirred_ = true;
@@ -146,6 +155,7 @@ bool LaneNet::after_receive(Instant now) noexcept {
   if (!stirred_) return false;
   stirred_ = false;
   if (carrier_.has_moves()) follow_moves(now);
+  dismiss_guests();
   const bool moved = carrier_.pump_ready();
   return transmit(now) || moved;
 }
@@ -193,6 +203,7 @@ void LaneNet::send_groups(std::span<const rel::Tx> entries) noexcept {
 
 void LaneNet::take_news(Instant now) noexcept {
   for (const p2p::LaneCarrier::News& news : carrier_.take_news()) {
+    if (spot(news.lane).part) continue;  // they may not have joined yet
     witness_.on_hearing(now, news.lane, news.member, news.hears);
     if (verbose_ == 0) continue;
     std::fprintf(stderr, "herald: rank %d: rank %d %s\n", config_.me, news.member,

@@ -34,6 +34,9 @@ class LaneNet {
 
   rel::LaneId open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept;
   void close_lane(rel::LaneId lane) noexcept;
+  // A lane of some members of another one, which are told by it. Nobody is waited for: who has not opened it
+  // yet is served by unicast. -1: not now. When it is closed, they close it, too.
+  rel::LaneId open_part(rel::LaneId whole, std::span<const p2p::PeerId> members) noexcept;
 
   bool pump(Instant now, rel::LaneId lane) noexcept;
   // A datagram of a lane that came to our own address.
@@ -48,15 +51,29 @@ class LaneNet {
   using HostOf = group::Report::HostOf;
   void report(Instant now, const HostOf& host_of, bool at_end) noexcept;
 
-  std::optional<Instant> next_deadline() const noexcept { return lanes_.next_deadline(); }
   // When report() has something to do.
   Instant report_at() const noexcept { return std::min(witness_.next_deadline(), report_.next_deadline()); }
+  std::optional<Instant> next_deadline() const noexcept {
+    if (carrier_.has_calls()) return Instant{};
+    return lanes_.next_deadline();
+  }
   bool is_flushed() const noexcept { return lanes_.is_flushed(); }
   int descriptor() const noexcept { return mcast_ ? mcast_->descriptor() : -1; }
-  void forget(p2p::PeerId peer) noexcept { lanes_.forget_peer(peer); }
+  void forget(p2p::PeerId peer) noexcept;
   const rel::LaneCounters& counters() const noexcept { return lanes_.counters(); }
 
  private:
+  // Lanes of parts that others have made, and that we have made and close.
+  struct Guest {
+    std::uint64_t name;
+    p2p::PeerId host;
+    rel::LaneId lane;
+  };
+  void answer_calls() noexcept;
+  bool is_good(const p2p::LaneCarrier::Call& call) const noexcept;
+  void leave_group(rel::LaneId lane) noexcept;
+  void dismiss_guests() noexcept;
+
   bool transmit(Instant now) noexcept;
   void send_groups(std::span<const rel::Tx> entries) noexcept;
   void take_news(Instant now) noexcept;
@@ -64,6 +81,7 @@ class LaneNet {
     path::GroupAddress group{};
     std::uint64_t name = 0;
     bool joined = false;
+    bool part = false;  // we have made it, of some members of another
   };
   Spot& spot(rel::LaneId lane) noexcept { return spots_[static_cast<std::size_t>(lane)]; }
   void on_foreign(Instant now, const path::GroupAddress* group) noexcept;
@@ -90,6 +108,9 @@ class LaneNet {
   };
   std::vector<Left> leaving_;  // others may still send there
   std::unique_ptr<rel::TxBatch> batch_, single_;
+  std::vector<Guest> guests_;
+  std::vector<rel::LaneId> parts_, ending_;  // that we have made; of those, to be closed
+  std::uint32_t next_part_ = 0;
 };
 
 }  // namespace herald::engine

@@ -34,10 +34,11 @@ void Loop::start(p2p::SendOp& op) noexcept {
   if (push_now(op)) return;
   const p2p::PeerId to = op.to;
   const std::int32_t lane = op.lane;
+  const bool waits = op.bundled;
   core_.start(op);
   if (lane < 0)
     pump(to);
-  else
+  else if (!waits)
     (void)net_->pump_lane(now(), lane);
   settle();
 }

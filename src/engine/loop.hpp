@@ -48,6 +48,8 @@ class Loop final : public Engine {
   void forget_context(std::uint64_t context) noexcept override;
   std::int32_t open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept override;
   void close_lane(std::int32_t lane) noexcept override;
+  std::int32_t open_part(std::int32_t whole, std::span<const p2p::PeerId> members) noexcept override;
+  void flush_lane(std::int32_t lane) noexcept override;
   bool progress() noexcept override;
   void wait_turn() noexcept override;
   void wake_waiters() noexcept override;

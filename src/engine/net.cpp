@@ -30,9 +30,10 @@ rel::LaneMode lane_mode(const Knobs& knobs) {
 
 }  // namespace
 
-p2p::CoreConfig core_config(int size, const Knobs& knobs) {
+p2p::CoreConfig core_config(int rank, int size, const Knobs& knobs) {
   p2p::CoreConfig config;
   config.peers = size;
+  config.me = rank;
   config.push_bytes = static_cast<std::uint32_t>(knobs.push_bytes);
   config.mode = push_mode(knobs);
   config.direct_bytes = static_cast<std::uint64_t>(knobs.cma_bytes);

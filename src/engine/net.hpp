@@ -31,7 +31,7 @@ struct NetStart {
   std::uint32_t local_ranks = 1;  // on this host, ourselves included
 };
 
-p2p::CoreConfig core_config(int size, const Knobs& knobs);
+p2p::CoreConfig core_config(int rank, int size, const Knobs& knobs);
 
 class Net {
  public:
@@ -44,6 +44,9 @@ class Net {
   // A lane to these peers and ourselves; -1: none is to be had. Nothing is waited for.
   rel::LaneId open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept;
   void close_lane(rel::LaneId lane) noexcept;
+  rel::LaneId open_part(rel::LaneId whole, std::span<const p2p::PeerId> members) noexcept {
+    return lanes_->open_part(whole, members);
+  }
   bool pump_lane(Instant now, rel::LaneId lane) noexcept { return lanes_->pump(now, lane); }
 
   // Sends what Core has for the peer, as far as its window goes.

@@ -50,7 +50,7 @@ Loop::Loop(int rank, int size, const Knobs& knobs, bool threads_multiple) noexce
     : rank_(rank),
       size_(size),
       lock_(threads_multiple),
-      core_(core_config(size, knobs)),
+      core_(core_config(rank, size, knobs)),
       outlets_(static_cast<std::size_t>(size)),
       inlet_of_(static_cast<std::size_t>(size), -1),
       far_(static_cast<std::size_t>(size)) {}

@@ -88,7 +88,11 @@ Execution* Execution::make(Comm& comm, coll::Kept* kept, const Binding& binding)
   self->persistent_ = binding.persistent;
   self->agreement_ = binding.agreement;
   CommColl& state = coll_state(comm);
-  if (binding.persistent) self->persistent_id_ = state.persistent_count++;
+  if (binding.persistent) {
+    self->persistent_id_ = state.persistent_count++;
+    if (!kept->plan.members.empty() && runtime().knobs().groups != "dynamic")
+      (void)state.part_lane(comm, kept->plan.members, true);
+  }
   self->channel_ =
       kept->plan.shared ? &state.channels[binding.persistent ? 1 + self->persistent_id_ : 0] : nullptr;
   return self;
@@ -156,13 +160,28 @@ void Execution::begin() noexcept {
   if (process_trace.on()) [[unlikely]]
     process_trace.add(TraceEvent::coll_start, this, Trace::text(kept_->plan.operation),
                       Trace::text(kept_->plan.algorithm), tag_ >> 8);
+  const CommColl& state = static_cast<CommColl&>(*comm_->coll);
+  own_lane_ = false;
+  deals_by_ = kept_->plan.members.empty() ? state.lane : find_part();
   run_.begin(kept_->plan, words_);
   advance();
 }
 
+std::int32_t Execution::find_part() noexcept {
+  CommColl& state = coll_state(*comm_);
+  const std::string& groups = runtime().knobs().groups;
+  own_lane_ = groups == "dynamic";
+  return own_lane_ ? state.open_part(*comm_, kept_->plan.members)
+                   : state.part_lane(*comm_, kept_->plan.members, groups != "auto");
+}
+
 void Execution::advance() noexcept {
   advancing_ = true;  // what completes at once is taken up by this loop, not by a deeper one
-  for (coll::StepId id = run_.next(); id != coll::kNone; id = run_.next()) perform(id);
+  for (;;) {
+    for (coll::StepId id = run_.next(); id != coll::kNone; id = run_.next()) perform(id);
+    if (bundles_ < 0) break;
+    runtime().engine().flush_lane(std::exchange(bundles_, -1));
+  }
   advancing_ = false;
   if (run_.done()) return finish();
   if (spinning_ || channel_ == nullptr) return;
@@ -226,10 +245,12 @@ void Execution::post(const coll::Step& step, coll::StepId id) noexcept {
     slot.live = Slot::Live::send;
     p2p::SendOp& op = *::new (&slot.send) p2p::SendOp();
     fill(op);
-    if (step.kind == coll::StepKind::send)
-      op.to = comm_->peer(step.partner);
-    else
-      op.lane = static_cast<CommColl&>(*comm_->coll).lane;
+    if (step.kind == coll::StepKind::cast) op.lane = static_cast<CommColl&>(*comm_->coll).lane;
+    if (step.kind == coll::StepKind::send) op.to = comm_->peer(step.partner);
+    if (step.bundled && deals_by_ >= 0) {
+      op.lane = bundles_ = deals_by_;
+      op.bundled = true;
+    }
     op.source = comm_->rank;
     engine.start(op);
   } else {
@@ -256,11 +277,18 @@ void Execution::finish() noexcept {
     channel_->end(number_);
     if (!spinning_) channel_->ring_wanted();
   }
+  if (own_lane_ && deals_by_ >= 0) runtime().engine().close_lane(deals_by_);
   if (then_ != nullptr) note(then_(argument_));
   done_ = true;
   process_trace.add(TraceEvent::coll_done, this, error_);
   // A request that the user let go destroys this object: nothing may follow.
   if (request_ != nullptr) finish_work(*std::exchange(request_, nullptr), error_);
+}
+
+static coll::Groups groups_wanted() noexcept {
+  const std::string& groups = runtime().knobs().groups;
+  if (groups == "auto") return coll::Groups::pick;
+  return groups == "static" ? coll::Groups::whole : coll::Groups::part;
 }
 
 CommColl& make_coll_state(Comm& comm) noexcept {
@@ -289,6 +317,7 @@ coll::Kept* find_plan(Comm& comm, const coll::Ask& ask, const coll::Key& key,
   if (ask.sides != nullptr) return plans.add(make_plan_between(ask), key, hash, named);
   const coll::Shape shape = coll_state(comm).shape_for(comm, ask);
   coll::Ask placed = ask;
+  placed.groups = groups_wanted();
   if (shape.hosts > 1 && shape.hosts < shape.ranks) placed.cluster = coll_state(comm).cluster.get();
   coll::Kept* kept =
       plans.add(make_plan(choose_algorithm(ask, shape), placed, checks_collectives()), key, hash, named);

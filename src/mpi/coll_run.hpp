@@ -70,6 +70,7 @@ class Execution final : public Work {
   static bool poll_all(void*) noexcept;
   void enlist() noexcept;
   void delist() noexcept;
+  std::int32_t find_part() noexcept;
   void post(const coll::Step& step, coll::StepId id) noexcept;
   void finish() noexcept;
   void clear_slots() noexcept;
@@ -97,8 +98,11 @@ class Execution final : public Work {
   std::int32_t tag_ = 0;
   std::uint32_t persistent_id_ = 0;
   int agreement_ = -1;
+  std::int32_t deals_by_ = -1;  // bundled sends go over this lane; -1: as single messages
+  std::int32_t bundles_ = -1;   // messages wait to go over this lane together
   int error_ = MPI_SUCCESS;
   bool persistent_ = false;
+  bool own_lane_ = false;  // deals_by_ was made for this run, and goes with it
   bool advancing_ = false;
   bool spinning_ = false;  // run() or look_out() itself looks after the waiting steps
   bool listed_ = false;    // the engine's turns do

@@ -45,7 +45,32 @@ std::uint32_t CommColl::shared_bytes(bool persistent) const noexcept {
 
 CommColl::~CommColl() {
   if (made_streams) --streams_made;
-  if (lane >= 0 && runtime().has_engine()) runtime().engine().close_lane(lane);
+  if (!runtime().has_engine()) return;
+  for (const Part& part : parts)
+    if (part.lane >= 0) runtime().engine().close_lane(part.lane);
+  if (lane >= 0) runtime().engine().close_lane(lane);
+}
+
+// The first time a single message for each is as cheap as telling them of a lane; the second time it is
+// likely that there will be a third, and they are told. Of few sets, for each lane takes memory at every
+// member.
+std::int32_t CommColl::part_lane(Comm& comm, const std::vector<int>& members, bool at_once) noexcept {
+  constexpr std::size_t kMostParts = 4;
+  auto found =
+      std::find_if(parts.begin(), parts.end(), [&](const Part& one) { return one.members == members; });
+  if (found == parts.end()) {
+    if (parts.size() == kMostParts) return -1;
+    found = parts.insert(parts.end(), Part{members, -1, 0});
+  }
+  if (found->lane >= 0 || (found->runs++ == 0 && !at_once)) return found->lane;
+  found->lane = open_part(comm, members);
+  return at_once ? found->lane : -1;
+}
+
+std::int32_t CommColl::open_part(Comm& comm, const std::vector<int>& members) const noexcept {
+  std::vector<p2p::PeerId> concerned;
+  for (const int rank : members) concerned.push_back(comm.peer(rank));
+  return runtime().engine().open_part(lane, concerned);
 }
 
 const coll::Cluster& CommColl::hosts_of(Comm& comm) noexcept {

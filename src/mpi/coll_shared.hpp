@@ -99,6 +99,13 @@ struct CommColl : coll::CommState {
   bool reads_peers = false;
   std::unique_ptr<coll::Cluster> cluster;  // on which hosts its ranks are; null: not counted yet
   std::int32_t lane = -1;                  // one send reaches all leaders; -1: there is none, or not for us
+  // Lanes of some ranks, by which this one sends, for plans that come again.
+  struct Part {
+    std::vector<int> members;
+    std::int32_t lane = -1;
+    std::uint32_t runs = 0;
+  };
+  std::vector<Part> parts;
   std::array<std::uint32_t, 2> copied_bytes;  // by a post, on any host: blocking and nonblocking; persistent
   bool crowded = false;                       // all on one host, and some rank found that it may not spin
   bool streams = false;
@@ -107,6 +114,10 @@ struct CommColl : coll::CommState {
   ~CommColl();
   // Counts the hosts and opens the lane of their leaders, when first asked. Nobody is waited for.
   const coll::Cluster& hosts_of(Comm& comm) noexcept;
+  // The lane of just these ranks. -1: there is none yet, or it does not pay yet; nobody is waited for.
+  std::int32_t part_lane(Comm& comm, const std::vector<int>& members, bool at_once) noexcept;
+  // One that nobody else gets; the caller closes it.
+  std::int32_t open_part(Comm& comm, const std::vector<int>& members) const noexcept;
   // What algorithms may know of the communicator.
   coll::Shape shape_for(Comm& comm, const coll::Ask& ask) noexcept;
   // How much a post may copy; 0: plans must do without the board.

@@ -38,6 +38,7 @@ enum class PushMode : std::uint8_t { zero, pull, all };
 
 struct CoreConfig {
   std::int32_t peers = 1;           // in the job, this process included
+  PeerId me = -1;                   // which of them; needed for what comes in bundles
   std::uint32_t push_bytes = 4096;  // see knob push_bytes
   PushMode mode = PushMode::pull;
   // Peers on other hosts, see set_far():
@@ -174,6 +175,9 @@ class Core {
   std::size_t write_push(Peer& to, SendOp& op, std::span<std::byte> room) noexcept;
   std::size_t write_data(SendOp& op, std::span<std::byte> room) noexcept;
   void start_cast(SendOp& op) noexcept;
+  std::size_t write_cast(SendOp& op, std::span<std::byte> room) noexcept;
+  std::size_t write_bundle(List<SendOp>& ops, std::span<std::byte> room) noexcept;
+  Status on_bundle(PeerId from, std::span<const std::byte> packet) noexcept;
 
   bool run_all_finished() noexcept;
   void finish(Op& op, Status status) noexcept;

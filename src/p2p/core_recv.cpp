@@ -207,6 +207,9 @@ Status Core::on_packet(PeerId from, std::span<const std::byte> packet) noexcept 
       case P2pKind::goodbye: on_peer_gone(from); break;
       case P2pKind::allowance: good = on_allowance(from, as<AllowancePacket>(packet)); break;
       case P2pKind::meet: good = on_meet(from, as<MeetPacket>(packet)); break;
+      case P2pKind::invite:
+      case P2pKind::dismiss: good = false; break;  // come by lanes only (LaneCarrier)
+      case P2pKind::bundle: return on_bundle(from, packet);
       case P2pKind::moved: good = meetings_.leave_theirs(as<MovedPacket>(packet).meeting, from); break;
       case P2pKind::notice: good = on_notice(from, as<NoticePacket>(packet)); break;
     }

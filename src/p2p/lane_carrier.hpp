@@ -2,7 +2,7 @@
 // p2p/lane_carrier.hpp: joins Core, which has messages for all members of lanes, to rel::Lanes, which brings
 // them there. As carrier.hpp does for single peers: the same object runs under the engine and under the
 // simulator. Out: members that do not hear the group, or hear it again, and members that are lost, kept until
-// taken.
+// taken; lanes that others want us to open, or to close again.
 #pragma once
 #include <utility>
 #include <vector>
@@ -35,6 +35,21 @@ class LaneCarrier final : public rel::LaneListener {
     PeerId member;
     bool hears;
   };
+  // A member of `lane` wants some of its members, us among them, to open another one; or wants us to close
+  // `lane`, which was opened so.
+  struct Call {
+    rel::LaneId lane;
+    PeerId source;
+    bool opens;
+    std::uint64_t name;
+    std::vector<PeerId> members;
+  };
+  std::vector<Call> take_calls() noexcept { return std::exchange(calls_, {}); }
+  bool has_calls() const noexcept { return !calls_.empty(); }
+  // Sends such a call; false: not now.
+  bool invite(rel::LaneId lane, std::uint64_t name, std::span<const PeerId> members) noexcept;
+  bool dismiss(rel::LaneId lane) noexcept;
+
   std::vector<News> take_news() noexcept { return std::exchange(news_, {}); }
   struct Move {
     rel::LaneId lane;
@@ -57,6 +72,8 @@ class LaneCarrier final : public rel::LaneListener {
   void moved(rel::LaneId lane, std::uint8_t move) noexcept override;
 
  private:
+  bool on_call(rel::LaneId lane, PeerId source, std::span<const std::byte> packet) noexcept;
+
   Core& core_;
   rel::Lanes* lanes_ = nullptr;
   Door door_ = Door::open;
@@ -65,6 +82,7 @@ class LaneCarrier final : public rel::LaneListener {
   std::vector<PeerId> lost_;
   std::vector<Loss> losses_;
   std::vector<Move> moves_;
+  std::vector<Call> calls_;
 };
 
 }  // namespace herald::p2p

@@ -45,7 +45,8 @@ enum class SendPhase : std::uint8_t { idle, queued, left, pushed, streaming, rec
 
 struct SendOp : Op {
   PeerId to = 0;
-  std::int32_t lane = -1;   // a number: to all members of that lane, and `to` means nothing
+  std::int32_t lane = -1;   // a number: to all members of that lane, and `to` means nothing ...
+  bool bundled = false;     // ... but here: to `to` over that lane, in packets with others
   std::int32_t source = 0;  // the sender's rank in the communicator: what the receiver matches
   SendMode mode = SendMode::standard;
   // Core's own

@@ -22,7 +22,35 @@ bool push_fits(std::span<const std::byte> packet) noexcept {
          behind <= kMostRuns * sizeof(RunPart);
 }
 
+// Takes the first part off; false: there is none that fits.
+bool next_part(std::span<const std::byte>& rest, std::uint32_t& to,
+               std::span<const std::byte>& packet) noexcept {
+  if (rest.size() < sizeof(BundlePart)) return false;
+  const auto& part = as<BundlePart>(rest);
+  const std::size_t bytes = part.bytes;
+  if (bytes < sizeof(P2pPrefix) || bytes > rest.size() - sizeof part) return false;
+  to = part.to;
+  packet = rest.subspan(sizeof part, bytes);
+  rest = rest.subspan(sizeof part + bytes);
+  return true;
+}
+
+bool bundle_fits(std::span<const std::byte> bundle) noexcept {
+  std::span<const std::byte> rest = bundle.subspan(sizeof(BundlePacket)), packet;
+  if (rest.empty()) return false;
+  for (std::uint32_t to = 0; !rest.empty();)
+    if (!next_part(rest, to, packet)) return false;
+  return true;
+}
+
 }  // namespace
+
+std::span<const std::byte> part_for(std::uint32_t member, std::span<const std::byte> bundle) noexcept {
+  std::span<const std::byte> rest = bundle.subspan(sizeof(BundlePacket)), packet;
+  for (std::uint32_t to = 0; next_part(rest, to, packet);)
+    if (to == member) return packet;
+  return {};
+}
 
 bool decode(std::span<const std::byte> packet, P2pKind& kind) noexcept {
   if (packet.size() < sizeof(P2pPrefix)) return false;
@@ -48,6 +76,12 @@ bool decode(std::span<const std::byte> packet, P2pKind& kind) noexcept {
     case P2pKind::meet: good = fits<MeetPacket>(packet, 0); break;
     case P2pKind::moved: good = fits<MovedPacket>(packet, 0); break;
     case P2pKind::notice: good = fits<NoticePacket>(packet, 0); break;
+    case P2pKind::bundle: good = fits_with_payload<BundlePacket>(packet, 0) && bundle_fits(packet); break;
+    case P2pKind::invite:
+      good = fits_with_payload<InvitePacket>(packet, 0) &&
+             (packet.size() - sizeof(InvitePacket)) % sizeof(std::uint32_t) == 0;
+      break;
+    case P2pKind::dismiss: good = fits<DismissPacket>(packet, 0); break;
   }
   if (good) kind = claimed;
   return good;

@@ -27,6 +27,9 @@ enum class P2pKind : std::uint8_t {
   meet = 9,          // the receiver moves the message itself and tells where the sender may help
   moved = 10,        // the sender helps no more
   notice = 11,       // something about the network that a person should know, for whoever prints it
+  bundle = 12,       // casts that are each for one member of the lane, together
+  invite = 13,       // by a lane: some of its members are to open another one
+  dismiss = 14,      // by such a lane: nothing more comes by it
 };
 
 constexpr std::uint16_t kFlagSynchronous = 1;  // push: answer with ack or pull when matched
@@ -126,6 +129,27 @@ struct NoticePacket {
   Le<std::uint32_t> amount;
 };
 
+// Behind it, to the end of the packet: parts, each followed by a push or data that is a cast, of `bytes`
+// bytes. For no member there is more than one.
+struct BundlePacket {
+  P2pPrefix prefix;
+};
+struct BundlePart {
+  Le<std::uint32_t> to;  // rank in the job
+  Le<std::uint16_t> bytes;
+};
+
+// Behind it, to the end of the packet: the members, by rank in the job (Le<std::uint32_t>).
+struct InvitePacket {
+  P2pPrefix prefix;
+  Le<std::uint64_t> name;  // of the new lane; the top bit is set
+};
+struct DismissPacket {
+  P2pPrefix prefix;
+};
+
+static_assert(sizeof(InvitePacket) == 12 && sizeof(DismissPacket) == 4);
+static_assert(sizeof(BundlePacket) == 4 && sizeof(BundlePart) == 6 && alignof(BundlePart) == 1);
 static_assert(sizeof(P2pPrefix) == 4 && alignof(P2pPrefix) == 1);
 static_assert(sizeof(PushPacket) == 40 && alignof(PushPacket) == 1);
 static_assert(sizeof(PullPacket) == 32 && sizeof(DataPacket) == 16);
@@ -136,6 +160,9 @@ static_assert(sizeof(GoodbyePacket) == 4 && sizeof(AllowancePacket) == 8 && size
 // The smallest packet size a path must be able to carry: every packet without payload fits.
 constexpr std::size_t kLargestHeader = sizeof(PushPacket);
 
+// The smallest room in which a lane can go on with any cast.
+constexpr std::size_t kLeastCast = sizeof(BundlePacket) + sizeof(BundlePart) + kLargestHeader + 1;
+
 inline P2pPrefix p2p_prefix(P2pKind kind, std::uint16_t flags = 0) noexcept {
   return {kP2pVersion, static_cast<std::uint8_t>(kind), flags};
 }
@@ -143,6 +170,9 @@ inline P2pPrefix p2p_prefix(P2pKind kind, std::uint16_t flags = 0) noexcept {
 // True and `kind` set if the packet has our version, a known kind, known flags, and the length that its kind
 // asks for. Only then may it be read as the structure of its kind.
 bool decode(std::span<const std::byte> packet, P2pKind& kind) noexcept;
+
+// What a bundle, after decode() said so, holds for this member; empty: nothing.
+std::span<const std::byte> part_for(std::uint32_t member, std::span<const std::byte> bundle) noexcept;
 
 // The packet as the structure of its kind, after decode() said so.
 template <class Packet>

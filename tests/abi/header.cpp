@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: mpi.h does not compile as C++, or gives warnings. Compiled only.
+// What could go wrong: mpi.h or mpix.h does not compile as C++, or gives warnings. Compiled only.
 #include <mpi.h>
+#include <mpix.h>
 
 int main() {
   MPI_Comm comm = MPI_COMM_WORLD;

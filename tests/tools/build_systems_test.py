@@ -103,7 +103,7 @@ def install(folder):
     expect_two_ranks(folder + '/hello', home)
     if not os.path.islink(home + '/lib/libmpi_abi.so'):
         sys.exit('lib/libmpi_abi.so is missing: -lmpi_abi would not be found')
-    for page in ('man1/mpicc.1', 'man1/herald.1', 'man1/herald-lab.1', 'man7/herald-knobs.7'):
+    for page in ('man1/mpicc.1', 'man1/herald.1', 'man1/herald-lab.1', 'man3/MPIX_Scatterv_open_group.3', 'man7/herald-knobs.7'):
         if not os.path.exists(f'{home}/share/man/{page}'):
             sys.exit(f'share/man/{page} is not installed')
     if home not in run(home + '/bin/herald', 'info'):
@@ -113,7 +113,7 @@ def install(folder):
     allowed = {'bin', 'lib', 'libexec', 'include', 'share'}
     if os.listdir(home + '/libexec') != ['herald']:
         sys.exit(f'unexpected files: {os.listdir(home + "/libexec")}')
-    if set(os.listdir(home)) - allowed or os.listdir(home + '/include') != ['mpi.h']:
+    if set(os.listdir(home)) - allowed or sorted(os.listdir(home + '/include')) != ['mpi.h', 'mpix.h']:
         sys.exit(f'unexpected files: {os.listdir(home)} {os.listdir(home + "/include")}')
 
 

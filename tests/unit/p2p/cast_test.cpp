@@ -81,6 +81,64 @@ TEST(P2pCast, one_message_reaches_early_and_late_receivers) {
   }
 }
 
+// One member's part of what another has for several: in packets with the others'.
+struct Dealt : p2p::SendOp {
+  Bytes bytes;
+  Dealt(World& world, int from, int to_, std::int32_t tag_, Bytes data_) : bytes(std::move(data_)) {
+    lane = 3;
+    bundled = true;
+    to = to_;
+    source = from;
+    tag = tag_;
+    context = 1;
+    data = type::Cursor::bytes(bytes.data(), bytes.size());
+    world.core(from).start(*this);
+  }
+};
+
+TEST(P2pCast, each_takes_its_part_of_a_bundle) {
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{8}, std::size_t{60}, std::size_t{900}}) {
+    World world = hosts();
+    Lane lane(world, 0);
+    Recv early(world, 1, 0, 7, 900);
+    Dealt one(world, 0, 1, 7, random_bytes(bytes, 1)), other(world, 0, 2, 7, random_bytes(8, 2));
+    Cast all(world, 0, 9, random_bytes(20, 3));
+    Dealt more(world, 0, 1, 8, random_bytes(8, 4));
+    lane.transmit();
+    EXPECT_TRUE(one.done && other.done && all.done && more.done);
+    EXPECT_TRUE(lane.deliver(1) && lane.deliver(2));
+    Recv late(world, 2, 0, 7, 8), mine(world, 1, 0, 8, 8);
+    EXPECT_TRUE(early.done && early.bytes == bytes);
+    EXPECT_TRUE(std::equal(one.bytes.begin(), one.bytes.end(), early.buffer.begin()));
+    EXPECT_TRUE(late.done && late.buffer == other.bytes);
+    EXPECT_TRUE(mine.done && mine.buffer == more.bytes);
+    Recv first(world, 1, 0, 9, 20), second(world, 2, 0, 9, 20);
+    EXPECT_TRUE(first.done && second.done && first.buffer == all.bytes);
+    for (const int peer : {1, 2}) {
+      EXPECT_EQ(world.core(peer).messages_held(), 0u);
+      EXPECT_EQ(world.core(peer).counters().bad_packets, 0u);
+    }
+  }
+}
+
+// A packet that is not taken comes again: what was taken of it must not be taken twice.
+TEST(P2pCast, a_bundle_that_is_held_back_is_taken_once) {
+  World world = hosts(300);
+  Lane lane(world, 0);
+  std::vector<std::unique_ptr<Dealt>> parts;
+  for (std::int32_t i = 0; i < 20; ++i)
+    parts.push_back(std::make_unique<Dealt>(world, 0, 1, i, random_bytes(8, static_cast<std::uint64_t>(i))));
+  lane.transmit();
+  EXPECT_FALSE(lane.deliver(1));
+  for (std::int32_t i = 0; i < 20; ++i) {
+    Recv recv(world, 1, 0, i, 8);
+    (void)lane.deliver(1);
+    EXPECT_TRUE(recv.done && recv.buffer == parts[static_cast<std::size_t>(i)]->bytes) << i;
+  }
+  EXPECT_TRUE(lane.deliver(1));
+  EXPECT_EQ(world.core(1).messages_held(), 0u);
+}
+
 TEST(P2pCast, what_nobody_receives_yet_is_held_back) {
   World world = hosts(300);
   Lane lane(world, 0);

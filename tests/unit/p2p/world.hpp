@@ -68,7 +68,9 @@ class World {
         packet_bytes_(packet_bytes),
         links_(static_cast<std::size_t>(config.peers * config.peers)) {
     for (int i = 0; i < peers_; ++i) {
-      cores_.push_back(std::make_unique<p2p::Core>(config));
+      p2p::CoreConfig own = config;
+      own.me = i;
+      cores_.push_back(std::make_unique<p2p::Core>(own));
       for (int peer = 0; far && peer < peers_; ++peer)
         if (peer != i) core(i).set_far(peer);
     }

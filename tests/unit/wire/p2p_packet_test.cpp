@@ -122,6 +122,33 @@ TEST(P2pPacket, short_kinds_are_as_the_document_says) {
   EXPECT_TRUE(accepts(golden_notice, P2pKind::notice));
 }
 
+TEST(P2pPacket, a_bundle_is_as_the_document_says) {
+  const Bytes golden{3, 12, 0, 0,                               // version, bundle
+                     1, 0,  0, 0, 5, 0, 3, 1, 2, 0, 'a',        // for rank 1
+                     2, 0,  0, 0, 6, 0, 3, 3, 3, 0, 'b', 'c'};  // for rank 2
+  EXPECT_TRUE(accepts(golden, P2pKind::bundle));
+  const auto part = [&](std::uint32_t member) { return part_for(member, std::as_bytes(std::span(golden))); };
+  EXPECT_EQ(part(1).size(), 5u);
+  EXPECT_EQ(part(2).size(), 6u);
+  EXPECT_EQ(part(2).back(), std::byte{'c'});
+  EXPECT_TRUE(part(3).empty());
+  for (std::size_t size = 0; size < golden.size(); ++size)
+    EXPECT_EQ(
+        accepts(Bytes(golden.begin(), golden.begin() + static_cast<std::ptrdiff_t>(size)), P2pKind::bundle),
+        size == 15)
+        << size;
+}
+
+TEST(P2pPacket, calls_to_a_lane_are_as_the_document_says) {
+  const Bytes invite{3, 13, 0, 0, 1, 0, 0, 0, 7, 0, 0, 0x80,  // lane 1 of rank 7
+                     7, 0,  0, 0, 9, 0, 0, 0};
+  EXPECT_TRUE(accepts(invite, P2pKind::invite));
+  EXPECT_EQ(as<InvitePacket>(std::as_bytes(std::span(invite))).name, 0x8000000700000001u);
+  EXPECT_FALSE(accepts(Bytes(invite.begin(), invite.end() - 1), P2pKind::invite));
+  EXPECT_TRUE(accepts({3, 14, 0, 0}, P2pKind::dismiss));
+  EXPECT_FALSE(accepts({3, 14, 0, 0, 0}, P2pKind::dismiss));
+}
+
 TEST(P2pPacket, a_direct_push_and_its_meeting_are_as_the_document_says) {
   PushPacket push;
   push.prefix = p2p_prefix(P2pKind::push, kFlagInPlace);
