@@ -55,8 +55,10 @@ class Engine {
   virtual std::int32_t open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept = 0;
   virtual void close_lane(std::int32_t lane) noexcept = 0;
   // A lane of some members of one that is open, made by us alone: they are told, nobody is waited for, and
-  // only we may send by it. -1: not now.
+  // only we may send by it. -1: not now. They close it with the other one, or when told by close_part(),
+  // which is for lanes by which each of them was sent something.
   virtual std::int32_t open_part(std::int32_t whole, std::span<const p2p::PeerId> members) noexcept = 0;
+  virtual void close_part(std::int32_t lane) noexcept = 0;
   // Sends with SendOp::bundled may wait for this.
   virtual void flush_lane(std::int32_t lane) noexcept = 0;
 

@@ -19,12 +19,17 @@ rel::LaneId LaneNet::open_part(rel::LaneId whole, std::span<const p2p::PeerId> m
   stirred_ = true;
   const rel::LaneId lane = open_lane(name, members);
   if (lane < 0) return -1;
-  parts_.push_back(lane);
   spot(lane).part = true;
   return lane;
 }
 
-// What is closed is closed when its last packet has found room.
+void LaneNet::close_part(rel::LaneId lane) noexcept {
+  core_.drop_casts(lane);
+  ending_.push_back(lane);
+  dismiss_guests();
+}
+
+// It is closed when its last packet has found room.
 void LaneNet::dismiss_guests() noexcept {
   if (ending_.empty()) return;
   std::erase_if(ending_, [&](rel::LaneId lane) {
@@ -55,7 +60,7 @@ void LaneNet::answer_calls() noexcept {
       const bool ours = std::find(call.members.begin(), call.members.end(), config_.me) != call.members.end();
       if (!ours || !is_good(call)) continue;
       const rel::LaneId lane = open_lane(call.name, call.members);
-      if (lane >= 0) guests_.push_back({call.name, call.source, lane});
+      if (lane >= 0) guests_.push_back({call.name, call.source, call.lane, lane});
       continue;
     }
     std::erase_if(guests_, [&](const Guest& one) {

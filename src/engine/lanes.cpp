@@ -67,11 +67,12 @@ rel::LaneId LaneNet::open_lane(std::uint64_t name, std::span<const p2p::PeerId> 
 
 void LaneNet::close_lane(rel::LaneId lane) noexcept {
   core_.drop_casts(lane);
-  if (std::erase(parts_, lane) != 0) {
-    ending_.push_back(lane);
-    return dismiss_guests();
-  }
   leave_group(lane);
+  std::erase_if(guests_, [&](const Guest& one) {
+    if (one.whole != lane) return false;
+    leave_group(one.lane);
+    return true;
+  });
 }
 
 void LaneNet::leave_group(rel::LaneId lane) noexcept {

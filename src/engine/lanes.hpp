@@ -35,8 +35,10 @@ class LaneNet {
   rel::LaneId open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept;
   void close_lane(rel::LaneId lane) noexcept;
   // A lane of some members of another one, which are told by it. Nobody is waited for: who has not opened it
-  // yet is served by unicast. -1: not now. When it is closed, they close it, too.
+  // yet is served by unicast. -1: not now. They close it when they close that other one; or when told so by
+  // close_part(), which is for lanes by which each of them has got something.
   rel::LaneId open_part(rel::LaneId whole, std::span<const p2p::PeerId> members) noexcept;
+  void close_part(rel::LaneId lane) noexcept;
 
   bool pump(Instant now, rel::LaneId lane) noexcept;
   // A datagram of a lane that came to our own address.
@@ -63,11 +65,11 @@ class LaneNet {
   const rel::LaneCounters& counters() const noexcept { return lanes_.counters(); }
 
  private:
-  // Lanes of parts that others have made, and that we have made and close.
+  // Lanes of parts that others have made.
   struct Guest {
     std::uint64_t name;
     p2p::PeerId host;
-    rel::LaneId lane;
+    rel::LaneId whole, lane;
   };
   void answer_calls() noexcept;
   bool is_good(const p2p::LaneCarrier::Call& call) const noexcept;
@@ -109,7 +111,7 @@ class LaneNet {
   std::vector<Left> leaving_;  // others may still send there
   std::unique_ptr<rel::TxBatch> batch_, single_;
   std::vector<Guest> guests_;
-  std::vector<rel::LaneId> parts_, ending_;  // that we have made; of those, to be closed
+  std::vector<rel::LaneId> ending_;  // parts that we have made, and close
   std::uint32_t next_part_ = 0;
 };
 

@@ -49,6 +49,7 @@ class Loop final : public Engine {
   std::int32_t open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept override;
   void close_lane(std::int32_t lane) noexcept override;
   std::int32_t open_part(std::int32_t whole, std::span<const p2p::PeerId> members) noexcept override;
+  void close_part(std::int32_t lane) noexcept override { net_->close_part(lane); }
   void flush_lane(std::int32_t lane) noexcept override;
   bool progress() noexcept override;
   void wait_turn() noexcept override;

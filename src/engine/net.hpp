@@ -47,6 +47,7 @@ class Net {
   rel::LaneId open_part(rel::LaneId whole, std::span<const p2p::PeerId> members) noexcept {
     return lanes_->open_part(whole, members);
   }
+  void close_part(rel::LaneId lane) noexcept { lanes_->close_part(lane); }
   bool pump_lane(Instant now, rel::LaneId lane) noexcept { return lanes_->pump(now, lane); }
 
   // Sends what Core has for the peer, as far as its window goes.

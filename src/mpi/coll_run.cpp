@@ -277,7 +277,7 @@ void Execution::finish() noexcept {
     channel_->end(number_);
     if (!spinning_) channel_->ring_wanted();
   }
-  if (own_lane_ && deals_by_ >= 0) runtime().engine().close_lane(deals_by_);
+  if (own_lane_ && deals_by_ >= 0) runtime().engine().close_part(deals_by_);
   if (then_ != nullptr) note(then_(argument_));
   done_ = true;
   process_trace.add(TraceEvent::coll_done, this, error_);
