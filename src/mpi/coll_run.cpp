@@ -90,8 +90,10 @@ Execution* Execution::make(Comm& comm, coll::Kept* kept, const Binding& binding)
   CommColl& state = coll_state(comm);
   if (binding.persistent) {
     self->persistent_id_ = state.persistent_count++;
-    if (!kept->plan.members.empty() && runtime().knobs().groups != "dynamic")
-      (void)state.part_lane(comm, kept->plan.members, true);
+    // The runs of a persistent call are told apart by their order only: all of them go the same way.
+    self->own_lane_ = false;
+    self->deals_by_ =
+        kept->plan.members.empty() ? state.lane : state.part_lane(comm, kept->plan.members, true);
   }
   self->channel_ =
       kept->plan.shared ? &state.channels[binding.persistent ? 1 + self->persistent_id_ : 0] : nullptr;
@@ -160,19 +162,20 @@ void Execution::begin() noexcept {
   if (process_trace.on()) [[unlikely]]
     process_trace.add(TraceEvent::coll_start, this, Trace::text(kept_->plan.operation),
                       Trace::text(kept_->plan.algorithm), tag_ >> 8);
-  const CommColl& state = static_cast<CommColl&>(*comm_->coll);
-  own_lane_ = false;
-  deals_by_ = kept_->plan.members.empty() ? state.lane : find_part();
+  if (!persistent_) choose_lane();
   run_.begin(kept_->plan, words_);
   advance();
 }
 
-std::int32_t Execution::find_part() noexcept {
+void Execution::choose_lane() noexcept {
   CommColl& state = coll_state(*comm_);
+  own_lane_ = false;
+  deals_by_ = state.lane;
+  if (kept_->plan.members.empty()) return;
   const std::string& groups = runtime().knobs().groups;
   own_lane_ = groups == "dynamic";
-  return own_lane_ ? state.open_part(*comm_, kept_->plan.members)
-                   : state.part_lane(*comm_, kept_->plan.members, groups != "auto");
+  deals_by_ = own_lane_ ? state.open_part(*comm_, kept_->plan.members)
+                        : state.part_lane(*comm_, kept_->plan.members, groups != "auto");
 }
 
 void Execution::advance() noexcept {

@@ -70,7 +70,7 @@ class Execution final : public Work {
   static bool poll_all(void*) noexcept;
   void enlist() noexcept;
   void delist() noexcept;
-  std::int32_t find_part() noexcept;
+  void choose_lane() noexcept;
   void post(const coll::Step& step, coll::StepId id) noexcept;
   void finish() noexcept;
   void clear_slots() noexcept;
