@@ -84,6 +84,8 @@ class Libraries:
                 ['--mca', 'mpi_yield_when_idle', '1'] if crowded else []))
         else:
             start = jobs.launcher_words('hydra', ranks, each, names)
+        if library == 'herald' and crowded:  # each host takes the cores for its own, as Open MPI does
+            env = {'HERALD_SPIN_US': '0', **env}
         settings = ['env'] + [f'{name}={value}' for name, value in env.items()]
         command = start + (settings if env else []) + program
         for _ in range(3 if library == 'lam' else 1):  # LAM fails in MPI_Init now and then, whatever ran before
