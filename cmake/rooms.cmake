@@ -3,10 +3,11 @@
 #
 #   herald_room(NAME SOURCES a.cpp ... [USES base wire ...])
 #       object library herald_NAME from the calling folder; part of libmpi_abi.so.1
-#   herald_unit_test(NAME SOURCES a.cpp ... [USES room ...] [LIBS target ...] [THREADS])
+#   herald_unit_test(NAME SOURCES a.cpp ... [USES room ...] [LIBS target ...] [THREADS|SINGLE])
 #       GoogleTest program, registered with ctest under the label "unit"; part of the target unit_tests, which
 #       is all that the sanitizer presets build: tests with that label must be made here. Tests of rooms that
-#       know no thread are left out of the preset tsan, unless THREADS says that the test itself makes some
+#       know no thread are left out of the preset tsan, unless THREADS says that the test itself makes some; SINGLE:
+#       neither test nor tested code does
 #   herald_precompile(TARGET FIRST header ...)
 #       precompiled headers for a target, if HERALD_PCH is on: the target FIRST precompiles them, those that come
 #       after it use the same. Both must have the same compiler options
@@ -82,9 +83,10 @@ function(herald_unit_test name)
   if(NOT HERALD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "THREADS" "" "SOURCES;USES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS;SINGLE" "" "SOURCES;USES;LIBS" ${ARGN})
   add_executable(test_${name} ${ARG_SOURCES})
   target_link_libraries(test_${name} PRIVATE herald_flags GTest::gtest_main ${ARG_LIBS})
+  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR})
   # What is tested is built as the preset says; the tests themselves need not be fast, but quickly compiled.
   if(HERALD_SANITIZE)
     target_compile_options(test_${name} PRIVATE -O0)
@@ -97,7 +99,10 @@ function(herald_unit_test name)
   add_test(NAME unit.${name} COMMAND test_${name})
   herald_closure(rooms ${ARG_USES})
   list(REMOVE_ITEM rooms ${HERALD_THREADLESS})
-  if(HERALD_SANITIZE STREQUAL "thread" AND ARG_USES AND NOT rooms AND NOT ARG_THREADS)
+  if(ARG_USES AND NOT rooms AND NOT ARG_THREADS)
+    set(ARG_SINGLE ON)
+  endif()
+  if(HERALD_SANITIZE STREQUAL "thread" AND ARG_SINGLE)
     set_target_properties(test_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
     set_tests_properties(unit.${name} PROPERTIES LABELS threadless TIMEOUT 300)
     return()

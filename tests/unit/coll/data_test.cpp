@@ -3,6 +3,7 @@
 // when its size is 0, or is cut differently by ranks that describe the same bytes by different types; gaps of
 // a type are written; a buffer is reused while a message still needs it.
 #include "cases.hpp"
+#include "tests/unit/effort.hpp"
 
 namespace herald::coll {
 namespace {
@@ -147,7 +148,7 @@ void check(Op op, const Case& c, const std::vector<Member>& members) {
 }
 
 void try_case(const Algorithm& algorithm, const Case& c, std::uint64_t seed) {
-  if (!fits(algorithm, c)) return;
+  if (!is_run(seed) || !fits(algorithm, c)) return;
   SCOPED_TRACE(text_of(algorithm, c, seed));
   std::vector<Member> members(static_cast<std::size_t>(c.ranks));
   prepare(algorithm.op, c, members);

@@ -4,6 +4,7 @@
 // the gaps of a type are written; numbers of ranks that are no power of two; counts below the number of
 // ranks.
 #include "cases.hpp"
+#include "tests/unit/effort.hpp"
 
 namespace herald::coll {
 namespace {
@@ -85,7 +86,7 @@ void check(Op op, const Case& c, const std::vector<Member>& members) {
 }
 
 void try_case(const Algorithm& algorithm, const Case& c, std::uint64_t seed) {
-  if (!fits(algorithm, c)) return;
+  if (!is_run(seed) || !fits(algorithm, c)) return;
   SCOPED_TRACE(text_of(algorithm, c, seed));
   std::vector<Member> members(static_cast<std::size_t>(c.ranks));
   prepare(algorithm.op, c, members);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Casts lost, doubled, out of order, never acknowledged, or acknowledged at too high a price.
+#include "tests/unit/effort.hpp"
 #include "tests/unit/rel/lane_world.hpp"
 
 namespace herald::rel {
@@ -91,7 +92,7 @@ class LaneTrouble : public testing::TestWithParam<Trouble> {};
 
 TEST_P(LaneTrouble, nothing_is_lost_doubled_or_wrong) {
   const Trouble& trouble = GetParam();
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  for (std::uint64_t seed = 1; seed <= some_of(10); ++seed) {
     LaneWorldConfig config;
     config.seed = seed;
     config.nodes = trouble.nodes;

@@ -3,6 +3,7 @@
 // does not take what it gets stops the others, is forgotten, or is waited for for ever.
 #include <cstring>
 
+#include "tests/unit/effort.hpp"
 #include "tests/unit/rel/lane_world.hpp"
 
 namespace herald::rel {
@@ -314,7 +315,7 @@ TEST(LaneFault, nonsense_with_a_right_tag_breaks_nothing_but_its_own_stream) {
     LaneWorld world(config);
     Prng chance(5);
     const std::size_t sizes[] = {0, 20, 40, 20, 12};
-    for (int i = 0; i < 30'000; ++i) {
+    for (int i = 0; i < static_cast<int>(some_of(30'000)); ++i) {
       if (i % 100 == 0) world[0].cast(1, 1 + chance.below(40), 0);
       const auto kind = static_cast<std::uint8_t>(5 + chance.below(4));
       std::vector<std::byte> body(sizes[kind - 4] + (kind == 7 ? 4 * chance.below(6) : 0));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: a lane that moves to another address loses packets, leaves members behind, or goes on
 // by unicast for ever; members that move at once end at different addresses.
+#include "tests/unit/effort.hpp"
 #include "tests/unit/rel/lane_world.hpp"
 
 namespace herald::rel {
@@ -38,7 +39,7 @@ void moves(std::uint64_t seed, int nodes, double loss, const std::vector<PeerId>
 }
 
 TEST(LaneMove, all_follow_whoever_moves) {
-  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+  for (std::uint64_t seed = 1; seed <= some_of(8); ++seed) {
     SCOPED_TRACE(seed);
     moves(seed, 5, seed % 2 == 0 ? 0.02 : 0, {0});           // the source
     moves(seed, 5, seed % 2 == 0 ? 0.02 : 0, {3});           // one that only listens

@@ -2,6 +2,7 @@
 // What could go wrong with Simple and Push-Pull Broadcast: a packet lost, doubled or out of order; a cast
 // that is suspended for ever; members that do not hear, or die, and are waited for; a push that does not
 // wait.
+#include "tests/unit/effort.hpp"
 #include "tests/unit/rel/lane_world.hpp"
 
 namespace herald::rel {
@@ -27,7 +28,7 @@ void expect_clean(LaneWorld& world) {
 class LanePaper : public testing::TestWithParam<LaneMode> {};
 
 TEST_P(LanePaper, nothing_is_lost_whatever_the_network_does) {
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (std::uint64_t seed = 1; seed <= some_of(40); ++seed) {
     SCOPED_TRACE(seed);
     LaneWorldConfig config = paper(GetParam(), 2 + static_cast<int>(seed % 20), seed);
     config.loss = seed % 3 == 0 ? 0.05 : 0;

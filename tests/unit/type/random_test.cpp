@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "tests/unit/effort.hpp"
 #include "tests/unit/type/oracle.hpp"
 #include "type/cursor.hpp"
 #include "type/pack.hpp"
@@ -14,7 +15,7 @@
 namespace herald::type {
 namespace {
 
-constexpr int kRounds = 4000;
+constexpr int kRounds = some_of(4000);
 constexpr std::size_t kMaxBytes = 20000;
 
 // User memory large enough for `count` items, with room around it; `base` is where displacement 0 lies.

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tests/unit/effort.hpp: how many of its cases a test runs. Sanitizers make the same code ten times slower:
+// under them it runs some, and the plain build runs all.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+namespace herald {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+// So many seeds of so many.
+constexpr std::uint64_t some_of(std::uint64_t seeds) noexcept {
+  return kSanitized ? std::max<std::uint64_t>(seeds / 4, 1) : seeds;
+}
+// Whether this one of many cases is run. Five has no factor in common with the loops that count them.
+constexpr bool is_run(std::uint64_t number) noexcept { return !kSanitized || number % 5 == 0; }
+
+}  // namespace herald
