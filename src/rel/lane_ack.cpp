@@ -9,7 +9,7 @@
 namespace herald::rel {
 namespace {
 
-constexpr Duration kMostAckDelay = milliseconds(4);
+constexpr Duration kLeastAckDelay = microseconds(200), kMostAckDelay = milliseconds(4);
 constexpr std::uint32_t kLeastWindow = 4;  // credit that a source has whatever memory there is
 
 }  // namespace
@@ -31,7 +31,7 @@ void Lanes::Inner::owe_ack(LaneIn& in, Instant now) noexcept {
     if (!in.waited) ack_at_once(in, false);
     return;
   }
-  const std::int64_t rtt = std::min(rtt_of(in), kMostAckDelay).ns;
+  const std::int64_t rtt = std::clamp(rtt_of(in), kLeastAckDelay, kMostAckDelay).ns;
   if (in.unacked_since == kNever) in.unacked_since = now;
   const std::int64_t wait = in.rides ? 2 * rtt : rtt;
   const auto jitter = static_cast<std::int64_t>(prng.below(static_cast<std::uint64_t>(rtt / 2 + 1)));

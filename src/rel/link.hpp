@@ -19,7 +19,7 @@ constexpr Instant kNever{INT64_MAX};
 enum class LinkState : std::uint8_t { unproven, live, suspect, dead };
 
 struct Link {
-  Instant since;  // something is on its way and nothing was acknowledged since then
+  Instant since;  // something is on its way and nothing was sent or acknowledged since then
   Instant measured_from;
   Instant probe_at = kNever;             // next probe
   Instant probed_at;                     // last probe

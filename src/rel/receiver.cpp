@@ -152,7 +152,7 @@ void Mesh::Inner::grant(Channel& ch) noexcept {
 
 std::uint32_t Mesh::Inner::ack_every(const Receiver& rx) noexcept {
   const std::uint32_t least = std::min(kLeastAckEvery, std::max(rx.window / 2u, 1u));
-  return std::clamp(rx.window / 4u, least, kMostAckEvery);
+  return std::clamp(rx.window / (rx.credit.asks ? 4u : 2u), least, kMostAckEvery);
 }
 
 void Mesh::Inner::owe_ack(Channel& ch, Instant now) noexcept {
@@ -161,8 +161,9 @@ void Mesh::Inner::owe_ack(Channel& ch, Instant now) noexcept {
   // Of what is far ahead an ack tells the newest only.
   const std::uint32_t most = ahead == 0 ? ack_every(rx) : ahead <= Cursor::kReach ? kAckEveryWithHoles : 1;
   if (rx.unacked >= most) rx.ack_now = true;
-  if (!rx.ack_now && rx.ack_due == kNever)
-    rx.ack_due = now + rtt_of(ch).ack_delay(config.first_rtt, config.least_timeout);
+  if (rx.ack_now || (rx.ack_due != kNever && rx.credit.asks)) return;
+  // Who has little to send counts on the next packet; who waits for credit wants to hear soon.
+  rx.ack_due = now + rtt_of(ch).ack_delay(config.first_rtt, config.least_timeout);
 }
 
 void Mesh::Inner::write_ack(Channel& ch, Instant now, wire::AckPart& ack) noexcept {

@@ -42,11 +42,11 @@ struct Rtt {
   Duration timeout(Duration before_any, Duration least) const noexcept {
     const std::int64_t base = smooth(before_any).ns;
     const std::int64_t varies = known() ? varies_ns : before_any.ns / 2;
-    return {std::max(least.ns, base + 4 * varies) + std::max(base, least.ns) / 2};
+    return {std::max(least.ns, base + 4 * varies) + std::max(base / 2, least.ns * 2 / 3)};
   }
-  // A receiver may wait so long for data that carries its ack.
+  // A receiver may wait so long after the last packet: for data that carries its ack, or for more packets.
   Duration ack_delay(Duration before_any, Duration least) const noexcept {
-    return {std::clamp(smooth(before_any).ns / 2, least.ns / 3, kMostAckDelay.ns)};
+    return {std::clamp(smooth(before_any).ns / 2, least.ns * 2 / 3, kMostAckDelay.ns)};
   }
 
  private:

@@ -139,7 +139,8 @@ void Mesh::Inner::emit_data(Channel& ch, Instant now, Seq seq, TxBatch& out) noe
   entry.order = link.next_order++;
   if (entry.transmissions < 255) ++entry.transmissions;
   ++tx.in_flight;
-  if (link.in_flight++ == 0) link.since = now;
+  // Acks may be held back while packets come; who is in trouble counts from the first.
+  if (link.in_flight++ == 0 || link.timeouts == 0) link.since = now;
   tx.pace_at = std::max(tx.pace_at, now) + Duration{static_cast<std::int64_t>(tx.packet_ns * kPaceOver)};
   probe_doubtful(ch, now);
   ch.last_used = now;
