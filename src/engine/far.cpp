@@ -91,6 +91,7 @@ bool Loop::open_net(boot::Boot& boot, const Knobs& knobs, std::string& why) {
     }
     far_[static_cast<std::size_t>(peer)] = true;
   }
+  alone_ = start.local_ranks == 1;
   net_->start(start);
   (void)bell_socket_.open(*bell_, random_number());
   return true;

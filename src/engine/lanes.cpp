@@ -129,7 +129,7 @@ bool LaneNet::on_datagram(Instant now, std::span<const std::byte> datagram) noex
   return lanes_.on_datagram(now, false, datagram);
 }
 
-bool LaneNet::receive(Instant now) noexcept {
+bool LaneNet::receive(Instant now, bool thorough) noexcept {
   bool moved = false;
   for (int i = 0; mcast_ && i < kReceiveBatches; ++i) {
     const auto arrivals = mcast_->receive();
@@ -140,7 +140,7 @@ bool LaneNet::receive(Instant now) noexcept {
       else
         on_foreign(now, mcast_->group_of(k));
     }
-    if (arrivals.empty()) break;
+    if (thorough ? arrivals.empty() : !mcast_->may_have_more()) break;
   }
   return moved;
 }

@@ -43,7 +43,7 @@ class LaneNet {
   bool pump(Instant now, rel::LaneId lane) noexcept;
   // A datagram of a lane that came to our own address.
   bool on_datagram(Instant now, std::span<const std::byte> datagram) noexcept;
-  bool receive(Instant now) noexcept;
+  bool receive(Instant now, bool thorough) noexcept;
   bool after_receive(Instant now) noexcept;  // timers, windows that opened, what is due
   void set_open(p2p::Carrier::Door door) noexcept { carrier_.set_open(door); }
   void redeliver() noexcept;

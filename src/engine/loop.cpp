@@ -255,7 +255,10 @@ void Loop::stop_spinning(Instant time) noexcept {
 void Loop::yield_turns(std::uint64_t before) noexcept {
   Instant last = now();
   if (last >= no_yield_until_) yields_are_long_ = false;
-  for (int i = yields_are_long_ ? kYieldsBusy : kYieldsCrowded; i != 0 && activity_ == before; --i) {
+  for (int i = yields_are_long_ ? kYieldsBusy
+               : alone_         ? kYieldsAlone
+                                : kYieldsCrowded;
+       i != 0 && activity_ == before; --i) {
     const std::uint32_t depth = lock_.give_up();
     ::sched_yield();
     lock_.take_back(depth);
@@ -302,9 +305,11 @@ void Loop::sleep() noexcept {
   get_up();
 }
 
-// Says that we sleep, then looks once more; false: there was something to do.
+// Says that we sleep, then looks once more; false: there was something to do. Where nobody writes into our
+// memory there is nothing to look at: sockets wake us for what has come before, too.
 bool Loop::lie_down(std::uint32_t& seen) noexcept {
   seen = bell_->before_sleep(net_ ? path::Doorbell::kOnSocket : path::Doorbell::kOnFutex);
+  if (alone_) return true;
   for (std::size_t n = core_.wanting(); n != 0; --n) {
     const p2p::PeerId peer = core_.next_wanting();
     if (peer >= 0 && outlet(peer).is_open()) outlet(peer).starve(rank_);
@@ -318,15 +323,16 @@ bool Loop::lie_down(std::uint32_t& seen) noexcept {
 void Loop::rest(std::uint32_t seen, Duration longest) noexcept {
   polling_ = net_ != nullptr;
   const Duration limit = net_ ? net_->sleep_limit(now(), longest) : longest;
-  bool rang = false;
+  Net::Woken why;
   const std::uint32_t depth = lock_.give_up();
   if (net_)
-    rang = net_->sleep(limit, bell_socket_.descriptor());
+    why = net_->sleep(limit, bell_socket_.descriptor());
   else
     bell_->sleep(seen, limit.ns);
   lock_.take_back(depth);
   polling_ = false;
-  if (rang) bell_socket_.drain();
+  if (net_) net_->woke(why);
+  if (why.bell) bell_socket_.drain();
 }
 
 void Loop::get_up() noexcept {

@@ -177,6 +177,7 @@ class Loop final : public Engine {
   path::BellSocket bell_socket_;  // rings for bell_ when we sleep on sockets
   path::Doorbell inner_bell_{};   // for threads beside the one that sleeps on sockets
   bool polling_ = false;          // one does
+  bool alone_ = false;            // all others are on other hosts
   int generation_ = 0;            // of the exchange of cards: the same on all ranks
   Tender tender_;
   // The assistant, see assist.cpp: none -> awake <-> listening, parked; wanted: as soon as there is a reason.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <utility>
 
 namespace herald::engine {
 namespace {
@@ -13,7 +14,8 @@ namespace {
 constexpr int kReceiveBatches = 8;    // in one turn
 constexpr int kTransmitBatches = 16;  // in one turn
 constexpr int kTurnsPerDeadline = 8;  // at most
-constexpr int kFullSocketMs = 2;      // wait for room in a socket; then the datagram is lost
+constexpr std::uint32_t kSilentTurns = 64, kTurnsPerLook = 4;
+constexpr int kFullSocketMs = 2;  // wait for room in a socket; then the datagram is lost
 constexpr std::size_t kMostSockets = 16;
 constexpr std::uint32_t kLeastEager = 2, kMostEager = 16;  // packets
 constexpr int kAskAtOnce = 64;                             // peers, of whom none was heard lately
@@ -166,7 +168,8 @@ void Net::detach(Instant now) noexcept {
 // `thorough`: until nothing is left. Who takes turns comes again soon, and pays a call for nothing less.
 bool Net::receive(Instant now, bool thorough) noexcept {
   bool moved = false;
-  for (int i = 0; i < kReceiveBatches; ++i) {
+  const bool lanes = !std::exchange(skip_lanes_, false);
+  for (int i = std::exchange(skip_peers_, false) ? kReceiveBatches : 0; i < kReceiveBatches; ++i) {
     const std::span<const path::UdpArrival> arrivals = udp_->receive();
     for (const path::UdpArrival& arrival : arrivals) {
       if (wire::is_lane_datagram(arrival.bytes)) {
@@ -178,7 +181,15 @@ bool Net::receive(Instant now, bool thorough) noexcept {
     }
     if (thorough ? arrivals.empty() : !udp_->may_have_more()) break;
   }
-  return lanes_->receive(now) || moved;
+  return (lanes && receive_lanes(now, thorough)) || moved;
+}
+
+// Where nothing has come by a lane for long, most turns save the system call.
+bool Net::receive_lanes(Instant now, bool thorough) noexcept {
+  if (!thorough && ++silent_turns_ > kSilentTurns && silent_turns_ % kTurnsPerLook != 0) return false;
+  if (!lanes_->receive(now, thorough)) return false;
+  silent_turns_ = 0;
+  return true;
 }
 
 bool Net::transmit(Instant now) noexcept {
@@ -269,16 +280,22 @@ void Net::wait_writable() const noexcept {
   (void)::poll(fds.data(), count, kFullSocketMs);
 }
 
-bool Net::sleep(Duration time, int bell) const noexcept {
+Net::Woken Net::sleep(Duration time, int bell) const noexcept {
   std::array<pollfd, kMostSockets + 2> fds{};
   nfds_t count = 0;
   for (const int fd : udp_->descriptors())
     if (count < kMostSockets) fds[count++] = {.fd = fd, .events = POLLIN, .revents = 0};
-  if (lanes_->descriptor() >= 0) fds[count++] = {.fd = lanes_->descriptor(), .events = POLLIN, .revents = 0};
-  if (bell >= 0) fds[count++] = {.fd = bell, .events = POLLIN, .revents = 0};
+  const nfds_t peers = count;
+  fds[count++] = {.fd = lanes_->descriptor(), .events = POLLIN, .revents = 0};  // -1: is passed over
+  fds[count++] = {.fd = bell, .events = POLLIN, .revents = 0};
   const timespec timeout{.tv_sec = static_cast<time_t>(time.ns / 1'000'000'000),
                          .tv_nsec = static_cast<long>(time.ns % 1'000'000'000)};
-  return ::ppoll(fds.data(), count, &timeout, nullptr) > 0 && bell >= 0 && fds[count - 1].revents != 0;
+  Woken why;
+  if (::ppoll(fds.data(), count, &timeout, nullptr) <= 0) return why;
+  why.peers = std::any_of(fds.begin(), fds.begin() + peers, [](const pollfd& fd) { return fd.revents != 0; });
+  why.lanes = fds[peers].revents != 0;
+  why.bell = fds[peers + 1].revents != 0;
+  return why;
 }
 
 }  // namespace herald::engine

@@ -132,7 +132,8 @@ void Loop::plan_spin(const Knobs& knobs) {
   spin_ = choose_spin(masks, static_cast<std::size_t>(rank_), quota, knobs.spin_us);
   if (knobs.progress == "auto" && has_free_core(masks, static_cast<std::size_t>(rank_), quota))
     assist_ = Assist::wanted;
-  if (spin_.spin_us != 0) bell_->be_quick();  // in a crowd we sleep often, and the kernel's barrier is dear
+  // In a crowd we sleep often, and the kernel's barrier is dear; and where nobody rings it is for nothing.
+  if (spin_.spin_us != 0 && !alone_) bell_->be_quick();
 }
 
 bool Loop::is_local(p2p::PeerId peer) const noexcept {

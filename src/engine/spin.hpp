@@ -14,6 +14,8 @@ constexpr std::int64_t kSpinAloneUs = 1000;  // every rank has a processor: spin
 // Ranks outnumber processors: let the others run so often, then sleep. When all ranks wait like this, each
 // gets its turn without a system call to wake it; a rank that waits for long has used some 50 microseconds.
 constexpr int kYieldsCrowded = 64;
+// The same where all others are on other hosts: a turn asks the sockets then, and what comes wakes us anyway.
+constexpr int kYieldsAlone = 8;
 constexpr int kYieldsBusy = 2;  // and so often while others, who do not yield, use the processors
 
 struct SpinPlan {

@@ -2,6 +2,7 @@
 #include "path/mcast/mcast.hpp"
 
 #include <arpa/inet.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -158,7 +159,9 @@ std::size_t McastPath::send(std::span<const Send> batch) noexcept {
     header.msg_iov = &parts[count];
     header.msg_iovlen = 1;
   }
-  const int left = ::sendmmsg(send_fd_, headers.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
+  const long left = count == 1
+                        ? (::syscall(SYS_sendmsg, send_fd_, &headers[0].msg_hdr, MSG_DONTWAIT) < 0 ? 0 : 1)
+                        : ::syscall(SYS_sendmmsg, send_fd_, headers.data(), count, MSG_DONTWAIT);
   return left > 0 ? static_cast<std::size_t>(left) : 0;
 }
 
@@ -192,6 +195,7 @@ bool McastPath::read_group(const msghdr& header, GroupAddress& out) const noexce
 }
 
 std::span<const std::span<const std::byte>> McastPath::receive() noexcept {
+  more_ = false;
   if (joined_.empty()) return {};  // nothing can come: a turn costs no system call for it
   for (std::size_t i = 0; i < dirty_; ++i) {
     parts_[i] = {memory_.get() + i * slot_bytes_, slot_bytes_};
@@ -203,8 +207,11 @@ std::span<const std::span<const std::byte>> McastPath::receive() noexcept {
     headers_[i].msg_hdr.msg_controllen = kControl;
   }
   groups_.clear();
-  const int came = ::recvmmsg(receive_fd_, headers_.data(), kBatch, MSG_DONTWAIT, nullptr);
+  // Not the C library's: those are places where a thread may be cancelled, which costs more than they do.
+  const auto came =
+      static_cast<int>(::syscall(SYS_recvmmsg, receive_fd_, headers_.data(), kBatch, MSG_DONTWAIT, nullptr));
   dirty_ = came > 0 ? static_cast<std::size_t>(came) : 0;
+  more_ = dirty_ == kBatch;
   std::size_t count = 0;
   for (int i = 0; i < came; ++i) {
     const auto at = static_cast<std::size_t>(i);

@@ -51,6 +51,8 @@ class McastPath {
   std::size_t send(std::span<const Send> batch) noexcept;
   // What has come: at most one batch. The spans are good until the next call.
   std::span<const std::span<const std::byte>> receive() noexcept;
+  // The last receive() took as many as fit: there are probably more.
+  bool may_have_more() const noexcept { return more_; }
   // From now on, to which group each of them came is known.
   void track_groups() noexcept;
   // Of an arrival of the last receive(); null: not known.
@@ -82,6 +84,7 @@ class McastPath {
   std::vector<iovec> parts_;
   std::vector<mmsghdr> headers_;
   std::size_t dirty_ = kBatch;  // slots that the last call filled
+  bool more_ = false;
   std::vector<std::span<const std::byte>> arrivals_;
   std::vector<Control> controls_;     // by slot; empty: groups are not tracked
   std::vector<GroupAddress> groups_;  // by arrival
