@@ -74,11 +74,19 @@ void make_scatterv(const Ask& ask, Builder& b) noexcept {
   if (!ask.in_place) b.copy(ask.send.block(ask.rank), ask.recv.range(0, 1));
 }
 
+// Long parts go pair by pair: many at a time crowd each other in the switch. The others need not do the same.
+bool has_long_part(const Ask& ask) noexcept {
+  const Blocks& parts = ask.in_place ? ask.recv : ask.send;
+  for (int i = 0; i < ask.size; ++i)
+    if (i != ask.rank && parts.bytes(i) > kMostDealt) return true;
+  return false;
+}
+
 // All may cast at once.
-void make_alltoall(const Ask& ask, Builder& b, const Algorithm& plain) noexcept {
+void make_alltoall(const Ask& ask, Builder& b, const Algorithm& linear, const Algorithm& pairwise) noexcept {
   const std::uint64_t most = std::min(kMostDealt, kCastTogether / static_cast<std::uint64_t>(ask.size));
   const Way way = ask.in_place ? Way::single : way_of(ask, most);
-  if (way == Way::single) return plain.make(ask, b);
+  if (way == Way::single) return (has_long_part(ask) ? pairwise : linear).make(ask, b);
   for (int k = 1; k < ask.size; ++k) {
     const int from = from_in_round(ask.rank, k, ask.size);
     const Piece in = ask.recv.block(from);
@@ -87,8 +95,12 @@ void make_alltoall(const Ask& ask, Builder& b, const Algorithm& plain) noexcept 
   deal(ask, b, way, [&](int i) { return to_in_round(ask.rank, i, ask.size); });
   b.copy(ask.send.block(ask.rank), ask.recv.block(ask.rank));
 }
-void make_alltoallv(const Ask& ask, Builder& b) noexcept { make_alltoall(ask, b, kAlltoallvLinear); }
-void make_alltoallw(const Ask& ask, Builder& b) noexcept { make_alltoall(ask, b, kAlltoallwLinear); }
+void make_alltoallv(const Ask& ask, Builder& b) noexcept {
+  make_alltoall(ask, b, kAlltoallvLinear, kAlltoallvPairwise);
+}
+void make_alltoallw(const Ask& ask, Builder& b) noexcept {
+  make_alltoall(ask, b, kAlltoallwLinear, kAlltoallwPairwise);
+}
 
 // Never worse than sending to each: where it does not pay, that is what is done.
 double estimate_scatterv(std::uint64_t bytes, const Shape& shape) noexcept {
