@@ -66,7 +66,7 @@ class Figures:
             sums[1] += after[1] - before[1]
 
     def take_floor(self, libraries):
-        if self.row.floor is None or isinstance(self.row.floor, str):
+        if not lab_rows.has_program(self.row.floor):
             return
         out, why = libraries.run('floor', {}, self.row.ranks, list(self.row.floor), 60)
         if why:
@@ -78,8 +78,8 @@ class Figures:
         """The share of packets that the switch dropped, by player."""
         return {name: lost / max(1, sent + lost) for name, (sent, lost) in self.counts.items()}
 
-    def result(self):
-        return lab_report.summarise(self.row, self.samples, self.floors, self.drops())
+    def result(self, others):
+        return lab_report.summarise(self.row, self.samples, self.floors, self.drops(), others)
 
 
 def measure(network, rows, libraries, options):
@@ -121,9 +121,9 @@ def arguments():
 
 def main():
     options = arguments()
-    rows = [row for row in lab_rows.ROWS if options.only in row.title or options.only == row.network]
+    rows = lab_rows.chosen(lab_rows.ROWS, options.only)
     if options.list:
-        print('\n'.join(f'{row.network:<10}{row.title}' for row in rows))
+        print('\n'.join(f'{row.network:<12}{row.title}' for row in rows))
         return 0
     reason = tool.why_not()
     if reason:
@@ -136,7 +136,8 @@ def main():
         mine = [row for row in rows if row.network == network]
         if mine:
             figures += measure(network, mine, libraries, options)
-    results = [one for each in figures for one in each.result()]
+    others = {each.row.title: lab_report.medians(each.samples) for each in figures}
+    results = [one for each in figures for one in each.result(others)]
     facts = plain.machine()
     print(f'{facts["cpu"]}, {facts["cores"]} cores, Linux {facts["kernel"]}, commit {facts["commit"]}; '
           f'medians of {options.rounds} rounds run in turns')

@@ -2,12 +2,19 @@
 """Figures of the lab as a table: every library's median, the floor, the ratios, and what was to be reached."""
 import statistics
 
-from lab_rows import NETWORKS, payload_rate
+from lab_rows import NETWORKS, OfRow, payload_rate
 from heraldlab import faults
 
 
-def floor_of(row, size, cells, floors):
+def medians(samples, player='herald'):
+    """{size: seconds} of one player, from {(player, size): [seconds]}."""
+    return {size: statistics.median(values) for (name, size), values in samples.items() if name == player}
+
+
+def floor_of(row, size, cells, floors, others):
     """Seconds that the floor takes for what the row measures, or None."""
+    if isinstance(row.floor, OfRow):
+        return others.get(row.floor.title, {}).get(size)
     if row.floor == 'link':
         lost = faults.part(row.fault[1]) / faults.MILLION if row.fault else 0
         return size * row.messages / payload_rate(NETWORKS[row.network][2], lost=lost)
@@ -22,12 +29,13 @@ def floor_of(row, size, cells, floors):
     return each if row.floor[0] in ('spin', 'sleep', 'exchange') else each * size / int(row.floor[1])
 
 
-def summarise(row, samples, floors, drops):
-    """Rows of the result, one for each size: medians of the samples {(player, size): [seconds]}."""
+def summarise(row, samples, floors, drops, others=None):
+    """Rows of the result, one for each size: medians of the samples {(player, size): [seconds]}. `others`: Herald's own
+    times in the other rows, {title: {size: seconds}}."""
     result = []
-    for size in sorted({size for _, size in samples}) or [int(row.words[0])]:
+    for size in sorted({size for _, size in samples}) or [int(word) for word in row.words[0].split(',')]:
         cells = {name: statistics.median(values) for (name, of), values in samples.items() if of == size}
-        floor = floor_of(row, size, cells, floors)
+        floor = floor_of(row, size, cells, floors, others or {})
         mine = cells.get('herald')
         one = {'title': row.title, 'bytes': size, 'seconds': cells, 'floor': floor, 'shown': row.shown,
                'messages': row.messages, 'reach': row.reach, 'beat': list(row.beat), 'drops': drops,

@@ -7,10 +7,13 @@ from collections import namedtuple
 NETWORKS = {
     'plain': (2, [], 0),
     'offloads': (2, ['--offloads', 'on'], 0),
-    '100mbit': (2, ['--rate', '100mbit'], 100e6),
+    '100mbit': (2, ['--rate', '100mbit', '--buffer', '256k'], 100e6),
     '1gbit': (2, ['--rate', '1gbit'], 1e9),
     'incast': (8, ['--rate', '100mbit', '--buffer', '256k'], 100e6),
+    'four': (4, ['--rate', '100mbit', '--buffer', '256k'], 100e6),
     'eight': (8, ['--rate', '100mbit', '--buffer', '256k'], 100e6),
+    'sixteen': (16, ['--rate', '100mbit', '--buffer', '256k'], 100e6),
+    'four-1gbit': (4, ['--rate', '1gbit'], 1e9),
 }
 
 # A library, or a way to use it: name, which library builds and starts it, its environment.
@@ -18,10 +21,13 @@ Player = namedtuple('Player', 'name library env')
 HERALD = Player('herald', 'herald', {})
 OTHERS = [Player(name, name, {}) for name in ('openmpi', 'mpich', 'lam')]
 
+# A floor that is Herald's own time in another row of the same run, at the same size.
+OfRow = namedtuple('OfRow', 'title')
+
 # mode     what the program is told first, and what its lines begin with
-# words    the further words; fault: words of herald-lab fault, or ()
+# words    the further words, sizes (8 or 8,64,512) first; fault: words of herald-lab fault, or ()
 # floor    words of lab_floor (lab_exchange, where they begin so), 'link' (what the link carries as UDP payload), 'best' (of the other
-#          Herald rows), or 'dynamic' (that row)
+#          ways that Herald has), 'dynamic' (that way), or OfRow
 # shown    time, or rate: bytes a second of `messages` messages
 # reach    what herald / floor must reach: at most for times, at least for rates (rates of a link); None: no goal
 # beat     libraries that herald must not be slower than
@@ -35,10 +41,11 @@ def row(title, network, mode, words, players, floor, shown='time', messages=1, r
                program)
 
 
-def collective(title, mode, words, messages=1, reach=None, beat=(), fault=(), ranks=8):
-    """A collective on eight hosts, against what a link carries: `messages` messages of the size."""
-    return row(title, 'eight', mode, words, [HERALD] + OTHERS, 'link' if messages else None, 'time', messages, reach, beat, fault,
-               ranks, 'lab_coll')
+def collective(title, mode, words, messages=1, reach=None, fault=(), ranks=None, network='eight', floor='link'):
+    """A collective, one rank on each host of the network if nothing is said, against what a link carries: `messages`
+    messages of the size."""
+    return row(title, network, mode, words, [HERALD] + OTHERS, floor, 'time', messages, reach, (), fault, ranks or NETWORKS[network][0],
+               'lab_coll')
 
 
 def small(title, mode, words, ranks=8):
@@ -101,7 +108,8 @@ ROWS = [
     small('allgather 8 B', 'allgather', (8, 9, 100)),
     collective('bcast 64 KiB', 'bcast', (65536, 21, 1), 1, 1.15),
     collective('bcast 1 MiB', 'bcast', (MIB, 9, 1), 1, 1.05),
-    collective('bcast 1 MiB, 1 % loss', 'bcast', (MIB, 9, 1), 1, 1.10, fault=('loss', '1%')),
+    collective('bcast 4 MiB', 'bcast', (4 * MIB, 5, 1), 1, 1.05),
+    collective('bcast 1 MiB, 1 % loss', 'bcast', (MIB, 9, 1), 1, 1.10, fault=('loss', '1%'), floor=OfRow('bcast 1 MiB')),
     casts('bcast 256 B, by mode', (256, 9, 100)),
     casts('bcast 4 KiB, by mode', (4096, 9, 20)),
     casts('bcast 64 KiB, by mode', (65536, 21, 1)),
@@ -117,9 +125,24 @@ ROWS = [
         program='lab_coll'),
     row('one to five, 1 KiB', 'eight', 'to_five', (1024, 25, 1), groups() + OTHERS, 'dynamic', reach=0.33, beat=('lam',), ranks=8,
         program='lab_coll'),
-    collective('bcast 1 MiB, two ranks on each host', 'bcast', (MIB, 21, 1), 1, 1.05, ranks=16),
-    collective('allreduce 8 B, two ranks on each host', 'allreduce', (8, 9, 100), 0, ranks=16),
+    collective('bcast 1 MiB, two ranks on each host', 'bcast', (MIB, 21, 1), 1, 1.05, ranks=16, floor=OfRow('bcast 1 MiB')),
+    collective('allreduce 8 B, two ranks on each host', 'allreduce', (8, 9, 100), ranks=16, floor=OfRow('allreduce 8 B')),
+    collective('bcast 1 MiB, 2 hosts', 'bcast', (MIB, 9, 1), network='100mbit'),
+    collective('bcast 1 MiB, 16 hosts against 2', 'bcast', (MIB, 9, 1), 1, 1.10, network='sixteen', floor=OfRow('bcast 1 MiB, 2 hosts')),
+    collective('bcast 16 MiB at 1 Gbit/s, 4 hosts', 'bcast', (16 * MIB, 5, 1), 1, 1.15, network='four-1gbit'),
 ]
+
+
+def chosen(rows, word):
+    """Rows whose title holds the word or whose network is so called, and the rows that these are held against."""
+    named = [one for one in rows if word in one.title or word == one.network]
+    floors = {one.floor.title for one in named if isinstance(one.floor, OfRow)}
+    return [one for one in rows if one in named or one.title in floors]
+
+
+def has_program(floor):
+    """Whether a floor is measured by a program of its own."""
+    return isinstance(floor, tuple) and not isinstance(floor, OfRow)
 
 
 def payload_rate(bits, mtu=1500, lost=0.0):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """What could go wrong with the figures of the lab: a link that is said to carry more or less than it does, a ratio
-upside down, a goal called reached that is not, a row that names a network that is not there."""
+upside down, a goal called reached that is not, a row that names a network or another row that is not there, or is held
+against a row that was not measured with it."""
 import os
 import sys
 import unittest
@@ -13,9 +14,9 @@ import lab_report  # noqa: E402
 import lab_rows  # noqa: E402
 
 
-def one(title, samples, floors=(), drops=None):
+def one(title, samples, floors=(), drops=None, others=None):
     row = next(row for row in lab_rows.ROWS if row.title == title)
-    return lab_report.summarise(row, samples, list(floors), drops or {})[0]
+    return lab_report.summarise(row, samples, list(floors), drops or {}, others)[0]
 
 
 class Figures(unittest.TestCase):
@@ -45,6 +46,30 @@ class Figures(unittest.TestCase):
         found = one('early receiver', {('herald', 4): [1e-5], ('push-zero', 4): [2e-5], ('push-all', 4): [9e-6]})
         self.assertAlmostEqual(found['to_floor'], 1e-5 / 9e-6)
         self.assertIs(found['reached'], False)
+
+    def test_a_row_held_against_another(self):
+        title, floor, size = 'bcast 1 MiB, 16 hosts against 2', 'bcast 1 MiB, 2 hosts', 1 << 20
+        others = {floor: lab_report.medians({('herald', size): [0.1, 0.09, 0.2], ('herald', 8): [1e-5], ('lam', size): [0.05]}),
+                  title: {size: 0.107}}
+        near = one(title, {('herald', size): [0.107], ('lam', size): [0.7]}, others=others)
+        self.assertAlmostEqual(near['to_floor'], 1.07)  # of Herald's own time, at this size
+        self.assertIs(near['reached'], True)
+        self.assertIs(one(title, {('herald', size): [0.112]}, others=others)['reached'], False)
+        self.assertIsNone(one(title, {('herald', size): [0.112]}, others={floor: {8: 1.0}})['reached'])
+        for word in ('against 2', 'sixteen', title):  # whoever asks for it gets the other too
+            self.assertEqual([row.title for row in lab_rows.chosen(lab_rows.ROWS, word)], [floor, title])
+        self.assertEqual(lab_rows.chosen(lab_rows.ROWS, ''), lab_rows.ROWS)
+
+    def test_floors(self):
+        titles = [row.title for row in lab_rows.ROWS]
+        self.assertEqual(len(titles), len(set(titles)))
+        for row in lab_rows.ROWS:
+            if isinstance(row.floor, lab_rows.OfRow):
+                other = lab_rows.ROWS[titles.index(row.floor.title)]
+                self.assertEqual((other.mode, other.words[0]), (row.mode, row.words[0]))
+                self.assertFalse(lab_rows.has_program(row.floor))
+            elif lab_rows.has_program(row.floor):
+                self.assertIn(row.floor[0], ('spin', 'sleep', 'segments', 'exchange'))
 
     def test_rows_and_table(self):
         for row in lab_rows.ROWS:
