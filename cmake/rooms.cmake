@@ -89,7 +89,7 @@ function(herald_unit_test name)
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR})
   # What is tested is built as the preset says; the tests themselves need not be fast, but quickly compiled.
   if(HERALD_SANITIZE)
-    target_compile_options(test_${name} PRIVATE -O0)
+    target_compile_options(test_${name} PRIVATE -O0 -fno-sanitize=undefined)
   else()
     target_compile_options(test_${name} PRIVATE -O1)
   endif()
