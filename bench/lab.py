@@ -4,12 +4,14 @@
 source for all, run in turns on the same network, medians. Needs root.
 
     bench/lab.py [--herald build/release] [--rounds 3] [--only WORD] [--players herald,lam] [--list]
+    bench/lab.py --sweep [--rounds 1] ...      collectives over sizes and over numbers of hosts
 
 Prints a table of ratios and writes JSON with machine, kernel and commit; and plots, where matplotlib is installed.
 """
 import argparse
 import json
 import os
+import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -51,11 +53,10 @@ class Figures:
         row = self.row
         if row.network == 'incast':
             before = port_counts(libraries.lab)
-        out, why = libraries.run(player.library, player.env, row.ranks, [row.mode] + row.words, 60, row.program)
+        out, why = libraries.run(player.library, player.env, row.ranks, [row.mode] + row.words, row.seconds, row.program)
         if why:
             self.failed[player.name] = why
-            return
-        for line in out.splitlines():
+        for line in (out or '').splitlines():
             mode, size, value = line.split()
             if mode == row.mode:
                 self.samples.setdefault((player.name, int(size)), []).append(float(value))
@@ -78,8 +79,8 @@ class Figures:
         """The share of packets that the switch dropped, by player."""
         return {name: lost / max(1, sent + lost) for name, (sent, lost) in self.counts.items()}
 
-    def result(self, others):
-        return lab_report.summarise(self.row, self.samples, self.floors, self.drops(), others)
+    def result(self, own):
+        return lab_report.summarise(self.row, self.samples, self.floors, self.drops(), own)
 
 
 def measure(network, rows, libraries, options):
@@ -107,12 +108,22 @@ def measure(network, rows, libraries, options):
     return all_figures
 
 
+def draw(path):
+    """Plots of the figures in a file, by this Python or the system's, whichever has matplotlib."""
+    for python in (sys.executable, '/usr/bin/python3'):
+        if subprocess.run([python, '-c', 'import matplotlib'], capture_output=True, check=False).returncode == 0:
+            subprocess.run([python, '-B', HERE + '/lab_plots.py', path], check=True)
+            return
+    print('no plots: python3-matplotlib is not installed')
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n', maxsplit=1)[0])
     parser.add_argument('--herald', default=lab_players.ROOT + '/build/release')
     parser.add_argument('--rounds', type=int, default=3)
     parser.add_argument('--only', default='', help='rows whose title or network holds this word')
     parser.add_argument('--players', default='herald,openmpi,mpich,lam,floor', help='only these libraries')
+    parser.add_argument('--sweep', action='store_true', help='rows for plots over sizes and hosts, instead of those with goals')
     parser.add_argument('--list', action='store_true', help='print the rows')
     options = parser.parse_args()
     options.players = options.players.split(',')
@@ -121,7 +132,7 @@ def arguments():
 
 def main():
     options = arguments()
-    rows = lab_rows.chosen(lab_rows.ROWS, options.only)
+    rows = lab_rows.chosen(lab_rows.SWEEP if options.sweep else lab_rows.ROWS, options.only)
     if options.list:
         print('\n'.join(f'{row.network:<12}{row.title}' for row in rows))
         return 0
@@ -136,8 +147,8 @@ def main():
         mine = [row for row in rows if row.network == network]
         if mine:
             figures += measure(network, mine, libraries, options)
-    others = {each.row.title: lab_report.medians(each.samples) for each in figures}
-    results = [one for each in figures for one in each.result(others)]
+    own = {each.row.title: lab_report.medians(each.samples) for each in figures}
+    results = [one for each in figures for one in each.result(own)]
     facts = plain.machine()
     print(f'{facts["cpu"]}, {facts["cores"]} cores, Linux {facts["kernel"]}, commit {facts["commit"]}; '
           f'medians of {options.rounds} rounds run in turns')
@@ -147,18 +158,13 @@ def main():
     print(lab_report.table(results, names))
     for each in figures:
         for name, why in each.failed.items():
-            print(f'{each.row.title}: {name} is left out: {why}')
-    path = f'{folder}/lab.json'
+            partly = any(name == of for of, _ in each.samples)
+            print(f'{each.row.title}: {name} {"counts as far as it came" if partly else "is left out"}: {why}')
+    path = f'{folder}/lab{"-sweep" if options.sweep else ""}.json'
     with open(path, 'w', encoding='utf-8') as file:
         json.dump({'machine': facts, 'rounds': options.rounds, 'rows': results}, file, indent=1)
     print(f'written to {os.path.relpath(path)}')
-    try:
-        import lab_plots
-    except ImportError:
-        print('no plots: python3-matplotlib is not installed')
-        return 0
-    for file in lab_plots.draw(results, folder):
-        print(f'written to {os.path.relpath(file)}')
+    draw(path)
     return 0
 
 

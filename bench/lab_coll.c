@@ -4,8 +4,9 @@
 //   lab_coll barrier|bcast|reduce|allreduce|allgather|gather|scatter|alltoall|to_five BYTES SAMPLES TIMES
 // to_five is MPI_Scatterv from rank 0 to ranks 1 to 5; with BENCH_OPENED=1, where the library has that, the
 // group is opened before and its data moved. BYTES is what one rank has for another; of bcast and the
-// reductions, all of the data. A sample is the mean of TIMES calls; all ranks begin at a time that was agreed
-// on: all hosts of a lab have one clock.
+// reductions, all of the data; several sizes, as 8,64,512, are measured one after another. A sample is the
+// mean of TIMES calls, or with 0 of as many as fit into a short time; all ranks begin at a time that was
+// agreed on: all hosts of a lab have one clock.
 #define _GNU_SOURCE
 #include <mpi.h>
 #if defined(__has_include)
@@ -18,10 +19,11 @@
 #include <string.h>
 #include <time.h>
 
-enum { kPage = 4096 };
+enum { kPage = 4096, kMostTimes = 100 };
 static const double kLeadIn = 3e-3;  // seconds from the agreement to the start
+static const double kEnough = 2e-2;  // seconds of a sample, where the number of calls is ours to choose
 
-static int rank, size;
+static int rank, size, in_a_row;
 static char *in, *out;
 
 static double now(void) {
@@ -38,7 +40,7 @@ static void barrier(int bytes) {
 static void bcast(int bytes) {
   static int root = 0;
   MPI_Bcast(in, bytes, MPI_CHAR, root, MPI_COMM_WORLD);
-  if (bytes < kPage) root = (root + 1) % size;
+  if (in_a_row > 1) root = (root + 1) % size;
 }
 static void reduce(int bytes) { MPI_Reduce(in, out, bytes / 8, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD); }
 static void allreduce(int bytes) { MPI_Allreduce(in, out, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); }
@@ -85,6 +87,7 @@ static double sample(void (*call)(int), int bytes, int times, int turn) {
   for (long i = 0; i < (long)bytes * size; i += kPage) in[i] = (char)turn;
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Bcast(&start, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  in_a_row = times;
   sleep_until(start);
   for (int i = 0; i < times; ++i) call(bytes);
   took = (now() - start) / times;
@@ -92,23 +95,52 @@ static double sample(void (*call)(int), int bytes, int times, int turn) {
   return last;
 }
 
+// How many calls to a sample: all ranks do what rank 0 finds.
+static int times_for(void (*call)(int), int bytes) {
+  sample(call, bytes, 1, -4);
+  const double fit = kEnough / sample(call, bytes, 1, -3);
+  int times = fit > kMostTimes ? kMostTimes : fit < 1 ? 1 : (int)fit;
+  MPI_Bcast(&times, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return times;
+}
+
+static void measure(const char* mode, void (*call)(int), int bytes, int samples, int times) {
+  const int first = times == 0 ? 0 : -2;  // finding the number of calls has warmed all up
+  if (times == 0) times = times_for(call, bytes);
+  for (int i = first; i < samples; ++i) {
+    const double took = sample(call, bytes, times, i);
+    if (rank == 0 && i >= 0) printf("%s %d %.9f\n", mode, bytes, took);
+  }
+  fflush(stdout);  // what there is, should the rest take too long
+}
+
+// The size that a list of them begins with; NULL after the last.
+static const char* next_size(const char* list, int* bytes) {
+  char* end = NULL;
+  *bytes = (int)strtol(list, &end, 10);
+  return *end == ',' ? end + 1 : NULL;
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  const int bytes = argc == 5 ? atoi(argv[2]) : 0, samples = argc == 5 ? atoi(argv[3]) : 0;
+  int bytes = 0, largest = 0;
+  for (const char* list = argc == 5 ? argv[2] : NULL; list != NULL;
+       largest = bytes > largest ? bytes : largest)
+    list = next_size(list, &bytes);
   void (*call)(int) = NULL;
   for (size_t i = 0; argc == 5 && i < sizeof kModes / sizeof *kModes; ++i)
     if (strcmp(argv[1], kModes[i].name) == 0) call = kModes[i].call;
-  in = calloc((size_t)size, (size_t)bytes + kPage);
-  out = calloc((size_t)size, (size_t)bytes + kPage);
+  in = calloc((size_t)size, (size_t)largest + kPage);
+  out = calloc((size_t)size, (size_t)largest + kPage);
   if (call == NULL || in == NULL || out == NULL) {
     if (rank == 0) fprintf(stderr, "lab_coll: MODE BYTES SAMPLES TIMES; see the head of lab_coll.c\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
-  for (int i = -2; i < samples; ++i) {
-    const double took = sample(call, bytes, atoi(argv[4]), i);
-    if (rank == 0 && i >= 0) printf("%s %d %.9f\n", argv[1], bytes, took);
+  for (const char* list = argv[2]; list != NULL;) {
+    list = next_size(list, &bytes);
+    measure(argv[1], call, bytes, atoi(argv[3]), atoi(argv[4]));
   }
   free(in);
   free(out);

@@ -11,10 +11,10 @@ def medians(samples, player='herald'):
     return {size: statistics.median(values) for (name, size), values in samples.items() if name == player}
 
 
-def floor_of(row, size, cells, floors, others):
+def floor_of(row, size, cells, floors, own):
     """Seconds that the floor takes for what the row measures, or None."""
     if isinstance(row.floor, OfRow):
-        return others.get(row.floor.title, {}).get(size)
+        return own.get(row.floor.title, {}).get(size)
     if row.floor == 'link':
         lost = faults.part(row.fault[1]) / faults.MILLION if row.fault else 0
         return size * row.messages / payload_rate(NETWORKS[row.network][2], lost=lost)
@@ -29,16 +29,16 @@ def floor_of(row, size, cells, floors, others):
     return each if row.floor[0] in ('spin', 'sleep', 'exchange') else each * size / int(row.floor[1])
 
 
-def summarise(row, samples, floors, drops, others=None):
-    """Rows of the result, one for each size: medians of the samples {(player, size): [seconds]}. `others`: Herald's own
-    times in the other rows, {title: {size: seconds}}."""
+def summarise(row, samples, floors, drops, own=None):
+    """Rows of the result, one for each size: medians of the samples {(player, size): [seconds]}. `own`: Herald's times
+    in all rows, {title: {size: seconds}}."""
     result = []
     for size in sorted({size for _, size in samples}) or [int(word) for word in row.words[0].split(',')]:
         cells = {name: statistics.median(values) for (name, of), values in samples.items() if of == size}
-        floor = floor_of(row, size, cells, floors, others or {})
+        floor = floor_of(row, size, cells, floors, own or {})
         mine = cells.get('herald')
-        one = {'title': row.title, 'bytes': size, 'seconds': cells, 'floor': floor, 'shown': row.shown,
-               'messages': row.messages, 'reach': row.reach, 'beat': list(row.beat), 'drops': drops,
+        one = {'title': row.title, 'mode': row.mode, 'hosts': min(row.ranks, NETWORKS[row.network][0]), 'bytes': size,
+               'seconds': cells, 'floor': floor, 'shown': row.shown, 'messages': row.messages, 'reach': row.reach, 'beat': list(row.beat), 'drops': drops,
                'spread': {name: [min(values), max(values)] for (name, of), values in samples.items() if of == size}}
         if mine and floor:
             one['to_floor'] = mine / floor if row.shown == 'time' else floor / mine
@@ -68,11 +68,12 @@ def _text(one, seconds):
 
 
 def table(results, names):
-    lines = [f'{"":<42}' + ''.join(f'{name:>14}' for name in names) + f'{"floor":>14}{"/floor":>8}{"/best":>8}  reach']
+    lines = [f'{"":<42}' + ''.join(f'{name:>14}' for name in names) + f'{"floor":>14}{"/floor":>9}{"/best":>9}  reach']
+    titles = [one['title'] for one in results]
     for one in results:
-        title = one['title'] + (f', {one["bytes"]} B' if 'receiver' in one['title'] else '')
+        title = one['title'] + (f', {one["bytes"]} B' if titles.count(one['title']) > 1 else '')
         cells = ''.join(f'{_text(one, one["seconds"].get(name)):>14}' for name in names)
-        ratios = ''.join(f'{one[key]:>8.3f}' if key in one else f'{"-":>8}' for key in ('to_floor', 'to_best'))
+        ratios = ''.join(f'{one[key]:>9.3f}' if key in one else f'{"-":>9}' for key in ('to_floor', 'to_best'))
         goal = f'{one["reach"]}' if one['reach'] else ('the others' if one['beat'] else '')
         verdict = {True: ' yes', False: ' NO', None: ''}[one['reached']]
         lines.append(f'{title:<42}{cells}{_text(one, one["floor"]):>14}{ratios}  {goal}{verdict}')

@@ -31,21 +31,21 @@ OfRow = namedtuple('OfRow', 'title')
 # shown    time, or rate: bytes a second of `messages` messages
 # reach    what herald / floor must reach: at most for times, at least for rates (rates of a link); None: no goal
 # beat     libraries that herald must not be slower than
-# program  the source that is built and run
-Row = namedtuple('Row', 'title network ranks mode words players floor shown messages reach beat fault program')
+# program  the source that is built and run; seconds: what a job may take. One that takes longer counts as far as it came
+Row = namedtuple('Row', 'title network ranks mode words players floor shown messages reach beat fault program seconds')
 
 
 def row(title, network, mode, words, players, floor, shown='time', messages=1, reach=None, beat=(), fault=(), ranks=2,
-        program='lab_p2p'):
+        program='lab_p2p', seconds=60):
     return Row(title, network, ranks, mode, [str(word) for word in words], players, floor, shown, messages, reach, beat, fault,
-               program)
+               program, seconds)
 
 
-def collective(title, mode, words, messages=1, reach=None, fault=(), ranks=None, network='eight', floor='link'):
+def collective(title, mode, words, messages=1, reach=None, fault=(), ranks=None, network='eight', floor='link', seconds=60):
     """A collective, one rank on each host of the network if nothing is said, against what a link carries: `messages`
     messages of the size."""
-    return row(title, network, mode, words, [HERALD] + OTHERS, floor, 'time', messages, reach, (), fault, ranks or NETWORKS[network][0],
-               'lab_coll')
+    return row(title, network, mode, words, [HERALD] + OTHERS, floor, 'time', messages, reach, (), fault,
+               ranks or NETWORKS[network][0], 'lab_coll', seconds)
 
 
 def small(title, mode, words, ranks=8):
@@ -131,6 +131,24 @@ ROWS = [
     collective('bcast 1 MiB, 16 hosts against 2', 'bcast', (MIB, 9, 1), 1, 1.10, network='sixteen', floor=OfRow('bcast 1 MiB, 2 hosts')),
     collective('bcast 16 MiB at 1 Gbit/s, 4 hosts', 'bcast', (16 * MIB, 5, 1), 1, 1.15, network='four-1gbit'),
 ]
+
+
+def over_sizes_and_hosts():
+    """Rows for plots: collectives on 8 hosts over the size of the data, and at a few sizes over the number of hosts. One job
+    measures all sizes of a row, as far as it comes in its time; the longest are left out where they would take minutes."""
+    few, many = [8, 4096, 65536], [8] + [4 ** power for power in range(3, 9)]
+    result = []
+    for mode in ('bcast', 'allgather', 'allreduce'):
+        for network in ('100mbit', 'four', 'eight', 'sixteen'):
+            hosts = NETWORKS[network][0]
+            sizes = (many if hosts == 8 else few) + ([MIB >> 2] if hosts == 8 else []) + ([] if mode == 'allgather' else [MIB])
+            messages = {'bcast': 1, 'allgather': hosts - 1, 'allreduce': 2 * (hosts - 1) / hosts}[mode]
+            result.append(collective(f'{mode}, {hosts} hosts', mode, (','.join(map(str, sizes)), 3, 0), messages, network=network,
+                                     seconds=20))
+    return result
+
+
+SWEEP = over_sizes_and_hosts()
 
 
 def chosen(rows, word):

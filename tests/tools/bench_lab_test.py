@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What could go wrong with the figures of the lab: a link that is said to carry more or less than it does, a ratio
 upside down, a goal called reached that is not, a row that names a network or another row that is not there, or is held
-against a row that was not measured with it."""
+against a row that was not measured with it; sizes of a sweep mixed up, a plot that cannot be drawn because a library
+was cut short."""
+import json
 import os
+import subprocess
 import sys
+import tempfile
 import unittest
 
 SOURCE = os.path.abspath(sys.argv[2])
@@ -14,9 +18,9 @@ import lab_report  # noqa: E402
 import lab_rows  # noqa: E402
 
 
-def one(title, samples, floors=(), drops=None, others=None):
+def one(title, samples, floors=(), drops=None, own=None):
     row = next(row for row in lab_rows.ROWS if row.title == title)
-    return lab_report.summarise(row, samples, list(floors), drops or {}, others)[0]
+    return lab_report.summarise(row, samples, list(floors), drops or {}, own)[0]
 
 
 class Figures(unittest.TestCase):
@@ -49,13 +53,13 @@ class Figures(unittest.TestCase):
 
     def test_a_row_held_against_another(self):
         title, floor, size = 'bcast 1 MiB, 16 hosts against 2', 'bcast 1 MiB, 2 hosts', 1 << 20
-        others = {floor: lab_report.medians({('herald', size): [0.1, 0.09, 0.2], ('herald', 8): [1e-5], ('lam', size): [0.05]}),
-                  title: {size: 0.107}}
-        near = one(title, {('herald', size): [0.107], ('lam', size): [0.7]}, others=others)
+        own = {floor: lab_report.medians({('herald', size): [0.1, 0.09, 0.2], ('herald', 8): [1e-5], ('lam', size): [0.05]}),
+               title: {size: 0.107}}
+        near = one(title, {('herald', size): [0.107], ('lam', size): [0.7]}, own=own)
         self.assertAlmostEqual(near['to_floor'], 1.07)  # of Herald's own time, at this size
         self.assertIs(near['reached'], True)
-        self.assertIs(one(title, {('herald', size): [0.112]}, others=others)['reached'], False)
-        self.assertIsNone(one(title, {('herald', size): [0.112]}, others={floor: {8: 1.0}})['reached'])
+        self.assertIs(one(title, {('herald', size): [0.112]}, own=own)['reached'], False)
+        self.assertIsNone(one(title, {('herald', size): [0.112]}, own={floor: {8: 1.0}})['reached'])
         for word in ('against 2', 'sixteen', title):  # whoever asks for it gets the other too
             self.assertEqual([row.title for row in lab_rows.chosen(lab_rows.ROWS, word)], [floor, title])
         self.assertEqual(lab_rows.chosen(lab_rows.ROWS, ''), lab_rows.ROWS)
@@ -71,8 +75,39 @@ class Figures(unittest.TestCase):
             elif lab_rows.has_program(row.floor):
                 self.assertIn(row.floor[0], ('spin', 'sleep', 'segments', 'exchange'))
 
+    def test_several_sizes_of_a_row(self):
+        row = next(row for row in lab_rows.SWEEP if row.title == 'allgather, 8 hosts')
+        samples = {('herald', 8): [3e-4], ('herald', 65536): [0.04], ('lam', 8): [2e-4]}
+        short, long = lab_report.summarise(row, samples, [], {})
+        self.assertEqual((short['bytes'], long['bytes'], short['hosts']), (8, 65536, 8))
+        self.assertAlmostEqual(short['to_best'], 1.5)
+        self.assertNotIn('to_best', long)
+        self.assertAlmostEqual(long['floor'], 7 * 65536 / lab_rows.payload_rate(100e6))
+        text = lab_report.table([short, long], ['herald', 'lam'])
+        self.assertIn('allgather, 8 hosts, 65536 B', text)
+        self.assertEqual(len(lab_report.summarise(row, {}, [], {})), len(row.words[0].split(',')))
+
+    def test_plots_over_sizes_and_hosts(self):
+        found = [python for python in (sys.executable, '/usr/bin/python3')
+                 if subprocess.run([python, '-c', 'import matplotlib'], capture_output=True, check=False).returncode == 0]
+        if not found:
+            self.skipTest('python3-matplotlib is not installed')
+        results = []
+        for row in lab_rows.SWEEP:
+            samples = {('herald', int(size)): [1e-4 + int(size) / 1e7] for size in row.words[0].split(',')}
+            samples['lam', 8] = [2e-4]  # and no more
+            results += lab_report.summarise(row, samples, [], {})
+        with tempfile.TemporaryDirectory() as folder:
+            with open(folder + '/lab-sweep.json', 'w', encoding='utf-8') as file:
+                json.dump({'rows': results}, file)
+            words = [found[0], '-B', SOURCE + '/bench/lab_plots.py', folder + '/lab-sweep.json']
+            done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, 'MPLCONFIGDIR': folder})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            made = sorted(name for name in os.listdir(folder) if name.endswith('.png'))
+            self.assertEqual(made, ['lab-sweep-hosts.png', 'lab-sweep-sizes.png'])
+
     def test_rows_and_table(self):
-        for row in lab_rows.ROWS:
+        for row in lab_rows.ROWS + lab_rows.SWEEP:
             self.assertIn(row.network, lab_rows.NETWORKS)
             self.assertLessEqual(row.ranks, 2 * lab_rows.NETWORKS[row.network][0])  # two on a host at most
             self.assertTrue(os.path.exists(f'{SOURCE}/bench/{row.program}.c'))
