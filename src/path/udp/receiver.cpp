@@ -38,6 +38,7 @@ void Receiver::open(std::uint32_t datagram_bytes) {
   // Pages that nothing is received into are never touched.
   memory_ = std::make_unique_for_overwrite<std::byte[]>(count * stride);
   one_by_one_.resize(sockets_.size());
+  singles_.resize(sockets_.size());
   tied_.resize(sockets_.size());
   headers_.resize(count);
   slots_.resize(count);
@@ -110,8 +111,9 @@ std::size_t Receiver::read(std::uint8_t socket, std::size_t first_slot) noexcept
       const auto count = static_cast<std::size_t>(came);
       one_by_one_[socket] = room > 1 && count <= 1;
       if (room > 1 && count == room) more_ = true;
+      const std::size_t before = count_;
       for (std::size_t i = 0; i < count; ++i) take(socket, first_slot + i);
-      if (count >= kMany && from.can_join()) from.join();
+      judge_joining(socket, count_ - before);
       return count;
     }
     if (errno == EAGAIN) {
@@ -121,6 +123,15 @@ std::size_t Receiver::read(std::uint8_t socket, std::size_t first_slot) noexcept
     (void)read_errors(sockets_[socket], socket, links_);
   }
   return 0;
+}
+
+void Receiver::judge_joining(std::uint8_t socket, std::size_t datagrams) noexcept {
+  Socket& from = sockets_[socket];
+  if (datagrams != 1) singles_[socket] = 0;
+  if (datagrams >= kMany && from.can_join()) from.join();
+  if (!from.joins() || datagrams != 1 || ++singles_[socket] < kSingles) return;
+  singles_[socket] = 0;
+  from.part();
 }
 
 void Receiver::take(std::uint8_t socket, std::size_t slot) noexcept {

@@ -2,8 +2,8 @@
 // path/udp/receiver.hpp: datagrams from recvmmsg; what UDP_GRO joined is cut again.
 // In: sockets that are in use. Out: datagrams with peer and link, in memory of this object until the next
 // call. No allocation after the first call, no system call but one for each socket in use: recvfrom where one
-// datagram at a time comes (it is the fastest), recvmmsg where more do; a socket joins datagrams from the
-// first time on that many came.
+// datagram at a time comes (it is the fastest), recvmmsg where more do; a socket joins datagrams when many
+// came, until for long none was joined: a plain call is quicker.
 #pragma once
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -44,11 +44,13 @@ class Receiver {
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
   };
 
-  static constexpr std::size_t kMany = 4;  // in one call: joining them pays
+  static constexpr std::size_t kMany = 4;          // in one call: joining them pays
+  static constexpr std::uint16_t kSingles = 4096;  // calls in a row that brought one: it does not
 
   std::size_t read(std::uint8_t socket, std::size_t first_slot) noexcept;
   int read_one(std::uint8_t socket, std::size_t slot) noexcept;
   void take(std::uint8_t socket, std::size_t slot) noexcept;
+  void judge_joining(std::uint8_t socket, std::size_t datagrams) noexcept;
   void make_ready(std::size_t slot) noexcept;
 
   std::vector<Socket>& sockets_;
@@ -56,6 +58,7 @@ class Receiver {
   std::vector<std::uint8_t> used_;
   std::vector<const Link*> tied_;         // by socket
   std::vector<std::uint8_t> one_by_one_;  // by socket: it was near empty, so that asking for more is in vain
+  std::vector<std::uint16_t> singles_;    // by socket: calls in a row that brought one datagram
   std::size_t next_ = 0;                  // socket to begin with: none starves
   bool joins_ = false;
   bool more_ = false;

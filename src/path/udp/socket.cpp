@@ -114,6 +114,11 @@ bool Socket::tie(const sockaddr& to) noexcept {
   return tied_;
 }
 
+void Socket::part() noexcept {
+  joins_ = !set(fd_, IPPROTO_UDP, UDP_GRO, 0);
+  can_join_ = !joins_;
+}
+
 void Socket::join() noexcept {
   can_join_ = false;
   joins_ = set(fd_, IPPROTO_UDP, UDP_GRO, 1);

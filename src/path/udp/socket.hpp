@@ -38,6 +38,7 @@ class Socket {
   bool can_join() const noexcept { return can_join_; }
   bool joins() const noexcept { return joins_; }
   void join() noexcept;
+  void part() noexcept;  // what is joined and not yet read is lost
   // From now on for this address only. False: the system does not want to, it is as before.
   bool tie(const sockaddr& to) noexcept;
   bool is_tied() const noexcept { return tied_; }

@@ -172,6 +172,31 @@ TEST_P(UdpBoth, nothing_is_left_behind_when_few_follow_many) {
   }
 }
 
+// A socket that joins datagrams gives it up when for long one at a time has come, and takes it up again.
+TEST_P(UdpBoth, many_come_whole_after_thousands_of_single_ones) {
+  Team team = make(2);
+  if (!team.ready()) GTEST_SKIP() << team.why();
+  for (int round = 0; round < 2; ++round) {
+    std::vector<Bytes> sent;
+    std::vector<UdpSend> batch;
+    for (std::size_t i = 0; i < 64; ++i) sent.push_back(pattern(900, i));
+    for (const Bytes& bytes : sent) batch.push_back({1, 0, bytes});
+    for (int again = 0; again < 3; ++again) {
+      ASSERT_EQ(team.send(0, batch), batch.size());
+      const auto came = team.receive(1, batch.size());
+      ASSERT_EQ(came.size(), sent.size());
+      for (std::size_t i = 0; i < sent.size(); ++i) ASSERT_EQ(came[i].bytes, sent[i]) << i;
+    }
+    for (std::size_t i = 0; i < 4500; ++i) {
+      const Bytes one = pattern(8 + i % 50, i);
+      ASSERT_EQ(team.send(0, {{1, 0, one}}), 1u);
+      const auto came = team.receive(1, 1);
+      ASSERT_EQ(came.size(), 1u) << i;
+      ASSERT_EQ(came[0].bytes, one) << i;
+    }
+  }
+}
+
 TEST(Udp, a_stranger_is_nobody) {
   Team team(2, true, "127.0.0.0/8");
   if (!team.ready()) GTEST_SKIP() << team.why();
