@@ -238,7 +238,7 @@ bool Loop::spin(std::uint64_t before) noexcept {
     const Instant time = now();
     if (time - last > kStolen) {  // we were put off the processor: somebody else needs it
       stop_spinning(time);
-      break;
+      if (!spin_.stubborn) break;
     }
     if (time > end) break;
     last = time;
@@ -248,6 +248,7 @@ bool Loop::spin(std::uint64_t before) noexcept {
 }
 
 void Loop::stop_spinning(Instant time) noexcept {
+  if (spin_.stubborn) return;
   no_spin_for_ = std::clamp(Duration{no_spin_for_.ns * 2}, kShortestNoSpin, kLongestNoSpin);
   no_spin_until_ = time + no_spin_for_;
 }

@@ -92,7 +92,7 @@ bool set_slice(Scheduling now, std::int64_t ns) noexcept {
 
 SpinPlan choose_spin(std::span<const CpuMask> masks, std::size_t me, double quota_cpus,
                      std::int64_t knob_us) noexcept {
-  if (knob_us >= 0) return {knob_us};
+  if (knob_us >= 0) return {knob_us, true};
   const Rivals around = rivals(masks, me);
   const bool crowded =
       around.ranks > around.cpus || (quota_cpus > 0 && static_cast<double>(masks.size()) > quota_cpus);

@@ -20,6 +20,7 @@ constexpr int kYieldsBusy = 2;  // and so often while others, who do not yield, 
 
 struct SpinPlan {
   std::int64_t spin_us = 0;  // 0: yield a number of times, then sleep
+  bool stubborn = false;     // also where others want the processor: somebody has said so
 };
 
 // `masks`: where each local rank may run, `me` the place of ours in it. `quota_cpus`: 0 if there is no quota.

@@ -53,6 +53,8 @@ TEST(Spin, a_core_is_free_where_every_rank_can_have_two) {
 TEST(Spin, the_knob_decides) {
   const std::vector<path::CpuMask> many(9, mask(1));
   EXPECT_EQ(choose_spin(many, 0, 0.5, 77).spin_us, 77);
+  EXPECT_TRUE(choose_spin(many, 0, 0.5, 77).stubborn);
+  EXPECT_FALSE(choose_spin(many, 0, 0, -1).stubborn);
   EXPECT_EQ(choose_spin({many.data(), 1}, 0, 0, 0).spin_us, 0);
 }
 
