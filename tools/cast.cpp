@@ -52,7 +52,9 @@ std::vector<std::string> command_of(const Asked& asked) {
       hosts += "," + target.substr(0, colon);
       paths.push_back(target.substr(colon + 1));
     }
-    words = {(bin / "mpiexec").string(), "-n", std::to_string(paths.size() + 1), "--host", hosts, program};
+    words = {(bin / "mpiexec").string(), "-n", std::to_string(paths.size() + 1), "--host", hosts};
+    if (asked.quiet) words.emplace_back("--quiet");
+    words.push_back(program);
     if (::isatty(STDERR_FILENO) != 0) words.emplace_back("--bar");
   }
   if (asked.quiet) words.emplace_back("--quiet");

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """What could go wrong with `herald cast`: a byte wrong, a file left out, a copy that was broken off begun anew or trusted
-though it is wrong, a host that cannot write that stops the others or is not named."""
+though it is wrong, a host that cannot write that stops the others or is not named; hosts that are named on the command line
+and not reached, because our mpiexec does not hand over to an engine that is installed."""
 import hashlib
 import os
 import shutil
 import tempfile
 
 from lab_case import BUILD, LabCase, main
-from heraldlab import jobs, tool
+from lab_job import engines
+from heraldlab import jobs
 
 HERALD = BUILD + '/bin/herald'
 BLOCK = 4 << 20
@@ -24,15 +26,9 @@ class Cast(LabCase):
 
     def setUp(self):
         super().setUp()
-        self.engine = None
-        for engine in jobs.ENGINES:
-            try:
-                jobs.find_engine(engine)
-                self.engine = engine
-            except tool.LabError:
-                pass
-        if self.engine is None:
+        if not engines():
             self.skipTest('neither mpirun of Open MPI nor Hydra is installed')
+        self.engine = engines()[-1]
         self.folder = tempfile.mkdtemp(prefix='herald-cast-')
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         # The hosts share the machine's files: each has a folder of its own.
@@ -74,6 +70,36 @@ class Cast(LabCase):
         self.assertNotIn('were there already', self.cast(source))
         for path in self.paths:
             self.assertEqual(sum_of(path + 'data'), sum_of(source))
+
+    def reach_through(self, engine):
+        """Variables with which our mpiexec finds just this engine, and the engine the hosts of the lab."""
+        if engine == 'mpirun':
+            return ['OMPI_MCA_plm_rsh_agent=' + jobs.AGENT, 'OMPI_MCA_plm_rsh_no_tree_spawn=1', 'OMPI_ALLOW_RUN_AS_ROOT=1',
+                    'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1']
+        folder = self.folder + '/bin'  # only what it and the agent need: no mpirun
+        os.makedirs(folder)
+        for name in ('mpiexec.hydra', 'hydra_pmi_proxy', 'sh', 'grep', 'nsenter'):
+            os.symlink(shutil.which(name), f'{folder}/{name}')
+        return ['PATH=' + folder, 'HYDRA_LAUNCHER=ssh', 'HYDRA_LAUNCHER_EXEC=' + jobs.AGENT]
+
+    def test_named_hosts_are_reached_by_an_engine_that_is_installed(self):
+        source = self.make('data', BLOCK + 4321)
+        targets = [f'{host}:{path}' for host, path in zip(('h2', 'h3', 'h4'), self.paths)]
+        for engine in engines():
+            words = ['exec', '--timeout', 60, 'h1', 'env', *self.reach_through(engine), HERALD, 'cast']
+            done = self.lab(*words, source, *targets)
+            self.assertIn('handing over to ' + {'mpirun': 'mpirun.openmpi', 'hydra': 'mpiexec.hydra'}[engine], done.stderr)
+            self.assertIn('to 3 hosts', done.stderr)
+            self.assertNotIn('warning', done.stderr)
+            for path in self.paths:
+                self.assertEqual(sum_of(path + 'data'), sum_of(source))
+                os.remove(path + 'data')
+            done = self.lab(*words, '--quiet', source, *targets)
+            self.assertEqual(done.stdout + done.stderr, '')
+            # A host that there is none of is an error, and no hang.
+            self.assertNotEqual(self.lab(*words, source, 'h9:' + self.paths[0], code=None).returncode, 0)
+            for path in self.paths:
+                os.remove(path + 'data')
 
     def test_a_folder(self):
         for name, size in (('tree/a', 100), ('tree/b/empty', 0), ('tree/b/c/long', 300_000)):

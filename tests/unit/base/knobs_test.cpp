@@ -129,7 +129,8 @@ TEST(Knobs, unknown_names_are_reported_and_foreign_ones_are_not) {
 }
 
 TEST(Knobs, names_for_launcher_and_wrappers_are_not_complained_about) {
-  EXPECT_TRUE(read({"HERALD_JOB_KEY=abc", "HERALD_JOB_ID=1", "HERALD_CC=clang", "HERALD_CXX=clang++"})
+  EXPECT_TRUE(read({"HERALD_JOB_KEY=abc", "HERALD_JOB_ID=1", "HERALD_MPIEXEC_PID=7", "HERALD_CC=clang",
+                    "HERALD_CXX=clang++"})
                   .complaints.empty());
 }
 
