@@ -38,9 +38,10 @@ def command(*words):
         sys.stdout = out
 
 
-def port_counts(lab):
-    port = counters.read(lab, hosts.in_network)['ports']['h1']
-    return port['packets'], port['drops']
+def port_counts(lab, names):
+    """Packets that went out of these ports of the switch, and that were dropped there."""
+    ports = counters.read(lab, hosts.in_network)['ports']
+    return sum(ports[name]['packets'] for name in names), sum(ports[name]['drops'] for name in names)
 
 
 class Figures:
@@ -51,8 +52,8 @@ class Figures:
 
     def take(self, libraries, player):
         row = self.row
-        if row.network == 'incast':
-            before = port_counts(libraries.lab)
+        ports, _ = lab_rows.COUNTED.get(row.mode, ([], True))
+        before = port_counts(libraries.lab, ports) if ports else None
         out, why = libraries.run(player.library, player.env, row.ranks, [row.mode] + row.words, row.seconds, row.program)
         if why:
             self.failed[player.name] = why
@@ -60,8 +61,8 @@ class Figures:
             mode, size, value = line.split()
             if mode == row.mode:
                 self.samples.setdefault((player.name, int(size)), []).append(float(value))
-        if row.network == 'incast':
-            after = port_counts(libraries.lab)
+        if ports:
+            after = port_counts(libraries.lab, ports)
             sums = self.counts.setdefault(player.name, [0, 0])
             sums[0] += after[0] - before[0]
             sums[1] += after[1] - before[1]

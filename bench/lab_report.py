@@ -2,7 +2,7 @@
 """Figures of the lab as a table: every library's median, the floor, the ratios, and what was to be reached."""
 import statistics
 
-from lab_rows import NETWORKS, OfRow, payload_rate
+from lab_rows import COUNTED, NETWORKS, OfRow, payload_rate
 from heraldlab import faults
 
 
@@ -38,7 +38,8 @@ def summarise(row, samples, floors, drops, own=None):
         floor = floor_of(row, size, cells, floors, own or {})
         mine = cells.get('herald')
         one = {'title': row.title, 'mode': row.mode, 'hosts': min(row.ranks, NETWORKS[row.network][0]), 'bytes': size,
-               'seconds': cells, 'floor': floor, 'shown': row.shown, 'messages': row.messages, 'reach': row.reach, 'beat': list(row.beat), 'drops': drops,
+               'seconds': cells, 'floor': floor, 'shown': row.shown, 'messages': row.messages,
+               'reach': row.reach, 'beat': list(row.beat), 'drops': drops,
                'spread': {name: [min(values), max(values)] for (name, of), values in samples.items() if of == size}}
         if mine and floor:
             one['to_floor'] = mine / floor if row.shown == 'time' else floor / mine
@@ -56,6 +57,8 @@ def reached(row, one, cells):
     if row.reach and 'to_floor' in one:
         verdicts.append(one['to_floor'] <= row.reach if row.shown == 'time' else one['to_floor'] >= row.reach)
     verdicts += [cells['herald'] <= cells[name] for name in row.beat if 'herald' in cells and name in cells]
+    if not COUNTED.get(row.mode, ([], True))[1] and 'herald' in one['drops']:
+        verdicts.append(one['drops']['herald'] == 0)
     return all(verdicts) if verdicts else None
 
 
@@ -77,7 +80,7 @@ def table(results, names):
         goal = f'{one["reach"]}' if one['reach'] else ('the others' if one['beat'] else '')
         verdict = {True: ' yes', False: ' NO', None: ''}[one['reached']]
         lines.append(f'{title:<42}{cells}{_text(one, one["floor"]):>14}{ratios}  {goal}{verdict}')
-        if one['drops'] and one['title'].startswith('7 to 1'):
+        if one['drops']:
             shares = ''.join(f'{one["drops"][name] * 100:>12.3f} %' if name in one['drops'] else f'{"-":>14}' for name in names)
             lines.append(f'{"  packets dropped by the switch":<42}{shares}')
     return '\n'.join(lines)

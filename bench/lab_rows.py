@@ -34,6 +34,9 @@ OfRow = namedtuple('OfRow', 'title')
 # program  the source that is built and run; seconds: what a job may take. One that takes longer counts as far as it came
 Row = namedtuple('Row', 'title network ranks mode words players floor shown messages reach beat fault program seconds')
 
+# Modes of rows whose packets are counted at the switch: at which ports, and whether it may drop any.
+COUNTED = {'incast': (['h1'], True), 'gather': (['h1'], False), 'scatter': ([f'h{i}' for i in range(2, 9)], False)}
+
 
 def row(title, network, mode, words, players, floor, shown='time', messages=1, reach=None, beat=(), fault=(), ranks=2,
         program='lab_p2p', seconds=60):

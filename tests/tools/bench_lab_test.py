@@ -114,6 +114,11 @@ class Figures(unittest.TestCase):
         title = '7 to 1, 1 MiB each, 256 KiB buffer'
         found = one(title, {('herald', 1 << 20): [0.63]}, drops={'herald': 0.0005})
         self.assertIn('0.050 %', lab_report.table([found], ['herald']))
+        self.assertIs(found['reached'], True)
+        for title in ('gather 1 MiB', 'scatter 1 MiB'):  # here none may be dropped
+            for share in (0.0, 0.0005):
+                found = one(title, {('herald', 1 << 20): [0.62]}, drops={'herald': share})
+                self.assertIs(found['reached'], share == 0)
         self.assertIn('- ', lab_report.table([one(title, {})], ['herald']))
 
 
