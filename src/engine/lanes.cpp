@@ -12,9 +12,8 @@ namespace {
 
 constexpr int kReceiveBatches = 8;  // in one turn
 constexpr int kTransmitBatches = 16;
-constexpr Duration kHearOld = milliseconds(2000);  // an address that a lane has left
-constexpr p2p::PeerId kPrinter = 0;                // tells a person
-constexpr int kFullSocketMs = 2;  // wait for room in the socket; then the datagram is lost, and repaired
+constexpr p2p::PeerId kPrinter = 0;  // tells a person
+constexpr int kFullSocketMs = 2;     // wait for room in the socket; then the datagram is lost, and repaired
 
 }  // namespace
 
@@ -25,6 +24,7 @@ LaneNet::LaneNet(const rel::LanesConfig& config, const group::Pool& pool, std::u
       core_(core),
       carrier_(core),
       lanes_(config, prng_, carrier_),
+      keeper_(config.me, config.peers, core, carrier_, lanes_),
       to_peers_(std::move(to_peers)),
       verbose_(verbose),
       pool_(pool),
@@ -40,81 +40,28 @@ bool LaneNet::open(const path::McastConfig& config, std::string& why) {
   own.port = group::port_of(pool_);
   own.datagram_bytes = std::max(config_.datagram_bytes, config_.largest_bytes);
   mcast_ = path::McastPath::open(own, why);
-  // The one that all may share comes first: it must not be the one too many.
-  if (mcast_) (void)mcast_->join(group::address_of(pool_, 0, group::kSharedMove));
+  if (mcast_) keeper_.use(pool_, this);
   return mcast_ != nullptr;
 }
 
-rel::LaneId LaneNet::open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept {
-  const rel::LaneId lane = lanes_.open(name, members);
-  if (lane < 0) return -1;
-  if (spots_.size() <= static_cast<std::size_t>(lane)) spots_.resize(static_cast<std::size_t>(lane) + 1);
-  Spot& own = spot(lane);
-  own = {.group = group::address_of(pool_, name, 0), .name = name};
-  if (!mcast_) return lane;
-  own.joined = mcast_->join(own.group);
-  if (own.joined) return lane;
+void LaneNet::on_shared() noexcept {
   if (verbose_ > 0)
     std::fprintf(
         stderr,
         "herald: rank %d: no more groups can be joined (igmp_max_memberships); a communicator shares "
         "the group of others\n",
         config_.me);
-  lanes_.set_move(lane, group::kSharedMove);
-  follow_moves(Instant{});
-  return lane;
 }
 
-void LaneNet::close_lane(rel::LaneId lane) noexcept {
-  core_.drop_casts(lane);
-  leave_group(lane);
-  std::erase_if(guests_, [&](const Guest& one) {
-    if (one.whole != lane) return false;
-    leave_group(one.lane);
-    return true;
-  });
+void LaneNet::on_moved(std::uint8_t move) noexcept {
+  if (verbose_ > 0)
+    std::fprintf(stderr, "herald: rank %d: a lane moves to its address number %d\n", config_.me, move);
 }
 
-void LaneNet::leave_group(rel::LaneId lane) noexcept {
-  lanes_.close(lane);
-  if (mcast_ && std::exchange(spot(lane).joined, false)) mcast_->leave(spot(lane).group);
-}
-
-// A lane that we, or another member, moved to another address. The old one is heard for a while: there may be
-// members that have not followed yet.
-void LaneNet::follow_moves(Instant now) noexcept {
-  for (const p2p::LaneCarrier::Move& move : carrier_.take_moves()) {
-    Spot& own = spot(move.lane);
-    const path::GroupAddress group = group::address_of(pool_, own.name, move.move);
-    if (!mcast_ || group == own.group) continue;
-    const bool joined = mcast_->join(group);
-    if (own.joined) leaving_.push_back({now + kHearOld, own.group});
-    own.group = group;
-    own.joined = joined;
-    if (!joined) lanes_.set_move(move.lane, group::kSharedMove);  // follows in the next turn
-    stirred_ = true;
-    if (verbose_ > 0)
-      std::fprintf(stderr, "herald: rank %d: a lane moves to its address number %d\n", config_.me, move.move);
-  }
-}
-
-void LaneNet::leave_old(Instant now) noexcept {
-  std::erase_if(leaving_, [&](const Left& old) {
-    if (now < old.at) return false;
-    mcast_->leave(old.group);
-    return true;
-  });
-}
-
-// Somebody else uses the group. Where it is not known which one, the next ones will tell.
-void LaneNet::on_foreign(Instant now, const path::GroupAddress* group) noexcept {
-  mcast_->track_groups();
-  if (group == nullptr || !strangers_.on_foreign(now, *group)) return;
+void LaneNet::on_strangers() noexcept {
   if (verbose_ > 0)
     std::fprintf(stderr, "herald: rank %d: others use a multicast address of ours; its lanes move\n",
                  config_.me);
-  for (std::size_t i = 0; i < spots_.size(); ++i)
-    if (spots_[i].joined && spots_[i].group == *group) lanes_.move_on(static_cast<rel::LaneId>(i));
 }
 
 bool LaneNet::pump(Instant now, rel::LaneId lane) noexcept {
@@ -135,10 +82,13 @@ bool LaneNet::receive(Instant now, bool thorough) noexcept {
     const auto arrivals = mcast_->receive();
     stirred_ = stirred_ || !arrivals.empty();
     for (std::size_t k = 0; k < arrivals.size(); ++k) {
-      if (lanes_.on_datagram(now, true, arrivals[k]))
+      if (lanes_.on_datagram(now, true, arrivals[k])) {
         moved = true;
-      else
-        on_foreign(now, mcast_->group_of(k));
+        continue;
+      }
+      // Somebody else uses the group. Where it is not known which one, the next ones will tell.
+      mcast_->track_groups();
+      if (const path::GroupAddress* const group = mcast_->group_of(k)) keeper_.on_foreign(now, *group);
     }
     if (thorough ? arrivals.empty() : !mcast_->may_have_more()) break;
   }
@@ -146,17 +96,17 @@ bool LaneNet::receive(Instant now, bool thorough) noexcept {
 }
 
 bool LaneNet::after_receive(Instant now) noexcept {
-  answer_calls();
+  keeper_.answer_calls();
   const std::optional<Instant> due = lanes_.next_deadline();
   if (due && *due <= now) {
     stirred_ = true;
     lanes_.on_deadline(now);
   }
-  if (!leaving_.empty()) leave_old(now);
+  keeper_.leave_old(now);
+  if (keeper_.take_stirred()) stirred_ = true;
   if (!stirred_) return false;
   stirred_ = false;
-  if (carrier_.has_moves()) follow_moves(now);
-  dismiss_guests();
+  keeper_.turn(now);
   const bool moved = carrier_.pump_ready();
   return transmit(now) || moved;
 }
@@ -191,7 +141,7 @@ void LaneNet::send_groups(std::span<const rel::Tx> entries) noexcept {
   if (!mcast_) return;
   std::array<path::McastPath::Send, rel::TxBatch::kMost> out;
   for (std::size_t i = 0; i < entries.size(); ++i)
-    out[i] = {&spot(rel::Lanes::lane_of(entries[i].to)).group, entries[i].datagram};
+    out[i] = {&keeper_.group_of(rel::Lanes::lane_of(entries[i].to)), entries[i].datagram};
   for (std::size_t at = 0, waits = 0; at < entries.size();) {
     const std::size_t left = mcast_->send({out.data() + at, entries.size() - at});
     at += left;
@@ -204,7 +154,7 @@ void LaneNet::send_groups(std::span<const rel::Tx> entries) noexcept {
 
 void LaneNet::take_news(Instant now) noexcept {
   for (const p2p::LaneCarrier::News& news : carrier_.take_news()) {
-    if (spot(news.lane).part) continue;  // they may not have joined yet
+    if (keeper_.is_part(news.lane)) continue;  // they may not have joined yet
     witness_.on_hearing(now, news.lane, news.member, news.hears);
     if (verbose_ == 0) continue;
     std::fprintf(stderr, "herald: rank %d: rank %d %s\n", config_.me, news.member,

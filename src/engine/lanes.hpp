@@ -16,12 +16,13 @@
 #include "group/address.hpp"
 #include "group/report.hpp"
 #include "p2p/lane_carrier.hpp"
+#include "p2p/lane_keeper.hpp"
 #include "path/mcast/mcast.hpp"
 #include "rel/lanes.hpp"
 
 namespace herald::engine {
 
-class LaneNet {
+class LaneNet final : p2p::LaneGroups {
  public:
   // Sends datagrams to single peers.
   using ToPeers = std::function<void(Instant now, const rel::TxBatch& batch)>;
@@ -32,13 +33,15 @@ class LaneNet {
   // Without it all goes to single members.
   bool open(const path::McastConfig& config, std::string& why);
 
-  rel::LaneId open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept;
-  void close_lane(rel::LaneId lane) noexcept;
-  // A lane of some members of another one, which are told by it. Nobody is waited for: who has not opened it
-  // yet is served by unicast. -1: not now. They close it when they close that other one; or when told so by
-  // close_part(), which is for lanes by which each of them has got something.
-  rel::LaneId open_part(rel::LaneId whole, std::span<const p2p::PeerId> members) noexcept;
-  void close_part(rel::LaneId lane) noexcept;
+  // See p2p/lane_keeper.hpp.
+  rel::LaneId open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept {
+    return keeper_.open(name, members);
+  }
+  void close_lane(rel::LaneId lane) noexcept { keeper_.close(lane); }
+  rel::LaneId open_part(rel::LaneId whole, std::span<const p2p::PeerId> members) noexcept {
+    return keeper_.open_part(whole, members);
+  }
+  void close_part(rel::LaneId lane) noexcept { keeper_.close_part(lane); }
 
   bool pump(Instant now, rel::LaneId lane) noexcept;
   // A datagram of a lane that came to our own address.
@@ -61,40 +64,26 @@ class LaneNet {
   }
   bool is_flushed() const noexcept { return lanes_.is_flushed(); }
   int descriptor() const noexcept { return mcast_ ? mcast_->descriptor() : -1; }
-  void forget(p2p::PeerId peer) noexcept;
+  void forget(p2p::PeerId peer) noexcept { keeper_.forget(peer); }
   const rel::LaneCounters& counters() const noexcept { return lanes_.counters(); }
 
  private:
-  // Lanes of parts that others have made.
-  struct Guest {
-    std::uint64_t name;
-    p2p::PeerId host;
-    rel::LaneId whole, lane;
-  };
-  void answer_calls() noexcept;
-  bool is_good(const p2p::LaneCarrier::Call& call) const noexcept;
-  void leave_group(rel::LaneId lane) noexcept;
-  void dismiss_guests() noexcept;
+  bool join(const group::Address& group) noexcept override { return mcast_->join(group); }
+  void leave(const group::Address& group) noexcept override { mcast_->leave(group); }
+  void on_shared() noexcept override;
+  void on_moved(std::uint8_t move) noexcept override;
+  void on_strangers() noexcept override;
 
   bool transmit(Instant now) noexcept;
   void send_groups(std::span<const rel::Tx> entries) noexcept;
   void take_news(Instant now) noexcept;
-  struct Spot {  // of a lane
-    path::GroupAddress group{};
-    std::uint64_t name = 0;
-    bool joined = false;
-    bool part = false;  // we have made it, of some members of another
-  };
-  Spot& spot(rel::LaneId lane) noexcept { return spots_[static_cast<std::size_t>(lane)]; }
-  void on_foreign(Instant now, const path::GroupAddress* group) noexcept;
-  void follow_moves(Instant now) noexcept;
-  void leave_old(Instant now) noexcept;
 
   const rel::LanesConfig config_;
   Prng prng_;
   p2p::Core& core_;
   p2p::LaneCarrier carrier_;
   rel::Lanes lanes_;
+  p2p::LaneKeeper keeper_;
   ToPeers to_peers_;
   const int verbose_;
   group::Witness witness_;
@@ -102,17 +91,7 @@ class LaneNet {
   bool stirred_ = true;   // something happened since the last look at what is due
   std::unique_ptr<path::McastPath> mcast_;
   group::Pool pool_;
-  group::Strangers strangers_;
-  std::vector<Spot> spots_;  // by lane
-  struct Left {
-    Instant at;
-    path::GroupAddress group;
-  };
-  std::vector<Left> leaving_;  // others may still send there
   std::unique_ptr<rel::TxBatch> batch_, single_;
-  std::vector<Guest> guests_;
-  std::vector<rel::LaneId> ending_;  // parts that we have made, and close
-  std::uint32_t next_part_ = 0;
 };
 
 }  // namespace herald::engine
