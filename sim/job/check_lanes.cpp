@@ -98,6 +98,9 @@ void check_lanes(const Setup& setup, const Net& net, const Processes& processes,
       say(" held ", part.most_buffered());
     if (net.is_alive(at) && part.lanes().buffered_bytes() != 0)
       say(" still hold ", part.lanes().buffered_bytes());
+    const std::string left = net.is_alive(at) ? part.leaks() : std::string{};
+    if (!left.empty() && wrong.size() < kMostWords)
+      wrong.push_back("the lanes of " + std::to_string(at) + ": " + left);
   }
 }
 

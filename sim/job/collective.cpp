@@ -55,6 +55,7 @@ Collective::Collective(const Script& script, std::uint32_t index, std::int32_t p
       index_(index),
       place_(place),
       lane_id_(lane_id),
+      deals_by_(lane_id),
       seed_(seed),
       core_(core) {
   make_buffers();
@@ -71,7 +72,9 @@ Collective::Collective(const Script& script, std::uint32_t index, std::int32_t p
 // Items of the block of a member: all alike, or some of them short and some empty.
 std::int64_t Collective::part(std::int32_t place) const noexcept {
   if (!varies(spec_.op)) return spec_.count;
-  return place % 3 == 0 ? spec_.count : (place % 3 == 1 ? 0 : spec_.count / 2);
+  const bool whole = spec_.groups == coll::Groups::whole;
+  const std::int32_t kind = (place + (whole ? 0 : static_cast<std::int32_t>(spec_.number % 3))) % 3;
+  return kind == 0 ? spec_.count : (kind == 1 ? 0 : spec_.count / 2);
 }
 
 std::int64_t Collective::parts_before(std::int32_t place) const noexcept {
@@ -134,7 +137,7 @@ coll::Ask Collective::make_ask() {
   ask.rank = place_;
   ask.size = n;
   ask.root = spec_.root;
-  ask.groups = coll::Groups::whole;
+  ask.groups = spec_.groups;
   ask.bytes = varies(spec_.op) ? 0 : 4 * static_cast<std::uint64_t>(spec_.count);
   if (spec_.op == Op::allgatherv) ask.bytes = 4 * static_cast<std::uint64_t>(parts());
   if (spec_.op == Op::reduce_scatter_block) ask.bytes *= static_cast<std::uint64_t>(n);
@@ -291,8 +294,9 @@ void Collective::post(const coll::Step& step, coll::StepId id) {
   }
   slot.send = std::make_unique<p2p::SendOp>();
   fill(*slot.send);
-  if (step.kind == coll::StepKind::cast || step.bundled) slot.send->lane = lane_id_;
-  slot.send->bundled = step.bundled;
+  slot.send->bundled = step.bundled && deals_by_ >= 0;
+  if (step.kind == coll::StepKind::cast) slot.send->lane = lane_id_;
+  if (slot.send->bundled) slot.send->lane = deals_by_;
   if (step.kind == coll::StepKind::send)
     slot.send->to = lane_.members[static_cast<std::size_t>(step.partner)];
   slot.send->source = place_;

@@ -27,6 +27,9 @@ class Collective {
     if (run_.done() && done_at == Instant{}) done_at = now;
   }
   bool done() const noexcept { return run_.done(); }
+  // Places of those for whom we have parts, if these go over a lane of their own; by which they go.
+  const std::vector<int>& concerned() const noexcept { return plan_.members; }
+  void deal_by(std::int32_t lane) noexcept { deals_by_ = lane; }
   Status status() const noexcept { return status_; }
   std::string awaited() const;  // members from whom something is still to come, and what is to go
   // What is wrong with the result; empty: nothing.
@@ -59,6 +62,7 @@ class Collective {
   const LaneSpec& lane_;
   const std::uint32_t index_;
   const std::int32_t place_, lane_id_;
+  std::int32_t deals_by_;  // -1: single messages
   const std::uint64_t seed_;
   p2p::Core& core_;
   std::vector<std::uint32_t> send_, recv_;

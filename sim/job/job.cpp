@@ -8,8 +8,6 @@
 namespace herald::sim {
 namespace {
 
-// So long after the end late copies may still come, and nobody may have anything left to say.
-constexpr Duration kAfter = milliseconds(3000);
 // Turns in which a process neither heard nor said anything, for each datagram and each virtual second: more
 // is a timer that fires for nothing.
 constexpr double kIdlePerDatagram = 0.5;
@@ -47,6 +45,10 @@ void add(rel::LaneCounters& sum, const rel::LaneCounters& each) {
   sum.malformed += each.malformed;
   sum.went_deaf += each.went_deaf;
   sum.heard_again += each.heard_again;
+  sum.foreign += each.foreign;
+  sum.moved += each.moved;
+  sum.went_back += each.went_back;
+  sum.suspended += each.suspended;
 }
 
 std::string words(const char* format, double a, double b) {
@@ -69,6 +71,7 @@ void summarize(const Net& net, const Processes& processes, Result& result) {
     add(result.lanes, each->lanes().lanes().counters());
     result.most_buffered = std::max(result.most_buffered, each->most_buffered());
     result.idle_turns += each->idle_turns();
+    result.parts += each->lanes().parts();
     if (each->finished_at() != kNever) result.finished = std::max(result.finished, each->finished_at());
   }
 }
@@ -147,12 +150,12 @@ Result run_job(const Setup& setup, Watcher* watcher) {
   if (static_cast<double>(result.idle_turns) > allowed)
     result.wrong.push_back(words("busy timers: %.0f turns for nothing, at most %.0f are right",
                                  static_cast<double>(result.idle_turns), allowed));
-  net.run(net.now() + kAfter);
+  net.run(net.now() + setup.after);  // late copies may still come
   const double pairs = static_cast<double>(setup.net.hosts) * (setup.net.hosts - 1);
   const auto chat = static_cast<double>(net.counters().sent - sent);
   // What is still on its way, and what comes again late, is answered.
   const auto again = static_cast<double>(under_way + net.counters().duplicated);
-  const double quiet = again + pairs * (8 + kChatPerSecond * static_cast<double>(kAfter.ns) / 1e9);
+  const double quiet = again + pairs * (8 + kChatPerSecond * static_cast<double>(setup.after.ns) / 1e9);
   if (chat > quiet)
     result.wrong.push_back(
         words("chatter: %.0f datagrams after the end, at most %.0f are right", chat, quiet));

@@ -29,6 +29,7 @@ struct Setup {
   HostId dies = -1;  // this host, at `death`; the launcher says so at `told`
   Instant death = kNever, told = kNever;
   Instant trouble_ends{};                 // when the plan has healed what it broke
+  Duration after = milliseconds(3000);    // so long nobody may have anything left to say
   Duration limit = milliseconds(10'000);  // after that, everything is done: otherwise it is a stall
 };
 
@@ -40,6 +41,7 @@ struct Result {
   std::uint64_t history = 0;
   Instant finished{};  // the last process had done its last step
   std::uint64_t idle_turns = 0;
+  std::uint64_t parts = 0;          // calls over lanes of those concerned
   std::uint64_t most_buffered = 0;  // by one process
   bool good() const noexcept { return wrong.empty(); }
 };

@@ -36,25 +36,40 @@ constexpr std::array kTroubles{
     NamedLane{LaneTrouble::deal, "lane-deal", "calls from one to several, whose parts travel together"},
 };
 
+constexpr std::array kWays{
+    NamedWay{LaneWay::simple, "lane-simple", "Simple Broadcast of paper 000, under one of these troubles"},
+    NamedWay{LaneWay::push_pull, "lane-push-pull", "Push-Pull Broadcast of paper 000, likewise"},
+    NamedWay{LaneWay::moves, "lane-moves", "strangers use the addresses: lanes move, share, follow late"},
+    NamedWay{LaneWay::parts, "lane-parts", "lanes of some members of another, made by one who calls them"},
+};
+
 class Maker : SetupMaker {
  public:
-  Maker(LaneTrouble trouble, std::uint64_t seed, Setup& setup)
-      : SetupMaker(seed, 777 + static_cast<std::uint64_t>(trouble), setup), trouble_(trouble) {}
+  Maker(LaneTrouble trouble, LaneWay way, std::uint64_t seed, Setup& setup)
+      : SetupMaker(seed, 777 + static_cast<std::uint64_t>(trouble) + 1000 * static_cast<std::uint64_t>(way),
+                   setup),
+        trouble_(trouble),
+        way_(way) {}
   void make();
 
  private:
   bool is(LaneTrouble which) const { return trouble_ == which; }
+  bool goes_back() const { return way_ == LaneWay::simple || way_ == LaneWay::push_pull; }
   void network();
   void faults();
   void machines();
   void program();
   void happenings();
   void deaf_ports();
+  void addresses();
+  void strangers();
   void limit();
 
   const LaneTrouble trouble_;
+  const LaneWay way_;
   double line_ = 0;  // seconds, if each packet goes to each member singly
   double computing_ = 0;
+  double packets_ = 0;  // if each member casts its share of each collective
 };
 
 void Maker::network() {
@@ -75,7 +90,10 @@ void Maker::machines() {
   rel::MeshConfig& mesh = setup_.process.mesh;
   rel::LanesConfig& lanes = setup_.process.lanes;
   key_and_size();
+  if (way_ == LaneWay::moves || way_ == LaneWay::parts) addresses();
   mesh.give_up = milliseconds(5000);
+  if (way_ == LaneWay::simple) lanes.mode = rel::LaneMode::simple;
+  if (way_ == LaneWay::push_pull) lanes.mode = rel::LaneMode::push_pull;
   lanes.flat_members = one_of<std::uint32_t>({16, 16, 4});
   lanes.window_packets = one_of<std::uint32_t>({128, 128, 32, 512});
   if (is(LaneTrouble::small)) {
@@ -130,10 +148,12 @@ void Maker::program() {
                              ? milliseconds(between(chance_, 5, chance_.below(4) == 0 ? 400 : 50))
                              : microseconds(between(chance_, 0, 2000));
   limits.deals = is(LaneTrouble::deal);
+  limits.parts = way_ == LaneWay::parts;
   if (limits.deals && chance_.below(4) == 0) {
     limits.latest = milliseconds(one_of<std::int64_t>({20, 1000}));
     limits.computes = true;
   }
+  limits.deals = limits.deals || limits.parts;
   setup_.script = write_lane_script(limits, chance_);
   for (const auto& steps : setup_.script.steps)
     for (const Step& step : steps) computing_ += static_cast<double>(step.time.ns) / 1e9;
@@ -142,6 +162,7 @@ void Maker::program() {
     const auto members = static_cast<double>(setup_.script.lanes[each.lane].members.size());
     bytes += (4 * static_cast<double>(each.count) + 200) * members * members;
   }
+  packets_ = bytes / (setup_.process.mesh.datagram_bytes - 100);
   line_ = bytes * 8 / static_cast<double>(setup_.net.shape.bits_per_second);
   const double fast = line_ / setup_.net.hosts;
   likely_ = Duration{static_cast<std::int64_t>((fast + computing_ / setup_.net.hosts) * 1e9) + 500'000};
@@ -160,7 +181,37 @@ void Maker::deaf_ports() {
   }
 }
 
+// Few addresses, so that lanes meet on them; hosts that can join few.
+void Maker::addresses() {
+  LaneAddresses& own = setup_.process.addresses;
+  own.used = true;
+  own.pool.key = setup_.process.mesh.seal.key;
+  own.pool.first = 0xefc00000;
+  own.pool.bits = one_of<std::uint32_t>({20, 20, 29});
+  own.most_groups = one_of<std::uint32_t>({64, 64, 3, 2, 1});
+  own.poor = chance_.below(2) == 0 ? -1 : some_host();
+  setup_.after = milliseconds(7000);  // what comes late of others' lanes is kept for a while
+}
+
+// Somebody else sends to the address of a lane, or to one that it may move to.
+void Maker::strangers() {
+  for (std::uint64_t n = chance_.below(4); n != 0; --n) {
+    const LaneSpec& lane = setup_.script.lanes[chance_.below(setup_.script.lanes.size())];
+    const auto move = static_cast<std::uint8_t>(one_of({0, 0, 0, 1, 2, 3}));
+    const GroupId group = group_number(group::address_of(setup_.process.addresses.pool, lane.name, move));
+    std::vector<std::byte> bytes(between(chance_, 1, 200));
+    for (std::byte& each : bytes) each = static_cast<std::byte>(chance_.next());
+    if (bytes.size() > 1 && chance_.below(2) == 0)  // another job of ours
+      bytes[1] = static_cast<std::byte>(wire::DatagramKind::cast);
+    const auto count = between(chance_, 20, 200);
+    plan(some_time(), "a stranger sends to group " + std::to_string(group), [=](Net& net) {
+      for (std::int64_t i = 0; i < count; ++i) net.stranger(0, group, bytes);
+    });
+  }
+}
+
 void Maker::happenings() {
+  if (setup_.process.addresses.used) strangers();
   switch (trouble_) {
     case LaneTrouble::mute:
       plan({}, "the switch drops multicast", [](Net& net) { net.set_multicast(0, false); });
@@ -191,7 +242,9 @@ void Maker::limit() {
   const auto calls = static_cast<double>(setup_.script.collectives.size());
   const double allowed =
       2 + computing_ + 30 * line_ / (kept * kept * kept) + 20 * loss_ + 0.5 * calls * loss_;
-  setup_.limit = Duration{static_cast<std::int64_t>(allowed * 1e9)};
+  // Who keeps nothing that is out of order waits for each packet that is late.
+  const double waits = goes_back() ? 0.01 * packets_ * (loss_ + setup_.net.faults.reorder) : 0;
+  setup_.limit = Duration{static_cast<std::int64_t>((allowed + waits) * 1e9)};
 }
 
 void Maker::make() {
@@ -206,21 +259,32 @@ void Maker::make() {
 }  // namespace
 
 std::span<const NamedLane> lane_troubles() noexcept { return kTroubles; }
+std::span<const NamedWay> lane_ways() noexcept { return kWays; }
 
 bool make_lane_setup(const std::string& scenario, std::uint64_t seed, Setup& setup) {
   setup = {};
+  Prng pick(pattern_seed(seed, 5));
+  LaneWay way = LaneWay::usual;
+  const std::size_t plus = scenario.find('+');
+  std::string name = scenario.substr(0, plus);
+  if (name == "lane-ways") name = kWays[pick.below(kWays.size())].name;
+  for (const NamedWay& each : kWays)
+    if (name == each.name) way = each.way;
+  if (plus != std::string::npos && way == LaneWay::usual) return false;
+  const bool any = scenario == "lanes" || (way != LaneWay::usual && plus == std::string::npos);
   std::size_t which = kTroubles.size();
-  if (scenario == "lanes") {
-    Prng pick(pattern_seed(seed, 5));
+  if (any) {
     which = pick.below(kTroubles.size());
     if (kTroubles[which].trouble == LaneTrouble::crowd && pick.below(4) != 0) which = 0;
   } else {
+    const std::string trouble = plus == std::string::npos ? scenario : scenario.substr(plus + 1);
     for (std::size_t i = 0; i < kTroubles.size(); ++i)
-      if (scenario == kTroubles[i].name) which = i;
+      if (trouble == kTroubles[i].name) which = i;
   }
   if (which == kTroubles.size()) return false;
   setup.scenario = kTroubles[which].name;
-  Maker(kTroubles[which].trouble, seed, setup).make();
+  if (way != LaneWay::usual) setup.scenario = name + "+" + setup.scenario;
+  Maker(kTroubles[which].trouble, way, seed, setup).make();
   return true;
 }
 

@@ -102,6 +102,10 @@ void Writer::add_collective() {
   spec.root = static_cast<std::int32_t>(below(members));
   spec.count = spec.op == coll::Op::barrier ? 0 : some_count(spec.op, members);
   spec.number = numbers_[spec.lane]++;
+  if (limits_.parts && is_deal(*spec.algorithm) && chance_.below(5) != 0) {
+    spec.groups = coll::Groups::part;
+    spec.own_lane = chance_.below(2) == 0;
+  }
   script.collectives.push_back(spec);
   call(static_cast<std::uint32_t>(script.collectives.size() - 1));
 }

@@ -19,6 +19,7 @@ struct LaneLimits {
   bool closes = true;     // some lanes, as soon as their last collective is over
   bool computes = false;  // some pauses make no progress
   bool deals = false;     // calls from one to several besides; else none of them
+  bool parts = false;     // of those some over lanes of those concerned
 };
 
 Script write_lane_script(const LaneLimits& limits, Prng& chance);

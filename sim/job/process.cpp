@@ -54,7 +54,7 @@ Process::Process(Net& net, const Script& script, HostId me, std::uint64_t seed, 
       carrier_(core_),
       moody_(carrier_, chance_, config_),
       mesh_(mesh_config(config, me, script.steps.size()), mesh_chance_, moody_),
-      lanes_(net, script, me, seed, lanes_config(config), config.refuses, core_),
+      lanes_(net, script, me, seed, lanes_config(config), config.addresses, config.refuses, core_),
       sends_(script.sends.size()),
       recvs_(script.receives.size()) {
   carrier_.join(mesh_);

@@ -34,7 +34,8 @@ struct ProcessConfig {
   rel::MeshConfig mesh;    // `me` and `peers` are filled in
   p2p::CoreConfig core;    // `peers` likewise
   rel::LanesConfig lanes;  // `me`, `peers`, seal, datagram_bytes and give_up are the mesh's
-  double refuses = 0;      // packets that are not taken at once
+  LaneAddresses addresses;
+  double refuses = 0;  // packets that are not taken at once
   // While the program computes somebody answers the network so often, in its place; 0: nobody does.
   Duration tend{};
   bool hears_of_links = false;         // the system says so when our own link is down

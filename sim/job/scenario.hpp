@@ -72,7 +72,23 @@ struct NamedLane {
   const char* what;
 };
 std::span<const NamedLane> lane_troubles() noexcept;
-// "lanes" chooses by the seed.
+
+// What lanes do besides, under one of these troubles, chosen by the seed.
+enum class LaneWay : std::uint8_t {
+  usual,
+  simple,     // Simple Broadcast of paper 000
+  push_pull,  // Push-Pull Broadcast of paper 000
+  moves,      // lanes move to other addresses, and share them
+  parts,      // lanes of some members of others; they move and share, too
+};
+struct NamedWay {
+  LaneWay way;
+  const char* name;
+  const char* what;
+};
+std::span<const NamedWay> lane_ways() noexcept;
+// "lanes" chooses a trouble by the seed, "lane-ways" a way, and each way a trouble: "lane-moves+lane-death"
+// is one way under one trouble.
 bool make_lane_setup(const std::string& scenario, std::uint64_t seed, Setup& setup);
 
 // "mix" chooses by the seed; false if there is no such scenario.

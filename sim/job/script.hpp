@@ -45,6 +45,9 @@ struct CollSpec {
   std::int32_t root = 0;     // place among the members
   std::int64_t count = 0;    // items of four bytes
   std::uint32_t number = 0;  // among those of its lane
+  // Parts for single members travel over the whole lane, or over one of those concerned ...
+  coll::Groups groups = coll::Groups::whole;
+  bool own_lane = false;  // ... that is made for this call
 };
 
 enum class Do : std::uint8_t {

@@ -80,6 +80,19 @@ void Net::multicast(HostId from, std::uint8_t link, GroupId group, std::span<con
   enter_nic(flight, bytes);
 }
 
+void Net::stranger(std::uint8_t link, GroupId group, std::span<const std::byte> bytes) {
+  if (!switches_[link].multicast || group >= groups_.size()) return;
+  for (const Member& member : groups_[group]) {
+    if (member.link != link || !link_of(member.host, link).multicast) continue;
+    Flight flight;
+    flight.packet = pool_.copy(bytes);
+    flight.group = group;
+    flight.link = link;
+    flight.multicast = flight.bad = true;
+    to_port(flight, member.host);
+  }
+}
+
 bool Net::may_send(HostId id) {
   if (config_.nic_drops) return true;
   for (std::uint8_t link = 0; link < config_.links; ++link)
@@ -110,7 +123,7 @@ void Net::enter_nic(Flight flight, std::span<const std::byte> bytes) {
 
 bool Net::is_cut(HostId from, HostId to, std::uint8_t link) const noexcept {
   const Switch& plane = switches_[link];
-  if (!plane.divided) return false;
+  if (!plane.divided || from < 0) return false;
   const std::uint8_t here = link_of(from, link).side, there = link_of(to, link).side;
   return plane.one_way ? here < there : here != there;
 }
@@ -211,7 +224,8 @@ void Net::spoil(Flight& flight, const Faults& faults) {
     for (std::uint64_t bits = chance_.below(3) + 1; bits != 0; --bits)
       packet.data()[chance_.below(packet.size)] ^= static_cast<std::byte>(1u << chance_.below(8));
   }
-  flight.bad = packet.size != whole->size || std::memcmp(packet.data(), whole->data(), packet.size) != 0;
+  if (packet.size != whole->size || std::memcmp(packet.data(), whole->data(), packet.size) != 0)
+    flight.bad = true;
   pool_.release(whole);
   ++counters_.spoiled;
   see(Sight::spoiled, flight, flight.to);
@@ -231,7 +245,8 @@ void Net::into_socket(const Flight& flight) {
     return drop(flight, flight.to, Sight::socket_full, counters_.socket_full);
   host.socket_bytes += cost;
   if (flight.from < 0) ++counters_.foreign;
-  host.waiting.push_back({flight.packet, flight.from, flight.link, flight.multicast, flight.bad});
+  host.waiting.push_back(
+      {flight.packet, flight.from, flight.link, flight.multicast, flight.bad, flight.group});
   if (host.turn_at <= std::max(now_, host.busy_until)) return;  // awake already
   const Duration wake{config_.wake.ns + up_to(chance_, config_.wake_jitter).ns};
   schedule_turn(flight.to, std::max(now_ + wake, host.busy_until));
@@ -248,6 +263,7 @@ bool Net::receive(HostId id, Arrival& out) {
   out.from = first.from;
   out.link = first.from < 0 ? kNoLink : first.link;
   out.multicast = first.multicast;
+  out.group = first.group;
   out.bytes = first.packet->bytes();
   ++host.handled;
   ++counters_.delivered;

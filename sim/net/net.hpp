@@ -43,6 +43,7 @@ struct Arrival {
   HostId from = -1;       // -1: an address that nobody knows
   std::uint8_t link = 0;  // by which it came; kNoLink if the sender is unknown
   bool multicast = false;
+  GroupId group = 0;                 // multicast: to which it came
   std::span<const std::byte> bytes;  // good until the next receive() of this host
 };
 
@@ -108,6 +109,8 @@ class Net {
   // Hosts with different sides do not hear each other; with one_way only the higher side does not hear the
   // lower one. An empty list heals.
   void partition(std::vector<std::uint8_t> sides, std::uint8_t link = kNoLink, bool one_way = false);
+  // Somebody who is no host of ours sends to a group.
+  void stranger(std::uint8_t link, GroupId group, std::span<const std::byte> bytes);
   void set_multicast(std::uint8_t link, bool forwards);                 // of a switch
   void set_multicast_to(HostId host, std::uint8_t link, bool reaches);  // of one port
 
@@ -138,6 +141,7 @@ class Net {
     std::uint8_t link = 0;
     bool multicast = false;
     bool bad = false;
+    GroupId group = 0;
   };
   struct Host {
     Node* node = nullptr;

@@ -17,6 +17,8 @@ void print_scenarios() {
   for (const Named& each : troubles()) std::printf("%-14s %s\n", each.name, each.what);
   std::printf("%-14s %s\n", "lanes", "one of the following, chosen by the seed: collectives over lanes");
   for (const NamedLane& each : lane_troubles()) std::printf("%-14s %s\n", each.name, each.what);
+  std::printf("%-14s %s\n", "lane-ways", "one of the following, chosen by the seed: what lanes do besides");
+  for (const NamedWay& each : lane_ways()) std::printf("%-14s %s\n", each.name, each.what);
 }
 
 bool read_range(const std::string& text, Task& task) {

@@ -155,6 +155,31 @@ TEST(SimJob, little_is_sent_in_vain) {
   EXPECT_LT(in_vain("reorder"), 0.25);
 }
 
+// A way that is never gone shows nothing.
+TEST(SimJob, the_ways_of_lanes_are_gone) {
+  const auto sum_of = [](const char* scenario) {
+    Result sum;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+      sim::Setup setup;
+      EXPECT_TRUE(make_setup(scenario, seed, setup)) << scenario;
+      const Result result = run_job(setup);
+      EXPECT_TRUE(result.good()) << scenario << ", seed " << seed << ": " << all(result);
+      sum.lanes.went_back += result.lanes.went_back;
+      sum.lanes.suspended += result.lanes.suspended;
+      sum.lanes.moved += result.lanes.moved;
+      sum.lanes.foreign += result.lanes.foreign;
+      sum.parts += result.parts;
+    }
+    return sum;
+  };
+  EXPECT_GT(sum_of("lane-simple+lane-loss").lanes.went_back, 100u);
+  EXPECT_GT(sum_of("lane-push-pull+lane-loss").lanes.suspended, 100u);
+  EXPECT_GT(sum_of("lane-moves+lane-none").lanes.moved, 20u);
+  EXPECT_GT(sum_of("lane-moves+lane-none").lanes.foreign, 1000u);
+  EXPECT_GT(sum_of("lane-parts+lane-none").parts, 100u);
+  EXPECT_EQ(sum_of("lane-none").parts + sum_of("lane-none").lanes.moved, 0u);
+}
+
 TEST(SimJob, the_same_seed_gives_the_same_history_in_every_scenario) {
   for (const Named& each : troubles()) {
     sim::Setup first, second, other;
