@@ -96,4 +96,10 @@ void LaneCarrier::losing(rel::LaneId, rel::PeerId source, std::uint32_t percent)
 
 void LaneCarrier::moved(rel::LaneId lane, std::uint8_t move) noexcept { moves_.push_back({lane, move}); }
 
+void LaneCarrier::forget(rel::LaneId lane) noexcept {
+  std::erase_if(news_, [&](const News& one) { return one.lane == lane; });
+  std::erase_if(moves_, [&](const Move& one) { return one.lane == lane; });
+  std::erase_if(calls_, [&](const Call& one) { return one.lane == lane; });
+}
+
 }  // namespace herald::p2p

@@ -62,6 +62,8 @@ class LaneCarrier final : public rel::LaneListener {
     std::uint32_t percent;
   };
   std::vector<Loss> take_losses() noexcept { return std::exchange(losses_, {}); }
+  // The lane is closed: its number will be another's.
+  void forget(rel::LaneId lane) noexcept;
   std::vector<PeerId> take_lost() noexcept { return std::exchange(lost_, {}); }
   bool has_news() const noexcept { return !news_.empty() || !lost_.empty() || !losses_.empty(); }
 

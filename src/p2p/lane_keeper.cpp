@@ -51,6 +51,7 @@ void LaneKeeper::close(rel::LaneId lane) noexcept {
 
 void LaneKeeper::shut(rel::LaneId lane) noexcept {
   lanes_.close(lane);
+  carrier_.forget(lane);
   if (groups_ != nullptr && std::exchange(spot(lane).joined, false)) groups_->leave(spot(lane).group);
 }
 
