@@ -164,7 +164,7 @@ struct Lane final : LaneActor {
   std::uint16_t behind = 0;   // members that are served again
   bool pushed = false;        // push_pull: the push is out, and was not acknowledged yet
   bool waiting = false;       // push_pull: the cast is held, and that was counted
-  Seq push_end = kFirstCast;  // push_pull: of the burst that is under way
+  Seq push_end = kFirstCast;  // push_pull: of the push; when that is acknowledged, of the burst
   Lane* next_roomy = nullptr;
 
   std::int32_t place_of(std::uint32_t rank) const noexcept;

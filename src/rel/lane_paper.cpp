@@ -43,12 +43,16 @@ std::uint32_t Lanes::Inner::designated(const Lane& lane, std::uint32_t source) c
 // Whether the next packet of ours may leave for the group.
 bool Lanes::Inner::may_cast(Lane& lane) noexcept {
   if (config.mode != LaneMode::push_pull) return true;
-  if (lane.lowest == lane.next_tx) {  // a burst begins
+  // A burst begins when all of the last one is out, and acknowledged.
+  if (!lane.pushed && lane.lowest == lane.next_tx && !before(lane.next_tx, lane.push_end)) {
     lane.push_end = lane.next_tx + kPushPackets;
     lane.pushed = true;
   }
   const std::uint32_t who = designated(lane, lane.me);
-  if (who == lane.me || !before(lane.cursors[who].cursor.next, lane.push_end)) lane.pushed = false;
+  if (lane.pushed && (who == lane.me || !before(lane.cursors[who].cursor.next, lane.push_end))) {
+    lane.pushed = false;
+    lane.push_end = lane.log.end();  // the rest goes without another pause
+  }
   const bool held = (lane.pushed && !before(lane.next_tx, lane.push_end)) || lane.behind != 0;
   if (held && !lane.waiting) ++counters.suspended;
   lane.waiting = held;
