@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which reduction is allowed on which class of element, and the choice of level. The table is the MPI
-// standard's and a little wider: logical operations take every integer, as programs expect from elsewhere.
+// standard's and a little wider, as programs expect from elsewhere: logical operations take every integer,
+// and MPI_CHAR is an integer of 8 bits.
 #include "op/op.hpp"
 
 #include "op/kernels.hpp"
@@ -40,7 +41,7 @@ bool allowed(Kind kind, Class klass) noexcept {
 
 Levels find_levels(Kind kind, type::Basic basic) noexcept {
   const type::BasicRow& row = type::row_of(basic);
-  if (!allowed(kind, row.klass)) return {};
+  if (!allowed(kind, basic == type::Basic::c_char ? Class::c_integer : row.klass)) return {};
   if (kind == Kind::no_op) return {do_nothing, nullptr, nullptr};
   if (row.klass == Class::pair) return find_pair(kind, basic);
   if (kind == Kind::replace) return find_replace(row.size);

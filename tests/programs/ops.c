@@ -95,7 +95,7 @@ static void test_errors(void) {
   CHECK_CLASS(MPI_Reduce_local(a, b, 1, MPI_INT, MPI_MAXLOC), MPI_ERR_OP);
   CHECK_CLASS(MPI_Reduce_local(a, b, 1, MPI_2INT, MPI_SUM), MPI_ERR_OP);
   CHECK_CLASS(MPI_Reduce_local(a, b, 1, MPI_C_DOUBLE_COMPLEX, MPI_MAX), MPI_ERR_OP);
-  CHECK_CLASS(MPI_Reduce_local(a, b, 1, MPI_CHAR, MPI_MIN), MPI_ERR_OP);
+  CHECK_CLASS(MPI_Reduce_local(a, b, 1, MPI_WCHAR, MPI_MIN), MPI_ERR_OP);
   CHECK_CLASS(MPI_Reduce_local(a, b, 1, MPI_INT, MPI_OP_NULL), MPI_ERR_OP);
   CHECK_CLASS(MPI_Reduce_local(a, b, 1, MPI_DATATYPE_NULL, MPI_SUM), MPI_ERR_TYPE);
   CHECK_CLASS(MPI_Reduce_local(a, b, -1, MPI_INT, MPI_SUM), MPI_ERR_COUNT);

@@ -28,13 +28,13 @@ constexpr Kind kAll[kKinds] = {Kind::sum,    Kind::prod,   Kind::min,     Kind::
 constexpr Level kLevels[] = {Level::base, Level::avx2, Level::avx512};
 
 // The table by name, written out again: s sum/prod, m min/max, b bitwise, l logical, p minloc/maxloc. It is
-// the standard's, but for logical operations on Fortran's integers, addresses, counts and offsets: others
-// take them.
+// the standard's, but for logical operations on Fortran's integers, addresses, counts and offsets, and for
+// characters of C: others take them.
 std::string rights(const std::string& name) {
   auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
   if (name == "none") return "";
   if (name == "byte") return "b";
-  if (name == "packed" || name == "c_char" || name == "c_wchar" || name == "f_character") return "-";
+  if (name == "packed" || name == "c_wchar" || name == "f_character") return "-";
   if (has("_int") && !has("unsigned") && name != "c_int" && !has("f_integer")) return "p";
   if (name == "two_real" || name == "two_double_precision") return "p";
   if (has("complex")) return "s";
