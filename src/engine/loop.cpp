@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <utility>
 
 namespace herald::engine {
 namespace {
@@ -18,6 +19,7 @@ constexpr Duration kStolen = microseconds(40);
 constexpr Duration kSoon = microseconds(50);
 constexpr Duration kShortestNoSpin = milliseconds(2);
 constexpr Duration kLongestNoSpin = milliseconds(200);
+constexpr std::int64_t kPeace = 8;  // times as long without trouble: it is forgotten
 // A yield that takes so long gave the processor to one who keeps it for all of its time slice. Then sleeping
 // is better: who is woken goes before such ones, who yields comes after them.
 constexpr Duration kLongYield = milliseconds(1);
@@ -225,7 +227,8 @@ void Loop::wait_turn() noexcept {
   --waiters_;
 }
 
-// False if this is no time for it: others use the processors just now.
+// False if this is no time for it: others use the processors just now. True: all of the time, or with
+// success.
 bool Loop::spin(std::uint64_t before) noexcept {
   Instant last = now();
   if (last < no_spin_until_) return false;
@@ -236,15 +239,22 @@ bool Loop::spin(std::uint64_t before) noexcept {
     if (activity_ == before) progress();
     if (turn % kTurnsPerClock != 0) continue;
     const Instant time = now();
-    if (time - last > kStolen) {  // we were put off the processor: somebody else needs it
+    if (time - last > kStolen && was_put_off()) {  // somebody else needs the processor
       stop_spinning(time);
-      if (!spin_.stubborn) break;
+      if (!spin_.stubborn) return false;
     }
     if (time > end) break;
     last = time;
   }
-  if (last - no_spin_until_ > kLongestNoSpin) no_spin_for_ = {};
+  if (last - no_spin_until_ > Duration{kPeace * no_spin_for_.ns}) no_spin_for_ = {};
   return true;
+}
+
+// Since it was last asked. A machine that others share stands still now and then, and nobody here is the
+// cause.
+bool Loop::was_put_off() noexcept {
+  const std::int64_t times = times_put_off();
+  return std::exchange(put_off_, times) != times;
 }
 
 void Loop::stop_spinning(Instant time) noexcept {

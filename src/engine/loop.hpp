@@ -143,6 +143,7 @@ class Loop final : public Engine {
   void settle() noexcept;
   bool spin(std::uint64_t before) noexcept;
   void stop_spinning(Instant time) noexcept;
+  bool was_put_off() noexcept;
   void yield_turns(std::uint64_t before) noexcept;
   void sleep() noexcept;
   bool lie_down(std::uint32_t& seen) noexcept;
@@ -192,6 +193,7 @@ class Loop final : public Engine {
   std::vector<HookEntry> hooks_;
   SpinPlan spin_;
   std::int64_t slice_before_ = 0;  // of the thread that opened us; 0: as it was
+  std::int64_t put_off_ = 0;       // times, when it was last asked
   Duration no_spin_for_{};
   Instant no_spin_until_{};
   Duration no_yield_for_{};

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -103,6 +104,12 @@ bool has_free_core(std::span<const CpuMask> masks, std::size_t me, double quota_
   const Rivals around = rivals(masks, me);
   const bool enough = quota_cpus <= 0 || quota_cpus >= 2 * static_cast<double>(masks.size());
   return enough && count(masks[me]) >= 2 && around.cpus >= 2 * around.ranks;
+}
+
+std::int64_t times_put_off() noexcept {
+  rusage use{};
+  (void)::getrusage(RUSAGE_THREAD, &use);
+  return use.ru_nivcsw;
 }
 
 std::int64_t shorten_slice(std::int64_t ns) noexcept {

@@ -44,6 +44,9 @@ double read_cpu_quota();
 std::int64_t shorten_slice(std::int64_t ns) noexcept;
 void restore_slice(std::int64_t ns) noexcept;  // 0: nothing to do
 
+// How often another thread was given the processor of the calling one, which wanted to go on.
+std::int64_t times_put_off() noexcept;
+
 // Between two looks at memory that another processor will change.
 inline void relax() noexcept {
 #if defined(__x86_64__)
