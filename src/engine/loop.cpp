@@ -219,7 +219,7 @@ void Loop::wait_turn() noexcept {
     const Instant begin = spun ? now() : Instant{};
     sleep();
     // Spinning brought nothing and sleeping did at once: whom we waited for needed this processor.
-    if (spun && now() - begin < kSoon) stop_spinning(now());
+    if (spun && !spin_.stubborn && now() - begin < kSoon) stop_spinning(now());
     slept_in_vain_ = activity_ == before;  // who waits for long sleeps on, but for one look
   } else {
     slept_in_vain_ = false;
@@ -239,9 +239,9 @@ bool Loop::spin(std::uint64_t before) noexcept {
     if (activity_ == before) progress();
     if (turn % kTurnsPerClock != 0) continue;
     const Instant time = now();
-    if (time - last > kStolen && was_put_off()) {  // somebody else needs the processor
+    if (!spin_.stubborn && time - last > kStolen && was_put_off()) {  // somebody else needs the processor
       stop_spinning(time);
-      if (!spin_.stubborn) return false;
+      return false;
     }
     if (time > end) break;
     last = time;
@@ -258,7 +258,6 @@ bool Loop::was_put_off() noexcept {
 }
 
 void Loop::stop_spinning(Instant time) noexcept {
-  if (spin_.stubborn) return;
   no_spin_for_ = std::clamp(Duration{no_spin_for_.ns * 2}, kShortestNoSpin, kLongestNoSpin);
   no_spin_until_ = time + no_spin_for_;
 }

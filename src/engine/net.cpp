@@ -167,9 +167,14 @@ void Net::detach(Instant now) noexcept {
 
 // `thorough`: until nothing is left. Who takes turns comes again soon, and pays a call for nothing less.
 bool Net::receive(Instant now, bool thorough) noexcept {
+  const bool peers = !std::exchange(skip_peers_, false), lanes = !std::exchange(skip_lanes_, false);
+  const bool moved = peers && receive_peers(now, thorough);
+  return (lanes && receive_lanes(now, thorough)) || moved;
+}
+
+bool Net::receive_peers(Instant now, bool thorough) noexcept {
   bool moved = false;
-  const bool lanes = !std::exchange(skip_lanes_, false);
-  for (int i = std::exchange(skip_peers_, false) ? kReceiveBatches : 0; i < kReceiveBatches; ++i) {
+  for (int i = 0; i < kReceiveBatches; ++i) {
     const std::span<const path::UdpArrival> arrivals = udp_->receive();
     for (const path::UdpArrival& arrival : arrivals) {
       if (wire::is_lane_datagram(arrival.bytes)) {
@@ -181,7 +186,7 @@ bool Net::receive(Instant now, bool thorough) noexcept {
     }
     if (thorough ? arrivals.empty() : !udp_->may_have_more()) break;
   }
-  return (lanes && receive_lanes(now, thorough)) || moved;
+  return moved;
 }
 
 // Where nothing has come by a lane for long, most turns save the system call.

@@ -12,14 +12,7 @@
 #include "p2p/core.hpp"
 #include "path/udp/links.hpp"
 #include "rel/mesh.hpp"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HERALD_OWN_HEAP 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HERALD_OWN_HEAP 1
-#endif
-#endif
+#include "tests/unit/effort.hpp"
 
 namespace herald {
 namespace {
@@ -71,9 +64,7 @@ std::size_t heap_of(int peers) {
 }
 
 TEST(PeerMemory, a_further_idle_peer_costs_little) {
-#ifdef HERALD_OWN_HEAP
-  GTEST_SKIP() << "the sanitizers have a heap of their own";
-#endif
+  if (kSanitized) GTEST_SKIP() << "the sanitizers have a heap of their own";
   // Tables that double have just done so; and what the heap rounds up is little against the difference.
   constexpr int kFew = 1025, kMany = 32769;
   const std::size_t few = heap_of(kFew), many = heap_of(kMany);

@@ -4,6 +4,7 @@
 // are followed.
 #include <gtest/gtest.h>
 
+#include "tests/unit/effort.hpp"
 #include "tests/unit/p2p/world.hpp"
 #include "type/build.hpp"
 
@@ -281,9 +282,7 @@ TEST(P2pCore, on_done_may_start_again_and_does_not_recurse) {
 // Offsets have 64 bits everywhere. Sanitizers take a minute over the copying and see nothing that is not in
 // the others.
 TEST(P2pCore, messages_over_4_gib_by_types_that_repeat_a_block) {
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "too slow here";
-#endif
+  if (kSanitized) GTEST_SKIP() << "too slow here";
   constexpr std::int64_t kBlock = 1 << 20;
   constexpr std::int64_t kBlocks = 4100;  // 4 GiB and 4 MiB
   World world(2, 4096, (1 << 20) + 64);
