@@ -8,7 +8,7 @@
 namespace herald::rel {
 namespace {
 
-constexpr std::uint32_t kLeastAckEvery = 4, kMostAckEvery = 16;  // packets
+constexpr std::uint32_t kLeastAckEvery = 4;  // packets
 constexpr std::uint32_t kAckEveryWithHoles = 2;
 constexpr Duration kAgain = microseconds(200);   // before the listener is asked again
 constexpr Duration kAsksFor = milliseconds(20);  // an asker that sends nothing, at least

@@ -109,5 +109,29 @@ TEST(RelRate, a_lone_stream_fills_10_gbit) {
   EXPECT_GE(mean(config, 1, 16 << 20, 1).share, 0.97);
 }
 
+TEST(RelRate, a_link_that_was_slow_for_a_while_is_found_to_be_fast_again) {
+  // Messages of 512 KiB are over in less than the time that a measurement of the rate should take, and the
+  // pace that was right while the link was slow keeps packets from ever being close enough to show more.
+  WorldConfig config;
+  config.bits_per_second = 1e10;
+  config.delay = microseconds(10);
+  World world(config);
+  std::uint64_t all = 0;
+  const auto message = [&] {
+    const Instant start = world.now();
+    all += 512 << 10;
+    world[1].send_bytes(0, 512 << 10);
+    EXPECT_TRUE(world.run(milliseconds(10'000), [&] { return world[0].got_bytes >= all; }));
+    world.run(microseconds(100));
+    return static_cast<double>((world.now() - start).ns);
+  };
+  const double at_first = message();
+  world.config.bits_per_second = 1e8;
+  for (int i = 0; i < 3; ++i) EXPECT_GT(message(), 50 * at_first);
+  world.config.bits_per_second = 1e10;
+  for (int i = 0; i < 5; ++i) (void)message();
+  EXPECT_LT(message(), 1.2 * at_first);
+}
+
 }  // namespace
 }  // namespace herald::rel
