@@ -52,6 +52,8 @@ constexpr Tables make_tables() noexcept {
 
 constexpr Tables kTables = make_tables();
 
+constexpr std::size_t kWorthWide = 512;  // bytes
+
 std::uint64_t load64(const std::byte* at) noexcept {
   std::uint64_t value;
   std::memcpy(&value, at, sizeof value);
@@ -175,6 +177,7 @@ bool crc32c_has_instructions() noexcept { return false; }
 #endif
 
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) noexcept {
+  if (bytes.size() >= kWorthWide && crc32c_is_wide()) return crc32c_wide(bytes, before);
   return crc32c_has_instructions() ? crc32c_by_instructions(bytes, before) : crc32c_by_table(bytes, before);
 }
 
