@@ -185,6 +185,7 @@ bool Net::receive_peers(Instant now, bool thorough) noexcept {
       if (mesh_->on_datagram(now, link, arrival.bytes) >= 0) moved = true;
     }
     if (thorough ? arrivals.empty() : !udp_->may_have_more()) break;
+    (void)transmit(now);  // senders hear of these while we are busy with the next
   }
   return moved;
 }

@@ -15,7 +15,6 @@ namespace herald::rel {
 constexpr std::size_t kBodyRecords = wire::kLargestDatagramHead;
 constexpr std::size_t kBodySingle = kBodyRecords + wire::kRecordHead;
 
-constexpr std::uint32_t kMostAckEvery = 16;  // packets in order that an ack may be held back for
 constexpr int kMostCopies = wire::kFlagCopies >> wire::kCopiesShift;
 
 struct Mesh::Inner {

@@ -8,7 +8,7 @@
 namespace herald::rel {
 namespace {
 
-constexpr std::uint32_t kLeastAckEvery = 4;  // packets
+constexpr std::uint32_t kLeastAckEvery = 4, kMostAckEvery = 44;  // packets
 constexpr std::uint32_t kAckEveryWithHoles = 2;
 constexpr Duration kAgain = microseconds(200);   // before the listener is asked again
 constexpr Duration kAsksFor = milliseconds(20);  // an asker that sends nothing, at least
@@ -152,7 +152,7 @@ void Mesh::Inner::grant(Channel& ch) noexcept {
 
 std::uint32_t Mesh::Inner::ack_every(const Receiver& rx) noexcept {
   const std::uint32_t least = std::min(kLeastAckEvery, std::max(rx.window / 2u, 1u));
-  return std::clamp(rx.window / (rx.credit.asks ? 4u : 2u), least, kMostAckEvery);
+  return std::clamp(rx.window / (rx.credit.asks ? 3u : 2u), least, kMostAckEvery);
 }
 
 void Mesh::Inner::owe_ack(Channel& ch, Instant now) noexcept {

@@ -42,10 +42,10 @@ bool Mesh::Inner::is_paced(Channel& ch, Instant now) noexcept {
   const auto depth =
       std::max(kLeastDepth.ns, static_cast<std::int64_t>(step * static_cast<float>(config.burst_packets)));
   if ((tx.pace_at - now).ns <= depth) return false;
-  if (tx.in_flight == 0 || (tx.in_flight <= kMostAckEvery && !tx.recovering)) {
-    // Nothing is on its way but what may have come without an ack, and only the pace holds us back. If
-    // nothing was lost either, the links are faster than they once seemed, which could not be measured any
-    // more at this pace.
+  // Were the links as slow as they seem, all that was sent ahead of its time would be on its way. If it is
+  // less than half, and nothing was lost, they are faster, which could not be measured any more at this pace.
+  const float ahead = static_cast<float>(tx.in_flight) * step * 2;
+  if (tx.in_flight == 0 || (!tx.recovering && ahead <= static_cast<float>(depth))) {
     if (tx.lost == 0) {
       for (Link& link : ch.all_links()) link.packet_ns *= kFaster;
       measure_rate(ch);

@@ -16,7 +16,7 @@ struct Tx {
 };
 
 struct TxBatch {
-  static constexpr std::size_t kMost = 64;
+  static constexpr std::size_t kMost = 88;
   static constexpr std::size_t kShort = 64;  // bytes of a datagram without payload, at most
 
   std::size_t count = 0;

@@ -39,6 +39,7 @@ void Receiver::open(std::uint32_t datagram_bytes) {
   memory_ = std::make_unique_for_overwrite<std::byte[]>(count * stride);
   one_by_one_.resize(sockets_.size());
   singles_.resize(sockets_.size());
+  large_.resize(sockets_.size());
   tied_.resize(sockets_.size());
   headers_.resize(count);
   slots_.resize(count);
@@ -103,21 +104,24 @@ std::size_t Receiver::read(std::uint8_t socket, std::size_t first_slot) noexcept
   // An error that is told by the first try is about what we sent; what has come is behind it.
   for (int tries = 0; tries < 2; ++tries) {
     Socket& from = sockets_[socket];
-    const std::size_t room = one_by_one_[socket] != 0 ? 1 : slots_.size() - first_slot;
+    const bool large = large_[socket] != 0;
+    const std::size_t room = one_by_one_[socket] != 0 || large ? 1 : slots_.size() - first_slot;
     const int came = room == 1 ? read_one(socket, first_slot)
                                : static_cast<int>(::syscall(SYS_recvmmsg, from.fd(), &headers_[first_slot],
                                                             room, MSG_DONTWAIT, nullptr));
     if (came >= 0) {
       const auto count = static_cast<std::size_t>(came);
       one_by_one_[socket] = room > 1 && count <= 1;
-      if (room > 1 && count == room) more_ = true;
       const std::size_t before = count_;
       for (std::size_t i = 0; i < count; ++i) take(socket, first_slot + i);
+      large_[socket] = count_ - before >= kLarge * count;
+      if ((room > 1 && count == room) || large_[socket] != 0) more_ = true;
       judge_joining(socket, count_ - before);
       return count;
     }
     if (errno == EAGAIN) {
       one_by_one_[socket] = 1;
+      large_[socket] = 0;
       return 0;
     }
     (void)read_errors(sockets_[socket], socket, links_);

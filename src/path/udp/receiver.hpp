@@ -45,6 +45,7 @@ class Receiver {
   };
 
   static constexpr std::size_t kMany = 4;          // in one call: joining them pays
+  static constexpr std::size_t kLarge = 16;        // joined in one: worth a call of its own
   static constexpr std::uint16_t kSingles = 4096;  // calls in a row that brought one: it does not
 
   std::size_t read(std::uint8_t socket, std::size_t first_slot) noexcept;
@@ -59,7 +60,8 @@ class Receiver {
   std::vector<const Link*> tied_;         // by socket
   std::vector<std::uint8_t> one_by_one_;  // by socket: it was near empty, so that asking for more is in vain
   std::vector<std::uint16_t> singles_;    // by socket: calls in a row that brought one datagram
-  std::size_t next_ = 0;                  // socket to begin with: none starves
+  std::vector<std::uint8_t> large_;  // by socket: many came joined in one, and one such is enough at a time
+  std::size_t next_ = 0;             // socket to begin with: none starves
   bool joins_ = false;
   bool more_ = false;
   std::size_t dirty_ = 0;  // slots that the last call filled
