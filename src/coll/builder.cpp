@@ -88,10 +88,11 @@ StepId Builder::cast(const Piece& from, After after) noexcept {
   return message(sends_, add(StepKind::cast, plain(from), after), kEverybody);
 }
 
-StepId Builder::copy(const Piece& from, const Piece& to, After after) noexcept {
+StepId Builder::copy(const Piece& from, const Piece& to, After after, bool cold) noexcept {
   if (from.bytes == 0 || to.bytes == 0) return kNone;
   Step& step = add(StepKind::copy, plain(from), after);
   step.b = plain(to);
+  step.cold = cold;
   keep(step.b.layout);
   return last();
 }
@@ -173,6 +174,13 @@ StepId Builder::fetch(int from, int number, const Piece& to, std::uint64_t first
   step.whole = whole;
   return last();
 }
+
+StepId Builder::put(int to, int number, const Piece& from, After after) noexcept {
+  add_shared(StepKind::put, number, to, plain(from), after);
+  return last();
+}
+
+bool Builder::is_one_run(const Piece& piece) noexcept { return plain(piece).layout == nullptr; }
 
 StepId Builder::pour(int to, const Piece& from, std::uint32_t unit) noexcept {
   HERALD_ASSERT(!plan_.pours);

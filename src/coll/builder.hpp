@@ -26,7 +26,7 @@ class Builder {
   // Those of this plan want a lane of just these ranks.
   void bundle_among(std::vector<int> ranks) noexcept { plan_.members = std::move(ranks); }
   StepId cast(const Piece& from, After after = {}) noexcept;
-  StepId copy(const Piece& from, const Piece& to, After after = {}) noexcept;
+  StepId copy(const Piece& from, const Piece& to, After after = {}, bool cold = false) noexcept;
   StepId reduce(const Piece& left, const Piece& inout, After after = {}) noexcept;
   // The calls of all ranks are compared (coll/check.hpp); with gate(), all steps that follow wait for that.
   StepId check(const Piece& facts) noexcept;
@@ -35,6 +35,10 @@ class Builder {
   StepId post(int number, const Piece& from, bool copied, int wake, After after = {}) noexcept;
   StepId fetch(int from, int number, const Piece& to, std::uint64_t first, bool whole,
                After after = {}) noexcept;
+  // What `to` posted by address is room for it.
+  StepId put(int to, int number, const Piece& from, After after = {}) noexcept;
+  // Whether others can read or write it by its address.
+  static bool is_one_run(const Piece& piece) noexcept;
   StepId pour(int to, const Piece& from, std::uint32_t unit = 1) noexcept;
   StepId draw(int from, const Piece& to, std::uint32_t unit = 1, bool cold = false) noexcept;
   // Dense items, each at most a chunk.

@@ -41,6 +41,7 @@ enum class StepKind : std::uint8_t {
   // tried again.
   post,  // a becomes readable by all, as post `tag` of this rank; `copied`: at once free again. Wakes partner
   fetch,   // from post `tag` of partner, after its first b.first bytes, to a; `whole`: it should be no longer
+  put,     // a, to where post `tag` of partner lies, which is room for it, posted by address
   arrive,  // this rank is counted at meeting `tag`; the last one wakes partner
   meet,    // all ranks have arrived at meeting `tag`
   // As arrive; and the last one reduces all that was posted as number 0, each as long as a, in the order of
@@ -63,7 +64,7 @@ struct Step {
   bool whole = false;            // fetch
   bool second = false;           // shared-memory steps: of the second part of a plan that has two
   bool bundled = false;          // send: over the communicator's lane, in packets with others
-  bool cold = false;             // draw: nobody reads it soon enough to find it in a cache
+  bool cold = false;             // draw, copy: nobody reads it soon enough to find it in a cache
   std::uint32_t slot = 0;        // send, recv: where the operation lives while it is under way
   std::int32_t partner = -1;     // rank in the communicator
   std::uint32_t unit = 1;        // pour, draw, fold

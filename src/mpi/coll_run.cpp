@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/coll_run.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -201,7 +202,10 @@ void Execution::perform(coll::StepId id) noexcept {
     case coll::StepKind::copy: {
       type::Cursor from = cursor(step.a, places_), to = cursor(step.b, places_);
       if (from.total() > to.total()) note(MPI_ERR_TRUNCATE);
-      type::copy(from, to);
+      if (step.cold && step.a.layout == nullptr && step.b.layout == nullptr)
+        copy_cold(places_.of(step.b), places_.of(step.a), std::min(step.a.bytes, step.b.bytes));
+      else
+        type::copy(from, to);
       break;
     }
     case coll::StepKind::reduce:
@@ -212,6 +216,7 @@ void Execution::perform(coll::StepId id) noexcept {
       break;
     case coll::StepKind::post:
     case coll::StepKind::fetch:
+    case coll::StepKind::put:
     case coll::StepKind::arrive:
     case coll::StepKind::meet:
     case coll::StepKind::combine:

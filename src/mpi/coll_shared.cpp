@@ -255,6 +255,7 @@ bool SharedChannel::attempt(std::uint64_t number, const coll::Step& step, const 
     case coll::StepKind::post: return post(number, step, places);
     case coll::StepKind::fetch:
     case coll::StepKind::draw: return fetch(number, step, places, progress, error);
+    case coll::StepKind::put: return put(number, step, places, error);
     case coll::StepKind::pour: return pour(number, step, places, progress);
     case coll::StepKind::fold: return fold(number, step, places, reducer, progress, error);
     case coll::StepKind::meet: return channel_of(step).met(number, step.tag);
@@ -326,18 +327,32 @@ bool SharedChannel::fetch(std::uint64_t number, const coll::Step& step, const co
     to.unpack(channel_of(step).copy_of(number, step.partner) + first, bytes);
     return true;
   }
-  const std::int32_t pid = (*pids_)[static_cast<std::size_t>(step.partner)];
+  if (!move(path::read_memory, step.partner, post->address + first, to, bytes)) error = MPI_ERR_BUFFER;
+  return true;
+}
+
+bool SharedChannel::put(std::uint64_t number, const coll::Step& step, const coll::Places& places,
+                        int& error) noexcept {
+  const path::Post* room = channel_of(step).posted(number, step.partner, step.tag);
+  if (room == nullptr) return false;
+  if (room->bytes != step.a.bytes) error = MPI_ERR_TRUNCATE;  // the ranks do not agree on how much
+  type::Cursor from = cursor(step.a, places);
+  if (!move(path::write_memory, step.partner, room->address, from, std::min(room->bytes, step.a.bytes)))
+    error = MPI_ERR_BUFFER;
+  return true;
+}
+
+bool SharedChannel::move(path::MoveMemory way, int partner, std::uint64_t address, type::Cursor& here,
+                         std::uint64_t bytes) const noexcept {
+  const std::int32_t pid = (*pids_)[static_cast<std::size_t>(partner)];
   for (std::uint64_t done = 0; done < bytes;) {
     type::Run runs[64];
     path::MemoryRun memory[64];
-    const std::uint64_t before = to.position();
-    const std::size_t n = to.next_runs(runs, bytes - done);
+    const std::uint64_t before = here.position();
+    const std::size_t n = here.next_runs(runs, bytes - done);
     for (std::size_t i = 0; i < n; ++i) memory[i] = {runs[i].data, runs[i].bytes};
-    if (!path::read_memory(pid, post->address + first + done, {memory, n})) {
-      error = MPI_ERR_BUFFER;
-      return true;
-    }
-    done += to.position() - before;
+    if (!way(pid, address + done, {memory, n})) return false;
+    done += here.position() - before;
   }
   return true;
 }
@@ -348,7 +363,9 @@ bool SharedChannel::is_lost(std::uint64_t number, const coll::Step& step) noexce
     return engine.is_gone((*peers_)[static_cast<std::size_t>(place)]) &&
            !channel_of(step).has_completed(number, place);
   };
-  if (step.kind == coll::StepKind::fetch || step.kind == coll::StepKind::draw) return lost(step.partner);
+  if (step.kind == coll::StepKind::fetch || step.kind == coll::StepKind::draw ||
+      step.kind == coll::StepKind::put)
+    return lost(step.partner);
   for (int i = 0; i < static_cast<int>(peers_->size()); ++i)
     if (i != place_ && lost(i)) return true;
   return false;

@@ -58,6 +58,10 @@ class SharedChannel {
   bool post(std::uint64_t number, const coll::Step& step, const coll::Places& places) noexcept;
   bool fetch(std::uint64_t number, const coll::Step& step, const coll::Places& places,
              std::uint64_t& progress, int& error) noexcept;
+  // `bytes` between another rank's memory and ours.
+  bool move(path::MoveMemory way, int partner, std::uint64_t address, type::Cursor& here,
+            std::uint64_t bytes) const noexcept;
+  bool put(std::uint64_t number, const coll::Step& step, const coll::Places& places, int& error) noexcept;
   // coll_stream.cpp
   bool pour(std::uint64_t number, const coll::Step& step, const coll::Places& places,
             std::uint64_t& progress) noexcept;
@@ -87,6 +91,10 @@ class SharedChannel {
   friend struct CommColl;
   std::vector<std::int32_t>* pids_ = nullptr;  // by place
 };
+
+// Past the caches: a line that is written whole need not be read from memory first, and nothing else is
+// driven out.
+void copy_cold(void* to, const void* from, std::size_t bytes) noexcept;
 
 // What a communicator has of collectives.
 struct CommColl : coll::CommState {

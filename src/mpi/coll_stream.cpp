@@ -17,9 +17,13 @@ namespace {
 
 static_assert(coll::kStreamChunk == path::StreamShape::kChunkBytes);
 
-// Past the caches: a line that is written whole need not be read from memory first, and nothing else is
-// driven out.
-void copy_cold(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+std::uint64_t payload(const coll::Step& step) noexcept { return coll::kStreamChunk / step.unit * step.unit; }
+
+}  // namespace
+
+void copy_cold(void* there, const void* here, std::size_t bytes) noexcept {
+  auto* to = static_cast<std::byte*>(there);
+  const auto* from = static_cast<const std::byte*>(here);
 #if defined(__SSE2__)
   constexpr std::size_t kLine = 64, kWord = sizeof(__m128i);
   const std::size_t head = std::min((0 - reinterpret_cast<std::uintptr_t>(to)) % kLine, bytes);
@@ -33,10 +37,6 @@ void copy_cold(std::byte* to, const std::byte* from, std::size_t bytes) noexcept
 #endif
   std::memcpy(to, from, bytes);
 }
-
-std::uint64_t payload(const coll::Step& step) noexcept { return coll::kStreamChunk / step.unit * step.unit; }
-
-}  // namespace
 
 void SharedChannel::publish(int whom) noexcept {
   const int readers = whom == coll::kEverybody ? static_cast<int>(peers_->size()) - 1 : 1;

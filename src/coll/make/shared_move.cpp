@@ -64,8 +64,23 @@ double estimate_allgather(std::uint64_t bytes, const Shape& shape) noexcept {
   return shared_ns(shape, bytes, 1, 1, static_cast<double>(bytes) * others, others);
 }
 
+// Each writes into the other's memory: what it wrote to its own result just before, it reads out of its
+// cache.
+void exchange(const Ask& ask, Builder& b) noexcept {
+  const int other = 1 - ask.rank;
+  const Piece place = ask.recv.block(ask.rank), mine = ask.in_place ? place : ask.send.range(0, 1);
+  const Piece theirs = ask.recv.block(other);
+  const bool direct = Builder::is_one_run(theirs);
+  const Piece room = direct ? theirs : b.scratch(theirs.bytes);
+  b.post(0, room, false, other);
+  if (!ask.in_place) b.copy(mine, place);
+  const StepId here = meet_all(b, 1, {b.put(other, 0, mine)});
+  if (!direct) b.copy(room, theirs, {here});
+}
+
 void make_allgather(const Ask& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
+  if (ask.size == 2 && !copied(ask)) return exchange(ask, b);
   const Piece place = ask.recv.block(ask.rank), mine = ask.in_place ? place : ask.send.range(0, 1);
   StepId got = post_to_all(ask, b, 0, mine, copied(ask));
   for (int i = 1; i < ask.size; ++i) {

@@ -187,19 +187,22 @@ void allow_reading() noexcept {
 #endif
 }
 
-bool read_memory(std::int32_t pid, std::uint64_t address, std::span<const MemoryRun> to) noexcept {
+using Copy = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long, unsigned long);
+
+static bool move_memory(Copy copy, std::int32_t pid, std::uint64_t address,
+                        std::span<const MemoryRun> here) noexcept {
   std::array<iovec, 64> local;
-  while (!to.empty()) {
-    const std::size_t n = std::min(to.size(), local.size());
+  while (!here.empty()) {
+    const std::size_t n = std::min(here.size(), local.size());
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      local[i] = {to[i].data, to[i].bytes};
-      bytes += to[i].bytes;
+      local[i] = {here[i].data, here[i].bytes};
+      bytes += here[i].bytes;
     }
     // The kernel may stop early (signals, a limit of 2 GiB): go on from there.
     for (std::size_t first = 0; bytes != 0;) {
       const iovec remote{reinterpret_cast<void*>(address), bytes};
-      const ssize_t got = ::process_vm_readv(pid, &local[first], n - first, &remote, 1, 0);
+      const ssize_t got = copy(pid, &local[first], n - first, &remote, 1, 0);
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) return false;
       address += static_cast<std::uint64_t>(got);
@@ -212,9 +215,17 @@ bool read_memory(std::int32_t pid, std::uint64_t address, std::span<const Memory
         if (local[first].iov_len == 0) ++first;
       }
     }
-    to = to.subspan(n);
+    here = here.subspan(n);
   }
   return true;
+}
+
+bool read_memory(std::int32_t pid, std::uint64_t address, std::span<const MemoryRun> to) noexcept {
+  return move_memory(::process_vm_readv, pid, address, to);
+}
+
+bool write_memory(std::int32_t pid, std::uint64_t address, std::span<const MemoryRun> from) noexcept {
+  return move_memory(::process_vm_writev, pid, address, from);
 }
 
 }  // namespace herald::path

@@ -210,12 +210,15 @@ class Board {
   std::string path_;
 };
 
-// Reads other processes' memory (CMA). The runs of `to` together take `bytes` bytes; they may be changed.
+// Reads and writes other processes' memory (CMA): at `address` there as many bytes as the runs have here.
 struct MemoryRun {
   void* data;
   std::size_t bytes;
 };
 void allow_reading() noexcept;  // by other processes of the same user, where the kernel wants to be told
+using MoveMemory = bool (*)(std::int32_t pid, std::uint64_t address,
+                            std::span<const MemoryRun> here) noexcept;
 bool read_memory(std::int32_t pid, std::uint64_t address, std::span<const MemoryRun> to) noexcept;
+bool write_memory(std::int32_t pid, std::uint64_t address, std::span<const MemoryRun> from) noexcept;
 
 }  // namespace herald::path

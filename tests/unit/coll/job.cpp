@@ -163,6 +163,7 @@ class Job {
       case StepKind::check: why_ = "a check in a plan made without one"; break;
       case StepKind::post:
       case StepKind::fetch:
+      case StepKind::put:
       case StepKind::arrive:
       case StepKind::meet:
       case StepKind::combine:
@@ -205,6 +206,7 @@ class Job {
     const SharedPost& post = from.posts[part][number];
     if (post.step == kNone) return false;
     const Step& posted = from.plan.steps[post.step];
+    if (step.kind == StepKind::put) return put(rank, step, from, posted);
     const bool kept = posted.copied || posted.kind == StepKind::pour || posted.kind == StepKind::fold;
     if (kept && !posted.copied && posted.partner != kEverybody && posted.partner != static_cast<int>(r))
       why_ = "drawn by another rank than poured for";
@@ -214,6 +216,15 @@ class Job {
     if (step.whole && step.a.bytes != 0 && step.a.bytes != data.size())
       why_ = "a part is fetched as if whole";
     cursor(step.a, rank.places).unpack(data.data() + step.b.first, step.a.bytes);
+    return true;
+  }
+
+  bool put(const Rank& rank, const Step& step, const Rank& to, const Step& posted) {
+    if (posted.kind != StepKind::post || posted.copied) why_ = "put where nothing was posted by address";
+    if (posted.a.bytes != step.a.bytes) return why_ = "put into room of another size", true;
+    if (to.run.done()) why_ = "written to a rank that is done";
+    const std::vector<std::byte> data = packed(rank, step.a);
+    cursor(posted.a, to.places).unpack(data.data(), data.size());
     return true;
   }
 
