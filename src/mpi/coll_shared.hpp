@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpi/coll_shared.hpp: the board of a communicator on a host, and the shared-memory steps of plans over it.
 // The board is made at the first persistent collective, or at the first blocking one after a few: short-lived
-// communicators do without. On every host all ranks get it or none does, and then messages serve as before.
-// It goes with the communicator. Channel 0 carries blocking and nonblocking collectives, numbered as the
-// communicator counts them; the first persistent ones have a channel each, where their runs are numbered, so
-// that they may be started in any order.
+// communicators do without. A nonblocking call uses it but never makes it: it may not wait, and ranks that do
+// not wait cannot agree from which call on they use it. On every host all ranks get it or none does, and then
+// messages serve as before. It goes with the communicator. Channel 0 carries blocking and nonblocking
+// collectives, numbered as the communicator counts them; the first persistent ones have a channel each, where
+// their runs are numbered, so that they may be started in any order.
 #pragma once
 #include <array>
 #include <memory>

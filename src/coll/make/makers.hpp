@@ -9,8 +9,8 @@ namespace herald::coll {
 extern const Algorithm kBarrierDissemination, kBarrierTree;
 extern const Algorithm kBcastBinomial, kBcastScatterDoubling, kBcastScatterAllgather, kBcastChain,
     kBcastBinary;
-extern const Algorithm kGatherLinear, kGatherBinomial, kGathervLinear;
-extern const Algorithm kScatterLinear, kScatterBinomial, kScattervLinear;
+extern const Algorithm kGatherLinear, kGatherBinomial, kGathervLinear, kGathervBinomial;
+extern const Algorithm kScatterLinear, kScatterBinomial, kScattervLinear, kScattervBinomial;
 extern const Algorithm kAllgatherRing, kAllgatherDoubling, kAllgatherBruck, kAllgatherNeighbor;
 extern const Algorithm kAllgathervRing, kAllgathervBruck, kAllgathervLinear;
 extern const Algorithm kAlltoallLinear, kAlltoallPairwise, kAlltoallBruck;

@@ -22,7 +22,9 @@ bool varies(Op op) {
 std::int64_t block_count(Op op, const Case& c, int from, int to) {
   if (!varies(op) || c.count == 0) return c.count;
   if (all_to_all(op)) return c.in_place ? (from + to + c.count) % 4 : (from + 2 * to + c.count) % 4;
-  return ((from_root(op) ? to : from) * 3 + c.count) % 5;
+  // Where the case has many items, some blocks are longer than a cell of a tree and some are not.
+  const std::int64_t few = ((from_root(op) ? to : from) * 3 + c.count) % 5;
+  return c.count >= 3 ? few * 5 : few;
 }
 
 // Blocks of one buffer: in reverse order and with room between them, where the call allows that.

@@ -23,7 +23,8 @@ namespace herald::coll {
 
 constexpr std::uint32_t kSharedBytes = 80;  // what a post may copy: five items
 
-constexpr int kWords = 4;  // an item is a 2 x 2 matrix of 32-bit words
+constexpr std::byte kPattern{0xa5};  // in memory that nothing was written to
+constexpr int kWords = 4;            // an item is a 2 x 2 matrix of 32-bit words
 struct Item {
   std::uint32_t word[kWords] = {};
   bool operator==(const Item&) const = default;
