@@ -64,6 +64,7 @@ struct Receiver {
   Instant again_at = kNever;    // deliver what the listener did not want
   Instant asks_until = kNever;  // who asks and sends nothing does not ask any more
   std::uint16_t window = 0;     // that it would get if the budget allows
+  std::uint16_t told = 0;       // of it, in the last ack
   std::uint16_t record_at = 0;  // of the packet at `delivered`: records before this byte were delivered
   std::uint16_t unacked = 0;    // data packets since the last ack
   std::uint8_t link = 0;        // by which the newest came

@@ -177,7 +177,7 @@ void Mesh::add_peer(PeerId peer, LinkId links) noexcept {
   ch->tx.next_tx = ch->tx.lost_from = ch->tx.cursor.next = first;
   ch->rx.next = ch->rx.delivered = ch->rx.end = first;
   ch->rx.newest = first - 1;
-  ch->rx.window = static_cast<std::uint16_t>(inner_->config.eager_packets);
+  ch->rx.window = ch->rx.told = static_cast<std::uint16_t>(inner_->config.eager_packets);
   ch->tx.cursor.limit = ch->rx.limit = first + inner_->config.eager_packets;
   inner_->channels[static_cast<std::size_t>(peer)] = ch;
 }

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint32_t kLeastAckEvery = 4, kMostAckEvery = 44;  // packets
 constexpr std::uint32_t kAckEveryWithHoles = 2;
+constexpr std::uint32_t kOpens = 3;              // packets more for each that comes, while the sender asks
 constexpr Duration kAgain = microseconds(200);   // before the listener is asked again
 constexpr Duration kAsksFor = milliseconds(20);  // an asker that sends nothing, at least
 
@@ -131,6 +132,7 @@ void Mesh::Inner::note_backlog(Channel& ch, Instant now, const wire::DatagramVie
     rx.asks_until = kNever;
     const Seq kept = view.seq + 1 + config.eager_packets;  // the sender gave the rest back
     if (before(kept, rx.limit)) rx.limit = kept;
+    rx.told = static_cast<std::uint16_t>(std::min<std::uint32_t>(rx.told, config.eager_packets));
   }
 }
 
@@ -139,8 +141,8 @@ void Mesh::Inner::grant(Channel& ch) noexcept {
   Receiver& rx = ch.rx;
   const auto held = static_cast<std::uint32_t>(distance(rx.delivered, rx.next));
   const Seq received = rx.next + (rx.reorder.count() - held);
-  // Twice in a round trip at most, so that others who begin at the same time are known first.
-  const std::uint32_t wanted = rx.credit.asks ? std::min(rx.window + 1u, book.budget()) : book.eager();
+  // Fourfold in a round trip at most, so that others who begin at the same time are known first.
+  const std::uint32_t wanted = rx.credit.asks ? std::min(rx.window + kOpens, book.budget()) : book.eager();
   const std::uint32_t window = book.window(rx.credit, wanted);
   rx.window = static_cast<std::uint16_t>(std::min<std::uint32_t>(window, UINT16_MAX));
   Seq limit = received + window;
@@ -150,9 +152,11 @@ void Mesh::Inner::grant(Channel& ch) noexcept {
   book.set_outstanding(rx.credit, distance(received, rx.limit));
 }
 
+// A part of the window that the sender knows of: by our own we would fall behind it while it opens.
 std::uint32_t Mesh::Inner::ack_every(const Receiver& rx) noexcept {
-  const std::uint32_t least = std::min(kLeastAckEvery, std::max(rx.window / 2u, 1u));
-  return std::clamp(rx.window / (rx.credit.asks ? 3u : 2u), least, kMostAckEvery);
+  const std::uint32_t window = std::min(rx.window, rx.told);
+  const std::uint32_t least = std::min(kLeastAckEvery, std::max(window / 2u, 1u));
+  return std::clamp(window / (rx.credit.asks ? 3u : 2u), least, kMostAckEvery);
 }
 
 void Mesh::Inner::owe_ack(Channel& ch, Instant now) noexcept {
@@ -174,6 +178,7 @@ void Mesh::Inner::write_ack(Channel& ch, Instant now, wire::AckPart& ack) noexce
       holes |= std::uint64_t{rx.reorder.has(rx.next + 1 + i)} << i;
   ack.next = rx.next;
   ack.credit = rx.limit;
+  rx.told = static_cast<std::uint16_t>(std::clamp(distance(rx.next, rx.limit), 0, int{UINT16_MAX}));
   ack.holes = holes;
   ack.newest = rx.newest;
   const std::int64_t delay_us = rx.came ? (now - rx.newest_at).ns / 1000 : 0;

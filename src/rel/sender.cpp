@@ -26,6 +26,7 @@ void Mesh::Inner::on_ack(Channel& ch, Instant now, const wire::AckPart& ack) noe
     return;
   }
   const bool moved = take_acked(ch, now, ack);
+  if (moved) tx.asked = false;
   take_credit(ch, ack);
   if (is_go_back()) {
     // An ack that brings nothing shows a hole, or repeats itself: go back, once in a round trip.
@@ -46,10 +47,16 @@ void Mesh::Inner::newest_acked(Channel& ch, Instant now, const wire::AckPart& ac
   if (before(ack.newest, tx.cursor.next) || !before(ack.newest, tx.next_tx)) return;
   Entry& entry = tx.log[ack.newest];
   const auto copies = static_cast<int>(ack.delay_us >> wire::kDelayBits);
-  if (entry.state == EntryState::in_flight && copies == std::min(entry.transmissions - 1, kMostCopies)) {
+  if (entry.state == EntryState::in_flight) {
+    Link& link = ch.link[entry.link];
     const std::int64_t elapsed = (now - entry.sent_at).ns;
     const std::int64_t delay = std::int64_t{ack.delay_us & ((1u << wire::kDelayBits) - 1)} * 1000;
-    ch.link[entry.link].on_round_trip({delay < elapsed ? elapsed - delay : elapsed});
+    // An earlier copy that came after it was repeated for its age alone was on its way for that long, and
+    // longer. (If it came before, it is the ack that was lost.)
+    if (copies == std::min(entry.transmissions - 1, kMostCopies))
+      link.on_round_trip({delay < elapsed ? elapsed - delay : elapsed});
+    else if (delay < elapsed && !entry.overtaken)
+      link.on_round_trip({elapsed - delay + link.rtt.smooth_ns});
   }
   entry_acked(ch, entry, copies, by_link);
 }

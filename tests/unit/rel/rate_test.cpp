@@ -86,6 +86,24 @@ TEST(RelRate, seven_to_one_does_not_overrun_the_switch) {
   EXPECT_LT(outcome.full, 0.001);
 }
 
+TEST(RelRate, a_round_trip_that_is_suddenly_long_is_learned) {
+  // Who knows the quiet network takes what waits in the switch for lost, as soon as an ack without news seems
+  // to answer. Sent again before its ack can come, no packet would ever show how long the round trip is now.
+  WorldConfig config;
+  config.mesh.budget_bytes = 24 << 10;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    config.seed = seed;
+    config.duplicate = 0.2;
+    World world(config);
+    world[1].send(0, 200, 1000);
+    EXPECT_TRUE(world.run(milliseconds(1'000), [&] { return world.all_flushed(); }));
+    world.config.delay = milliseconds(8);
+    world[1].send(0, 2000, 1000);
+    EXPECT_TRUE(world.run(milliseconds(60'000), [&] { return world.all_flushed(); }));
+    EXPECT_LT(world[1].mesh.counters().resent, 800u) << "seed " << seed;
+  }
+}
+
 TEST(RelRate, thirty_one_to_one_settles) {
   // The eager windows alone are more than the switch holds: that costs something once, not for ever.
   WorldConfig config;
