@@ -26,6 +26,30 @@ void let_go(Request* request) noexcept {
   tables().requests.retire(request);
 }
 
+// Runs the plan of a blocking call; takes over the caller's count of it.
+int run_plan(Call& call, Comm& comm, coll::Kept* kept, const Execution::Binding& binding) noexcept {
+  Execution* execution = Execution::make(comm, kept, binding);
+  if (execution == nullptr) return no_memory(call);
+  const int error = execution->run();
+  if (execution->reason() != nullptr) [[unlikely]]
+    (void)call.fail(error, "%s", execution->reason());
+  Execution::recycle(execution);
+  if (error == MPI_SUCCESS) [[likely]]
+    return error;
+  if (call.failed()) return call.fail(error, "failed");  // the first failure stands
+  if (error == MPI_ERR_TRUNCATE)
+    return call.fail(
+        error, "another rank sent more than this rank's counts and types have room for; they must match");
+  return error;
+}
+
+// A nonblocking call starts, a persistent one is kept. Null: there was no memory for it.
+int start_plan(Call& call, Comm& comm, Execution* execution, How how) noexcept {
+  if (execution == nullptr) return no_memory(call);
+  *how.request = handle_of(new_work(&comm, std::unique_ptr<Work>(execution), how.form == How::Form::keep));
+  return MPI_SUCCESS;
+}
+
 }  // namespace
 
 Caller::Caller(Call& call, Comm& comm, coll::Op op, How how, int root) noexcept
@@ -246,12 +270,10 @@ int Caller::go(std::uint64_t bytes) noexcept {
     ask_.crowded = coll_state(comm_).crowded;
   }
   coll::Kept* kept = plan();
-  if (how_.form == How::Form::wait) {
-    CommColl& state = coll_state(runs_);
-    if (memo_ != nullptr && !kept->plan.checked && (state.tried || comm_.size == 1))
-      state.memos.add(*memo_, kept);
-    return run_plan(call_, runs_, kept, binding_);
-  }
+  CommColl& state = coll_state(runs_);
+  if (memo_ != nullptr && !binding_.persistent && !kept->plan.checked && (state.tried || comm_.size == 1))
+    state.memos.add(*memo_, kept);
+  if (how_.form == How::Form::wait) return run_plan(call_, runs_, kept, binding_);
   // What persistent calls do is matched by the order of those, so they are compared with all others here.
   if (binding_.persistent && kept->plan.checked) {
     Execution* check = make_check(binding_.form);
@@ -265,26 +287,12 @@ int Caller::go(std::uint64_t bytes) noexcept {
     }
     Execution::recycle(check);
   }
-  Execution* execution = Execution::make(runs_, kept, binding_);
-  if (execution == nullptr) return no_memory(call_);
-  *how_.request = handle_of(new_work(&comm_, std::unique_ptr<Work>(execution), how_.form == How::Form::keep));
-  return MPI_SUCCESS;
+  return start_plan(call_, comm_, Execution::make(runs_, kept, binding_), how_);
 }
 
-int run_plan(Call& call, Comm& comm, coll::Kept* kept, const Execution::Binding& binding) noexcept {
-  Execution* execution = Execution::make(comm, kept, binding);
-  if (execution == nullptr) return no_memory(call);
-  const int error = execution->run();
-  if (execution->reason() != nullptr) [[unlikely]]
-    (void)call.fail(error, "%s", execution->reason());
-  Execution::recycle(execution);
-  if (error == MPI_SUCCESS) [[likely]]
-    return error;
-  if (call.failed()) return call.fail(error, "failed");  // the first failure stands
-  if (error == MPI_ERR_TRUNCATE)
-    return call.fail(
-        error, "another rank sent more than this rank's counts and types have room for; they must match");
-  return error;
+int run_again(Call& call, Comm& comm, coll::Kept* kept, const Execution::Binding& binding, How how) noexcept {
+  if (how.form == How::Form::wait) return run_plan(call, comm, kept, binding);
+  return start_plan(call, comm, Execution::make(comm, kept, binding), how);
 }
 
 }  // namespace herald::mpi

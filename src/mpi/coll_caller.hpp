@@ -115,12 +115,12 @@ class Caller {
   std::vector<const type::Layout*> send_layouts_, recv_layouts_;  // MPI_Alltoallw
 };
 
-// Runs the plan of a blocking call; takes over the caller's count of it. Returns what the entry point
-// returns.
-int run_plan(Call& call, Comm& comm, coll::Kept* kept, const Execution::Binding& binding) noexcept;
-// The plan of a blocking call that was made before, with a count for the caller; null if there is none.
+// Runs or starts the plan of a call that was made before; takes over the caller's count of it. Returns what
+// the entry point returns.
+int run_again(Call& call, Comm& comm, coll::Kept* kept, const Execution::Binding& binding, How how) noexcept;
+// The plan of such a call, blocking or nonblocking, with a count for the caller; null if there is none.
 inline coll::Kept* recall(Comm& comm, How how, const Memo& memo) noexcept {
-  return how.form == How::Form::wait ? coll_state(comm).memos.find(memo) : nullptr;
+  return how.form != How::Form::keep ? coll_state(comm).memos.find(memo) : nullptr;
 }
 
 inline bool is_in_place(const void* buffer) noexcept { return buffer == MPI_IN_PLACE; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpi/coll_memo.hpp: the last few blocking calls on a communicator, by their arguments as they came: a call
-// that was right before and comes again goes straight to its plan, unchecked but for its buffers.
-// Only once it is settled whether the communicator has a board, and without extra checks.
+// mpi/coll_memo.hpp: the last few blocking and nonblocking calls on a communicator, by their arguments as
+// they came: a call that was right before and comes again goes straight to its plan, unchecked but for its
+// buffers. Only once it is settled whether the communicator has a board, and without extra checks.
 #pragma once
 #include <array>
 #include <cstdint>

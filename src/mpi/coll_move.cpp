@@ -16,7 +16,7 @@ const void* block_at(const void* buffer, std::int64_t items, const Datatype* typ
 
 int coll_barrier(Call& call, Comm* comm, How how) noexcept {
   const Memo memo{.op = coll::Op::barrier};
-  if (coll::Kept* kept = recall(*comm, how, memo)) return run_plan(call, *comm, kept, {});
+  if (coll::Kept* kept = recall(*comm, how, memo)) return run_again(call, *comm, kept, {}, how);
   Caller caller(call, *comm, coll::Op::barrier, how);
   caller.remember(memo);
   return caller.go(0);
@@ -26,7 +26,8 @@ int coll_bcast(Call& call, void* buffer, MPI_Count count, Datatype* datatype, in
                How how) noexcept {
   const Memo memo{.op = coll::Op::bcast, .root = root, .count = count, .type = datatype};
   if (buffer != nullptr && !is_in_place(buffer))
-    if (coll::Kept* kept = recall(*comm, how, memo)) return run_plan(call, *comm, kept, {.recv = buffer});
+    if (coll::Kept* kept = recall(*comm, how, memo))
+      return run_again(call, *comm, kept, {.recv = buffer}, how);
   Caller caller(call, *comm, coll::Op::bcast, how, root);
   caller.remember(memo);
   caller.recv(Data{buffer, {1, "buffer"}, count, {2, "count"}, datatype, {3, "datatype"}});

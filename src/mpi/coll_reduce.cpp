@@ -14,7 +14,8 @@ int reduce_all(Call& call, coll::Op which, const void* sendbuf, void* recvbuf, M
       .op = which, .in_place = is_in_place(sendbuf), .count = count, .type = datatype, .reduction = op};
   if (sendbuf != nullptr && recvbuf != nullptr && sendbuf != recvbuf && !is_in_place(recvbuf))
     if (coll::Kept* kept = recall(*comm, how, memo))
-      return run_plan(call, *comm, kept, {.send = sendbuf, .recv = recvbuf, .op = op, .datatype = datatype});
+      return run_again(call, *comm, kept, {.send = sendbuf, .recv = recvbuf, .op = op, .datatype = datatype},
+                       how);
   Caller caller(call, *comm, which, how);
   caller.remember(memo);
   if (is_in_place(sendbuf))

@@ -246,7 +246,10 @@ void SharedChannel::ring() noexcept {
 bool SharedChannel::is_free(path::Channel& channel, std::uint64_t number) noexcept {
   if (channel.is_free(number)) return true;
   channel.starve(number);
-  return channel.is_free(number);
+  if (channel.is_free(number)) return true;
+  if (full_in_ != turn_ || number < full_at_) full_at_ = number;
+  full_in_ = turn_;
+  return false;
 }
 
 bool SharedChannel::attempt(std::uint64_t number, const coll::Step& step, const coll::Places& places,

@@ -49,13 +49,16 @@ class SharedChannel {
   void ring_wanted() noexcept {
     if (wanted_ != coll::kNobody) ring();
   }
+  // Whether an operation before this one has found no free slot since new_turn(): this one will not either.
+  bool is_known_full(std::uint64_t number) const noexcept { return full_in_ == turn_ && number > full_at_; }
+  static void new_turn() noexcept { ++turn_; }
   // Whether a step that is not ready never will be, because a rank has gone without doing its part.
   bool is_lost(std::uint64_t number, const coll::Step& step) noexcept;
 
  private:
   path::Channel& channel_of(const coll::Step& step) noexcept { return channels_[step.second ? 1 : 0]; }
   void set_low(std::uint64_t low) noexcept;
-  static bool is_free(path::Channel& channel, std::uint64_t number) noexcept;
+  bool is_free(path::Channel& channel, std::uint64_t number) noexcept;
   bool post(std::uint64_t number, const coll::Step& step, const coll::Places& places) noexcept;
   bool fetch(std::uint64_t number, const coll::Step& step, const coll::Places& places,
              std::uint64_t& progress, int& error) noexcept;
@@ -82,6 +85,8 @@ class SharedChannel {
   std::vector<std::uint64_t> running_;  // oldest first
   std::uint64_t next_ = 0;
   int wanted_ = coll::kNobody;  // whom to ring
+  static inline std::uint64_t turn_ = 1;
+  std::uint64_t full_in_ = 0, full_at_ = 0;  // the turn, and the first operation that found no free slot
 
   // Marks a post whose data comes as a stream, from this position on. No address has it.
   static constexpr std::uint64_t kStreamBit = std::uint64_t{1} << 63;

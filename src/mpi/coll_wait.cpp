@@ -103,8 +103,10 @@ bool Execution::poll_all(void*) noexcept {
   bool moved = false;
   const bool look_for_lost = runtime().engine().gone_count() != 0;
   in_turn = true;
+  SharedChannel::new_turn();
   for (std::size_t i = 0; i < listed.size(); ++i)
-    if (listed[i] != nullptr) moved = listed[i]->poll(look_for_lost) || moved;
+    if (listed[i] != nullptr && !listed[i]->channel_->is_known_full(listed[i]->number_))
+      moved = listed[i]->poll(look_for_lost) || moved;
   in_turn = false;
   std::erase(listed, nullptr);
   if (listed.empty()) {
