@@ -24,6 +24,22 @@ constexpr std::int64_t kPeace = 8;  // times as long without trouble: it is forg
 // is better: who is woken goes before such ones, who yields comes after them.
 constexpr Duration kLongYield = milliseconds(1);
 
+// As long as it lives, the net knows that we spin.
+class Spinning {
+ public:
+  explicit Spinning(Net* net) noexcept : net_(net) {
+    if (net_ != nullptr) net_->set_spinning(true);
+  }
+  ~Spinning() {
+    if (net_ != nullptr) net_->set_spinning(false);
+  }
+  Spinning(const Spinning&) = delete;
+  Spinning& operator=(const Spinning&) = delete;
+
+ private:
+  Net* net_;
+};
+
 }  // namespace
 
 Instant Loop::now() const noexcept {
@@ -233,6 +249,7 @@ bool Loop::spin(std::uint64_t before) noexcept {
   Instant last = now();
   if (last < no_spin_until_) return false;
   const Instant end = last + microseconds(spin_.spin_us);
+  const Spinning spinning(net_.get());
   for (int turn = 1; activity_ == before; ++turn) {
     if (!net_) relax();  // a system call is as good
     lock_.give_way();

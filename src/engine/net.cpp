@@ -134,6 +134,7 @@ bool Net::turn(Instant now) noexcept {
   }
   lanes_->redeliver();
   bool moved = receive(now, false);
+  for (int i = 0; i < looks_ && !moved; ++i) moved = receive_peers(now, false);
   // Who got something goes on with it; timers come in the next turn, which is soon.
   if (!moved || ++turns_moved_ >= kTurnsPerDeadline) {
     turns_moved_ = 0;

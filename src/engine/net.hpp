@@ -92,9 +92,14 @@ class Net {
     skip_lanes_ = !why.lanes;
     if (why.lanes) silent_turns_ = 0;
   }
+  // Somebody does nothing but take turns: most of a turn is then spent looking at the sockets of peers, so
+  // that what comes is seen soon.
+  void set_spinning(bool spins) noexcept { looks_ = spins ? kLooks : 0; }
   const rel::MeshCounters& counters() const noexcept { return mesh_->counters(); }
 
  private:
+  static constexpr int kLooks = 8;  // more than one
+
   Net(int rank, int size, const Knobs& knobs, p2p::Core& core);
   bool receive(Instant now, bool thorough) noexcept;
   bool receive_peers(Instant now, bool thorough) noexcept;
@@ -125,6 +130,7 @@ class Net {
   std::array<path::UdpSend, rel::TxBatch::kMost> out_;  // the batch, as the path wants it
   std::vector<rel::LinkId> links_;                      // to each peer; 0: not ours
   HostNames hosts_;
+  int looks_ = 0;                                 // at peers' sockets in a turn, beyond the first
   int turns_moved_ = 0;                           // since the deadlines were looked at
   bool skip_peers_ = false, skip_lanes_ = false;  // in the next turn: nothing has come there
   std::uint32_t silent_turns_ = 0;                // since something came by a lane

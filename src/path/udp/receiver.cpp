@@ -105,13 +105,15 @@ std::size_t Receiver::read(std::uint8_t socket, std::size_t first_slot) noexcept
   for (int tries = 0; tries < 2; ++tries) {
     Socket& from = sockets_[socket];
     const bool large = large_[socket] != 0;
-    const std::size_t room = one_by_one_[socket] != 0 || large ? 1 : slots_.size() - first_slot;
+    const std::size_t room = one_by_one_[socket] != kMore || large ? 1 : slots_.size() - first_slot;
     const int came = room == 1 ? read_one(socket, first_slot)
                                : static_cast<int>(::syscall(SYS_recvmmsg, from.fd(), &headers_[first_slot],
                                                             room, MSG_DONTWAIT, nullptr));
     if (came >= 0) {
       const auto count = static_cast<std::size_t>(came);
-      one_by_one_[socket] = room > 1 && count <= 1;
+      // A second one right after the first: there may be more.
+      const bool first = one_by_one_[socket] == kOne;
+      one_by_one_[socket] = room > 1 ? (count <= 1 ? kOne : kMore) : (first && count != 0 ? kOneCame : kMore);
       const std::size_t before = count_;
       for (std::size_t i = 0; i < count; ++i) take(socket, first_slot + i);
       large_[socket] = count_ - before >= kLarge * count;
@@ -120,7 +122,7 @@ std::size_t Receiver::read(std::uint8_t socket, std::size_t first_slot) noexcept
       return count;
     }
     if (errno == EAGAIN) {
-      one_by_one_[socket] = 1;
+      one_by_one_[socket] = kOne;
       large_[socket] = 0;
       return 0;
     }

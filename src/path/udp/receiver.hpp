@@ -57,9 +57,11 @@ class Receiver {
   std::vector<Socket>& sockets_;
   Links& links_;
   std::vector<std::uint8_t> used_;
-  std::vector<const Link*> tied_;         // by socket
-  std::vector<std::uint8_t> one_by_one_;  // by socket: it was near empty, so that asking for more is in vain
-  std::vector<std::uint16_t> singles_;    // by socket: calls in a row that brought one datagram
+  std::vector<const Link*> tied_;  // by socket
+  // By socket. It was near empty, so that asking for more is in vain; then one came; there may be more.
+  enum Next : std::uint8_t { kMore, kOne, kOneCame };
+  std::vector<Next> one_by_one_;
+  std::vector<std::uint16_t> singles_;  // by socket: calls in a row that brought one datagram
   std::vector<std::uint8_t> large_;  // by socket: many came joined in one, and one such is enough at a time
   std::size_t next_ = 0;             // socket to begin with: none starves
   bool joins_ = false;
