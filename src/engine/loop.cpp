@@ -62,6 +62,7 @@ void Loop::start(p2p::SendOp& op) noexcept {
 }
 
 void Loop::start(p2p::RecvOp& op) noexcept {
+  if (core_.may_be_offered(op) && !in_turn_) look_for(op);
   core_.start(op);
   if (core_.wants_to_send()) pump_all();
   settle();
@@ -194,7 +195,7 @@ bool Loop::progress() noexcept {
   if (own_ != nullptr) moved = drain_all() || moved;
   if (net_) moved = turn_net() || moved;
   if (core_.wants_to_send()) moved = pump_all() || moved;
-  if (core_.has_direct()) moved = move_direct() || moved;
+  if (core_.has_direct() || core_.hopes_for_offers()) moved = move_direct() || moved;
   if (!departing_.empty()) see_off();
   if (!hooks_.empty()) moved = run_hooks() || moved;
   in_turn_ = false;

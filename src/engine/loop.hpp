@@ -118,6 +118,7 @@ class Loop final : public Engine {
   bool drain(path::Inbox& inbox) noexcept;
   bool drain(Inlet& inlet) noexcept;
   bool drain_all() noexcept;
+  void look_for(const p2p::RecvOp& op) noexcept;
   bool is_drained(p2p::PeerId peer) const noexcept;
   bool has_news() noexcept;
   void open_inlet(p2p::PeerId from, std::uint32_t index) noexcept;

@@ -19,7 +19,7 @@ std::span<const iovec> vectors(std::span<const type::Run> runs) noexcept {
   return {reinterpret_cast<const iovec*>(runs.data()), runs.size()};
 }
 
-constexpr std::size_t kMeetingsBytes = p2p::kMeetings * sizeof(p2p::Meeting);
+constexpr std::size_t kMeetingsBytes = p2p::kAllMeetings * sizeof(p2p::Meeting);
 static_assert(kMeetingsBytes + sizeof(path::RegionTable) <= path::kSideBytes);
 
 std::uint64_t bytes_in(std::span<const type::Run> runs) noexcept {

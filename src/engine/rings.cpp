@@ -65,7 +65,7 @@ bool Loop::receive_now(p2p::RecvOp& op) noexcept {
       slept_in_vain_ = false;
       return true;
     }
-    if (--looks == 0) return false;
+    if (--looks <= 0 || (looks == kShortLooks - 1 && core_.expects_long(op))) return false;
   }
 }
 
@@ -82,6 +82,12 @@ bool Loop::drain(Inlet& inlet) noexcept {
   }
   if (feed) feed_all();
   return taken != 0;
+}
+
+// What has come already need not be waited for: who starts a receive may not be here again for long.
+void Loop::look_for(const p2p::RecvOp& op) noexcept {
+  const int at = inlet_of_[static_cast<std::size_t>(op.awaited)];
+  if (at >= 0) (void)drain(inlets_[static_cast<std::size_t>(at)]);
 }
 
 // Rings first: what a peer wrote before it had one was taken from the inbox when its ring became known.

@@ -49,6 +49,7 @@ struct Exchange {
   bool receives = false, sends = false;
 
   void run() noexcept {
+    recv.at_once = true;
     if (receives) runtime().engine().start(recv);
     if (sends) runtime().engine().start(send);
     wait_until([&] { return (!receives || recv.done) && (!sends || send.done); });
@@ -80,6 +81,7 @@ int recv(Call& call, void* buf, MPI_Count count, Datatype* datatype, int source,
   if (source == MPI_PROC_NULL) return set_proc_null_status(status), MPI_SUCCESS;
   p2p::RecvOp op;
   fill_recv(op, buf, count, *datatype, source, tag, *comm);
+  op.at_once = true;
   if (!runtime().engine().receive_now(op)) {
     runtime().engine().start(op);
     wait_until([&] { return op.done; });

@@ -75,13 +75,22 @@ class Core {
   void forget_context(std::uint64_t context) noexcept;
   // The peer is on another host. Said before anything goes to it or comes from it, by both.
   void set_far(PeerId id) noexcept;
-  // Our meetings, kMeetings of them, where peers can see them; null: none, nobody helps us.
+  // Our meetings, kAllMeetings of them, where peers can see them; null: none, nobody helps us.
   void set_meetings(Meeting* ours) noexcept { meetings_.open(ours); }
   // We can read and write the memory of the peer; its meetings, if we can help it.
   void set_direct(PeerId id, Meeting* theirs) noexcept;
   // Moves the next share of a message between two memories: true if any was, or something ended.
   bool move_direct(Mover& mover) noexcept;
   bool has_direct() const noexcept { return !reads_.empty() || !writes_.empty(); }
+  bool hopes_for_offers() const noexcept { return !hopes_.empty(); }
+  bool may_be_offered(const RecvOp& op) const noexcept {
+    return op.awaited >= 0 && op.data.total() >= config_.direct_bytes &&
+           peers_[static_cast<std::size_t>(op.awaited)].direct;
+  }
+  // What comes next for this receive is long, as the last one from there was: it should be offered at once.
+  bool expects_long(const RecvOp& op) const noexcept {
+    return op.data.total() >= config_.direct_bytes && peers_[static_cast<std::size_t>(op.awaited)].was_long;
+  }
 
   // The short way of messages that are one packet. Out: if nothing waits for the peer and `room` bytes are
   // there for a packet, push_now() writes one of this message (a SendOp is not synchronous and has no lane);
@@ -157,6 +166,8 @@ class Core {
     // Of the bytes pushed from the beginning on, modulo 2^32, when far:
     std::uint32_t pushed = 0, push_limit = 0;  // by us: so many, and how many the peer lets us
     std::uint32_t consumed = 0, told = 0;      // by the peer: received, and what it last heard of that
+    std::uint32_t heard = 0;                   // messages of the peer, when near
+    bool was_long = false;                     // the last of them
     bool far = false;
     bool gone = false;
     bool direct = false;
@@ -195,17 +206,36 @@ class Core {
   void answer_unwanted(const Envelope& envelope) noexcept;
   static bool runs_fit(const SendOp& op, std::size_t room) noexcept;
   static std::size_t write_runs(const SendOp& op, std::span<std::byte> room) noexcept;
+  bool read_runs(DirectRead& direct, const Envelope& envelope, const std::byte* runs,
+                 std::uint64_t wanted) noexcept;
   bool begin_direct(RecvOp& op, const Envelope& envelope, const std::byte* runs,
                     std::uint64_t wanted) noexcept;
+  bool is_to_be_offered(const RecvOp& op, Context& context) noexcept;
+  void offer(RecvOp& op) noexcept;
+  bool withdraw(RecvOp& op) noexcept;
+  void forget_offer(const RecvOp& op) noexcept;
+  void end_offer(RecvOp& op, const Envelope& envelope) noexcept;
+  bool take_offer(SendOp& op) noexcept;
+  void begin_offered(RecvOp& op, const Envelope& envelope, const std::byte* runs) noexcept;
+  void hope(SendOp& op) noexcept;
+  void hear(PeerId from, std::uint32_t seq, bool is_long) noexcept {
+    Peer& sender = peer(from);
+    sender.heard = seq + 1;
+    sender.was_long = is_long;
+    if (offers_ != 0) renew_offer(from);
+  }
+  void renew_offer(PeerId from) noexcept;
   bool read_some(RecvOp& op, Mover& mover) noexcept;
   bool write_some(SendOp& op, Mover& mover) noexcept;
   bool end_direct(RecvOp& op) noexcept;
   void pull_rest(RecvOp& op, std::uint64_t begin, std::uint64_t end) noexcept;
   void leave_direct(RecvOp& op) noexcept;
+  void drop_direct(RecvOp& op) noexcept;
   void stop_helping(SendOp& op) noexcept;
   Message* find_message(std::uint64_t context, std::int32_t source, std::int32_t tag, Found& found) noexcept;
 
   Status on_push(PeerId from, std::span<const std::byte> packet) noexcept;
+  Status take_push(PeerId from, std::span<const std::byte> packet) noexcept;
   bool on_pull(PeerId from, const wire::PullPacket& packet) noexcept;
   Status on_data(PeerId from, std::span<const std::byte> packet) noexcept;
   Status bad() noexcept {
@@ -241,8 +271,16 @@ class Core {
   IdTable<RecvOp> recvs_;                 // those that pull
   List<RecvOp> reads_;                    // that read a peer's memory
   List<SendOp> writes_;                   // that write to a peer's memory
+  List<SendOp> hopes_;                    // that would, and wait for an offer or a meeting
+  std::uint32_t turns_of_hope_ = 0;       // since there was the last one more
   Meetings meetings_;
-  std::vector<Meeting*> theirs_;  // by peer, if any is direct: its meetings
+  struct Near {
+    Meeting* theirs = nullptr;  // its meetings
+    RecvOp* offered = nullptr;  // to it, and not taken yet that we know of
+  };
+  Near& near(PeerId id) noexcept { return nears_[static_cast<std::size_t>(id)]; }
+  std::vector<Near> nears_;  // by peer, if any is direct
+  std::uint32_t offers_ = 0;
   DirectPool directs_;
   List<Op> finished_;
   bool running_finished_ = false;

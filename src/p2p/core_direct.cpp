@@ -17,6 +17,9 @@ using namespace wire;
 namespace {
 
 constexpr std::uint64_t kShortRun = 512;  // runs that are shorter than this, on average, are packed instead
+// Turns until a sender looks for an offer that came after its push: a receiver that is here answers sooner,
+// and is not to be disturbed.
+constexpr std::uint32_t kPatience = 32;
 
 type::Run run_at(std::uint64_t address, std::uint64_t bytes) noexcept {
   return {reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), static_cast<std::size_t>(bytes)};
@@ -60,10 +63,18 @@ DirectRead* DirectPool::get() noexcept {
 }
 
 std::uint32_t Meetings::take(PeerId with) noexcept {
-  if (all_ == nullptr) return kMeetings;
+  if (all_ == nullptr) return kAllMeetings;
   std::uint32_t index = 0;
   while (index < kMeetings && !is_free(index)) ++index;
-  if (index < kMeetings) uses_[index] = {.with = with, .ours = true, .theirs = true};
+  if (index == kMeetings) return kAllMeetings;
+  uses_[index] = {.with = with, .ours = true, .theirs = true};
+  return index;
+}
+
+std::uint32_t Meetings::take_for_offer(PeerId with) noexcept {
+  const std::uint32_t index = kMeetings + static_cast<std::uint32_t>(with) % kOffers;
+  if (all_ == nullptr || !is_free(index)) return kAllMeetings;
+  uses_[index] = {.with = with, .ours = true, .theirs = false};
   return index;
 }
 
@@ -73,7 +84,7 @@ bool Meetings::is_free(std::uint32_t index) const noexcept {
 }
 
 bool Meetings::leave_theirs(std::uint32_t index, PeerId with) noexcept {
-  if (index >= kMeetings || !uses_[index].theirs || uses_[index].with != with) return false;
+  if (index >= kAllMeetings || !uses_[index].theirs || uses_[index].with != with) return false;
   uses_[index].theirs = false;
   return true;
 }
@@ -85,8 +96,8 @@ void Meetings::leave_all(PeerId with) noexcept {
 
 void Core::set_direct(PeerId id, Meeting* theirs) noexcept {
   peer(id).direct = true;
-  theirs_.resize(peers_.size(), nullptr);
-  theirs_[static_cast<std::size_t>(id)] = theirs;
+  nears_.resize(peers_.size());
+  nears_[static_cast<std::size_t>(id)].theirs = theirs;
 }
 
 // Whether the whole message lies in few enough runs to be named in its push.
@@ -110,38 +121,44 @@ std::size_t Core::write_runs(const SendOp& op, std::span<std::byte> room) noexce
   return count * sizeof(RunPart);
 }
 
+// What the push says; false if it contradicts itself: nothing of it is followed.
+bool Core::read_runs(DirectRead& direct, const Envelope& envelope, const std::byte* runs,
+                     std::uint64_t wanted) noexcept {
+  std::uint64_t covered = 0;
+  direct.runs = envelope.runs;
+  for (std::uint32_t i = 0; i < envelope.runs; ++i) {
+    RunPart part;
+    std::memcpy(&part, runs + i * sizeof part, sizeof part);
+    direct.there[i] = run_at(part.address, part.bytes);
+    covered += std::min<std::uint64_t>(part.bytes, envelope.bytes);
+  }
+  direct.send_id = envelope.send_id;
+  direct.seq = envelope.seq;
+  direct.bytes = wanted;
+  direct.broken = covered < wanted;
+  if (direct.broken) ++counters_.bad_packets;
+  return !direct.broken;
+}
+
 // False: it is better pulled.
 bool Core::begin_direct(RecvOp& op, const Envelope& envelope, const std::byte* runs,
                         std::uint64_t wanted) noexcept {
   if (!peer(envelope.from).direct || !has_long_runs(op.data)) return false;
   DirectRead* direct = directs_.get();
   if (direct == nullptr) return false;
-  std::uint64_t covered = 0;
-  direct->runs = envelope.runs;
-  for (std::uint32_t i = 0; i < envelope.runs; ++i) {
-    RunPart part;
-    std::memcpy(&part, runs + i * sizeof part, sizeof part);
-    direct->there[i] = run_at(part.address, part.bytes);
-    covered += std::min<std::uint64_t>(part.bytes, envelope.bytes);
-  }
-  if (covered < wanted) {  // it contradicts itself: nothing of it is followed
-    ++counters_.bad_packets;
+  if (!read_runs(*direct, envelope, runs, wanted)) {
     directs_.put(direct);
     return false;
   }
-  direct->send_id = envelope.send_id;
-  direct->seq = envelope.seq;
-  direct->bytes = wanted;
-  direct->broken = false;
   direct->meeting = &direct->alone;
   const bool one_piece = op.data.contiguous() && wanted / kShareUnit < kMostUnits;
-  const std::uint32_t index = one_piece ? meetings_.take(envelope.from) : kMeetings;
+  const std::uint32_t index = one_piece ? meetings_.take(envelope.from) : kAllMeetings;
   direct->index = index;
-  if (index < kMeetings) direct->meeting = &meetings_.at(index);
-  direct->share = direct->meeting->begin(wanted);
+  if (index < kAllMeetings) direct->meeting = &meetings_.at(index);
+  direct->share = direct->meeting->begin(wanted, op.at_once);
   op.direct = direct;
   reads_.push_back(op);
-  if (index == kMeetings) return true;
+  if (index == kAllMeetings) return true;
   MeetPacket packet;
   packet.prefix = p2p_prefix(P2pKind::meet);
   packet.send_id = envelope.send_id;
@@ -157,9 +174,9 @@ bool Core::on_meet(PeerId from, const MeetPacket& packet) noexcept {
   if (packet.meeting >= kMeetings) return false;
   SendOp* op = sends_.find(packet.send_id);
   const bool good = op != nullptr && op->to == from && op->seq == packet.seq &&
-                    op->phase == SendPhase::pushed && op->meeting == nullptr && !op->linked() &&
+                    op->phase == SendPhase::pushed && op->direct && op->meeting == nullptr &&
                     packet.bytes <= op->data.total();
-  Meeting* theirs = peer(from).direct ? theirs_[static_cast<std::size_t>(from)] : nullptr;
+  Meeting* theirs = peer(from).direct ? near(from).theirs : nullptr;
   if (theirs == nullptr) {
     MovedPacket reply;  // the receiver may use the meeting again
     reply.prefix = p2p_prefix(P2pKind::moved);
@@ -174,6 +191,7 @@ bool Core::on_meet(PeerId from, const MeetPacket& packet) noexcept {
   op->meeting = &theirs[packet.meeting];
   op->there = packet.address;
   op->end = packet.bytes;
+  op->unlink();
   writes_.push_back(*op);
   return true;
 }
@@ -201,8 +219,13 @@ bool Core::write_some(SendOp& op, Mover& mover) noexcept {
     status = mover.write(op.to, {here, count}, {&there, 1});
   }
   op.meeting->put(share, status == Status::ok);
-  if (status != Status::ok || op.meeting->is_all_taken(op.end)) stop_helping(op);
-  mover.tell(op.to);
+  const bool all = op.meeting->is_all_written(op.end);
+  const PeerId to = op.to;
+  if (all)
+    finish_send(op, Status::ok);  // the receiver sees that it need not say so
+  else if (status != Status::ok || op.meeting->is_all_taken(op.end))
+    stop_helping(op);
+  mover.tell(to);
   return true;
 }
 
@@ -248,7 +271,7 @@ bool Core::end_direct(RecvOp& op) noexcept {
   envelope.send_id = direct.send_id;
   envelope.seq = direct.seq;
   envelope.from = op.from_peer;
-  answer_unwanted(envelope);
+  if (!direct.meeting->is_all_written(direct.bytes)) answer_unwanted(envelope);
   op.bytes = direct.bytes;
   finish_recv(op, op.status);
   return true;
@@ -273,16 +296,29 @@ void Core::pull_rest(RecvOp& op, std::uint64_t begin, std::uint64_t end) noexcep
   leave_direct(op);
 }
 
+// An offer that stands is withdrawn; where it was taken the sender looks into the meeting until it says so.
 void Core::leave_direct(RecvOp& op) noexcept {
   if (op.direct == nullptr) return;
-  if (op.direct->index < kMeetings) meetings_.leave(op.direct->index);
+  const std::uint32_t index = op.direct->index;
+  if (index >= kMeetings && index < kAllMeetings && !op.direct->meeting->withdraw()) meetings_.await(index);
+  drop_direct(op);
+}
+
+void Core::drop_direct(RecvOp& op) noexcept {
+  if (op.phase == RecvPhase::posted) forget_offer(op);
+  if (op.direct->index < kAllMeetings) meetings_.leave(op.direct->index);
   directs_.put(op.direct);
   op.direct = nullptr;
 }
 
 bool Core::move_direct(Mover& mover) noexcept {
   bool moved = false;
-  if (SendOp* op = writes_.pop_front()) {  // each gets its turn
+  if (!hopes_.empty() && ++turns_of_hope_ > kPatience) {
+    SendOp* op = hopes_.pop_front();  // each gets its turn
+    hopes_.push_back(*op);
+    (void)take_offer(*op);
+  }
+  if (SendOp* op = writes_.pop_front()) {
     writes_.push_back(*op);
     moved = write_some(*op, mover);
   }

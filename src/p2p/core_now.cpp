@@ -88,6 +88,7 @@ bool Core::receive_now(RecvOp& op, std::span<const std::byte> packet) noexcept {
     return false;
   op.cancelled = false;
   place(op, header, packet.data() + sizeof header, bytes);
+  hear(op.awaited, header.seq, false);
   return true;
 }
 

@@ -29,8 +29,10 @@ void Core::start(RecvOp& op) noexcept {
   if (message == nullptr && op.awaited >= 0 && peer(op.awaited).gone)
     return finish_recv(op, Status::peer_lost);
   if (message == nullptr) {
+    const bool offered = is_to_be_offered(op, *context);
     op.phase = RecvPhase::posted;
     context->posted.add(op);
+    if (offered) offer(op);
     return;
   }
   context->unexpected.remove(*message);
@@ -79,6 +81,7 @@ void Core::consume(PeerId from, std::uint32_t bytes) noexcept {
 // The message has found its receive: place what has come, ask for what is not pushed and fits.
 void Core::deliver(RecvOp& op, const Envelope& envelope, const std::byte* payload,
                    std::uint32_t arrived) noexcept {
+  if (op.direct != nullptr) end_offer(op, envelope);
   op.from_source = envelope.source;
   op.from_tag = envelope.tag;
   const std::uint64_t room = op.data.total();
@@ -101,6 +104,7 @@ void Core::deliver(RecvOp& op, const Envelope& envelope, const std::byte* payloa
   op.phase = RecvPhase::pulling;
   op.from_peer = envelope.from;
   op.expected = wanted;
+  if (op.direct != nullptr) return begin_offered(op, envelope, payload);
   if (arrived < envelope.pushed) {
     op.arriving.seq = envelope.seq;
     op.arriving.cast = envelope.cast;
@@ -174,6 +178,7 @@ bool Core::take(std::uint64_t context, std::int32_t source, std::int32_t tag, Fo
 
 void Core::cancel(RecvOp& op) noexcept {
   if (op.phase != RecvPhase::posted) return;
+  if (op.direct != nullptr && !withdraw(op)) return;  // its message is being moved already
   contexts_.find(op.context)->posted.remove(op);
   op.cancelled = true;
   finish_recv(op, Status::ok);
@@ -228,6 +233,14 @@ bool Core::on_notice(PeerId from, const NoticePacket& packet) noexcept {
 
 Status Core::on_push(PeerId from, std::span<const std::byte> packet) noexcept {
   const auto& header = as<PushPacket>(packet);
+  const std::uint16_t flags = header.prefix.flags;
+  const Status status = take_push(from, packet);
+  if (status == Status::ok && (flags & kFlagCast) == 0) hear(from, header.seq, (flags & kFlagInPlace) != 0);
+  return status;
+}
+
+Status Core::take_push(PeerId from, std::span<const std::byte> packet) noexcept {
+  const auto& header = as<PushPacket>(packet);
   const std::byte* payload = packet.data() + sizeof header;
   const auto behind = static_cast<std::uint32_t>(packet.size() - sizeof header);
   if (is_whole_push(packet) && !peer(from).far && trace_ == nullptr) {
@@ -235,6 +248,7 @@ Status Core::on_push(PeerId from, std::span<const std::byte> packet) noexcept {
     RecvOp* op = context == nullptr ? nullptr : context->posted.take_roomy(header.source, header.tag, behind);
     if (op != nullptr) {
       --receives_under_way_;
+      if (op->direct != nullptr) (void)withdraw(*op);
       place(*op, header, payload, behind);
       return Status::ok;
     }

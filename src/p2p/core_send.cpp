@@ -160,7 +160,9 @@ std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) no
   counters_.sent_bytes += bytes;
   op.phase = SendPhase::pushed;
   op.push_end = share.all;
-  if (share.first < share.all)
+  if (op.direct)
+    hope(op);
+  else if (share.first < share.all)
     to.streams.push_back(op);
   else if (!answered)
     leave(op);
@@ -277,6 +279,7 @@ bool Core::on_pull(PeerId from, const PullPacket& packet) noexcept {
   if (bytes == 0 || bytes > op->data.total() - offset) return false;
   if (op->direct) {
     stop_helping(*op);
+    op->unlink();
     op->data.seek(offset);
   }
   op->phase = SendPhase::streaming;
@@ -292,7 +295,7 @@ bool Core::on_ack(PeerId from, const AckPacket& packet) noexcept {
   if (op == nullptr || op->to != from || op->seq != packet.seq || op->phase != SendPhase::pushed)
     return false;
   stop_helping(*op);
-  if (op->linked())  // some of the push is still to go
+  if (op->linked() && !op->direct)  // some of the push is still to go
     op->answered = true;
   else
     finish_send(*op, Status::ok);
@@ -343,7 +346,11 @@ void Core::on_peer_gone(PeerId id) noexcept {
     finish_send(op, was_sent ? Status::ok : Status::peer_lost);
   });
   recvs_.for_each([&](RecvOp& op) {
-    if (op.from_peer == id) finish_recv(op, Status::peer_lost);
+    if (op.from_peer != id) return;
+    if (op.direct != nullptr && op.direct->meeting->is_all_written(op.direct->bytes))
+      (void)end_direct(op);  // it went when all was there
+    else
+      finish_recv(op, Status::peer_lost);
   });
   contexts_.for_each([&](Context& context) {
     while (RecvOp* op = context.posted.take_awaiting(id)) finish_recv(*op, Status::peer_lost);

@@ -12,9 +12,9 @@
 namespace herald::p2p {
 
 struct DirectRead : ListLink {
-  Meeting alone;                    // for a message that the sender cannot help with
-  Meeting* meeting = nullptr;       // `alone`, or one that the sender sees
-  std::uint32_t index = kMeetings;  // which of ours it is
+  Meeting alone;                       // for a message that the sender cannot help with
+  Meeting* meeting = nullptr;          // `alone`, or one that the sender sees
+  std::uint32_t index = kAllMeetings;  // which of ours it is
   std::uint32_t send_id = 0, seq = 0;
   std::uint64_t bytes = 0;  // to be moved in all
   Share share;              // claimed by us and not moved yet
@@ -47,8 +47,10 @@ class DirectPool {
 class Meetings {
  public:
   void open(Meeting* all) noexcept { all_ = all; }
-  // kMeetings: there is none.
+  // kAllMeetings: there is none.
   std::uint32_t take(PeerId with) noexcept;
+  std::uint32_t take_for_offer(PeerId with) noexcept;
+  void await(std::uint32_t index) noexcept { uses_[index].theirs = true; }  // the offer was taken
   Meeting& at(std::uint32_t index) noexcept { return all_[index]; }
   void leave(std::uint32_t index) noexcept { uses_[index].ours = false; }
   bool leave_theirs(std::uint32_t index, PeerId with) noexcept;
@@ -61,7 +63,7 @@ class Meetings {
     bool ours = false, theirs = false;
   };
   Meeting* all_ = nullptr;
-  std::array<Use, kMeetings> uses_;
+  std::array<Use, kAllMeetings> uses_;
 };
 
 }  // namespace herald::p2p

@@ -4,6 +4,10 @@
 // before it moves it, until nothing is left between them. And the ways of moving bytes between the two
 // memories. Invariant: what is claimed is moved by who claimed it, or, from the back, marked as failed: then
 // that side claims no more, and the failed share is the one in the middle.
+//
+// A receive that comes before its message can be offered in a meeting (paper 002: the receive queue lies
+// where the sender sees it): it says which message it waits for and where that may go. The sender that has
+// just this message takes the offer and begins at once, whatever the receiver does meanwhile.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -15,10 +19,13 @@
 
 namespace herald::p2p {
 
-constexpr std::uint64_t kShareUnit = 4096;      // shares are counted in this many bytes
-constexpr std::uint32_t kMeetings = 64;         // that one process has
+constexpr std::uint64_t kShareUnit = 4096;  // shares are counted in this many bytes
+constexpr std::uint32_t kMeetings = 64;     // that one process has
+constexpr std::uint32_t kOffers = 32;       // behind them, for offers: by the number of the sender
+constexpr std::uint32_t kAllMeetings = kMeetings + kOffers;
 constexpr std::uint32_t kLeastShare = 4;        // units
 constexpr std::uint32_t kMostShare = 128;       // units: no longer in one turn
+constexpr std::uint32_t kAloneShare = 32;       // units: by who is alone, so that the other can still help
 constexpr std::uint64_t kMostUnits = 1u << 31;  // of one message; longer ones are moved by one side alone
 
 struct Share {
@@ -27,24 +34,68 @@ struct Share {
   std::uint64_t bytes() const noexcept { return end - begin; }
 };
 
+// Which message a receive waits for, and where it goes. `seen` messages of the sender have come before, and
+// none but the next can be meant.
+struct Offer {
+  std::uint64_t context = 0, address = 0, room = 0;
+  std::int32_t from = -1, tag = 0;
+  std::uint32_t seen = 0;
+  bool at_once = false;  // as in RecvOp
+};
+
 struct alignas(64) Meeting {
   std::atomic<std::uint64_t> taken;   // units from the front (low half) and from the back (high half)
   std::atomic<std::uint32_t> moved;   // units from the back that are in place, or failed
   std::atomic<std::uint32_t> failed;  // units of the last share from the back, which could not be moved
   std::atomic<std::uint32_t> left;    // the sender looks into it no more
+  std::atomic<std::uint32_t> turn;    // odd: an offer stands; it is taken or withdrawn by adding one
+  std::atomic<std::uint32_t> seen;    // the offer, field by field
+  std::atomic<std::int32_t> from, tag;
+  std::atomic<std::uint32_t> present;  // the receiver stays until it is done
+  std::atomic<std::uint64_t> context, address, room;
 
-  // By the receiver, who has its first share with it: the line may be the sender's, and is not waited for.
-  Share begin(std::uint64_t bytes) noexcept {
-    const std::uint32_t first = next_share(units_of(bytes), 0, 0);
+  // By the receiver.
+  void make_offer(const Offer& offer) noexcept {
+    (void)begin(0, offer.at_once);
+    seen.store(offer.seen, std::memory_order_relaxed);
+    from.store(offer.from, std::memory_order_relaxed);
+    tag.store(offer.tag, std::memory_order_relaxed);
+    context.store(offer.context, std::memory_order_relaxed);
+    address.store(offer.address, std::memory_order_relaxed);
+    room.store(offer.room, std::memory_order_relaxed);
+    turn.store((turn.load(std::memory_order_relaxed) + 1) | 1, std::memory_order_release);
+  }
+  // False: the sender was faster.
+  bool withdraw() noexcept {
+    std::uint32_t now = turn.load(std::memory_order_relaxed);
+    return (now & 1) != 0 && turn.compare_exchange_strong(now, now + 1, std::memory_order_acq_rel);
+  }
+  // By the sender of this message, of so many bytes: where it goes, if the offer is for it; else 0.
+  std::uint64_t take_offer(const Offer& message, std::uint64_t bytes) noexcept {
+    std::uint32_t now = turn.load(std::memory_order_acquire);
+    if ((now & 1) == 0 || from.load(std::memory_order_relaxed) != message.from ||
+        tag.load(std::memory_order_relaxed) != message.tag ||
+        context.load(std::memory_order_relaxed) != message.context ||
+        seen.load(std::memory_order_acquire) != message.seen || room.load(std::memory_order_relaxed) < bytes)
+      return 0;
+    const std::uint64_t where = address.load(std::memory_order_relaxed);
+    return turn.compare_exchange_strong(now, now + 1, std::memory_order_acq_rel) ? where : 0;
+  }
+
+  // By the receiver. If it has time for it, its half is claimed with it: the line may be the sender's, and is
+  // not waited for. If not, who comes first moves bytes, be it the sender alone.
+  Share begin(std::uint64_t bytes, bool at_once) noexcept {
+    const std::uint32_t first = at_once ? std::min(half_of(units_of(bytes)), kMostShare) : 0;
     moved.store(0, std::memory_order_relaxed);
     failed.store(0, std::memory_order_relaxed);
     left.store(0, std::memory_order_relaxed);
+    present.store(at_once ? 1 : 0, std::memory_order_relaxed);
     taken.store(first, std::memory_order_release);
     return {0, std::min(bytes, first * kShareUnit)};
   }
   bool is_all_taken(std::uint64_t bytes) const noexcept {
-    const std::uint64_t seen = taken.load(std::memory_order_relaxed);
-    return (seen & 0xffffffff) + (seen >> 32) >= units_of(bytes);
+    const std::uint64_t both = taken.load(std::memory_order_relaxed);
+    return (both & 0xffffffff) + (both >> 32) >= units_of(bytes);
   }
   static std::uint32_t units_of(std::uint64_t bytes) noexcept {
     return static_cast<std::uint32_t>((bytes + kShareUnit - 1) / kShareUnit);
@@ -55,28 +106,38 @@ struct alignas(64) Meeting {
   std::uint32_t back() const noexcept {
     return static_cast<std::uint32_t>(taken.load(std::memory_order_acquire) >> 32);
   }
+  // The sender alone took and moved all of it: both know that it is over.
+  bool is_all_written(std::uint64_t bytes) const noexcept {
+    return back() == units_of(bytes) && moved.load(std::memory_order_acquire) == units_of(bytes) &&
+           failed.load(std::memory_order_acquire) == 0;
+  }
 
   // Every claim costs a system call, and pages that always the same side moves stay in its cache: so each
-  // side takes its half, at once if it is not too long. Who is done with it helps the other; where the other
-  // has not even begun, it is not there and all is taken.
-  static std::uint32_t next_share(std::uint32_t units, std::uint32_t mine, std::uint32_t others) noexcept {
-    const std::uint32_t left = units - mine - others, half = units - units / 2;
-    const std::uint32_t wish = mine < half   ? half - mine
-                               : others == 0 ? left
-                                             : std::max(left / 2, kLeastShare);
-    return std::min({wish, left, kMostShare});
+  // side takes its half, at once if it is not too long. But where the receiver may be away and the other has
+  // not begun, little is taken at a time, and beyond the half too; who then comes shares what is left.
+  std::uint32_t next_share(std::uint32_t units, std::uint32_t mine, std::uint32_t others) const noexcept {
+    const std::uint32_t left_over = units - mine - others, half = half_of(units);
+    const bool both_here = present.load(std::memory_order_relaxed) != 0 ||
+                           (others != 0 && (others < half || left_over <= kAloneShare));
+    std::uint32_t wish = std::max(left_over / 2, kLeastShare);
+    if (mine < half && both_here)
+      wish = half - mine;
+    else if (others == 0)
+      wish = std::min(mine < half ? half - mine : left_over, kAloneShare);
+    return std::min({wish, left_over, kMostShare});
   }
+  static std::uint32_t half_of(std::uint32_t units) noexcept { return units - units / 2; }
   // The next share of a message of `bytes`; empty when all is taken. What the peer wrote is not believed.
   Share claim(std::uint64_t bytes, bool from_front) noexcept {
     const std::uint32_t units = units_of(bytes);
-    std::uint64_t seen = taken.load(std::memory_order_acquire);
+    std::uint64_t both = taken.load(std::memory_order_acquire);
     for (;;) {
-      const auto low = static_cast<std::uint32_t>(seen);
-      const auto high = static_cast<std::uint32_t>(seen >> 32);
+      const auto low = static_cast<std::uint32_t>(both);
+      const auto high = static_cast<std::uint32_t>(both >> 32);
       if (std::uint64_t{low} + high >= units) return {};
       const std::uint32_t share = next_share(units, from_front ? low : high, from_front ? high : low);
-      const std::uint64_t next = seen + (from_front ? share : std::uint64_t{share} << 32);
-      if (!taken.compare_exchange_weak(seen, next, std::memory_order_acq_rel)) continue;
+      const std::uint64_t next = both + (from_front ? share : std::uint64_t{share} << 32);
+      if (!taken.compare_exchange_weak(both, next, std::memory_order_acq_rel)) continue;
       const std::uint64_t at = from_front ? low : units - high - share;
       return {at * kShareUnit, std::min(bytes, (at + share) * kShareUnit)};
     }
@@ -84,8 +145,8 @@ struct alignas(64) Meeting {
   // Nobody gets anything more of it.
   void take_rest(std::uint64_t bytes) noexcept {
     const std::uint32_t units = units_of(bytes);
-    std::uint64_t seen = taken.load(std::memory_order_acquire);
-    while (!taken.compare_exchange_weak(seen, (seen & ~std::uint64_t{0xffffffff}) | (units - (seen >> 32)),
+    std::uint64_t both = taken.load(std::memory_order_acquire);
+    while (!taken.compare_exchange_weak(both, (both & ~std::uint64_t{0xffffffff}) | (units - (both >> 32)),
                                         std::memory_order_acq_rel)) {
     }
   }

@@ -88,6 +88,7 @@ struct RecvOp : Op {
   std::int32_t source = kAnySource;  // rank in the communicator, or kAnySource
   PeerId awaited = -1;               // the peer that `source` is, if it is one: when it is lost, so is this
   std::uint8_t unit = 1;             // bytes of one element: a message is a whole number of them
+  bool at_once = false;              // whoever starts it stays until it is done
   // Filled in when it matched
   std::int32_t from_source = kAnySource;
   std::int32_t from_tag = kAnyTag;

@@ -61,6 +61,7 @@ class PostedQueue {
     remove(*op);
     return op;
   }
+  bool has(std::int32_t source, std::int32_t tag) noexcept { return find(source, tag) != nullptr; }
   // One that waits for this peer and no other, taken out; null if none does.
   RecvOp* take_awaiting(PeerId peer) noexcept;
   bool awaits(PeerId peer) noexcept { return find_awaiting(peer) != nullptr; }

@@ -169,7 +169,7 @@ inline void prepare(p2p::SendOp& op, int me, int to, int tag, const void* data, 
 
 inline void prepare(p2p::RecvOp& op, int from, int tag, void* data, std::size_t bytes) {
   op.context = 7;
-  op.source = from;
+  op.source = op.awaited = from;
   op.tag = tag;
   op.data = type::Cursor::bytes(data, bytes);
 }

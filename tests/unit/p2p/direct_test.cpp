@@ -68,7 +68,7 @@ TEST(P2pDirect, a_sender_that_stays_away_holds_nobody_up) {
 TEST(P2pDirect, each_side_takes_its_half_and_then_helps) {
   using p2p::Meeting, p2p::kShareUnit;
   Meeting even{};
-  EXPECT_EQ(even.begin(16 * kShareUnit).bytes(), 8 * kShareUnit);
+  EXPECT_EQ(even.begin(16 * kShareUnit, true).bytes(), 8 * kShareUnit);
   const p2p::Share back = even.claim(16 * kShareUnit, false);
   EXPECT_EQ(back.begin, 8 * kShareUnit);
   EXPECT_EQ(back.end, 16 * kShareUnit);
@@ -77,13 +77,14 @@ TEST(P2pDirect, each_side_takes_its_half_and_then_helps) {
 
   Meeting alone{};  // the sender does not come
   const std::uint64_t odd = 15 * kShareUnit + 1;
-  EXPECT_EQ(alone.begin(odd).end, 8 * kShareUnit);
+  EXPECT_TRUE(alone.begin(odd, false).empty());
+  EXPECT_EQ(alone.claim(odd, true).end, 8 * kShareUnit);
   EXPECT_EQ(alone.claim(odd, true).end, odd);
   EXPECT_TRUE(alone.claim(odd, false).empty());
 
   Meeting slow{};  // the sender comes and is slow: it is left something
   const std::uint64_t much = 10 * p2p::kMostShare * kShareUnit;
-  std::uint64_t front = slow.begin(much).bytes();
+  std::uint64_t front = slow.begin(much, true).bytes();
   EXPECT_FALSE(slow.claim(much, false).empty());
   for (p2p::Share next = slow.claim(much, true); !next.empty(); next = slow.claim(much, true)) {
     EXPECT_EQ(next.begin, front);
@@ -100,9 +101,9 @@ TEST(P2pDirect, a_meeting_is_free_again_only_when_the_sender_has_left) {
   std::vector<std::unique_ptr<Recv>> recvs;
   for (std::uint32_t i = 0; i < p2p::kMeetings + 3; ++i) {  // more than there are: the rest without help
     sends.push_back(std::make_unique<Send>(world, 0, 1, static_cast<int>(i), random_bytes(9000, i)));
-    recvs.push_back(std::make_unique<Recv>(world, 1, 0, static_cast<int>(i), 9000));
     world.transmit(0, 1);
     world.deliver(0, 1);
+    recvs.push_back(std::make_unique<Recv>(world, 1, 0, static_cast<int>(i), 9000));
     while (world.move(1)) {
     }
     EXPECT_TRUE(recvs.back()->done);

@@ -184,12 +184,15 @@ class Scene {
     Received& received = *receives_[below(receives_.size())];
     auto& queue = posted_[static_cast<std::size_t>(received.at)];
     const auto at = std::find(queue.begin(), queue.end(), &received);
-    if (at != queue.end()) {
-      queue.erase(at);
-      received.cancelled = true;
-    }
+    const bool offered = received.op->direct != nullptr;
     world_.core(received.at).cancel(*received.op);
     world_.core(received.at).run_finished();
+    if (at == queue.end()) return;
+    received.cancelled = received.op->cancelled;
+    if (received.cancelled)
+      queue.erase(at);
+    else
+      EXPECT_TRUE(offered) << "only a message that took its offer may keep a receive";
   }
 
   void transmit(int from, int to) {

@@ -78,15 +78,19 @@ class World {
 
   // All can reach each other's memory.
   void open_direct() {
-    meetings_.reset(new p2p::Meeting[static_cast<std::size_t>(peers_) * p2p::kMeetings]{});
+    meetings_.reset(new p2p::Meeting[static_cast<std::size_t>(peers_) * p2p::kAllMeetings]{});
     for (int i = 0; i < peers_; ++i) {
-      core(i).set_meetings(&meetings_[static_cast<std::size_t>(i) * p2p::kMeetings]);
+      core(i).set_meetings(&meetings_[static_cast<std::size_t>(i) * p2p::kAllMeetings]);
       for (int peer = 0; peer < peers_; ++peer)
-        if (peer != i) core(i).set_direct(peer, &meetings_[static_cast<std::size_t>(peer) * p2p::kMeetings]);
+        if (peer != i)
+          core(i).set_direct(peer, &meetings_[static_cast<std::size_t>(peer) * p2p::kAllMeetings]);
     }
   }
   bool move(int peer) {
-    const bool moved = core(peer).has_direct() && core(peer).move_direct(copier);
+    p2p::Core& mover = core(peer);
+    bool moved = false;  // who hopes is patient
+    for (int i = 0; i < 40 && !moved && (mover.has_direct() || mover.hopes_for_offers()); ++i)
+      moved = mover.move_direct(copier);
     core(peer).run_finished();
     return moved;
   }
@@ -181,7 +185,7 @@ struct Send : p2p::SendOp {
 struct Recv : p2p::RecvOp {
   Bytes buffer;
   Recv(std::int32_t from, std::int32_t tag_, std::size_t room, std::uint64_t context_ = 1) : buffer(room) {
-    source = from;
+    source = awaited = from;
     tag = tag_;
     context = context_;
     data = type::Cursor::bytes(buffer.data(), buffer.size());
