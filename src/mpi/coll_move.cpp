@@ -118,7 +118,14 @@ int coll_scatterv(Call& call, const void* sendbuf, Counts sendcounts, Counts dis
 
 int coll_allgather(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
                    MPI_Count recvcount, Datatype* recvtype, Comm* comm, How how) noexcept {
+  const Memo memo{.op = coll::Op::allgather, .count = recvcount, .type = recvtype};
+  const bool alike = sendcount == recvcount && sendtype == recvtype && !is_in_place(sendbuf);
+  if (alike && sendbuf != nullptr && recvbuf != nullptr && !is_in_place(recvbuf) &&
+      sendbuf != block_at(recvbuf, comm->rank * recvcount, recvtype))
+    if (coll::Kept* kept = recall(*comm, how, memo))
+      return run_again(call, *comm, kept, {.send = sendbuf, .recv = recvbuf}, how);
   Caller caller(call, *comm, coll::Op::allgather, how);
+  if (alike) caller.remember(memo);
   if (is_in_place(sendbuf))
     caller.in_place();
   else
