@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """What could go wrong between hosts: a byte wrong, a message lost, doubled or out of order when packets are lost,
-doubled or damaged; a job that hangs after a partition, when a link is cut, or when a host dies; processes that are
-left. All with real sockets, on hosts made from namespaces."""
+doubled or damaged; a job that hangs after a partition, when a link is cut, or when a host dies; packets of
+strangers or of earlier jobs that are believed; processes that are left. All with real sockets, on hosts made from namespaces."""
 import os
+import re
 import subprocess
+import sys
 import time
 
 from lab_case import BUILD, LIMIT, main, wait_until
@@ -12,6 +14,7 @@ from lab_job import Job
 from heraldlab import hosts
 
 PROGRAM = BUILD + '/tests/programs/between_hosts'
+TOOL = os.path.dirname(os.path.abspath(__file__)) + '/udp_tool.py'
 
 
 class Two(Job):
@@ -60,6 +63,28 @@ class Many(Job):
             self.job(PROGRAM, '0', '100000', engine=engine)
         self.lab('fault', 'loss', '5%')
         self.job(PROGRAM, '0', '30000')
+
+    def ports_of_h2(self):
+        """Where UDP sockets listen that are bound to its address."""
+        text = self.lab('exec', 'h2', 'cat', '/proc/net/udp').stdout
+        return [int(port, 16) for port in re.findall(r'^ *\d+: 02004D0A:([0-9A-F]{4}) ', text, re.MULTILINE)]
+
+    def test_strangers_and_packets_of_an_earlier_job(self):
+        old, timeline = f'/tmp/{self.name}-old', f'/tmp/{self.name}-%r.json'
+        files = [old] + [timeline.replace('%r', str(rank)) for rank in range(4)]
+        self.addCleanup(lambda: [os.remove(file) for file in files if os.path.exists(file)])
+        recorder = self.start('h2', sys.executable, TOOL, 'record', old, '300')
+        self.assertEqual(recorder.stdout.readline(), 'ready\n')
+        self.job(PROGRAM, '1', '30000', ranks=4)
+        recorder.wait(LIMIT)
+        child = self.begin(PROGRAM, '4', '30000', ranks=4, env=[f'HERALD_TRACE={timeline}'])
+        for port in self.ports_of_h2():
+            for words in (('forge', '10.77.0.2', port, '300'), ('replay', old, '10.77.0.2', port)):
+                self.assertEqual(self.start('h8', sys.executable, TOOL, *map(str, words)).wait(LIMIT), 0)
+        self.must_pass(child)
+        with open(files[2], encoding='utf-8') as file:  # rank 1 is on h2
+            dropped = [int(total) for total in re.findall(r'"dropped datagrams".*"total":(\d+)', file.read())]
+        self.assertGreaterEqual(max(dropped, default=0), 300)  # and those of lanes, counted elsewhere
 
     def test_collectives(self):
         self.job(BUILD + '/tests/programs/coll_blocking', ranks=4)
