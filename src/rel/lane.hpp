@@ -40,7 +40,14 @@ struct LaneMember {
   std::uint8_t uni_burst = 0;  // deaf: packets since it was asked
   bool ask_due = false;        // to be asked by unicast
   bool silent = false;         // lost: nothing comes from it, either
-  bool again = false;          // gets all from uni_next on by unicast, until it has caught up (go-back-n)
+  bool again = false;          // gets all from uni_next to again_end() by unicast (go-back-n)
+  std::uint8_t again_to = 0;   // the last bits of that
+
+  // What leaves from here on comes behind that, and goes to the group. A window is much shorter than 128.
+  Seq again_end() const noexcept {
+    const auto ahead = static_cast<std::int8_t>(again_to - static_cast<std::uint8_t>(cursor.next));
+    return cursor.next + static_cast<Seq>(std::int32_t{ahead});
+  }
 };
 static_assert(sizeof(LaneMember) <= 64, "the budget of one more receiver of a log");
 

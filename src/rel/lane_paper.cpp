@@ -14,18 +14,20 @@ constexpr std::uint32_t kPushPackets = 1;  // the paper pushes 860 bytes
 void Lanes::Inner::go_back(Lane& lane, Instant now, LaneMember& member) noexcept {
   if (member.hearing == Hearing::gone || member.cursor.next == lane.next_tx) return;
   if (member.again && member.uni_next != member.cursor.next &&
-      now - lane.log[member.cursor.next].sent_at < rtt_of(lane))
+      now - lane.log[member.cursor.next].sent_at < lane.timeout)
     return;
   member.uni_next = member.cursor.next;
   ++counters.went_back;
   if (!member.again) ++lane.behind;
   member.again = true;
+  member.again_to = static_cast<std::uint8_t>(lane.next_tx);
   wake(lane);
 }
 
 // After its cursor moved, or it left.
 void Lanes::Inner::caught_up(Lane& lane, LaneMember& member) noexcept {
-  if (!member.again || (member.hearing != Hearing::gone && member.cursor.next != lane.next_tx)) return;
+  if (!member.again || (member.hearing != Hearing::gone && before(member.cursor.next, member.again_end())))
+    return;
   member.again = false;
   --lane.behind;
 }

@@ -165,7 +165,8 @@ bool Lanes::Inner::fill_deaf(Lane& lane, Instant now, TxBatch& out) noexcept {
     const std::uint32_t place = (lane.next_uni + i) % count;
     LaneMember& member = lane.cursors[place];
     if (member.hearing == Hearing::gone || (member.hearing != Hearing::deaf && !member.again)) continue;
-    while (member.uni_next != lane.next_tx && member.uni_next - member.cursor.next < pipe) {
+    const Seq end = member.hearing == Hearing::deaf ? lane.next_tx : member.again_end();
+    while (before(member.uni_next, end) && member.uni_next - member.cursor.next < pipe) {
       if (member.cursor.has(member.uni_next)) {
         ++member.uni_next;
         continue;
@@ -174,7 +175,7 @@ bool Lanes::Inner::fill_deaf(Lane& lane, Instant now, TxBatch& out) noexcept {
         lane.next_uni = place;
         return true;
       }
-      const bool last = member.uni_next + 1 == lane.next_tx;
+      const bool last = member.uni_next + 1 == end;
       const bool ask = member.uni_burst >= pipe / 4 ||
                        (last && (member.uni_burst >= kBurst || lane.refused || member.again));
       if (!emit_cast(lane, now, member.uni_next, static_cast<std::int32_t>(place), ask, out)) {

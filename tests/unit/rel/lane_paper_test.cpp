@@ -54,6 +54,24 @@ TEST_P(LanePaper, a_member_that_dies_is_not_waited_for) {
   EXPECT_EQ(world[0].lost, (std::vector<PeerId>{1}));
 }
 
+// Who was sent something again was once served by unicast for as long as the stream went on, and the more of
+// them there were the later came the acks of the others: all went to all, several times.
+TEST_P(LanePaper, after_a_loss_the_group_is_used_again) {
+  for (const std::uint64_t seed : {53, 62, 72, 252}) {
+    SCOPED_TRACE(seed);
+    LaneWorldConfig config = paper(GetParam(), 8, seed);
+    config.bits_per_second = 1e8;
+    config.switch_bytes = 256 << 10;
+    config.loss = 0.01;
+    LaneWorld world(config);
+    for (std::uint64_t call = 1; call <= 4; ++call) {
+      world[0].cast(1, 730, 0);
+      ASSERT_TRUE(world.run(milliseconds(500), [&] { return world.have(0, call * 730); }));
+    }
+    EXPECT_LT(world.kinds[5], 4 * 730 * 4);  // casts, those by unicast too
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, LanePaper, testing::Values(LaneMode::simple, LaneMode::push_pull),
                          [](const auto& mode) {
                            return std::string(mode.param == LaneMode::simple ? "simple" : "push_pull");
