@@ -15,6 +15,7 @@ constexpr int kReceiveBatches = 8;    // in one turn
 constexpr int kTransmitBatches = 16;  // in one turn
 constexpr int kTurnsPerDeadline = 8;  // at most
 constexpr std::uint32_t kSilentTurns = 64, kTurnsPerLook = 4;
+constexpr std::uint32_t kSilentPeerTurns = 4, kTurnsPerPeerLook = 2;  // of peers, while a lane brings much
 constexpr int kFullSocketMs = 2;  // wait for room in a socket; then the datagram is lost
 constexpr std::size_t kMostSockets = 16;
 constexpr std::uint32_t kLeastEager = 2, kMostEager = 16;  // packets
@@ -173,7 +174,11 @@ bool Net::receive(Instant now, bool thorough) noexcept {
   return (lanes && receive_lanes(now, thorough)) || moved;
 }
 
+// While all that comes comes by a lane (calls whose root is another one), every second turn saves the call.
 bool Net::receive_peers(Instant now, bool thorough) noexcept {
+  if (!thorough && ++silent_peer_turns_ > kSilentPeerTurns && silent_turns_ < 2 * kSilentPeerTurns &&
+      silent_peer_turns_ % kTurnsPerPeerLook != 0)
+    return false;
   bool moved = false;
   for (int i = 0; i < kReceiveBatches; ++i) {
     const std::span<const path::UdpArrival> arrivals = udp_->receive();
@@ -188,6 +193,7 @@ bool Net::receive_peers(Instant now, bool thorough) noexcept {
     if (thorough ? arrivals.empty() : !udp_->may_have_more()) break;
     (void)transmit(now);  // senders hear of these while we are busy with the next
   }
+  if (moved) silent_peer_turns_ = 0;
   return moved;
 }
 

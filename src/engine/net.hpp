@@ -91,6 +91,7 @@ class Net {
     skip_peers_ = !why.peers;
     skip_lanes_ = !why.lanes;
     if (why.lanes) silent_turns_ = 0;
+    if (why.peers) silent_peer_turns_ = 0;
   }
   // Somebody does nothing but take turns: most of a turn is then spent looking at the sockets of peers, so
   // that what comes is seen soon.
@@ -134,6 +135,7 @@ class Net {
   int turns_moved_ = 0;                           // since the deadlines were looked at
   bool skip_peers_ = false, skip_lanes_ = false;  // in the next turn: nothing has come there
   std::uint32_t silent_turns_ = 0;                // since something came by a lane
+  std::uint32_t silent_peer_turns_ = 0;           // since something came from a peer
   Instant last_turn_{};
   Instant next_ask_{};
   p2p::PeerId next_asked_ = 0;

@@ -116,6 +116,7 @@ struct LaneIn final : LaneActor {
   bool rides = false;    // the last ack went with a cast of ours
   bool refused = false;  // by the listener, since the last ack
   bool lossy = false;    // of the last packets that were judged, many were missed
+  bool small = false;    // the last one was
 };
 
 struct Lane final : LaneActor {
@@ -133,6 +134,7 @@ struct Lane final : LaneActor {
   bool draining = false;      // closed; somebody has not got all that we cast
   bool refused = false;       // room() said no
   bool held = false;          // packets wait for the pipe
+  bool small = false;         // the last packet was
   bool some_asks = false;     // a member is to be asked by unicast
   bool group_ask = false;     // a cast_ask is to go to the group ...
   bool group_answer = false;  // ... that wants answers

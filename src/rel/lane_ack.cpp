@@ -9,7 +9,6 @@
 namespace herald::rel {
 namespace {
 
-constexpr Duration kLeastAckDelay = microseconds(200), kMostAckDelay = milliseconds(4);
 constexpr std::uint32_t kLeastWindow = 4;  // credit that a source has whatever memory there is
 
 }  // namespace
@@ -36,7 +35,8 @@ void Lanes::Inner::owe_ack(LaneIn& in, Instant now) noexcept {
   const std::int64_t wait = in.rides ? 2 * rtt : rtt;
   const auto jitter = static_cast<std::int64_t>(prng.below(static_cast<std::uint64_t>(rtt / 2 + 1)));
   const Instant quiet = now + Duration{wait + jitter};
-  in.ack_due = std::min(quiet, in.unacked_since + Duration{(uses_tree(in) ? 6 : 3) * rtt});
+  in.ack_due =
+      std::min(quiet, in.unacked_since + longest_hold(Duration{rtt}, uses_tree(in) ? 6 : 3, in.small));
 }
 
 void Lanes::Inner::ack_at_once(LaneIn& in, bool to_source) noexcept {

@@ -16,6 +16,16 @@
 
 namespace herald::rel {
 
+// For how long an ack is held back: about a round trip after the last packet; for so many since the first.
+// Small packets that follow on each other are short calls: no window fills, and an ack costs those who wait
+// for the next one as much as a packet does. They are acknowledged more seldom.
+constexpr Duration kLeastAckDelay = microseconds(200), kMostAckDelay = milliseconds(4);
+constexpr Duration kSmallHold = microseconds(3200);
+constexpr std::size_t kSmallPacket = 512;
+constexpr Duration longest_hold(Duration rtt, std::int64_t trips, bool small) noexcept {
+  return {small ? std::max(trips * rtt.ns, kSmallHold.ns) : trips * rtt.ns};
+}
+
 struct Lanes::Inner {
   Inner(const LanesConfig& config, Prng& prng, LaneListener& listener) noexcept;
 

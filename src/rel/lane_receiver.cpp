@@ -110,6 +110,7 @@ void Lanes::Inner::on_cast(Lane& lane, Instant now, bool by_group, std::uint32_t
     ++counters.heard;
     in.newest = seq;
     in.newest_at = now;
+    in.small = cast.packet.size() <= kSmallPacket;
     ++in.unacked;
     owe_ack(in, now);
     judge_loss(in, missed);

@@ -37,7 +37,7 @@ void Lanes::Inner::rearm(LaneActor& actor) noexcept {
 }
 
 // When to ask those who have not acknowledged: acks may be held back for a round trip and a half after the
-// last packet, six after the first; in a tree there are more steps.
+// last packet, and for longest_hold() after the first; in a tree there are more steps.
 void Lanes::Inner::arm_tail(Lane& lane, Instant now) noexcept {
   const bool outstanding = lane.lowest != lane.next_tx;
   const bool blocked = lane.refused && !before(lane.log.end(), lane.limit);
@@ -51,7 +51,8 @@ void Lanes::Inner::arm_tail(Lane& lane, Instant now) noexcept {
   const std::int64_t steps = lane.tree && !lane.direct ? 2 * rtt : 0;
   const std::int64_t quiet = lane.timeout.ns + 3 * rtt / 2 + steps;
   if (lane.asks == 0) {
-    lane.tail_at = std::min(lane.last_tx + Duration{quiet}, lane.oldest_at + Duration{quiet + 6 * rtt});
+    const Duration held = longest_hold(Duration{rtt}, 6, lane.small);
+    lane.tail_at = std::min(lane.last_tx + Duration{quiet}, lane.oldest_at + Duration{quiet} + held);
     return;
   }
   const std::int64_t wait = std::min(quiet << std::min<int>(lane.asks - 1, 10), kMostBetweenAsks.ns);

@@ -147,6 +147,7 @@ bool Lanes::Inner::fill_first(Lane& lane, Instant now, TxBatch& out) noexcept {
     ++lane.since_ask;
     ++lane.burst;
     emit_cast(lane, now, seq, kAllMembers, ask, out);
+    lane.small = lane.log[seq].body_bytes <= 2 * kSmallPacket;  // acks may ride on it
     ++lane.next_tx;
   }
   lane.held = lane.next_tx != lane.log.end();
