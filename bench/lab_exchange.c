@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lab_exchange.c: what plain UDP sockets need to tell all hosts of the lab something that each knows a part
 // of: every host sends a packet to h1, which then sends one multicast; all wait in the kernel. The floor
-// under small collectives. Started by Hydra on all hosts; no MPI.
+// under small collectives. Or h1 sends a packet to each of h2 to h6, as in paper 001, figure 6: from a start
+// that was agreed on until the last has it. Started by Hydra on all hosts; no MPI.
 //   lab_exchange exchange BYTES SAMPLES TIMES     prints "exchange BYTES SECONDS" from rank 0; mean of TIMES
+//   lab_exchange to_five BYTES SAMPLES 1          prints "to_five BYTES SECONDS"
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kUpPort = 7702, kDownPort = 7703, kLargest = 1400, kMostRanks = 256 };
+enum { kUpPort = 7702, kDownPort = 7703, kLargest = 1400, kMostRanks = 256, kReceivers = 5 };
 static const char kGroup[] = "239.255.77.1";
 
 // Every packet begins with the number of the exchange; negative: the ranks are looking for each other.
 typedef struct {
   int number, rank;
+  double when;
   char rest[kLargest];
 } packet;
 
@@ -63,10 +67,14 @@ static void open_all(void) {
     fail("interface");
 }
 
-static void tell(const struct sockaddr_in* whom, int number, size_t bytes) {
-  packet p = {.number = number, .rank = rank};
-  if (sendto(up, &p, 2 * sizeof(int) + bytes, 0, (const struct sockaddr*)whom, sizeof *whom) < 0)
+static void tell_time(const struct sockaddr_in* whom, int number, double when, size_t bytes) {
+  packet p = {.number = number, .rank = rank, .when = when};
+  if (sendto(up, &p, offsetof(packet, rest) + bytes, 0, (const struct sockaddr*)whom, sizeof *whom) < 0)
     fail("sendto");
+}
+
+static void tell(const struct sockaddr_in* whom, int number, size_t bytes) {
+  tell_time(whom, number, 0, bytes);
 }
 
 // Ranks knock until they hear that all have; what is left of the knocking carries another number.
@@ -98,11 +106,45 @@ static void exchange(int number, size_t bytes) {
   if (rank == 0) tell(&group, number, bytes);
 }
 
+static packet await(int sock, int number) {
+  packet p;
+  do {
+    if (recv(sock, &p, sizeof p, 0) < 0) fail("nothing came");
+  } while (p.number != number);
+  return p;
+}
+
+// Numbers of a sample: the start is told, the data, when it came.
+static double to_five(int sample, size_t bytes) {
+  const int number = 3 * sample;
+  double start = now() + 3e-3, last = 0;
+  if (rank == 0) tell_time(&group, number, start, 0);
+  if (rank != 0) start = await(down, number).when;
+  const struct timespec t = {(time_t)start, (long)((start - (double)(time_t)start) * 1e9)};
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+  for (int to = 1; rank == 0 && to <= kReceivers; ++to) {
+    struct sockaddr_in one = group;
+    char name[32];
+    snprintf(name, sizeof name, "10.77.0.%d", to + 1);
+    inet_pton(AF_INET, name, &one.sin_addr);
+    tell(&one, number + 1, bytes);
+  }
+  if (rank >= 1 && rank <= kReceivers) {
+    (void)await(down, number + 1);
+    tell_time(&root, number + 2, now(), 0);
+  }
+  for (int left = rank == 0 ? kReceivers : 0; left != 0; --left) {
+    const double came = await(up, number + 2).when;
+    if (came > last) last = came;
+  }
+  return last - start;
+}
+
 int main(int argc, char** argv) {
   const char *place = getenv("PMI_RANK"), *ranks = getenv("PMI_SIZE");
   const int bytes = argc == 5 ? atoi(argv[2]) : -1;
   if (bytes < 0 || bytes > kLargest || place == NULL || ranks == NULL || atoi(ranks) > kMostRanks) {
-    fprintf(stderr, "lab_exchange: exchange BYTES SAMPLES TIMES, on all hosts under Hydra\n");
+    fprintf(stderr, "lab_exchange: exchange|to_five BYTES SAMPLES TIMES, on all hosts under Hydra\n");
     return 2;
   }
   rank = atoi(place);
@@ -110,7 +152,11 @@ int main(int argc, char** argv) {
   open_all();
   meet();
   const int samples = atoi(argv[3]), times = atoi(argv[4]);
-  for (int i = 0; i <= samples; ++i) {
+  for (int i = 0; strcmp(argv[1], "to_five") == 0 && i < samples; ++i) {
+    const double took = to_five(i, (size_t)bytes);
+    if (rank == 0) printf("to_five %d %.9f\n", bytes, took);
+  }
+  for (int i = 0; strcmp(argv[1], "exchange") == 0 && i <= samples; ++i) {
     const double start = now();
     for (int t = 0; t < times; ++t) exchange(i * times + t, (size_t)bytes);
     if (rank == 0 && i != 0) printf("exchange %d %.9f\n", bytes, (now() - start) / times);

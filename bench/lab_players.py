@@ -72,7 +72,7 @@ class Libraries:
         if library in self.missing:
             return None, self.missing[library]
         if library == 'floor':
-            source = 'lab_exchange' if words[0] == 'exchange' else 'lab_floor'
+            source = 'lab_exchange' if words[0] in ('exchange', 'to_five') else 'lab_floor'
         program = [f'{self.folder}/{source}.{library}', *words]
         crowded = ranks > len(os.sched_getaffinity(0))
         names = [row['name'] for row in self.lab['hosts']][:ranks]

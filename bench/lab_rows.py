@@ -26,7 +26,7 @@ OfRow = namedtuple('OfRow', 'title')
 
 # mode     what the program is told first, and what its lines begin with
 # words    the further words, sizes (8 or 8,64,512) first; fault: words of herald-lab fault, or ()
-# floor    words of lab_floor (lab_exchange, where they begin so), 'link' (what the link carries as UDP payload), 'best' (of the other
+# floor    words of lab_floor (lab_exchange, where they begin with a word of it), 'link' (what the link carries as UDP payload), 'best' (of the other
 #          ways that Herald has), 'dynamic' (that way), or OfRow
 # shown    time, or rate: bytes a second of `messages` messages
 # reach    what herald / floor must reach: at most for times, at least for rates (rates of a link); None: no goal
@@ -128,6 +128,10 @@ ROWS = [
         program='lab_coll'),
     row('one to five, 1 KiB', 'eight', 'to_five', (1024, 25, 1), groups() + OTHERS, 'dynamic', reach=0.33, beat=('lam',), ranks=8,
         program='lab_coll'),
+    row('one to five, 64 B, against sockets', 'eight', 'to_five', (64, 25, 1), [HERALD] + OTHERS, ('to_five', '64', '25', '1'), ranks=8,
+        program='lab_coll'),
+    row('one to five, 1 KiB, against sockets', 'eight', 'to_five', (1024, 25, 1), [HERALD] + OTHERS, ('to_five', '1024', '25', '1'),
+        ranks=8, program='lab_coll'),
     collective('bcast 1 MiB, two ranks on each host', 'bcast', (MIB, 21, 1), 1, 1.05, ranks=16, floor=OfRow('bcast 1 MiB')),
     collective('allreduce 8 B, two ranks on each host', 'allreduce', (8, 9, 100), ranks=16, floor=OfRow('allreduce 8 B')),
     collective('bcast 1 MiB, 2 hosts', 'bcast', (MIB, 9, 1), network='100mbit'),
