@@ -16,7 +16,7 @@ using namespace wire;
 
 bool Core::is_to_be_offered(const RecvOp& op, Context& context) noexcept {
   return op.awaited >= 0 && peer(op.awaited).direct && op.tag != kAnyTag && op.source != kAnySource &&
-         config_.mode == PushMode::pull && op.data.total() >= config_.direct_bytes && op.data.contiguous() &&
+         config_.mode == PushMode::pull && op.data.contiguous() &&
          op.data.total() / kShareUnit < kMostUnits && near(op.awaited).offered == nullptr &&
          !context.posted.has(op.source, op.tag);
 }

@@ -29,7 +29,7 @@ void Core::start(RecvOp& op) noexcept {
   if (message == nullptr && op.awaited >= 0 && peer(op.awaited).gone)
     return finish_recv(op, Status::peer_lost);
   if (message == nullptr) {
-    const bool offered = is_to_be_offered(op, *context);
+    const bool offered = op.data.total() >= config_.direct_bytes && is_to_be_offered(op, *context);
     op.phase = RecvPhase::posted;
     context->posted.add(op);
     if (offered) offer(op);
@@ -199,7 +199,12 @@ void Core::forget_context(std::uint64_t id) noexcept {
 Status Core::on_packet(PeerId from, std::span<const std::byte> packet) noexcept {
   P2pKind kind{};
   bool good = from >= 0 && static_cast<std::size_t>(from) < peers_.size();
-  if (good && is_whole_push(packet)) return on_push(from, packet);
+  if (good && is_whole_push(packet)) {
+    const std::uint32_t seq = as<PushPacket>(packet).seq;
+    const Status status = take_push(from, packet);
+    if (status == Status::ok) hear(from, seq, false);
+    return status;
+  }
   good = good && decode(packet, kind);
   if (good) {
     switch (kind) {

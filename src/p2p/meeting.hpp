@@ -113,18 +113,17 @@ struct alignas(64) Meeting {
   }
 
   // Every claim costs a system call, and pages that always the same side moves stay in its cache: so each
-  // side takes its half, at once if it is not too long. But where the receiver may be away and the other has
-  // not begun, little is taken at a time, and beyond the half too; who then comes shares what is left.
-  std::uint32_t next_share(std::uint32_t units, std::uint32_t mine, std::uint32_t others) const noexcept {
-    const std::uint32_t left_over = units - mine - others, half = half_of(units);
-    const bool both_here = present.load(std::memory_order_relaxed) != 0 ||
-                           (others != 0 && (others < half || left_over <= kAloneShare));
-    std::uint32_t wish = std::max(left_over / 2, kLeastShare);
-    if (mine < half && both_here)
+  // side takes its half, at once if it is not too long. Beyond it, who is alone takes little at a time. A
+  // receiver that was away while the sender moved some shares what is left with it.
+  static std::uint32_t next_share(std::uint32_t units, std::uint32_t mine, std::uint32_t others,
+                                  bool was_away) noexcept {
+    const std::uint32_t rest = units - mine - others, half = half_of(units);
+    std::uint32_t wish = std::max(rest / 2, kLeastShare);
+    if (mine < half && !(was_away && rest > kAloneShare))
       wish = half - mine;
     else if (others == 0)
-      wish = std::min(mine < half ? half - mine : left_over, kAloneShare);
-    return std::min({wish, left_over, kMostShare});
+      wish = kAloneShare;
+    return std::min({wish, rest, kMostShare});
   }
   static std::uint32_t half_of(std::uint32_t units) noexcept { return units - units / 2; }
   // The next share of a message of `bytes`; empty when all is taken. What the peer wrote is not believed.
@@ -135,7 +134,10 @@ struct alignas(64) Meeting {
       const auto low = static_cast<std::uint32_t>(both);
       const auto high = static_cast<std::uint32_t>(both >> 32);
       if (std::uint64_t{low} + high >= units) return {};
-      const std::uint32_t share = next_share(units, from_front ? low : high, from_front ? high : low);
+      const bool was_away = from_front && present.load(std::memory_order_relaxed) == 0 &&
+                            moved.load(std::memory_order_relaxed) != 0;
+      const std::uint32_t share =
+          next_share(units, from_front ? low : high, from_front ? high : low, was_away);
       const std::uint64_t next = both + (from_front ? share : std::uint64_t{share} << 32);
       if (!taken.compare_exchange_weak(both, next, std::memory_order_acq_rel)) continue;
       const std::uint64_t at = from_front ? low : units - high - share;
