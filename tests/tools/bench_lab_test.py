@@ -73,7 +73,7 @@ class Figures(unittest.TestCase):
                 self.assertEqual((other.mode, other.words[0]), (row.mode, row.words[0]))
                 self.assertFalse(lab_rows.has_program(row.floor))
             elif lab_rows.has_program(row.floor):
-                self.assertIn(row.floor[0], ('spin', 'sleep', 'segments', 'exchange'))
+                self.assertIn(row.floor[0], ('spin', 'sleep', 'segments', 'exchange', 'to_five'))
 
     def test_several_sizes_of_a_row(self):
         row = next(row for row in lab_rows.SWEEP if row.title == 'allgather, 8 hosts')
