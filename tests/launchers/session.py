@@ -170,7 +170,9 @@ class Result:
 def run_job(command, environment, directory, limit_s, stdin=subprocess.DEVNULL, echo=False, grace_s=3.0):
     """Runs a launcher. After it has ended, its processes have grace_s to be gone; what is left is ended and told."""
     mark = uuid.uuid4().hex
-    environment = dict(environment, **{JOB_MARK: mark})
+    # A place of its own: two mpirun of Open MPI that begin at the same moment trip over each other's directory.
+    own = tempfile.mkdtemp(prefix="", dir=directory)
+    environment = dict(environment, **{JOB_MARK: mark, "TMPDIR": own})
     begin = time.monotonic()
     with tempfile.TemporaryFile(dir=directory) as log:
         sink = None if echo else log
