@@ -45,6 +45,12 @@ class Outlet {
   // Whether something has come from the peer since we asked last: then it is likely to wait for an answer.
   bool hears(std::uint64_t position) noexcept { return std::exchange(heard_, position) != position; }
 
+  // Something has come from the peer, at this position. If we had answered what came before, we will answer
+  // this too.
+  void expect_answer(std::uint64_t position) const noexcept {
+    if (heard_ == position) ring_.expect_claim();
+  }
+
   // After so many packets it is worth while; asked once.
   bool wants_ring() noexcept { return !ring_.is_open() && sent_ <= kBeforeRing && ++sent_ == kBeforeRing; }
   void take_ring(path::ShmPath& shm, int self, int peer) noexcept {

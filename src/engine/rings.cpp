@@ -22,10 +22,10 @@ std::byte* Loop::claim_now(Outlet& to, p2p::PeerId peer, std::uint64_t bytes) no
 }
 
 void Loop::publish_now(Outlet& to, p2p::PeerId peer, std::size_t size) noexcept {
-  const int at = inlet_of_[static_cast<std::size_t>(peer)];
-  const bool awaited = at >= 0 && to.hears(inlets_[static_cast<std::size_t>(at)].ring.position());
-  to.ring().publish(static_cast<std::uint32_t>(size), awaited);
+  to.ring().hand_over(static_cast<std::uint32_t>(size));
   to.bell().ring_if_asleep();
+  const int at = inlet_of_[static_cast<std::size_t>(peer)];
+  to.ring().prepare(at >= 0 && to.hears(inlets_[static_cast<std::size_t>(at)].ring.position()));
 }
 
 bool Loop::send_now(const p2p::ShortSend& what) noexcept {
@@ -60,6 +60,7 @@ bool Loop::receive_now(p2p::RecvOp& op) noexcept {
   for (int looks = spin_.spin_us != 0 ? kShortLooks : 1;; relax()) {
     const std::span<const std::byte> packet = ring.front();
     if (packet.data() != nullptr) {
+      outlet(op.awaited).expect_answer(ring.position());
       if (!core_.receive_now(op, packet)) return false;
       if (ring.pop()) feed_all();
       slept_in_vain_ = false;
@@ -75,7 +76,10 @@ bool Loop::drain(Inlet& inlet) noexcept {
   for (; taken < kDrainPackets; ++taken) {
     const std::span<const std::byte> packet = inlet.ring.front();
     if (packet.data() == nullptr) break;
-    if (taken != 0) inlet.ring.look_ahead();
+    if (taken != 0)
+      inlet.ring.look_ahead();
+    else
+      outlet(inlet.from).expect_answer(inlet.ring.position());
     if (!packet.empty() && core_.on_packet(inlet.from, packet) != Status::ok) break;  // later
     feed = inlet.ring.pop() || feed;
     core_.run_finished();

@@ -12,7 +12,9 @@
 // What it costs to move a line between two processors is hidden where it can be: when an entry is handed
 // over, its lines are sent towards the memory that both share, where the consumer finds them sooner than in
 // the producer's own; and the lines of the next entry, if that is as long as this, are asked for, so that
-// they are here when they are written. The line that the consumer looks at meanwhile is left to it.
+// they are here when they are written. The line that the consumer looks at meanwhile is left to it until we
+// know that we will write. Its processor, too, fetches lines ahead, those behind what it reads: so all are
+// asked for once more then.
 #pragma once
 #include <atomic>
 #include <bit>
@@ -123,17 +125,29 @@ class RingWriter : public RingEnd {
     begin_ = begin;
     return line(at_) + begin;
   }
-  // `awaited`: the consumer is likely to look for it right now. Then all lines are sent towards it, not only
-  // those of a short entry: in a stream of long ones that would cost more than it brings.
-  void publish(std::uint32_t size, bool awaited = false) noexcept {
-    const std::uint32_t used = RingShape::lines_for(begin_ + size);
-    word(at_ + used).store(0, std::memory_order_relaxed);
+  // The next entry, as long as the last one was, will be written right now.
+  void expect_claim() const noexcept {
+    own_line(line(at_));
+    own_line(line(at_ + 1));
+    for (std::uint64_t each = at_ + 2; each < owned_; ++each) own_line(line(each));
+  }
+  void publish(std::uint32_t size) noexcept {
+    hand_over(size);
+    prepare(false);
+  }
+  // The same in two parts, what is to be done soon and what is to be done then. `awaited`: the consumer is
+  // likely to look for it right now. Then all lines are sent towards it, not only those of a short entry: in
+  // a stream of long ones that would cost more than it brings.
+  void hand_over(std::uint32_t size) noexcept {
+    used_ = RingShape::lines_for(begin_ + size);
+    word(at_ + used_).store(0, std::memory_order_relaxed);
     word(at_).store(word_for(begin_, size), std::memory_order_release);
-    const std::uint64_t from = at_;
-    at_ += used;
-    if (used > 1 && (awaited || used <= kAhead))
-      for (std::uint64_t each = from; each != at_; ++each) give_line(line(each));
-    own_ahead(used);
+    at_ += used_;
+  }
+  void prepare(bool awaited) noexcept {
+    if (used_ > 1 && (awaited || used_ <= kAhead))
+      for (std::uint64_t each = at_ - used_; each != at_; ++each) give_line(line(each));
+    own_ahead(used_);
   }
 
  private:
@@ -163,6 +177,7 @@ class RingWriter : public RingEnd {
   std::uint64_t limit_ = 0;  // the same, or behind the end of the ring: an entry and its next lie below
   std::uint64_t owned_ = 0;  // lines below this were asked for
   std::uint32_t begin_ = 0;  // of the claimed entry
+  std::uint32_t used_ = 0;   // lines of the last one
 };
 
 class RingReader : public RingEnd {

@@ -62,7 +62,9 @@ bool put(RingWriter& writer, std::uint32_t bytes, std::uint64_t count) {
   std::byte* room = writer.claim(count % 3 == 0 ? RingShape::kPadded : RingShape::kWord);
   if (room == nullptr) return false;
   fill(room, bytes, count);
-  writer.publish(bytes, count % 2 == 0);
+  if (count % 5 == 0) writer.expect_claim();
+  writer.hand_over(bytes);
+  writer.prepare(count % 2 == 0);
   return true;
 }
 
