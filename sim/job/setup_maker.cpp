@@ -86,6 +86,8 @@ void SetupMaker::key_and_size() {
   mesh.seal.epoch = static_cast<std::uint32_t>(chance_.below(4));
   mesh.datagram_bytes = one_of<std::uint32_t>({1472, 1472, 1472, 8972, 600});
   mesh.budget_bytes = std::min<std::uint32_t>(192 << 10, setup_.net.shape.port_bytes * 3 / 4);
+  mesh.eager_packets = rel::eager_window(mesh.budget_bytes, mesh.datagram_bytes,
+                                         static_cast<std::uint32_t>(setup_.net.hosts) - 1);
 }
 
 }  // namespace herald::sim

@@ -18,8 +18,7 @@ constexpr std::uint32_t kSilentTurns = 64, kTurnsPerLook = 4;
 constexpr std::uint32_t kSilentPeerTurns = 4, kTurnsPerPeerLook = 2;  // of peers, while a lane brings much
 constexpr int kFullSocketMs = 2;  // wait for room in a socket; then the datagram is lost
 constexpr std::size_t kMostSockets = 16;
-constexpr std::uint32_t kLeastEager = 2, kMostEager = 16;  // packets
-constexpr int kAskAtOnce = 64;                             // peers, of whom none was heard lately
+constexpr int kAskAtOnce = 64;  // peers, of whom none was heard lately
 
 p2p::PushMode push_mode(const Knobs& knobs) {
   if (knobs.push_mode == "zero") return p2p::PushMode::zero;
@@ -106,8 +105,7 @@ void Net::start(const NetStart& start) noexcept {
       std::min(config_.budget_bytes / std::max(start.local_ranks, 1u), udp_->receive_bytes());
   const auto far =
       static_cast<std::uint32_t>(size_) - std::min(start.local_ranks, static_cast<std::uint32_t>(size_));
-  config_.eager_packets =
-      std::clamp(config_.budget_bytes / config_.datagram_bytes / std::max(far, 1u), kLeastEager, kMostEager);
+  config_.eager_packets = rel::eager_window(config_.budget_bytes, config_.datagram_bytes, far);
   prng_ = Prng(start.seed);
   mesh_ = std::make_unique<rel::Mesh>(config_, prng_, carrier_);
   carrier_.join(*mesh_);
@@ -174,6 +172,24 @@ bool Net::receive(Instant now, bool thorough) noexcept {
   return (lanes && receive_lanes(now, thorough)) || moved;
 }
 
+bool Net::take(Instant now, std::span<const path::UdpArrival> arrivals) noexcept {
+  bool good = false;
+  std::array<rel::Mesh::Rx, rel::Mesh::kMostAtOnce> row{};
+  std::size_t count = 0;
+  for (const path::UdpArrival& arrival : arrivals) {
+    if (wire::is_lane_datagram(arrival.bytes)) {
+      good = lanes_->on_datagram(now, arrival.bytes) || good;
+      continue;
+    }
+    row[count++] = {arrival.from >= 0 ? arrival.link : rel::kMostLinks, arrival.bytes};
+    if (count < row.size()) continue;
+    good = mesh_->on_datagrams(now, row) || good;
+    count = 0;
+  }
+  if (count == 1) return mesh_->on_datagram(now, row[0].link, row[0].datagram) >= 0 || good;
+  return (count != 0 && mesh_->on_datagrams(now, {row.data(), count})) || good;
+}
+
 // While all that comes comes by a lane (calls whose root is another one), every second turn saves the call.
 bool Net::receive_peers(Instant now, bool thorough) noexcept {
   if (!thorough && ++silent_peer_turns_ > kSilentPeerTurns && silent_turns_ < 2 * kSilentPeerTurns &&
@@ -182,14 +198,7 @@ bool Net::receive_peers(Instant now, bool thorough) noexcept {
   bool moved = false;
   for (int i = 0; i < kReceiveBatches; ++i) {
     const std::span<const path::UdpArrival> arrivals = udp_->receive();
-    for (const path::UdpArrival& arrival : arrivals) {
-      if (wire::is_lane_datagram(arrival.bytes)) {
-        moved = lanes_->on_datagram(now, arrival.bytes) || moved;
-        continue;
-      }
-      const rel::LinkId link = arrival.from >= 0 ? arrival.link : rel::kMostLinks;
-      if (mesh_->on_datagram(now, link, arrival.bytes) >= 0) moved = true;
-    }
+    moved = take(now, arrivals) || moved;
     if (thorough ? arrivals.empty() : !udp_->may_have_more()) break;
     (void)transmit(now);  // senders hear of these while we are busy with the next
   }

@@ -2,11 +2,13 @@
 // rel/inner.hpp: the mesh from inside. mesh.cpp: the verbs; sender.cpp: what an ack tells; receiver.cpp: what
 // data brings; links.cpp: which links live; timers.cpp: deadlines; transmit.cpp: what leaves.
 #pragma once
+#include <array>
 #include <memory>
 #include <vector>
 
 #include "rel/channel.hpp"
 #include "rel/mesh.hpp"
+#include "wire/tags.hpp"
 
 namespace herald::rel {
 
@@ -30,6 +32,7 @@ struct Mesh::Inner {
   std::span<std::byte> share_room(Channel& ch, std::size_t least) noexcept;
   void commit(Channel& ch, std::size_t bytes) noexcept;
   void wake(Channel& ch) noexcept { sending.push(ch); }
+  PeerId take(Instant now, LinkId link, wire::Opened opened, const wire::DatagramView& view) noexcept;
   void sweep(Instant now) noexcept;
   bool wants_sweep() const noexcept;
 
@@ -100,6 +103,8 @@ struct Mesh::Inner {
   std::uint32_t window_of(const Channel& ch, Instant now) const noexcept;
   bool is_paced(Channel& ch, Instant now) noexcept;
   void emit_data(Channel& ch, Instant now, Seq seq, TxBatch& out) noexcept;
+  void seal_later(std::byte* head, const Channel& ch, std::uint32_t body_crc) noexcept;
+  void seal_now() noexcept;
   static bool carries_ack(const Receiver& rx, Instant now, std::size_t body_bytes) noexcept;
   void first_time(Channel& ch, Seq seq, Entry& entry) noexcept;
   void emit_ack(Channel& ch, Instant now, TxBatch& out) noexcept;
@@ -132,6 +137,10 @@ struct Mesh::Inner {
   Channel* changed = nullptr;  // its deadline may be another one now ...
   Instant changed_at{};        // ... since then
   Instant sweep_at{};
+  // Heads that have no tag yet: several get theirs at once, before poll_transmit() returns.
+  std::array<wire::TagAsked, wire::kTagsAtOnce> unsealed;
+  std::array<std::byte*, wire::kTagsAtOnce> unsealed_at{};
+  std::size_t unsealed_count = 0;
   // What room() gave out last.
   PacketPool::Slot spare = PacketPool::kNone;
   PeerId open_peer = -1;

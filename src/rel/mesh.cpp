@@ -3,6 +3,7 @@
 #include "rel/mesh.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/fatal.hpp"
@@ -208,43 +209,62 @@ void Mesh::set_backlog(PeerId to, bool more) noexcept {
 }
 
 PeerId Mesh::on_datagram(Instant now, LinkId link, std::span<const std::byte> datagram) noexcept {
-  Inner& in = *inner_;
+  const wire::Seal& seal = inner_->config.seal;
   wire::DatagramView view;
-  switch (wire::open_datagram(in.config.seal, static_cast<std::uint32_t>(in.config.me), datagram, view)) {
+  const wire::Opened opened =
+      wire::open_datagram(seal, static_cast<std::uint32_t>(inner_->config.me), datagram, view);
+  return inner_->take(now, link, opened, view);
+}
+
+bool Mesh::on_datagrams(Instant now, std::span<const Rx> came) noexcept {
+  HERALD_ASSERT(came.size() <= kMostAtOnce);
+  std::array<wire::OpenedDatagram, kMostAtOnce> all;
+  for (std::size_t i = 0; i < came.size(); ++i) all[i].datagram = came[i].datagram;
+  wire::open_datagrams(inner_->config.seal, static_cast<std::uint32_t>(inner_->config.me),
+                       {all.data(), came.size()});
+  bool good = false;
+  for (std::size_t i = 0; i < came.size(); ++i)
+    good = inner_->take(now, came[i].link, all[i].opened, all[i].view) >= 0 || good;
+  return good;
+}
+
+PeerId Mesh::Inner::take(Instant now, LinkId link, wire::Opened opened,
+                         const wire::DatagramView& view) noexcept {
+  switch (opened) {
     case wire::Opened::good: break;
-    case wire::Opened::malformed: ++in.counters.malformed; return -1;
-    case wire::Opened::stale_epoch: ++in.counters.stale; return -1;
-    case wire::Opened::bad_tag: ++in.counters.forged; return -1;
+    case wire::Opened::malformed: ++counters.malformed; return -1;
+    case wire::Opened::stale_epoch: ++counters.stale; return -1;
+    case wire::Opened::bad_tag: ++counters.forged; return -1;
   }
-  Channel* const ch = wire::is_lane_kind(view.kind) ? nullptr : in.find(view.from);
+  Channel* const ch = wire::is_lane_kind(view.kind) ? nullptr : find(view.from);
   if (ch == nullptr) {
-    ++in.counters.stale;
+    ++counters.stale;
     return -1;
   }
-  in.start(*ch, now);
+  start(*ch, now);
   if (ch->gone) {
     if (view.kind == wire::DatagramKind::data && before(view.seq, ch->rx.next)) {
       ch->rx.ack_now = true;
-      in.wake(*ch);
+      wake(*ch);
     }
     return ch->peer;
   }
-  in.heard(*ch, now, link);
-  if (view.ack != nullptr) in.on_ack(*ch, now, *view.ack);
+  heard(*ch, now, link);
+  if (view.ack != nullptr) on_ack(*ch, now, *view.ack);
   switch (view.kind) {
-    case wire::DatagramKind::data: in.on_data(*ch, now, link, view); break;
+    case wire::DatagramKind::data: on_data(*ch, now, link, view); break;
     case wire::DatagramKind::ack:
-      in.note_backlog(*ch, now, view);
-      in.grant(*ch);
+      note_backlog(*ch, now, view);
+      grant(*ch);
       break;
-    case wire::DatagramKind::probe: in.on_probe(*ch, link, view); break;
-    case wire::DatagramKind::probe_reply: in.on_probe_reply(*ch, now, view); break;
+    case wire::DatagramKind::probe: on_probe(*ch, link, view); break;
+    case wire::DatagramKind::probe_reply: on_probe_reply(*ch, now, view); break;
     case wire::DatagramKind::cast:
     case wire::DatagramKind::cast_ack:
     case wire::DatagramKind::cast_nak:
     case wire::DatagramKind::cast_ask: break;  // refused above
   }
-  in.rearm_later(*ch, now);
+  rearm_later(*ch, now);
   return ch->peer;
 }
 
@@ -281,6 +301,7 @@ std::size_t Mesh::poll_transmit(Instant now, TxBatch& out) noexcept {
     if (in.fill(*ch, now, out)) in.sending.push(*ch);
     in.rearm_later(*ch, now);
   }
+  in.seal_now();
   return out.count;
 }
 

@@ -8,6 +8,7 @@
 // Invariants: credit granted to all peers together is never more than the budget (plus the small window that
 // each peer has who does not ask for more); an idle peer holds no buffer.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -31,6 +32,14 @@ enum class Repair : std::uint8_t { selective, go_back_n };  // go_back_n: window
 // A peer is lost when it has not answered for the detection time and a tenth: who could not be reached for
 // all of the detection time, and then can, is asked once more and answers within that tenth.
 constexpr Duration give_up_after(Duration detect) noexcept { return {detect.ns + detect.ns / 10}; }
+
+// The window that each of `peers` always has: all may use theirs at once, and stay within the budget. With
+// few peers it is most of the budget, and a long message finds the way open.
+constexpr std::uint32_t kLeastEager = 2, kMostEager = 128;  // packets
+constexpr std::uint32_t eager_window(std::uint32_t budget_bytes, std::uint32_t datagram_bytes,
+                                     std::uint32_t peers) noexcept {
+  return std::clamp(budget_bytes / datagram_bytes / std::max(peers, 1u), kLeastEager, kMostEager);
+}
 
 struct MeshConfig {
   PeerId me = 0;
@@ -94,6 +103,13 @@ class Mesh {
   // `link`: by which it came, as numbered by add_peer(), or kMostLinks if the address is not known.
   // Returns the sender if the datagram was good, -1 otherwise.
   PeerId on_datagram(Instant now, LinkId link, std::span<const std::byte> datagram) noexcept;
+  // The same for several, in their order, which is quicker. True if any was good.
+  struct Rx {
+    LinkId link;
+    std::span<const std::byte> datagram;
+  };
+  static constexpr std::size_t kMostAtOnce = 8;
+  bool on_datagrams(Instant now, std::span<const Rx> came) noexcept;
   void on_deadline(Instant now) noexcept;
   std::optional<Instant> next_deadline() const noexcept;
   // Fills `out` with what is to leave now; call again until it fills nothing. The batch refers to the log:

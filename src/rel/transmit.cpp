@@ -15,6 +15,8 @@ constexpr Duration kLeastDepth = milliseconds(2);  // of packets that may leave 
 constexpr float kPaceOver = 0.8F;                  // of the time that the links take for a packet
 constexpr float kFaster = 0.5F;                    // guessed at once when the pace was too slow
 constexpr float kPaceStep = 4;                     // packets that are worth a wake-up
+constexpr std::uint32_t kLeastLossy = 32;          // packets on their way, where packets get lost
+constexpr std::uint32_t kLittle = 16;  // packets that wait: fewer are not worth asking for more credit
 constexpr std::size_t kSmallBody = 256;
 constexpr std::uint32_t kQuickUs = 50;     // since the last ack
 constexpr std::uint32_t kSmallWindow = 8;  // packets; the receiver would wait for more before it acks
@@ -29,7 +31,7 @@ std::uint32_t Mesh::Inner::window_of(const Channel& ch, Instant now) const noexc
   if (tx.last_loss.ns != 0 && tx.packet_ns > 0 && now - tx.last_loss < kLossyFor) {
     const float time = static_cast<float>(rtt_of(ch).least_ns) + static_cast<float>(kQueueTime.ns);
     const auto useful = static_cast<std::uint32_t>(std::min(time / tx.packet_ns, 65536.F));
-    window = std::min(window, std::max(2 * config.eager_packets, useful));
+    window = std::min(window, std::max(kLeastLossy, useful));
   }
   return window;
 }
@@ -81,7 +83,7 @@ void Mesh::Inner::first_time(Channel& ch, Seq seq, Entry& entry) noexcept {
   tx.next_tx = seq + 1;
   ++counters.sent;
   counters.sent_bytes += body.size();
-  if (tx.backlog || tx.refused || tx.log.end() - tx.next_tx > config.eager_packets) {
+  if (tx.backlog || tx.refused || tx.log.end() - tx.next_tx > std::min(config.eager_packets, kLittle)) {
     entry.flags |= wire::kFlagBacklog;
     return;
   }
@@ -131,7 +133,10 @@ void Mesh::Inner::emit_data(Channel& ch, Instant now, Seq seq, TxBatch& out) noe
   }
   const wire::DatagramHead head = wire::head_of(wire::DatagramKind::data, flags, config.seal, config.me, seq);
   std::memcpy(at, &head, sizeof head);
-  wire::seal(config.seal, static_cast<std::uint32_t>(ch.peer), entry.body_crc, {at, head_bytes});
+  if (carries)
+    wire::seal(config.seal, static_cast<std::uint32_t>(ch.peer), entry.body_crc, {at, head_bytes});
+  else
+    seal_later(at, ch, entry.body_crc);
   out.entries[out.count++] = {ch.peer, by, {at, head_bytes + body.size()}};
 
   entry.state = EntryState::in_flight;
@@ -145,6 +150,19 @@ void Mesh::Inner::emit_data(Channel& ch, Instant now, Seq seq, TxBatch& out) noe
   tx.pace_at = std::max(tx.pace_at, now) + Duration{static_cast<std::int64_t>(tx.packet_ns * kPaceOver)};
   probe_doubtful(ch, now);
   ch.last_used = now;
+}
+
+void Mesh::Inner::seal_later(std::byte* head, const Channel& ch, std::uint32_t body_crc) noexcept {
+  if (unsealed_count == unsealed.size()) seal_now();
+  unsealed[unsealed_count] = {head, static_cast<std::uint32_t>(ch.peer), body_crc};
+  unsealed_at[unsealed_count++] = head;
+}
+
+void Mesh::Inner::seal_now() noexcept {
+  if (unsealed_count == 0) return;
+  const wire::Tags tags = wire::tags_of(config.seal, {unsealed.data(), unsealed_count});
+  for (std::size_t i = 0; i < unsealed_count; ++i) wire::set_tag(unsealed_at[i], tags[i]);
+  unsealed_count = 0;
 }
 
 void Mesh::Inner::emit_ack(Channel& ch, Instant now, TxBatch& out) noexcept {

@@ -5,6 +5,7 @@
 
 #include "wire/lane.hpp"
 #include "wire/siphash.hpp"
+#include "wire/tags.hpp"
 
 namespace herald::wire {
 namespace {
@@ -99,8 +100,10 @@ void seal(const Seal& seal, std::uint32_t to, std::uint32_t body_crc, std::span<
   std::memcpy(head.data() + kTagAt, &tag, sizeof tag);
 }
 
-Opened open_datagram(const Seal& seal, std::uint32_t me, std::span<const std::byte> datagram,
-                     DatagramView& view) noexcept {
+namespace {
+
+// All but the tag. `view` is filled if good.
+Opened look_at(const Seal& seal, std::span<const std::byte> datagram, DatagramView& view) noexcept {
   if (datagram.size() < sizeof(DatagramHead)) return Opened::malformed;
   const auto& head = *reinterpret_cast<const DatagramHead*>(datagram.data());
   const auto kind = static_cast<DatagramKind>(static_cast<std::uint8_t>(head.kind));
@@ -112,8 +115,6 @@ Opened open_datagram(const Seal& seal, std::uint32_t me, std::span<const std::by
   const auto body = datagram.subspan(head_bytes);
   if (!body_fits(kind, flags, body)) return Opened::malformed;
   if (head.epoch != (seal.epoch & 0xff)) return Opened::stale_epoch;
-  const std::uint32_t body_crc = body.empty() ? 0 : crc32c(body);
-  if (tag_of(seal, me, body_crc, datagram.data(), has_ack) != head.tag) return Opened::bad_tag;
   view.kind = kind;
   view.flags = flags;
   view.from = head.from;
@@ -121,6 +122,52 @@ Opened open_datagram(const Seal& seal, std::uint32_t me, std::span<const std::by
   view.ack = has_ack ? reinterpret_cast<const AckPart*>(datagram.data() + sizeof(DatagramHead)) : nullptr;
   view.body = body;
   return Opened::good;
+}
+
+std::uint32_t body_crc_of(const DatagramView& view) noexcept {
+  return view.body.empty() ? 0 : crc32c(view.body);
+}
+
+bool has_tag(std::span<const std::byte> datagram, std::uint64_t tag) noexcept {
+  return reinterpret_cast<const DatagramHead*>(datagram.data())->tag == tag;
+}
+
+}  // namespace
+
+Opened open_datagram(const Seal& seal, std::uint32_t me, std::span<const std::byte> datagram,
+                     DatagramView& view) noexcept {
+  DatagramView seen;
+  const Opened opened = look_at(seal, datagram, seen);
+  if (opened != Opened::good) return opened;
+  if (!has_tag(datagram, tag_of(seal, me, body_crc_of(seen), datagram.data(), seen.ack != nullptr)))
+    return Opened::bad_tag;
+  view = seen;
+  return Opened::good;
+}
+
+void open_datagrams(const Seal& seal, std::uint32_t me, std::span<OpenedDatagram> all) noexcept {
+  std::array<TagAsked, kTagsAtOnce> asked;
+  std::array<OpenedDatagram*, kTagsAtOnce> of{};
+  std::size_t count = 0;
+  const auto judge = [&] {
+    const Tags tags = tags_of(seal, {asked.data(), count});
+    for (std::size_t i = 0; i < count; ++i)
+      if (!has_tag(of[i]->datagram, tags[i])) of[i]->opened = Opened::bad_tag;
+    count = 0;
+  };
+  for (OpenedDatagram& one : all) {
+    one.opened = look_at(seal, one.datagram, one.view);
+    if (one.opened != Opened::good) continue;
+    if (one.view.ack != nullptr) {
+      if (!has_tag(one.datagram, tag_of(seal, me, body_crc_of(one.view), one.datagram.data(), true)))
+        one.opened = Opened::bad_tag;
+      continue;
+    }
+    asked[count] = {one.datagram.data(), me, body_crc_of(one.view)};
+    of[count++] = &one;
+    if (count == kTagsAtOnce) judge();
+  }
+  if (count != 0) judge();
 }
 
 }  // namespace herald::wire

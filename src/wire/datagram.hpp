@@ -126,4 +126,12 @@ struct DatagramView {
 Opened open_datagram(const Seal& seal, std::uint32_t me, std::span<const std::byte> datagram,
                      DatagramView& view) noexcept;
 
+// The same for several, which is quicker. `view` counts only if good.
+struct OpenedDatagram {
+  std::span<const std::byte> datagram;
+  DatagramView view;
+  Opened opened = Opened::malformed;
+};
+void open_datagrams(const Seal& seal, std::uint32_t me, std::span<OpenedDatagram> all) noexcept;
+
 }  // namespace herald::wire

@@ -3,6 +3,7 @@
 // cut into parts that it does not have. The first byte says whether the datagram gets a right tag, so that
 // what lies behind the tag is reached. The key depends on the input: the fuzzer sees what is compared, and
 // would put the tag that an input lacks into the next one.
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -53,7 +54,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     datagram[3] = std::byte{0x04};
     seal(job, kMe, crc32c(std::span(datagram).subspan(head)), std::span(datagram).first(head));
   }
+  std::array<OpenedDatagram, 3> row{};  // twice the same, and its beginning
+  row[0].datagram = row[1].datagram = datagram;
+  row[2].datagram = std::span(datagram).first(datagram.size() / 2);
+  open_datagrams(job, kMe, row);
   DatagramView view;
+  const Opened alone = open_datagram(job, kMe, datagram, view);
+  if (row[0].opened != alone || row[1].opened != alone) std::abort();
   if (open_datagram(job, kMe, datagram, view) != Opened::good) return 0;
   if (!with_tag) std::abort();  // a tag of 64 bits was guessed
   if (view.body.size() + head != datagram.size() || (view.ack != nullptr) != has_ack) std::abort();

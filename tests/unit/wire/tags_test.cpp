@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What could go wrong: tags that are made several at once differ from those made one by one, for some number
+// of them or on some processor; datagrams that are opened several at once are judged otherwise than alone.
+#include "wire/tags.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "base/prng.hpp"
+
+using namespace herald;
+using namespace herald::wire;
+
+namespace {
+
+constexpr std::uint32_t kMe = 3;
+using Bytes = std::vector<std::byte>;
+
+Bytes some_head(Prng& chance) {
+  Bytes head(sizeof(DatagramHead));
+  for (std::byte& each : head) each = static_cast<std::byte>(chance.below(256));
+  return head;
+}
+
+std::uint64_t tag_in(const Bytes& head) {
+  std::uint64_t tag = 0;
+  std::memcpy(&tag, head.data() + 12, sizeof tag);
+  return tag;
+}
+
+// A datagram that is good, or broken in one of several ways.
+Bytes some_datagram(const Seal& job, Prng& chance) {
+  const bool has_ack = chance.below(4) == 0;
+  Bytes body(chance.below(1400));
+  for (std::byte& each : body) each = static_cast<std::byte>(chance.below(256));
+  const DatagramHead head =
+      head_of(DatagramKind::data, has_ack ? kFlagAck : std::uint8_t{0}, job, 7, chance.below(1u << 30));
+  Bytes out(has_ack ? kLargestDatagramHead : sizeof head);
+  std::memcpy(out.data(), &head, sizeof head);
+  seal(job, kMe, body.empty() ? 0 : crc32c(body), out);
+  out.insert(out.end(), body.begin(), body.end());
+  switch (chance.below(6)) {
+    case 0: out[chance.below(static_cast<std::uint32_t>(out.size()))] ^= std::byte{0x10}; break;
+    case 1: out.resize(chance.below(static_cast<std::uint32_t>(out.size()))); break;
+    default: break;
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST(Tags, several_at_once_are_those_made_one_by_one) {
+  Prng chance(1);
+  for (int round = 0; round < 500; ++round) {
+    const Seal job{{chance.next(), chance.next()}, static_cast<std::uint32_t>(chance.next())};
+    const std::size_t count = 1 + chance.below(kTagsAtOnce);
+    std::vector<Bytes> heads;
+    std::vector<TagAsked> asked;
+    for (std::size_t i = 0; i < count; ++i) heads.push_back(some_head(chance));
+    for (const Bytes& head : heads)
+      asked.push_back({head.data(), static_cast<std::uint32_t>(chance.next()),
+                       static_cast<std::uint32_t>(chance.next())});
+    const Tags plain = tags_one_by_one(job, asked);
+    const Tags wide = tags_are_wide() ? tags_wide(job, asked) : plain;
+    const Tags chosen = tags_of(job, asked);
+    for (std::size_t i = 0; i < count; ++i) {
+      Bytes sealed = heads[i];
+      seal(job, asked[i].to, asked[i].body_crc, sealed);
+      EXPECT_EQ(plain[i], tag_in(sealed));
+      EXPECT_EQ(wide[i], plain[i]);
+      EXPECT_EQ(chosen[i], plain[i]);
+      set_tag(heads[i].data(), plain[i]);
+      EXPECT_EQ(heads[i], sealed);
+    }
+  }
+}
+
+TEST(Tags, datagrams_opened_several_at_once_are_judged_as_alone) {
+  Prng chance(2);
+  const Seal job{{11, 12}, 0x0304};
+  int good = 0, bad = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::vector<Bytes> datagrams;
+    for (std::uint32_t i = chance.below(12); i > 0; --i) datagrams.push_back(some_datagram(job, chance));
+    std::vector<OpenedDatagram> all(datagrams.size());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].datagram = datagrams[i];
+    open_datagrams(job, kMe, all);
+    for (const OpenedDatagram& one : all) {
+      DatagramView alone;
+      const Opened opened = open_datagram(job, kMe, one.datagram, alone);
+      ASSERT_EQ(one.opened, opened);
+      ++(opened == Opened::good ? good : bad);
+      if (opened != Opened::good) continue;
+      EXPECT_EQ(one.view.kind, alone.kind);
+      EXPECT_EQ(one.view.flags, alone.flags);
+      EXPECT_EQ(one.view.from, alone.from);
+      EXPECT_EQ(one.view.seq, alone.seq);
+      EXPECT_EQ(one.view.ack, alone.ack);
+      EXPECT_EQ(one.view.body.data(), alone.body.data());
+      EXPECT_EQ(one.view.body.size(), alone.body.size());
+    }
+  }
+  EXPECT_GT(good, 100);
+  EXPECT_GT(bad, 100);
+}
