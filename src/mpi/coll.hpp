@@ -16,13 +16,13 @@ int allgather_bytes(Comm& comm, const void* mine, void* all, std::size_t bytes_e
 int bcast_bytes(Comm& comm, void* data, std::size_t bytes, int root) noexcept;
 int barrier(Comm& comm) noexcept;
 
-// As allgather_bytes, or bcast_bytes from rank 0, by messages only and not counted as a collective; each
-// round of an agreement once in the life of a communicator.
-int agree_bytes(Comm& comm, int round, coll::Op op, const void* mine, void* all, std::size_t bytes) noexcept;
-
-// As agree_bytes with a broadcast, among the ranks of one host, from the first of them. `place`: our index.
-int agree_on_host(Comm& comm, int round, const std::vector<int>& ranks, int place, void* data,
-                  std::size_t bytes) noexcept;
+class Execution;
+// Rounds of an agreement (coll_agree.hpp), to be launched: by messages only, not counted as collectives, each
+// once in the life of a communicator. Null: no memory. As allgather_bytes:
+Execution* agree_bytes(Comm& comm, int round, const void* mine, void* all, std::size_t bytes) noexcept;
+// As bcast_bytes among the ranks of one host, from the first of them. `place`: our index.
+Execution* agree_on_host(Comm& comm, int round, const std::vector<int>& ranks, int place, void* data,
+                         std::size_t bytes) noexcept;
 
 // Nonblocking broadcast of `bytes` from `root`; `then(argument)` runs under the lock when this rank has them,
 // just before the request becomes ready. `data` stays valid until then.

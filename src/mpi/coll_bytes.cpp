@@ -2,37 +2,37 @@
 // mpi/coll_bytes.cpp: the collectives that the library itself calls.
 #include "coll/table.hpp"
 #include "mpi/coll.hpp"
-#include "mpi/coll_run.hpp"
+#include "mpi/coll_agree.hpp"
 #include "type/basic.hpp"
 
 namespace herald::mpi {
 namespace {
 
-Execution* prepare(Comm& comm, coll::Op op, int root, const void* send, void* recv, std::size_t bytes,
-                   int agreement = -1) noexcept {
+Wanted wanted(Comm& comm, coll::Op op, int root, const void* send, void* recv, std::size_t bytes) noexcept {
   const type::Layout& byte = type::basic_layout(type::Basic::byte);
-  coll::Ask ask;
-  ask.op = op;
-  ask.rank = comm.rank;
-  ask.size = comm.size;
-  ask.root = root;
-  ask.bytes = bytes;
+  Wanted all;
+  all.ask.op = op;
+  all.ask.rank = comm.rank;
+  all.ask.size = comm.size;
+  all.ask.root = root;
+  all.ask.bytes = bytes;
   const auto count = static_cast<std::int64_t>(bytes);
-  if (send != nullptr) ask.send = {coll::Buffer::send, &byte, count};
-  if (recv != nullptr) ask.recv = {coll::Buffer::recv, &byte, count};
-  if (agreement < 0) {
-    ask.shared_bytes = coll_state(comm).shared_bytes(false);
-    ask.streams = coll_state(comm).streams;
-  }
+  if (send != nullptr) all.ask.send = {coll::Buffer::send, &byte, count};
+  if (recv != nullptr) all.ask.recv = {coll::Buffer::recv, &byte, count};
+  all.binding.send = send;
+  all.binding.recv = recv;
+  return all;
+}
+
+coll::Key& new_key(Comm& comm) noexcept {
   coll::Key& key = coll_state(comm).key;
   key.clear();
   key.grow(kKeyHead);
-  write_key_head(key, ask);
-  Execution::Binding binding;
-  binding.send = send;
-  binding.recv = recv;
-  binding.agreement = agreement;
-  return Execution::make(comm, find_plan(comm, ask, key, {}), binding);
+  return key;
+}
+
+Execution* make(Comm& comm, Wanted& all) noexcept {
+  return Execution::make(comm, find_plan(comm, all, new_key(comm)), all.binding);
 }
 
 int run(Execution* execution) noexcept {
@@ -44,22 +44,32 @@ int run(Execution* execution) noexcept {
 
 }  // namespace
 
+static int call(Comm& comm, coll::Op op, int root, const void* send, void* recv, std::size_t bytes) noexcept {
+  CommColl& state = coll_state(comm);
+  if (state.agreement) state.await_agreement();
+  Wanted all = wanted(comm, op, root, send, recv, bytes);
+  state.tell(all.ask, false);
+  return run(make(comm, all));
+}
+
 int allgather_bytes(Comm& comm, const void* mine, void* all, std::size_t bytes_each) noexcept {
-  return run(prepare(comm, coll::Op::allgather, 0, mine, all, bytes_each));
+  return call(comm, coll::Op::allgather, 0, mine, all, bytes_each);
 }
 
 int bcast_bytes(Comm& comm, void* data, std::size_t bytes, int root) noexcept {
-  return run(prepare(comm, coll::Op::bcast, root, nullptr, data, bytes));
+  return call(comm, coll::Op::bcast, root, nullptr, data, bytes);
 }
 
-int barrier(Comm& comm) noexcept { return run(prepare(comm, coll::Op::barrier, 0, nullptr, nullptr, 0)); }
+int barrier(Comm& comm) noexcept { return call(comm, coll::Op::barrier, 0, nullptr, nullptr, 0); }
 
-int agree_bytes(Comm& comm, int round, coll::Op op, const void* mine, void* all, std::size_t bytes) noexcept {
-  return run(prepare(comm, op, 0, mine, all, bytes, round));
+Execution* agree_bytes(Comm& comm, int round, const void* mine, void* all, std::size_t bytes) noexcept {
+  Wanted what = wanted(comm, coll::Op::allgather, 0, mine, all, bytes);
+  what.binding.agreement = round;
+  return make(comm, what);
 }
 
-int agree_on_host(Comm& comm, int round, const std::vector<int>& ranks, int place, void* data,
-                  std::size_t bytes) noexcept {
+Execution* agree_on_host(Comm& comm, int round, const std::vector<int>& ranks, int place, void* data,
+                         std::size_t bytes) noexcept {
   coll::Ask ask;
   ask.op = coll::Op::bcast;
   ask.rank = place;
@@ -76,12 +86,20 @@ int agree_on_host(Comm& comm, int round, const std::vector<int>& ranks, int plac
   Execution::Binding binding;
   binding.recv = data;
   binding.agreement = round;
-  return run(Execution::make(comm, kept, binding));
+  return Execution::make(comm, kept, binding);
 }
 
 std::unique_ptr<Work> ibcast_bytes(Comm& comm, void* data, std::size_t bytes, int root, int (*then)(void*),
                                    void* argument) noexcept {
-  Execution* execution = prepare(comm, coll::Op::bcast, root, nullptr, data, bytes);
+  CommColl& state = coll_state(comm);
+  Wanted all = wanted(comm, coll::Op::bcast, root, nullptr, data, bytes);
+  if (state.agreement) {
+    auto held = std::make_unique<Held>(comm, all, new_key(comm));
+    held->call_then(then, argument);
+    return held;
+  }
+  state.tell(all.ask, false);
+  Execution* execution = make(comm, all);
   if (execution != nullptr) execution->call_then(then, argument);
   return std::unique_ptr<Work>(execution);
 }

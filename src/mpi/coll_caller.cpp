@@ -57,16 +57,18 @@ Caller::Caller(Call& call, Comm& comm, coll::Op op, How how, int root) noexcept
       comm_(comm),
       runs_(comm.remote == nullptr ? comm : *comm.both),
       how_(how),
-      key_(coll_state(runs_).key) {
+      key_(coll_state(runs_).key),
+      ask_(wanted_.ask),
+      binding_(wanted_.binding) {
   ask_.root = root;
   if (comm.remote != nullptr) {
     sides_ = {comm.lower ? 0 : comm.partner_count, comm.lower ? comm.size : 0, comm.partner_count};
     ask_.sides = &sides_;
     if (root == MPI_ROOT) ask_.root = coll::kRootHere;
     if (root == MPI_PROC_NULL) ask_.root = coll::kRootBeside;
-  } else if (how.form != How::Form::start && !checks_collectives()) {
+  } else if (!checks_collectives()) {
     // Ranks whose calls do not match would wait for each other there before they could compare them.
-    consider_board(comm, how.form == How::Form::keep);
+    consider_board(comm, how.form == How::Form::keep, how.form != How::Form::start);
   }
   ask_.op = op;
   ask_.rank = comm.rank;
@@ -137,7 +139,7 @@ void Caller::side(coll::Blocks& blocks, const void*& place, const DataV& data) n
   if (!check_arrays(partners, data.counts, data.counts_arg, data.displacements, data.displacements_arg))
     return;
   const auto n = static_cast<std::size_t>(partners);
-  Rows& rows = rows_of(blocks);
+  Wanted::Rows& rows = rows_of(blocks);
   rows = {true, key_.words().size(), n};
   std::int64_t* words = key_.grow(2 * n);
   MPI_Count largest = 0, at_begin = 0;
@@ -161,14 +163,15 @@ void Caller::side(coll::Blocks& blocks, const void*& place, const DataW& data) n
     return;
   call_.out(data.types, data.types_arg);
   const auto n = static_cast<std::size_t>(partners);
-  Rows& rows = rows_of(blocks);
+  Wanted::Rows& rows = rows_of(blocks);
   rows = {true, key_.words().size(), n};
   std::int64_t* words = key_.grow(2 * n);
   for (std::size_t i = 0; i < n; ++i) {
     words[i] = data.counts[i];
     words[n + i] = data.displacements[i];
   }
-  std::vector<const type::Layout*>& layouts = &blocks == &ask_.send ? send_layouts_ : recv_layouts_;
+  std::vector<const type::Layout*>& layouts =
+      &blocks == &ask_.send ? wanted_.send_layouts : wanted_.recv_layouts;
   for (std::size_t i = 0; i < n && !call_.failed(); ++i) {
     const Datatype* type = find(data.types[i]);
     if (!check_type(type, data.types_arg, static_cast<std::int64_t>(i))) return;
@@ -192,7 +195,7 @@ void Caller::reduction(Op* op, Datatype* datatype) noexcept {
 void Caller::send_in_parts(Counts counts, Arg counts_arg) noexcept {
   if (call_.failed() || !check_arrays(comm_.size, counts, counts_arg, counts, counts_arg)) return;
   const auto n = static_cast<std::size_t>(comm_.size);
-  send_rows_ = {true, key_.words().size(), n};
+  wanted_.send_rows = {true, key_.words().size(), n};
   std::int64_t* words = key_.grow(2 * n);
   std::int64_t at = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -209,23 +212,6 @@ void Caller::distinct(const void* one, Arg one_arg, const void* other, Arg other
       MPI_ERR_BUFFER,
       "arguments %d (%s) and %d (%s) are the same buffer; give MPI_IN_PLACE as one, or two buffers",
       one_arg.number, one_arg.name, other_arg.number, other_arg.name);
-}
-
-coll::Kept* Caller::plan() noexcept {
-  write_key_head(key_, ask_);
-  const std::int64_t* words = key_.words().data();
-  const auto point = [&](coll::Blocks& blocks, const Rows& rows,
-                         const std::vector<const type::Layout*>& layouts) {
-    if (!rows.used) return;
-    blocks.counts = words + rows.at;
-    blocks.displacements = words + rows.at + rows.count;
-    if (!layouts.empty()) blocks.layouts = layouts.data();
-  };
-  point(ask_.send, send_rows_, send_layouts_);
-  point(ask_.recv, recv_rows_, recv_layouts_);
-  std::vector<const type::Layout*> named = send_layouts_;  // empty but for MPI_Alltoallw
-  named.insert(named.end(), recv_layouts_.begin(), recv_layouts_.end());
-  return find_plan(runs_, ask_, key_, named);
 }
 
 // The exchange of HERALD_CHECK=collectives alone, counted as a blocking call.
@@ -255,6 +241,12 @@ int Caller::finish_failed() noexcept {
   return call_.fail(MPI_ERR_INTERN, "failed");  // the first failure stands
 }
 
+// Only nonblocking calls come here while the ranks agree.
+int Caller::hold() noexcept {
+  *how_.request = handle_of(new_work(&comm_, std::make_unique<Held>(comm_, wanted_, key_), false));
+  return MPI_SUCCESS;
+}
+
 int Caller::go(std::uint64_t bytes) noexcept {
   if (call_.failed()) return finish_failed();
   ask_.bytes = bytes;
@@ -263,14 +255,12 @@ int Caller::go(std::uint64_t bytes) noexcept {
   binding_.form = binding_.persistent             ? coll::Form::persistent
                   : how_.form == How::Form::start ? coll::Form::nonblocking
                                                   : coll::Form::blocking;
-  if (comm_.remote == nullptr) {
-    ask_.shared_bytes = coll_state(comm_).shared_bytes(binding_.persistent);
-    // Streams belong to channel 0, which persistent collectives do not use.
-    ask_.streams = coll_state(comm_).streams && !binding_.persistent;
-    ask_.crowded = coll_state(comm_).crowded;
-  }
-  coll::Kept* kept = plan();
   CommColl& state = coll_state(runs_);
+  if (comm_.remote == nullptr) {
+    if (state.agreement) return hold();
+    state.tell(ask_, binding_.persistent);
+  }
+  coll::Kept* kept = find_plan(runs_, wanted_, key_);
   if (memo_ != nullptr && !binding_.persistent && !kept->plan.checked && (state.tried || comm_.size == 1))
     state.memos.add(*memo_, kept);
   if (how_.form == How::Form::wait) return run_plan(call_, runs_, kept, binding_);

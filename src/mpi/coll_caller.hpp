@@ -9,6 +9,7 @@
 
 #include "coll/ask.hpp"
 #include "mpi/call.hpp"
+#include "mpi/coll_held.hpp"
 #include "mpi/coll_run.hpp"
 
 namespace herald::mpi {
@@ -81,10 +82,6 @@ class Caller {
   int go(std::uint64_t bytes) noexcept;
 
  private:
-  struct Rows {  // where the counts of one side stand in the key
-    bool used = false;
-    std::size_t at = 0, count = 0;
-  };
   bool check_type(const Datatype* type, Arg arg, std::int64_t index = -1) noexcept;
   bool check_fits(const Datatype& type, MPI_Count count, int blocks, Arg arg) noexcept;
   void check_buffer(const void* buffer, Arg arg, MPI_Count count, const Datatype& type) noexcept;
@@ -93,11 +90,11 @@ class Caller {
   void side(coll::Blocks& blocks, const void*& place, const DataW& data) noexcept;
   bool check_arrays(int count, Counts counts, Arg counts_arg, Counts displacements,
                     Arg displacements_arg) noexcept;
-  Rows& rows_of(const coll::Blocks& blocks) noexcept {
-    return &blocks == &ask_.send ? send_rows_ : recv_rows_;
+  Wanted::Rows& rows_of(const coll::Blocks& blocks) noexcept {
+    return &blocks == &ask_.send ? wanted_.send_rows : wanted_.recv_rows;
   }
-  coll::Kept* plan() noexcept;
   int finish_failed() noexcept;
+  int hold() noexcept;
   Execution* make_check(coll::Form form) noexcept;
   void tell_refused() noexcept;
 
@@ -107,12 +104,11 @@ class Caller {
   coll::Sides sides_;
   How how_;
   coll::Key& key_;
-  coll::Ask ask_;
-  Execution::Binding binding_;
+  Wanted wanted_;
+  coll::Ask& ask_;
+  Execution::Binding& binding_;
   const void* recv_ = nullptr;
   const Memo* memo_ = nullptr;
-  Rows send_rows_, recv_rows_;
-  std::vector<const type::Layout*> send_layouts_, recv_layouts_;  // MPI_Alltoallw
 };
 
 // Runs or starts the plan of a call that was made before; takes over the caller's count of it. Returns what

@@ -159,7 +159,11 @@ void Execution::begin() noexcept {
   error_ = MPI_SUCCESS;
   done_ = false;
   waiting_count_ = 0;
-  if (channel_ != nullptr) channel_->begin(number_, kept_->plan.pours);
+  ++coll_counters.runs;
+  if (channel_ != nullptr) {
+    ++coll_counters.shared_runs;
+    channel_->begin(number_, kept_->plan.pours);
+  }
   if (process_trace.on()) [[unlikely]]
     process_trace.add(TraceEvent::coll_start, this, Trace::text(kept_->plan.operation),
                       Trace::text(kept_->plan.algorithm), tag_ >> 8);

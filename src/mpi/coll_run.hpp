@@ -15,6 +15,13 @@
 
 namespace herald::mpi {
 
+// What this process has run, on all communicators.
+struct CollCounters {
+  std::uint64_t runs = 0;
+  std::uint64_t shared_runs = 0;  // with steps in shared memory
+};
+inline CollCounters coll_counters;
+
 class Execution final : public Work {
  public:
   // What differs from run to run of the same plan.
@@ -39,6 +46,11 @@ class Execution final : public Work {
   const char* reason() const noexcept override { return reason_.empty() ? nullptr : reason_.c_str(); }
   // Runs to the end, turning the engine. Returns an error class.
   int run() noexcept;
+
+  // Runs to the end by itself, in turns of the engine, without a request.
+  void launch() noexcept { begin(); }
+  bool is_done() const noexcept { return done_; }
+  int error() const noexcept { return error_; }
 
   // Called when the run is over, before the request becomes ready; gives an error class.
   void call_then(int (*then)(void*), void* argument) noexcept {

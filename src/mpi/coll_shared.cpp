@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/coll_shared.hpp"
 
-#include <sys/random.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "mpi/coll.hpp"
+#include "mpi/coll_agree.hpp"
 #include "mpi/op.hpp"
 #include "mpi/request.hpp"
 #include "mpi/runtime.hpp"
@@ -16,25 +13,9 @@
 namespace herald::mpi {
 namespace {
 
-// How the ranks agree on a board.
-struct Offer {
-  std::uint64_t nonce = 0;
-  char path[224] = {};  // empty: no board
-};
-enum : int { kSizesRound, kOfferRound, kAttachedRound, kProbedRound };
-
-// Boards with streams that this process has made and that are still there: so many may be.
-constexpr int kMostStreams = 8;
+// Shared memory for boards that this process has made and that are still there.
+std::uint64_t boards_bytes = 0;
 int streams_made = 0;
-
-const std::uint64_t probe_word = path::Board::kProbe;
-
-bool all_say_yes(Comm& comm, int round, bool mine) noexcept {
-  const char answer = mine ? 1 : 0;
-  std::vector<char> answers(static_cast<std::size_t>(comm.size));
-  if (agree_bytes(comm, round, coll::Op::allgather, &answer, answers.data(), 1) != MPI_SUCCESS) return false;
-  return std::find(answers.begin(), answers.end(), 0) == answers.end();
-}
 
 }  // namespace
 
@@ -43,8 +24,16 @@ std::uint32_t CommColl::shared_bytes(bool persistent) const noexcept {
   return copied_bytes[persistent ? 1 : 0];
 }
 
+void CommColl::tell(coll::Ask& ask, bool persistent) const noexcept {
+  ask.shared_bytes = shared_bytes(persistent);
+  ask.streams = streams && !persistent;
+  ask.crowded = crowded;
+}
+
+CommColl::CommColl() noexcept = default;
+
 CommColl::~CommColl() {
-  if (made_streams) --streams_made;
+  discharge();
   if (!runtime().has_engine()) return;
   for (const Part& part : parts)
     if (part.lane >= 0) runtime().engine().close_lane(part.lane);
@@ -106,21 +95,29 @@ coll::Shape CommColl::shape_for(Comm& comm, const coll::Ask& ask) noexcept {
 }
 
 // Boards with two sets of channels where plans may have a part on the host before the others and one after.
-path::BoardShape CommColl::board_shape(int host, std::uint64_t most_bytes,
-                                       std::uint64_t stream_bytes) const noexcept {
+path::BoardShape CommColl::board_shape(int host, std::uint64_t most, std::uint64_t stream) const noexcept {
   const bool alone = cluster->hosts() == 1;
-  return path::BoardShape::make(cluster->count(host), most_bytes, alone ? stream_bytes : 0, alone ? 1 : 2);
+  return path::BoardShape::make(cluster->count(host), most, alone ? stream : 0, alone ? 1 : 2);
 }
 
-void CommColl::open(Comm& comm) noexcept {
+void CommColl::agree(Comm& comm) noexcept {
   tried = true;
   if (hosts_of(comm).largest() == 1) return;
-  const bool met = meet(comm);
+  agreement = std::make_unique<Agreement>(comm, *this);
+  agreement->begin();
+}
+
+void CommColl::await_agreement() const noexcept {
+  wait_until([this] { return !agreement; });
+}
+
+void CommColl::settle(Comm& comm, bool agreed) noexcept {
   // From now on algorithms are chosen knowing more. Which of the plans made so far are still there differs
   // from rank to rank: one that finds its old plan would not do what one that makes it again does.
   plans.clear();
-  if (!met) {
+  if (!agreed) {
     board.close();
+    discharge();
     return;
   }
   agreed_ = true;
@@ -129,8 +126,8 @@ void CommColl::open(Comm& comm) noexcept {
     copied_bytes[i] = UINT32_MAX;
     for (int host = 0; host < cluster->hosts(); ++host)
       if (cluster->count(host) > 1)
-        copied_bytes[i] = std::min(copied_bytes[i],
-                                   board_shape(host, most_bytes_, stream_bytes_).channel(i).inline_bytes());
+        copied_bytes[i] =
+            std::min(copied_bytes[i], board_shape(host, most_bytes, stream_bytes).channel(i).inline_bytes());
   }
   if (peers.size() == 1) return;
   const int place = cluster->place_of(comm.rank);
@@ -145,66 +142,26 @@ void CommColl::open(Comm& comm) noexcept {
     channels.back().two_parts_ = second != 0;
   }
   streams = board.shape().chunks != 0;
-  if (streams && place == 0) {
-    made_streams = true;
-    ++streams_made;
-  }
   if (streams) channels.front().streams_ = board.streams(place);
 }
 
-// The leader of a host makes its board and tells the others where it is.
-bool CommColl::attach(Comm& comm) noexcept {
-  const int host = cluster->host_of(comm.rank), place = cluster->place_of(comm.rank);
-  const std::vector<int>& ranks = cluster->on_host(host);
-  for (const int rank : ranks) peers.push_back(comm.peer(rank));
-  Offer offer;
-  const path::BoardShape shape = board_shape(host, most_bytes_, stream_bytes_);
-  if (ranks.size() == 1) return true;
-  if (place == 0) {
-    if (::getrandom(&offer.nonce, sizeof offer.nonce, 0) != sizeof offer.nonce)
-      offer.nonce = static_cast<std::uint64_t>(::getpid());
-    const std::string path = runtime().engine().new_shm_path();
-    if (shape.place_bytes != 0 && !path.empty() && path.size() < sizeof offer.path &&
-        board.create(path, shape, offer.nonce))
-      std::memcpy(offer.path, path.c_str(), path.size() + 1);
-  }
-  if (agree_on_host(comm, kOfferRound, ranks, place, &offer, sizeof offer) != MPI_SUCCESS) return false;
-  offer.path[sizeof offer.path - 1] = '\0';
-  if (offer.path[0] == '\0' || (place != 0 && !board.attach(offer.path, shape, offer.nonce))) return false;
-  path::allow_reading();
-  board.owner(place) = {.pid = ::getpid(),
-                        .spins = runtime().engine().may_spin() ? 1 : 0,
-                        .probe = reinterpret_cast<std::uintptr_t>(&probe_word)};
-  return true;
+BoardBudget board_budget(std::uint64_t alike) noexcept {
+  constexpr int kMostStreams = 8;
+  const auto all = static_cast<std::uint64_t>(runtime().knobs().coll_boards_bytes);
+  const std::uint64_t left = (all - std::min(all, boards_bytes)) / alike;
+  return {left, left / 4, streams_made < kMostStreams ? left / 4 : 0};
 }
 
-// Whether we can read the memory of the next one on this host.
-bool CommColl::probe() noexcept {
-  if (peers.size() == 1) return true;
-  const auto me = std::find(peers.begin(), peers.end(), runtime().engine().rank()) - peers.begin();
-  const path::Board::Owner& next = board.owner(static_cast<int>((me + 1) % std::ssize(peers)));
-  std::uint64_t word = 0;
-  const path::MemoryRun run{&word, sizeof word};
-  return path::read_memory(next.pid, next.probe, {&run, 1}) && word == path::Board::kProbe;
+void CommColl::charge(const path::BoardShape& shape, std::uint64_t alike) noexcept {
+  charged_bytes_ = shape.bytes() * alike;
+  charged_streams_ = shape.chunks != 0;
+  boards_bytes += charged_bytes_;
+  streams_made += charged_streams_ ? 1 : 0;
 }
 
-// Every rank goes through every round, or none does: what one of them finds wrong, all are told.
-bool CommColl::meet(Comm& comm) noexcept {
-  // Boards with streams are few: whether there may be another one, rank 0 of the host tells.
-  std::uint64_t sizes[2] = {static_cast<std::uint64_t>(runtime().knobs().coll_board_bytes), 0};
-  if (cluster->hosts() == 1) {
-    if (streams_made < kMostStreams)
-      sizes[1] = static_cast<std::uint64_t>(runtime().knobs().coll_stream_bytes);
-    if (agree_on_host(comm, kSizesRound, cluster->on_host(0), comm.rank, sizes, sizeof sizes) != MPI_SUCCESS)
-      return false;
-  }
-  most_bytes_ = sizes[0];
-  stream_bytes_ = sizes[1];
-  const bool good = all_say_yes(comm, kAttachedRound, attach(comm));
-  board.unlink();
-  if (!good) return false;
-  reads_peers = all_say_yes(comm, kProbedRound, probe());
-  return true;
+void CommColl::discharge() noexcept {
+  boards_bytes -= std::exchange(charged_bytes_, 0);
+  streams_made -= std::exchange(charged_streams_, false) ? 1 : 0;
 }
 
 static_assert(path::Channel::kRingNone == coll::kNobody && path::Channel::kRingAll == coll::kEverybody);

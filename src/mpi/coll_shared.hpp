@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpi/coll_shared.hpp: the board of a communicator on a host, and the shared-memory steps of plans over it.
-// The board is made at the first persistent collective, or at the first blocking one after a few: short-lived
-// communicators do without. A nonblocking call uses it but never makes it: it may not wait, and ranks that do
-// not wait cannot agree from which call on they use it. On every host all ranks get it or none does, and then
-// messages serve as before. It goes with the communicator. Channel 0 carries blocking and nonblocking
-// collectives, numbered as the communicator counts them; the first persistent ones have a channel each, where
-// their runs are numbered, so that they may be started in any order.
+// The board is made at the first persistent collective, or at the first other one after a few: short-lived
+// communicators do without. All ranks agree on it (coll_agree.hpp): on every host all ranks get it or none
+// does, and then messages serve as before. It goes with the communicator. Channel 0 carries blocking and
+// nonblocking collectives, numbered as the communicator counts them; the first persistent ones have a channel
+// each, where their runs are numbered, so that they may be started in any order.
 #pragma once
 #include <array>
 #include <memory>
@@ -21,6 +20,8 @@
 #include "path/shm/board.hpp"
 
 namespace herald::mpi {
+
+class Agreement;
 
 // What a plan reduces with.
 struct Reducer {
@@ -109,7 +110,7 @@ struct CommColl : coll::CommState {
   std::vector<p2p::PeerId> peers;       // who has it, by place
   std::vector<std::int32_t> pids;
   Memos memos;
-  bool tried = false;
+  bool tried = false;  // to agree on a board
   bool reads_peers = false;
   std::unique_ptr<coll::Cluster> cluster;  // on which hosts its ranks are; null: not counted yet
   std::int32_t lane = -1;                  // one send reaches all leaders; -1: there is none, or not for us
@@ -123,8 +124,9 @@ struct CommColl : coll::CommState {
   std::array<std::uint32_t, 2> copied_bytes;  // by a post, on any host: blocking and nonblocking; persistent
   bool crowded = false;                       // all on one host, and some rank found that it may not spin
   bool streams = false;
-  bool made_streams = false;  // by this rank
+  std::unique_ptr<Agreement> agreement;  // under way
 
+  CommColl() noexcept;
   ~CommColl();
   // Counts the hosts and opens the lane of their leaders, when first asked. Nobody is waited for.
   const coll::Cluster& hosts_of(Comm& comm) noexcept;
@@ -136,28 +138,45 @@ struct CommColl : coll::CommState {
   coll::Shape shape_for(Comm& comm, const coll::Ask& ask) noexcept;
   // How much a post may copy; 0: plans must do without the board.
   std::uint32_t shared_bytes(bool persistent) const noexcept;
-  // Makes the board of each host, together with all ranks of `comm`.
-  void open(Comm& comm) noexcept;
+  // What a plan is to know of the board. Streams belong to channel 0, which persistent collectives do not
+  // use.
+  void tell(coll::Ask& ask, bool persistent) const noexcept;
+  // Begins to agree on the board of each host with all ranks of `comm`.
+  void agree(Comm& comm) noexcept;
+  void await_agreement() const noexcept;
+
+  // For Agreement: the size of the board, what it costs its maker, and the end.
+  std::uint64_t most_bytes = 0, stream_bytes = 0;
+  path::BoardShape board_shape(int host, std::uint64_t most, std::uint64_t stream) const noexcept;
+  void charge(const path::BoardShape& shape, std::uint64_t alike) noexcept;
+  void settle(Comm& comm, bool agreed) noexcept;
 
  private:
-  bool meet(Comm& comm) noexcept;
-  bool attach(Comm& comm) noexcept;
-  bool probe() noexcept;
-  path::BoardShape board_shape(int host, std::uint64_t most_bytes, std::uint64_t stream_bytes) const noexcept;
-  std::uint64_t most_bytes_ = 0, stream_bytes_ = 0;
+  void discharge() noexcept;
+  std::uint64_t charged_bytes_ = 0;
+  bool charged_streams_ = false;
   bool agreed_ = false;  // every host with several ranks has a board
 };
+
+// Shared memory that a new board may take, of which this process is the maker: in all, and each of its two
+// parts. `alike`: so many of this size may be made at the same time, by others too.
+struct BoardBudget {
+  std::uint64_t all_bytes, board_bytes, stream_bytes;
+};
+BoardBudget board_budget(std::uint64_t alike) noexcept;
 
 CommColl& make_coll_state(Comm& comm) noexcept;
 inline CommColl& coll_state(Comm& comm) noexcept {
   return comm.coll ? static_cast<CommColl&>(*comm.coll) : make_coll_state(comm);
 }
-// At the start of a collective that may wait: makes the board if it is time.
+// At the start of a collective: the ranks begin to agree on a board if it is time. `waits`: and this goes on
+// when they have.
 inline constexpr std::uint64_t kBoardAfter = 2;  // collectives
-inline void consider_board(Comm& comm, bool persistent) noexcept {
+inline void consider_board(Comm& comm, bool persistent, bool waits) noexcept {
   if (comm.size < 2 || (comm.collective_count < kBoardAfter && !persistent)) return;
   CommColl& state = coll_state(comm);
-  if (!state.tried) state.open(comm);
+  if (!state.tried) state.agree(comm);
+  if (waits && state.agreement) state.await_agreement();
 }
 
 }  // namespace herald::mpi

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "calls.hpp"
+#include "mpi/coll_run.hpp"
 #include "mpi/tables.hpp"
 #include "mpi/tool.hpp"
 
@@ -60,6 +61,10 @@ constexpr Row kRows[] = {
      [] { return Value{counters().foreign}; }, "datagrams of others on multicast addresses of ours"},
     {"herald_lanes_moved", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
      [] { return Value{counters().lanes_moved}; }, "lanes that moved to another multicast address"},
+    {"herald_collectives", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
+     [] { return Value{coll_counters.runs}; }, "collectives begun, those of the library among them"},
+    {"herald_collectives_shared", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
+     [] { return Value{coll_counters.shared_runs}; }, "those of them that use the board of this host"},
     {"herald_requests", MPI_T_PVAR_CLASS_LEVEL, PvarGroup::objects,
      [] { return Value{tables().requests.live()}; }, "requests that exist"},
     {"herald_communicators", MPI_T_PVAR_CLASS_LEVEL, PvarGroup::objects,
