@@ -49,6 +49,7 @@ class Figures:
 
     def __init__(self, row):
         self.row, self.samples, self.floors, self.counts, self.failed = row, {}, [], {}, {}
+        self.rounds = []  # [{(player, size): [seconds]}]
 
     def take(self, libraries, player):
         row = self.row
@@ -61,6 +62,7 @@ class Figures:
             mode, size, value = line.split()
             if mode == row.mode:
                 self.samples.setdefault((player.name, int(size)), []).append(float(value))
+                self.rounds[-1].setdefault((player.name, int(size)), []).append(float(value))
         if ports:
             after = port_counts(libraries.lab, ports)
             sums = self.counts.setdefault(player.name, [0, 0])
@@ -81,7 +83,7 @@ class Figures:
         return {name: lost / max(1, sent + lost) for name, (sent, lost) in self.counts.items()}
 
     def result(self, own):
-        return lab_report.summarise(self.row, self.samples, self.floors, self.drops(), own)
+        return lab_report.summarise(self.row, self.samples, self.floors, self.drops(), own, self.rounds)
 
 
 def measure(network, rows, libraries, options):
@@ -94,6 +96,7 @@ def measure(network, rows, libraries, options):
         for turn in range(options.rounds):
             for figures in all_figures:
                 command('fault', *(figures.row.fault or ('heal',)))
+                figures.rounds.append({})
                 for player in figures.row.players:
                     if player.library not in options.players or player.name in figures.failed:
                         continue

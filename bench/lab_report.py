@@ -2,8 +2,12 @@
 """Figures of the lab as a table: every library's median, the floor, the ratios, and what was to be reached."""
 import statistics
 
+import lab_intervals
 from lab_rows import COUNTED, NETWORKS, OfRow, payload_rate
 from heraldlab import faults
+
+
+OTHER_WAYS = ('push-zero', 'push-all')  # than Herald's own
 
 
 def medians(samples, player='herald'):
@@ -19,7 +23,7 @@ def floor_of(row, size, cells, floors, own):
         lost = faults.part(row.fault[1]) / faults.MILLION if row.fault else 0
         return size * row.messages / payload_rate(NETWORKS[row.network][2], lost=lost)
     if row.floor == 'best':
-        others = [cells[name] for name in ('push-zero', 'push-all') if name in cells]
+        others = [cells[name] for name in OTHER_WAYS if name in cells]
         return min(others) if others else None
     if row.floor == 'dynamic':
         return cells.get('dynamic')
@@ -29,9 +33,18 @@ def floor_of(row, size, cells, floors, own):
     return each if row.floor[0] in ('spin', 'sleep', 'exchange') else each * size / int(row.floor[1])
 
 
-def summarise(row, samples, floors, drops, own=None):
+def interval_of(row, size, rounds):
+    """[low, high] of the ratio to the best other way, where that is the floor and there were enough rounds; or None."""
+    if row.floor != 'best':
+        return None
+    of_size = [{name: values for (name, of), values in one.items() if of == size} for one in rounds]
+    found = lab_intervals.interval(of_size, 'herald', OTHER_WAYS)
+    return list(found) if found else None
+
+
+def summarise(row, samples, floors, drops, own=None, rounds=()):
     """Rows of the result, one for each size: medians of the samples {(player, size): [seconds]}. `own`: Herald's times
-    in all rows, {title: {size: seconds}}."""
+    in all rows, {title: {size: seconds}}. `rounds`: the same samples, one such table for each round."""
     result = []
     for size in sorted({size for _, size in samples}) or [int(word) for word in row.words[0].split(',')]:
         cells = {name: statistics.median(values) for (name, of), values in samples.items() if of == size}
@@ -46,6 +59,9 @@ def summarise(row, samples, floors, drops, own=None):
         others = [cells[name] for name in ('openmpi', 'mpich', 'lam') if name in cells]
         if mine and others:
             one['to_best'] = mine / min(others) if row.shown == 'time' else min(others) / mine
+        interval = interval_of(row, size, rounds)
+        if interval:
+            one['interval'] = interval
         one['reached'] = reached(row, one, cells)
         result.append(one)
     return result
@@ -80,6 +96,8 @@ def table(results, names):
         goal = f'{one["reach"]}' if one['reach'] else ('the others' if one['beat'] else '')
         verdict = {True: ' yes', False: ' NO', None: ''}[one['reached']]
         lines.append(f'{title:<42}{cells}{_text(one, one["floor"]):>14}{ratios}  {goal}{verdict}')
+        if 'interval' in one:
+            lines.append(f'{"  95 % of drawn rounds":<42}{one["interval"][0]:.3f} to {one["interval"][1]:.3f} of the best other way')
         if one['drops']:
             shares = ''.join(f'{one["drops"][name] * 100:>12.3f} %' if name in one['drops'] else f'{"-":>14}' for name in names)
             lines.append(f'{"  packets dropped by the switch":<42}{shares}')

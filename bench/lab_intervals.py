@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How sure a ratio of two ways is: rounds are drawn again and again out of those that were run, each with all that was
+measured in it, and the ratio taken of every draw. Rounds stay whole because what disturbs one disturbs all ways in it."""
+import random
+import statistics
+
+DRAWS = 2000
+OUTSIDE = 0.025  # of the draws, on either side
+
+
+def ratio(rounds, mine, others):
+    """The ratio of medians, ours to the best of the others, over rounds [{name: [seconds]}]; None without figures."""
+    def median(name):
+        values = [value for one in rounds for value in one.get(name, ())]
+        return statistics.median(values) if values else None
+    own, best = median(mine), [value for value in map(median, others) if value]
+    return own / min(best) if own and best else None
+
+
+def interval(rounds, mine, others, seed=1):
+    """(low, high) between which 95 % of the draws lie, or None if there are fewer than five rounds."""
+    if len(rounds) < 5:
+        return None
+    chance = random.Random(seed)
+    draws = (ratio(chance.choices(rounds, k=len(rounds)), mine, others) for _ in range(DRAWS))
+    ratios = sorted(one for one in draws if one)
+    if not ratios:
+        return None
+    return ratios[int(len(ratios) * OUTSIDE)], ratios[int(len(ratios) * (1 - OUTSIDE))]
