@@ -4,7 +4,11 @@
 // rank 0.
 //   lab_floor spin|sleep BYTES SAMPLES TIMES  round trip, waiting in a loop or in the kernel; mean of TIMES
 //   lab_floor blast BYTES SAMPLES MS          packets of BYTES as fast as they go for MS ms: the time that
-//   one takes lab_floor segments BYTES SAMPLES MS       the same with UDP_SEGMENT and UDP_GRO
+//   one takes
+//   lab_floor segments BYTES SAMPLES MS       the same with UDP_SEGMENT and UDP_GRO
+//   lab_floor half BYTES SAMPLES TIMES        half a round trip of BYTES with UDP_SEGMENT and UDP_GRO: pieces
+//   of 64 KiB straight from and to memory, three on their way, a byte back for each; nothing is checked or
+//   repaired
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,7 +22,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kPort = 7701, kBatch = 64, kLargest = 65536, kForceReceiveBuffer = 33 };
+enum {
+  kPort = 7701,
+  kBatch = 64,
+  kLargest = 65536,
+  kPacket = 1472,
+  kPiece = 44 * kPacket,
+  kForceReceiveBuffer = 33
+};
 
 static int rank, sock;
 
@@ -131,13 +142,61 @@ static double receive_all(int bytes) {
   return (last - first) / (packets - skipped);
 }
 
+static void join_and_cut(int bytes) {
+  const int on = 1;
+  if (setsockopt(sock, IPPROTO_UDP, UDP_SEGMENT, &bytes, sizeof bytes) != 0) fail("UDP_SEGMENT");
+  if (setsockopt(sock, IPPROTO_UDP, UDP_GRO, &on, sizeof on) != 0) fail("UDP_GRO");
+}
+
+static void send_whole(const char* data, long bytes) {
+  char answer[kLargest];
+  long sent = 0, answers = 0;
+  for (long at = 0; at < bytes || answers < sent;) {
+    if (at == bytes || sent - answers == 3) {
+      if (wait_packet(answer, 1) == 0) fail("nothing came");
+      ++answers;
+      continue;
+    }
+    const long piece = bytes - at < kPiece ? bytes - at : kPiece;
+    if (send(sock, data + at, (size_t)piece, 0) < 0) fail("send");
+    at += piece;
+    ++sent;
+  }
+}
+
+static void receive_whole(char* data, long bytes) {
+  for (long at = 0; at < bytes;) {
+    const long got = wait_packet(data + at, 1);
+    if (got == 0) fail("nothing came");
+    at += got;
+    if (send(sock, "a", 1, 0) < 0) fail("send");
+  }
+}
+
+static void halves(long bytes, int samples, int times) {
+  char* const out = malloc((size_t)bytes + kLargest);
+  char* const in = malloc((size_t)bytes + kLargest);
+  if (out == NULL || in == NULL) fail("malloc");
+  memset(out, 1, (size_t)bytes);
+  memset(in, 1, (size_t)bytes + kLargest);
+  join_and_cut(kPacket);
+  for (int i = -1; i < samples; ++i) {
+    const double start = now();
+    for (int t = 0; t < times; ++t) {
+      for (long at = 0; at < bytes; at += 4096) out[at] = (char)t;
+      if (rank == 0) send_whole(out, bytes);
+      receive_whole(in, bytes);
+      if (rank == 1) send_whole(out, bytes);
+    }
+    if (rank == 0 && i >= 0) printf("half %ld %.9f\n", bytes, (now() - start) / times / 2);
+  }
+}
+
 static void blasts(const char* mode, int bytes, int samples, int ms) {
   int segments = 1;
   if (strcmp(mode, "segments") == 0) {
-    const int on = 1;
     segments = 60000 / bytes < 60 ? 60000 / bytes : 60;
-    if (setsockopt(sock, IPPROTO_UDP, UDP_SEGMENT, &bytes, sizeof bytes) != 0) fail("UDP_SEGMENT");
-    if (setsockopt(sock, IPPROTO_UDP, UDP_GRO, &on, sizeof on) != 0) fail("UDP_GRO");
+    join_and_cut(bytes);
   }
   for (int i = 0; i < samples; ++i) {
     double each = 0;
@@ -157,7 +216,8 @@ static void blasts(const char* mode, int bytes, int samples, int ms) {
 int main(int argc, char** argv) {
   const char* place = getenv("PMI_RANK");
   if (argc != 5 || place == NULL) {
-    fprintf(stderr, "lab_floor: spin|sleep|blast|segments BYTES SAMPLES TIMES|MS, on 2 hosts under Hydra\n");
+    fprintf(stderr,
+            "lab_floor: spin|sleep|half|blast|segments BYTES SAMPLES TIMES|MS, on 2 hosts under Hydra\n");
     return 2;
   }
   rank = atoi(place);
@@ -167,6 +227,8 @@ int main(int argc, char** argv) {
   meet();
   if (strcmp(argv[1], "spin") == 0 || strcmp(argv[1], "sleep") == 0)
     round_trips(argv[1], bytes, samples, more);
+  else if (strcmp(argv[1], "half") == 0)
+    halves(bytes, samples, more);
   else
     blasts(argv[1], bytes, samples, more);
   return 0;

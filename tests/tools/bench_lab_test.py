@@ -64,6 +64,18 @@ class Figures(unittest.TestCase):
             self.assertEqual([row.title for row in lab_rows.chosen(lab_rows.ROWS, word)], [floor, title])
         self.assertEqual(lab_rows.chosen(lab_rows.ROWS, ''), lab_rows.ROWS)
 
+    def test_intervals(self):
+        steady = [{'herald': [1.0, 1.1], 'push-zero': [3.0, 3.1], 'push-all': [1.0, 1.1]}] * 6
+        row = next(row for row in lab_rows.ROWS if row.floor == 'best')
+        rounds = [{(name, 64): values for name, values in one.items()} for one in steady]
+        self.assertEqual(lab_report.interval_of(row, 64, rounds), [1.0, 1.0])
+        self.assertIsNone(lab_report.interval_of(row, 64, rounds[:3]))  # too few
+        self.assertIsNone(lab_report.interval_of(row, 65, rounds))
+        self.assertIsNone(lab_report.interval_of(row._replace(floor='link'), 64, rounds))
+        noisy = [{**one, ('herald', 64): [1.0 + turn / 10]} for turn, one in enumerate(rounds)]
+        low, high = lab_report.interval_of(row, 64, noisy)
+        self.assertLess(low, high)
+
     def test_floors(self):
         titles = [row.title for row in lab_rows.ROWS]
         self.assertEqual(len(titles), len(set(titles)))
@@ -73,7 +85,7 @@ class Figures(unittest.TestCase):
                 self.assertEqual((other.mode, other.words[0]), (row.mode, row.words[0]))
                 self.assertFalse(lab_rows.has_program(row.floor))
             elif lab_rows.has_program(row.floor):
-                self.assertIn(row.floor[0], ('spin', 'sleep', 'segments', 'exchange', 'to_five'))
+                self.assertIn(row.floor[0], ('spin', 'sleep', 'half', 'exchange', 'to_five'))
 
     def test_several_sizes_of_a_row(self):
         row = next(row for row in lab_rows.SWEEP if row.title == 'allgather, 8 hosts')
