@@ -184,6 +184,7 @@ class Core {
   };
   Pushed plan_push(Peer& to, std::uint64_t bytes, std::size_t room) const noexcept;
   std::size_t write_push(Peer& to, SendOp& op, std::span<std::byte> room) noexcept;
+  std::size_t write_whole(SendOp& op, std::uint16_t flags, std::span<std::byte> room) noexcept;
   std::size_t write_data(SendOp& op, std::span<std::byte> room) noexcept;
   void start_cast(SendOp& op) noexcept;
   std::size_t write_cast(SendOp& op, std::span<std::byte> room) noexcept;
@@ -235,7 +236,8 @@ class Core {
   Message* find_message(std::uint64_t context, std::int32_t source, std::int32_t tag, Found& found) noexcept;
 
   Status on_push(PeerId from, std::span<const std::byte> packet) noexcept;
-  Status take_push(PeerId from, std::span<const std::byte> packet) noexcept;
+  Status on_whole(PeerId from, std::span<const std::byte> packet) noexcept;
+  Status take_push(PeerId from, const wire::PushPacket& header, std::span<const std::byte> body) noexcept;
   bool on_pull(PeerId from, const wire::PullPacket& packet) noexcept;
   Status on_data(PeerId from, std::span<const std::byte> packet) noexcept;
   Status bad() noexcept {

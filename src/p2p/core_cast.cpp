@@ -32,6 +32,10 @@ std::size_t Core::write_cast(SendOp& op, std::span<std::byte> room) noexcept {
   if (op.phase == SendPhase::queued) {
     op.phase = SendPhase::pushed;
     op.seq = next_cast_++;
+    if (op.data.total() <= room.size() - sizeof(PushPacket)) {
+      op.unlink();
+      return write_whole(op, kFlagCast, room);
+    }
     PushPacket header;
     header.prefix = p2p_prefix(P2pKind::push, kFlagCast);
     header.seq = op.seq;
@@ -92,6 +96,7 @@ Status Core::on_bundle(PeerId from, std::span<const std::byte> packet) noexcept 
   P2pKind kind{};
   if (!decode(part, kind) || (as<P2pPrefix>(part).flags & kFlagCast) == 0) return bad();
   if (kind == P2pKind::push) return on_push(from, part);
+  if (kind == P2pKind::whole) return on_whole(from, part);
   return kind == P2pKind::data ? on_data(from, part) : bad();
 }
 

@@ -201,7 +201,7 @@ Status Core::on_packet(PeerId from, std::span<const std::byte> packet) noexcept 
   bool good = from >= 0 && static_cast<std::size_t>(from) < peers_.size();
   if (good && is_whole_push(packet)) {
     const std::uint32_t seq = as<PushPacket>(packet).seq;
-    const Status status = take_push(from, packet);
+    const Status status = take_push(from, as<PushPacket>(packet), packet.subspan(sizeof(PushPacket)));
     if (status == Status::ok) hear(from, seq, false);
     return status;
   }
@@ -222,6 +222,7 @@ Status Core::on_packet(PeerId from, std::span<const std::byte> packet) noexcept 
       case P2pKind::bundle: return on_bundle(from, packet);
       case P2pKind::moved: good = meetings_.leave_theirs(as<MovedPacket>(packet).meeting, from); break;
       case P2pKind::notice: good = on_notice(from, as<NoticePacket>(packet)); break;
+      case P2pKind::whole: return on_whole(from, packet);
     }
   }
   if (!good) ++counters_.bad_packets;
@@ -239,16 +240,25 @@ bool Core::on_notice(PeerId from, const NoticePacket& packet) noexcept {
 Status Core::on_push(PeerId from, std::span<const std::byte> packet) noexcept {
   const auto& header = as<PushPacket>(packet);
   const std::uint16_t flags = header.prefix.flags;
-  const Status status = take_push(from, packet);
+  const Status status = take_push(from, header, packet.subspan(sizeof header));
   if (status == Status::ok && (flags & kFlagCast) == 0) hear(from, header.seq, (flags & kFlagInPlace) != 0);
   return status;
 }
 
-Status Core::take_push(PeerId from, std::span<const std::byte> packet) noexcept {
-  const auto& header = as<PushPacket>(packet);
-  const std::byte* payload = packet.data() + sizeof header;
-  const auto behind = static_cast<std::uint32_t>(packet.size() - sizeof header);
-  if (is_whole_push(packet) && !peer(from).far && trace_ == nullptr) {
+Status Core::on_whole(PeerId from, std::span<const std::byte> packet) noexcept {
+  const auto& head = as<WholePacket>(packet);
+  const std::span<const std::byte> payload = packet.subspan(sizeof head);
+  const auto bytes = static_cast<std::uint32_t>(payload.size());
+  const PushPacket push{head.prefix, head.seq, head.context, head.source, head.tag, bytes, 0, bytes};
+  const Status status = take_push(from, push, payload);
+  if (status == Status::ok && (head.prefix.flags & kFlagCast) == 0) hear(from, head.seq, false);
+  return status;
+}
+
+Status Core::take_push(PeerId from, const PushPacket& header, std::span<const std::byte> body) noexcept {
+  const std::byte* payload = body.data();
+  const auto behind = static_cast<std::uint32_t>(body.size());
+  if (!peer(from).far && trace_ == nullptr && is_whole(header, behind)) {
     Context* context = contexts_.find(header.context);
     RecvOp* op = context == nullptr ? nullptr : context->posted.take_roomy(header.source, header.tag, behind);
     if (op != nullptr) {

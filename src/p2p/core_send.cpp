@@ -143,6 +143,11 @@ std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) no
     }
   }
   op.seq = to.next_seq++;
+  if (to.far && !answered && share.first == bytes) {
+    to.pushed += share.all;
+    op.push_end = share.all;
+    return write_whole(op, 0, room);
+  }
   PushPacket header;
   header.prefix = p2p_prefix(P2pKind::push, synchronous ? kFlagSynchronous : std::uint16_t{0});
   header.seq = op.seq;
@@ -167,6 +172,21 @@ std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) no
   else if (!answered)
     leave(op);
   return sizeof header + (op.direct ? write_runs(op, room.subspan(sizeof header)) : share.first);
+}
+
+std::size_t Core::write_whole(SendOp& op, std::uint16_t flags, std::span<std::byte> room) noexcept {
+  WholePacket header;
+  header.prefix = p2p_prefix(P2pKind::whole, flags);
+  header.seq = op.seq;
+  header.context = op.context;
+  header.source = op.source;
+  header.tag = op.tag;
+  std::memcpy(room.data(), &header, sizeof header);
+  const std::size_t bytes = op.data.pack(room.data() + sizeof header, room.size() - sizeof header);
+  ++counters_.sent;
+  counters_.sent_bytes += bytes;
+  leave(op);
+  return sizeof header + bytes;
 }
 
 // All bytes have gone and nobody is asked about them.

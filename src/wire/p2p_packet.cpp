@@ -82,6 +82,7 @@ bool decode(std::span<const std::byte> packet, P2pKind& kind) noexcept {
              (packet.size() - sizeof(InvitePacket)) % sizeof(std::uint32_t) == 0;
       break;
     case P2pKind::dismiss: good = fits<DismissPacket>(packet, 0); break;
+    case P2pKind::whole: good = fits_with_payload<WholePacket>(packet, kFlagCast); break;
   }
   if (good) kind = claimed;
   return good;

@@ -30,12 +30,14 @@ enum class P2pKind : std::uint8_t {
   bundle = 12,       // casts that are each for one member of the lane, together
   invite = 13,       // by a lane: some of its members are to open another one
   dismiss = 14,      // by such a lane: nothing more comes by it
+  whole = 15,        // between hosts: a push that is all of a message and awaits no answer, shorter
 };
 
 constexpr std::uint16_t kFlagSynchronous = 1;  // push: answer with ack or pull when matched
 constexpr std::uint16_t kFlagInPlace = 4;      // push: no payload, but where the message lies
 constexpr std::uint16_t kFlagUnasked = 1;      // data: belongs to the push
-constexpr std::uint16_t kFlagCast = 2;  // push, data: to all members of a lane; seq counts the sender's casts
+constexpr std::uint16_t kFlagCast =
+    2;  // push, whole, data: to all members of a lane; seq counts the sender's casts
 constexpr std::uint16_t kFlagRemoved = 1;  // cancel_reply: the message was taken out, nobody receives it
 
 struct P2pPrefix {
@@ -53,6 +55,15 @@ struct PushPacket {
   Le<std::uint64_t> message_bytes;  // of the whole message
   Le<std::uint32_t> send_id;        // to be named in pull and ack; 0 when neither is awaited
   Le<std::uint32_t> push_bytes;     // that come unasked, in this packet and in data after it
+};
+
+// Then the message, to the end of the packet. Of short messages the header is most of what the wire carries.
+struct WholePacket {
+  P2pPrefix prefix;
+  Le<std::uint32_t> seq;  // these as in a push
+  Le<std::uint64_t> context;
+  Le<std::int32_t> source;
+  Le<std::int32_t> tag;
 };
 
 struct PullPacket {
@@ -152,6 +163,7 @@ static_assert(sizeof(InvitePacket) == 12 && sizeof(DismissPacket) == 4);
 static_assert(sizeof(BundlePacket) == 4 && sizeof(BundlePart) == 6 && alignof(BundlePart) == 1);
 static_assert(sizeof(P2pPrefix) == 4 && alignof(P2pPrefix) == 1);
 static_assert(sizeof(PushPacket) == 40 && alignof(PushPacket) == 1);
+static_assert(sizeof(WholePacket) == 24 && alignof(WholePacket) == 1);
 static_assert(sizeof(PullPacket) == 32 && sizeof(DataPacket) == 16);
 static_assert(sizeof(AckPacket) == 12 && sizeof(CancelPacket) == 20 && sizeof(CancelReplyPacket) == 12);
 static_assert(sizeof(RunPart) == 16 && sizeof(MeetPacket) == 32 && sizeof(MovedPacket) == 8);
@@ -182,13 +194,14 @@ const Packet& as(std::span<const std::byte> packet) noexcept {
 }
 
 // A push that is the whole message and asks for no answer. decode() would say so, too.
-inline bool is_whole_push(std::span<const std::byte> packet) noexcept {
-  if (packet.size() < sizeof(PushPacket)) return false;
-  const auto& header = as<PushPacket>(packet);
+inline bool is_whole(const PushPacket& header, std::size_t behind) noexcept {
   const P2pPrefix plain = p2p_prefix(P2pKind::push);
-  const std::size_t behind = packet.size() - sizeof(PushPacket);
   return std::memcmp(&header.prefix, &plain, sizeof plain) == 0 && header.message_bytes == behind &&
          header.push_bytes == behind && header.send_id == 0;
+}
+inline bool is_whole_push(std::span<const std::byte> packet) noexcept {
+  return packet.size() >= sizeof(PushPacket) &&
+         is_whole(as<PushPacket>(packet), packet.size() - sizeof(PushPacket));
 }
 
 }  // namespace herald::wire

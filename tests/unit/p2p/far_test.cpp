@@ -27,8 +27,9 @@ std::size_t unasked(World& world) {
     const auto view = std::as_bytes(std::span(*packet));
     wire::P2pKind kind{};
     EXPECT_TRUE(wire::decode(view, kind));
-    bytes +=
-        packet->size() - (kind == wire::P2pKind::push ? sizeof(wire::PushPacket) : sizeof(wire::DataPacket));
+    bytes += packet->size() - (kind == wire::P2pKind::push    ? sizeof(wire::PushPacket)
+                               : kind == wire::P2pKind::whole ? sizeof(wire::WholePacket)
+                                                              : sizeof(wire::DataPacket));
   }
   return bytes;
 }
@@ -43,6 +44,20 @@ TEST(P2pFar, the_push_goes_on_beyond_its_first_packet) {
   Recv recv(world, 1, 0, 3, 5000);
   world.settle();
   EXPECT_TRUE(send.done && recv.done);
+  EXPECT_EQ(recv.buffer, send.bytes);
+}
+
+TEST(P2pFar, a_message_of_one_packet_has_the_short_header) {
+  World world = far();
+  Send send(world, 0, 1, 3, random_bytes(100, 1));
+  const Bytes* const packet = world.transmit(0, 1);
+  ASSERT_NE(packet, nullptr);
+  EXPECT_EQ(packet->size(), sizeof(wire::WholePacket) + 100);
+  EXPECT_TRUE(send.done);
+  world.settle();
+  EXPECT_EQ(world.core(1).messages_held(), 1u);
+  Recv recv(world, 1, 0, 3, 100);
+  EXPECT_TRUE(recv.done);
   EXPECT_EQ(recv.buffer, send.bytes);
 }
 

@@ -195,16 +195,21 @@ class Scene {
       EXPECT_TRUE(offered) << "only a message that took its offer may keep a receive";
   }
 
+  // Both kinds have the same fields up to the tag.
+  static bool begins_message(wire::P2pKind kind) {
+    return kind == wire::P2pKind::push || kind == wire::P2pKind::whole;
+  }
+
   void transmit(int from, int to) {
     const Bytes* packet = world_.transmit(from, to);
     if (packet == nullptr) return;
     const auto view = std::as_bytes(std::span(*packet));
     wire::P2pKind kind{};
     ASSERT_TRUE(wire::decode(view, kind));
-    if (kind != wire::P2pKind::push) return;
+    if (!begins_message(kind)) return;
     auto& queue = queued_[{from, to}];
     ASSERT_FALSE(queue.empty());
-    by_seq_[{from, to, wire::as<wire::PushPacket>(view).seq}] = queue.front();
+    by_seq_[{from, to, wire::as<wire::WholePacket>(view).seq}] = queue.front();
     queue.pop_front();
   }
 
@@ -214,8 +219,7 @@ class Scene {
     const auto view = std::as_bytes(std::span(packet));
     wire::P2pKind kind{};
     ASSERT_TRUE(wire::decode(view, kind));
-    if (kind == wire::P2pKind::push)
-      arrives(to, *by_seq_.at({from, to, wire::as<wire::PushPacket>(view).seq}));
+    if (begins_message(kind)) arrives(to, *by_seq_.at({from, to, wire::as<wire::WholePacket>(view).seq}));
     if (kind == wire::P2pKind::cancel)
       recalled(to, *by_seq_.at({from, to, wire::as<wire::CancelPacket>(view).seq}));
     world_.deliver(from, to);

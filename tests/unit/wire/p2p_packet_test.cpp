@@ -59,6 +59,28 @@ TEST(P2pPacket, push_is_as_the_document_says) {
   EXPECT_TRUE(accepts(bytes, P2pKind::push));
 }
 
+TEST(P2pPacket, a_whole_message_is_as_the_document_says) {
+  WholePacket packet;
+  packet.prefix = p2p_prefix(P2pKind::whole, kFlagCast);
+  packet.seq = 0x01020304;
+  packet.context = 0x1112131415161718;
+  packet.source = -1;
+  packet.tag = 42;
+  const Bytes golden{3,    15,   2,    0,                             // version, whole, cast
+                     0x04, 0x03, 0x02, 0x01,                          // seq
+                     0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,  // context
+                     0xff, 0xff, 0xff, 0xff,                          // source -1
+                     0x2a, 0,    0,    0};                            // tag 42
+  EXPECT_EQ(bytes_of(packet), golden);
+  EXPECT_TRUE(accepts(golden, P2pKind::whole)) << "an empty message";
+  Bytes longer = golden;
+  longer.push_back('a');
+  EXPECT_TRUE(accepts(longer, P2pKind::whole));
+  EXPECT_FALSE(accepts(Bytes(golden.begin(), golden.end() - 1), P2pKind::whole));
+  longer[2] = 1;
+  EXPECT_FALSE(accepts(longer, P2pKind::whole)) << "it cannot be synchronous";
+}
+
 TEST(P2pPacket, pull_is_as_the_document_says) {
   PullPacket packet;
   packet.prefix = p2p_prefix(P2pKind::pull);
