@@ -74,9 +74,13 @@ void Mesh::Inner::prove(Channel& ch, LinkId link) noexcept {
   if (was == LinkState::dead || was == LinkState::unproven) listener.link_changed(ch.peer, link, true);
 }
 
+// One that is better than this one: a link that failed once long ago, and carried nothing since, is no reason
+// to stay with one that fails all the time.
 bool Mesh::Inner::has_other(const Channel& ch, LinkId link) const noexcept {
   for (LinkId i = 0; i < ch.links; ++i)
-    if (i != link && ch.link[i].usable() && ch.link[i].timeouts == 0) return true;
+    if (i != link && ch.link[i].usable() &&
+        (ch.link[i].timeouts == 0 || ch.link[i].timeouts < ch.link[link].timeouts))
+      return true;
   return false;
 }
 
