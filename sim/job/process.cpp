@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "base/fatal.hpp"
 #include "sim/job/pattern.hpp"
@@ -88,6 +89,10 @@ bool Process::receive(Instant now) {
     }
     const rel::LinkId link = arrival.from < 0 ? rel::kMostLinks : link_from(arrival.from, arrival.link);
     mesh_.on_datagram(now, link, arrival.bytes);
+  }
+  if (now >= computing_until_ && std::exchange(was_away_, false)) {
+    mesh_.on_return(now);
+    lanes_.on_return(now);
   }
   const std::optional<Instant> deadline = mesh_.next_deadline();
   if (deadline && *deadline <= now) mesh_.on_deadline(now);
@@ -267,6 +272,7 @@ bool Process::run_step(Instant now, const Step& step) {
 void Process::compute(Instant now, Duration how_long) {
   const bool tended = config_.tend.ns > 0 && config_.tend < how_long;
   if (tended) computing_until_ = now + how_long;
+  was_away_ = true;
   net_.pause(me_, tended ? config_.tend : how_long);
 }
 

@@ -93,7 +93,7 @@ bool Loop::open_net(boot::Boot& boot, const Knobs& knobs, std::string& why) {
   }
   alone_ = start.local_ranks == 1;
   net_->start(start);
-  (void)bell_socket_.open(*bell_, random_number());
+  if (bell_socket_.open(*bell_, random_number())) net_->set_bell(bell_socket_.descriptor());
   return true;
 }
 

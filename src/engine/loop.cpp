@@ -290,8 +290,8 @@ void Loop::yield_turns(std::uint64_t before) noexcept {
     const std::uint32_t depth = lock_.give_up();
     ::sched_yield();
     lock_.take_back(depth);
-    if (activity_ == before) progress();
     const Instant time = now();
+    if (activity_ == before && !is_still(time)) progress();
     if (time - last > kLongYield) {
       no_yield_for_ = std::clamp(Duration{no_yield_for_.ns * 2}, kShortestNoSpin, kLongestNoSpin);
       no_yield_until_ = time + no_yield_for_;
@@ -354,7 +354,7 @@ void Loop::rest(std::uint32_t seen, Duration longest) noexcept {
   Net::Woken why;
   const std::uint32_t depth = lock_.give_up();
   if (net_)
-    why = net_->sleep(limit, bell_socket_.descriptor());
+    why = net_->sleep(limit);
   else
     bell_->sleep(seen, limit.ns);
   lock_.take_back(depth);

@@ -146,6 +146,10 @@ class Loop final : public Engine {
   void stop_spinning(Instant time) noexcept;
   bool was_put_off() noexcept;
   void yield_turns(std::uint64_t before) noexcept;
+  // A turn would bring nothing, as far as that can be told for less than a turn.
+  bool is_still(Instant time) noexcept {
+    return alone_ && hooks_.empty() && !core_.wants_to_send() && net_->is_still(time);
+  }
   void sleep() noexcept;
   bool lie_down(std::uint32_t& seen) noexcept;
   void rest(std::uint32_t seen, Duration longest) noexcept;

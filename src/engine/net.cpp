@@ -18,6 +18,9 @@ constexpr std::uint32_t kSilentTurns = 64, kTurnsPerLook = 4;
 constexpr std::uint32_t kSilentPeerTurns = 4, kTurnsPerPeerLook = 2;  // of peers, while a lane brings much
 constexpr int kFullSocketMs = 2;  // wait for room in a socket; then the datagram is lost
 constexpr std::size_t kMostSockets = 16;
+// Without a turn for so long, and not because we slept: the program was elsewhere, or did not get a
+// processor.
+constexpr Duration kAway = microseconds(300);
 constexpr int kAskAtOnce = 64;  // peers, of whom none was heard lately
 
 p2p::PushMode push_mode(const Knobs& knobs) {
@@ -113,6 +116,8 @@ void Net::start(const NetStart& start) noexcept {
     if (links_[static_cast<std::size_t>(peer)] != 0)
       mesh_->add_peer(peer, links_[static_cast<std::size_t>(peer)]);
   start_lanes(start);
+  for (const int fd : udp_->descriptors()) watch_.add(fd, kPeers);
+  watch_.add(lanes_->descriptor(), kLanes);
 }
 
 bool Net::is_used(p2p::PeerId peer) const noexcept {
@@ -126,6 +131,7 @@ bool Net::pump(Instant now, p2p::PeerId peer) noexcept {
 }
 
 bool Net::turn(Instant now) noexcept {
+  const bool was_away = !std::exchange(slept_, false) && now - last_turn_ >= kAway;
   last_turn_ = now;
   if (carrier_.door() == p2p::Carrier::Door::later) {
     set_door(p2p::Carrier::Door::open);
@@ -134,6 +140,10 @@ bool Net::turn(Instant now) noexcept {
   lanes_->redeliver();
   bool moved = receive(now, false);
   for (int i = 0; i < looks_ && !moved; ++i) moved = receive_peers(now, false);
+  if (was_away) {
+    mesh_->on_return(now);
+    lanes_->on_return(now);
+  }
   // Who got something goes on with it; timers come in the next turn, which is soon.
   if (!moved || ++turns_moved_ >= kTurnsPerDeadline) {
     turns_moved_ = 0;
@@ -167,6 +177,9 @@ void Net::detach(Instant now) noexcept {
 
 // `thorough`: until nothing is left. Who takes turns comes again soon, and pays a call for nothing less.
 bool Net::receive(Instant now, bool thorough) noexcept {
+  // Two sockets to be asked: one call says which of them is worth it.
+  if (!told_ && !thorough && looks_ == 0 && silent_turns_ <= kSilentTurns) take(to_woken(watch_.look()));
+  told_ = false;
   const bool peers = !std::exchange(skip_peers_, false), lanes = !std::exchange(skip_lanes_, false);
   const bool moved = peers && receive_peers(now, thorough);
   return (lanes && receive_lanes(now, thorough)) || moved;
@@ -302,22 +315,15 @@ void Net::wait_writable() const noexcept {
   (void)::poll(fds.data(), count, kFullSocketMs);
 }
 
-Net::Woken Net::sleep(Duration time, int bell) const noexcept {
-  std::array<pollfd, kMostSockets + 2> fds{};
-  nfds_t count = 0;
-  for (const int fd : udp_->descriptors())
-    if (count < kMostSockets) fds[count++] = {.fd = fd, .events = POLLIN, .revents = 0};
-  const nfds_t peers = count;
-  fds[count++] = {.fd = lanes_->descriptor(), .events = POLLIN, .revents = 0};  // -1: is passed over
-  fds[count++] = {.fd = bell, .events = POLLIN, .revents = 0};
-  const timespec timeout{.tv_sec = static_cast<time_t>(time.ns / 1'000'000'000),
-                         .tv_nsec = static_cast<long>(time.ns % 1'000'000'000)};
-  Woken why;
-  if (::ppoll(fds.data(), count, &timeout, nullptr) <= 0) return why;
-  why.peers = std::any_of(fds.begin(), fds.begin() + peers, [](const pollfd& fd) { return fd.revents != 0; });
-  why.lanes = fds[peers].revents != 0;
-  why.bell = fds[peers + 1].revents != 0;
-  return why;
+bool Net::is_still(Instant now) noexcept {
+  if (silent_turns_ > kSilentTurns) return false;
+  const Woken why = to_woken(watch_.look());
+  if (why.peers || why.lanes) {
+    take(why);
+    return false;
+  }
+  const std::optional<Instant> due = next_deadline();
+  return !due || *due > now;
 }
 
 }  // namespace herald::engine

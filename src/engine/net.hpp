@@ -19,6 +19,7 @@
 #include "p2p/carrier.hpp"
 #include "p2p/core.hpp"
 #include "path/udp/udp.hpp"
+#include "path/watch.hpp"
 #include "rel/mesh.hpp"
 
 namespace herald::engine {
@@ -83,15 +84,17 @@ class Net {
   struct Woken {
     bool bell = false, peers = false, lanes = false;
   };
-  // Sleeps until a datagram comes, `bell` (a descriptor, -1: none) is readable, or the time is over. Touches
-  // nothing that others may change meanwhile.
-  Woken sleep(Duration time, int bell) const noexcept;
+  void set_bell(int descriptor) noexcept { watch_.add(descriptor, kBell); }  // that ends a sleep, too
+  // Sleeps until a datagram comes, the bell is rung, or the time is over. Touches nothing that others may
+  // change meanwhile.
+  Woken sleep(Duration time) const noexcept { return to_woken(watch_.sleep(time)); }
+  // Nothing has come and nothing is due since the last turn: another one would be in vain. Where just one
+  // socket is in use a turn costs no more than to ask; then it is false.
+  bool is_still(Instant now) noexcept;
   // The next turn need not look elsewhere: a system call less for each.
   void woke(const Woken& why) noexcept {
-    skip_peers_ = !why.peers;
-    skip_lanes_ = !why.lanes;
-    if (why.lanes) silent_turns_ = 0;
-    if (why.peers) silent_peer_turns_ = 0;
+    slept_ = true;
+    take(why);
   }
   // Somebody does nothing but take turns: most of a turn is then spent looking at the sockets of peers, so
   // that what comes is seen soon.
@@ -99,9 +102,20 @@ class Net {
   const rel::MeshCounters& counters() const noexcept { return mesh_->counters(); }
 
  private:
-  static constexpr int kLooks = 8;  // more than one
+  static constexpr int kLooks = 8;                                   // more than one
+  static constexpr std::uint32_t kPeers = 1, kLanes = 2, kBell = 4;  // marks of the watch
+  static Woken to_woken(std::uint32_t marks) noexcept {
+    return {(marks & kBell) != 0, (marks & kPeers) != 0, (marks & kLanes) != 0};
+  }
 
   Net(int rank, int size, const Knobs& knobs, p2p::Core& core);
+  void take(const Woken& why) noexcept {
+    told_ = true;
+    skip_peers_ = !why.peers;
+    skip_lanes_ = !why.lanes;
+    if (why.lanes) silent_turns_ = 0;
+    if (why.peers) silent_peer_turns_ = 0;
+  }
   bool receive(Instant now, bool thorough) noexcept;
   bool receive_peers(Instant now, bool thorough) noexcept;
   bool take(Instant now, std::span<const path::UdpArrival> arrivals) noexcept;
@@ -132,6 +146,9 @@ class Net {
   std::array<path::UdpSend, rel::TxBatch::kMost> out_;  // the batch, as the path wants it
   std::vector<rel::LinkId> links_;                      // to each peer; 0: not ours
   HostNames hosts_;
+  path::Watch watch_;                             // all that we sleep on
+  bool told_ = false;                             // the next turn knows where something has come
+  bool slept_ = true;                             // since the last turn
   int looks_ = 0;                                 // at peers' sockets in a turn, beyond the first
   int turns_moved_ = 0;                           // since the deadlines were looked at
   bool skip_peers_ = false, skip_lanes_ = false;  // in the next turn: nothing has come there

@@ -48,6 +48,7 @@ struct Sender {
   bool ask_data = false;  // the next data packet asks for an ack, whatever the window
   bool asked = false;     // a timeout asked, and no answer came yet
   bool ask = false;       // an ack datagram that asks is to leave
+  bool excused = false;   // a timeout was put off, and no ack came since; see Mesh::on_return()
 };
 
 struct Receiver {
@@ -70,7 +71,8 @@ struct Receiver {
   std::uint8_t link = 0;        // by which the newest came
   std::uint8_t copies = 0;      // how often the newest had been sent before
   bool ack_now = false;
-  bool came = false;  // any data at all
+  bool excused = false;  // the ack that is owed was put off
+  bool came = false;     // any data at all
 
   // Microseconds, modulo 2^32, for what is compared within seconds.
   static std::uint32_t clock(Instant now) noexcept { return static_cast<std::uint32_t>(now.ns / 1000); }

@@ -115,6 +115,7 @@ struct Lanes::Inner {
   void rearm(LaneActor& actor) noexcept;
   void arm_tail(Lane& lane, Instant now) noexcept;
   void on_timers(LaneActor& actor, Instant now) noexcept;
+  bool excuse(LaneActor& actor, Instant now) noexcept;  // false: nothing that can wait
   void on_tail(Lane& lane, Instant now) noexcept;
   void on_in_timers(LaneIn& in, Instant now) noexcept;
 

@@ -186,6 +186,7 @@ void Lanes::Inner::survey(Lane& lane, Instant now) noexcept {
   fit_pipe(lane);
   if (moved) {
     lane.asks = 0;
+    lane.excused = false;
     lane.oldest_at = now;
   }
   if (lane.refused && before(lane.log.end(), limit) && lane.log.end() - lowest < window) roomy.push(lane);

@@ -52,7 +52,8 @@ void Lanes::Inner::arm_tail(Lane& lane, Instant now) noexcept {
   const std::int64_t quiet = lane.timeout.ns + 3 * rtt / 2 + steps;
   if (lane.asks == 0) {
     const Duration held = longest_hold(Duration{rtt}, 6, lane.small);
-    lane.tail_at = std::min(lane.last_tx + Duration{quiet}, lane.oldest_at + Duration{quiet} + held);
+    const Instant at = std::min(lane.last_tx + Duration{quiet}, lane.oldest_at + Duration{quiet} + held);
+    lane.tail_at = std::max(at, lane.excused_until);
     return;
   }
   const std::int64_t wait = std::min(quiet << std::min<int>(lane.asks - 1, 10), kMostBetweenAsks.ns);
@@ -122,6 +123,23 @@ void Lanes::Inner::on_in_timers(LaneIn& in, Instant now) noexcept {
         now + Duration{wait + static_cast<std::int64_t>(prng.below(static_cast<std::uint64_t>(rtt / 4 + 1)))};
     wake(in);
   }
+}
+
+bool Lanes::Inner::excuse(LaneActor& actor, Instant now) noexcept {
+  if (actor.receives) {
+    auto& in = static_cast<LaneIn&>(actor);
+    if (in.excused || now < in.ack_due) return false;
+    in.excused = true;
+    in.ack_due = now + std::clamp(rtt_of(in), kLeastAckDelay, kMostAckDelay);
+    return true;
+  }
+  auto& lane = static_cast<Lane&>(actor);
+  if (lane.excused || lane.asks != 0 || now < std::min(lane.tail_at, lane.notice_at)) return false;
+  lane.excused = true;
+  lane.excused_until = now + Duration{lane.timeout.ns + 2 * rtt_of(lane).ns};
+  if (lane.notice_at <= now) lane.notice_at = now + rtt_of(lane);
+  arm_tail(lane, now);
+  return true;
 }
 
 void Lanes::Inner::on_timers(LaneActor& actor, Instant now) noexcept {

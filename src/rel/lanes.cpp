@@ -214,6 +214,16 @@ bool Lanes::on_datagram(Instant now, bool by_group, std::span<const std::byte> d
   return true;
 }
 
+void Lanes::on_return(Instant now) noexcept {
+  Inner& in = *inner_;
+  in.clock = now;
+  for (int i = 0; i < kMostTimersPerCall && !in.heap.empty() && in.heap.top().at <= now; ++i) {
+    LaneActor& actor = *in.heap.top().who;
+    if (!in.excuse(actor, now)) in.on_timers(actor, now);
+    in.rearm(actor);
+  }
+}
+
 void Lanes::on_deadline(Instant now) noexcept {
   Inner& in = *inner_;
   in.clock = now;

@@ -111,6 +111,11 @@ class Mesh {
   static constexpr std::size_t kMostAtOnce = 8;
   bool on_datagrams(Instant now, std::span<const Rx> came) noexcept;
   void on_deadline(Instant now) noexcept;
+  // Nobody has called for a while, and what had come meanwhile was just handed in. What is overdue since then
+  // (acks; packets of ours that seem lost because nobody read the answers) has a little more time, once:
+  // others are in a hurry for what the caller is about to send, and most of it will be answered by that. All
+  // else that is due is served as by on_deadline().
+  void on_return(Instant now) noexcept;
   std::optional<Instant> next_deadline() const noexcept;
   // Fills `out` with what is to leave now; call again until it fills nothing. The batch refers to the log:
   // send it before anything else is called.

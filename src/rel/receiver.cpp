@@ -156,7 +156,8 @@ void Mesh::Inner::grant(Channel& ch) noexcept {
 std::uint32_t Mesh::Inner::ack_every(const Receiver& rx) noexcept {
   const std::uint32_t window = std::min(rx.window, rx.told);
   const std::uint32_t least = std::min(kLeastAckEvery, std::max(window / 2u, 1u));
-  return std::clamp(window / (rx.credit.asks ? 3u : 2u), least, kMostAckEvery);
+  // Who has little to send does not wait for it: most of what it may send is on its way before it hears.
+  return std::clamp(rx.credit.asks ? window / 3u : window * 3u / 4u, least, kMostAckEvery);
 }
 
 void Mesh::Inner::owe_ack(Channel& ch, Instant now) noexcept {
@@ -187,7 +188,7 @@ void Mesh::Inner::write_ack(Channel& ch, Instant now, wire::AckPart& ack) noexce
                  std::uint32_t{rx.copies} << wire::kDelayBits;
   rx.unacked = 0;
   rx.acked_at = Receiver::clock(now);
-  rx.ack_now = false;
+  rx.ack_now = rx.excused = false;
   rx.ack_due = kNever;
 }
 

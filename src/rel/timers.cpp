@@ -103,6 +103,23 @@ void Mesh::Inner::on_timers(Channel& ch, Instant now) noexcept {
   }
 }
 
+bool Mesh::Inner::excuse(Channel& ch, Instant now) noexcept {
+  Sender& tx = ch.tx;
+  Receiver& rx = ch.rx;
+  bool some = false;
+  if (rx.ack_due <= now && !rx.excused) {
+    rx.excused = some = true;
+    rx.ack_due = now + rtt_of(ch).ack_delay(config.first_rtt, config.least_timeout);
+  }
+  if (tx.excused) return some;
+  for (Link& link : ch.all_links()) {
+    if (link.in_flight == 0 || link.timeouts != 0 || now < link.since + timeout_of(link)) continue;
+    link.since = now;
+    tx.excused = some = true;
+  }
+  return some;
+}
+
 // Nothing that was sent by this link was acknowledged for a timeout.
 void Mesh::Inner::on_link_timeout(Channel& ch, Instant now, LinkId link) noexcept {
   Sender& tx = ch.tx;

@@ -138,7 +138,19 @@ socklen_t McastPath::name_of(const GroupAddress& group, sockaddr_storage& out) c
   return sizeof name;
 }
 
+// The plainer the call, the faster; and none of the C library's, at which a thread may be cancelled: that
+// costs more than all that is done with a small packet.
 std::size_t McastPath::send(std::span<const Send> batch) noexcept {
+  if (batch.size() != 1) return send_many(batch);
+  sockaddr_storage name;
+  const socklen_t length = name_of(*batch[0].group, name);
+  return ::syscall(SYS_sendto, send_fd_, batch[0].bytes.data(), batch[0].bytes.size(), MSG_DONTWAIT, &name,
+                   length) < 0
+             ? 0
+             : 1;
+}
+
+std::size_t McastPath::send_many(std::span<const Send> batch) noexcept {
   std::array<mmsghdr, kBatch> headers{};
   std::array<iovec, kBatch> parts;
   std::array<sockaddr_storage, 4> names;  // of the last few groups: most batches go to one
@@ -159,9 +171,7 @@ std::size_t McastPath::send(std::span<const Send> batch) noexcept {
     header.msg_iov = &parts[count];
     header.msg_iovlen = 1;
   }
-  const long left = count == 1
-                        ? (::syscall(SYS_sendmsg, send_fd_, &headers[0].msg_hdr, MSG_DONTWAIT) < 0 ? 0 : 1)
-                        : ::syscall(SYS_sendmmsg, send_fd_, headers.data(), count, MSG_DONTWAIT);
+  const long left = ::syscall(SYS_sendmmsg, send_fd_, headers.data(), count, MSG_DONTWAIT);
   return left > 0 ? static_cast<std::size_t>(left) : 0;
 }
 
@@ -194,9 +204,25 @@ bool McastPath::read_group(const msghdr& header, GroupAddress& out) const noexce
   return false;
 }
 
+// Where one comes at a time, one is asked for: to find that there is no second costs as much as the first.
 std::span<const std::span<const std::byte>> McastPath::receive() noexcept {
   more_ = false;
   if (joined_.empty()) return {};  // nothing can come: a turn costs no system call for it
+  return singles_ != kMany && controls_.empty() ? receive_one() : receive_many();
+}
+
+std::span<const std::span<const std::byte>> McastPath::receive_one() noexcept {
+  const long bytes = ::syscall(SYS_recvfrom, receive_fd_, memory_.get(), slot_bytes_,
+                               MSG_DONTWAIT | MSG_TRUNC, nullptr, nullptr);
+  singles_ = bytes < 0          ? kOne
+             : singles_ == kOne ? kOneCame
+                                : kMany;  // two without a pause: there may be more
+  if (bytes < 0 || static_cast<std::size_t>(bytes) > slot_bytes_) return {};
+  arrivals_[0] = {memory_.get(), static_cast<std::size_t>(bytes)};
+  return {arrivals_.data(), 1};
+}
+
+std::span<const std::span<const std::byte>> McastPath::receive_many() noexcept {
   for (std::size_t i = 0; i < dirty_; ++i) {
     parts_[i] = {memory_.get() + i * slot_bytes_, slot_bytes_};
     headers_[i].msg_hdr = {};
@@ -207,11 +233,11 @@ std::span<const std::span<const std::byte>> McastPath::receive() noexcept {
     headers_[i].msg_hdr.msg_controllen = kControl;
   }
   groups_.clear();
-  // Not the C library's: those are places where a thread may be cancelled, which costs more than they do.
   const auto came =
       static_cast<int>(::syscall(SYS_recvmmsg, receive_fd_, headers_.data(), kBatch, MSG_DONTWAIT, nullptr));
   dirty_ = came > 0 ? static_cast<std::size_t>(came) : 0;
   more_ = dirty_ == kBatch;
+  if (came <= 1) singles_ = kOne;
   std::size_t count = 0;
   for (int i = 0; i < came; ++i) {
     const auto at = static_cast<std::size_t>(i);

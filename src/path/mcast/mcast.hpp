@@ -68,6 +68,9 @@ class McastPath {
   struct alignas(cmsghdr) Control {
     std::byte bytes[kControl];
   };
+  std::size_t send_many(std::span<const Send> batch) noexcept;
+  std::span<const std::span<const std::byte>> receive_one() noexcept;
+  std::span<const std::span<const std::byte>> receive_many() noexcept;
   bool read_group(const msghdr& header, GroupAddress& out) const noexcept;
   explicit McastPath(const McastConfig& config) : config_(config) {}
   bool open_sender(std::string& why);
@@ -85,6 +88,7 @@ class McastPath {
   std::vector<mmsghdr> headers_;
   std::size_t dirty_ = kBatch;  // slots that the last call filled
   bool more_ = false;
+  enum : std::uint8_t { kOne, kOneCame, kMany } singles_ = kMany;  // how many are asked for, see receive()
   std::vector<std::span<const std::byte>> arrivals_;
   std::vector<Control> controls_;     // by slot; empty: groups are not tracked
   std::vector<GroupAddress> groups_;  // by arrival
