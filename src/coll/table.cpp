@@ -97,6 +97,9 @@ constexpr const Algorithm* kTable[] = {
     &kScattervDeal,
     &kAlltoallvDeal,
     &kAlltoallwDeal,
+    &kAlltoallTwoLevel,
+    &kReduceScatterTwoLevel,
+    &kReduceScatterBlockTwoLevel,
 };
 
 }  // namespace

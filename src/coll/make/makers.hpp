@@ -33,7 +33,8 @@ extern const Algorithm kBarrierGatherCast, kAllgatherGatherCast, kAllreduceGathe
 extern const Algorithm kScattervDeal, kAlltoallvDeal, kAlltoallwDeal;
 
 extern const Algorithm kBarrierTwoLevel, kBcastTwoLevel, kGatherTwoLevel, kScatterTwoLevel,
-    kAllgatherTwoLevel, kAllgathervTwoLevel, kReduceTwoLevel, kAllreduceTwoLevel;
+    kAllgatherTwoLevel, kAllgathervTwoLevel, kReduceTwoLevel, kAllreduceTwoLevel, kAlltoallTwoLevel,
+    kReduceScatterTwoLevel, kReduceScatterBlockTwoLevel;
 
 inline bool fits_any(const Shape&) noexcept { return true; }
 

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Alltoall of short blocks over hosts with several ranks: the leader of each host has what its ranks have for
+// all others, the leaders exchange what one host has for another, and each host hands out what came. Blocks
+// travel as plain bytes, in scratch memory of the leaders.
+#include "coll/make/two_level.hpp"
+
+namespace herald::coll {
+namespace {
+
+// One copy a block at the leader: a plan of more is too long to be remembered.
+constexpr int kMostBlocks = 1024;
+constexpr double kStepNs = 30;
+
+bool fits(const Shape& shape) noexcept {
+  return fits_two_level(shape) && shape.ranks * shape.largest_host <= kMostBlocks;
+}
+
+double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
+  const auto n = static_cast<std::uint64_t>(shape.ranks),
+             here = static_cast<std::uint64_t>(shape.largest_host);
+  const double blocks = static_cast<double>(n * here);
+  return host_ns(Op::gather, n * bytes, shape) + leaders_ns(Op::alltoall, here * here * bytes, shape) +
+         host_ns(Op::scatter, n * bytes, shape) +
+         2 * blocks * (kStepNs + static_cast<double>(bytes) * shape.cost.copy_byte_ns);
+}
+
+// What the leader of a host has: a row of blocks for each of its ranks; or a field of blocks for each host,
+// where those of one rank lie together.
+struct Desk {
+  const Levels& l;
+  Piece rows, fields;
+
+  Piece in_row(int place, int rank) const noexcept {
+    return bytes_of(rows, at(place * l.ask.size + rank), l.ask.bytes);
+  }
+  std::uint64_t field_begin(int host) const noexcept { return at(l.all.before(host) * l.count); }
+  std::uint64_t field_bytes(int host) const noexcept { return at(l.all.count(host) * l.count); }
+  Piece in_field(int host, int index) const noexcept {
+    return bytes_of(fields, field_begin(host) + at(index), l.ask.bytes);
+  }
+  std::uint64_t at(int blocks) const noexcept { return static_cast<std::uint64_t>(blocks) * l.ask.bytes; }
+};
+
+// `out`: rows to fields, by sender here; else what came, by sender there, to rows.
+void sort(const Desk& desk, bool out) noexcept {
+  const Cluster& all = desk.l.all;
+  for (int host = 0; host < all.hosts(); ++host)
+    for (int other = 0; other < all.count(host); ++other)
+      for (int place = 0; place < desk.l.count; ++place) {
+        const Piece row = desk.in_row(place, all.on_host(host)[static_cast<std::size_t>(other)]);
+        if (out)
+          desk.l.b.copy(row, desk.in_field(host, place * all.count(host) + other));
+        else
+          desk.l.b.copy(desk.in_field(host, other * desk.l.count + place), row);
+      }
+}
+
+// Between the leaders: from one desk's fields to the other's.
+void exchange(Levels& l, const Desk& from, const Desk& to) noexcept {
+  const auto field = from.field_bytes(0);
+  Ask outer = l.part(l.all.equal() ? Op::alltoall : Op::alltoallv, 0, l.all.equal() ? field : 0);
+  outer.send = byte_blocks(from.fields, field);
+  outer.recv = byte_blocks(to.fields, field);
+  std::vector<std::int64_t> counts, displs;
+  for (int host = 0; host < l.all.hosts(); ++host) {
+    counts.push_back(static_cast<std::int64_t>(from.field_bytes(host)));
+    displs.push_back(static_cast<std::int64_t>(from.field_begin(host)));
+  }
+  if (!l.all.equal()) {
+    outer.send.counts = outer.recv.counts = counts.data();
+    outer.send.displacements = outer.recv.displacements = displs.data();
+  }
+  l.among_hosts(outer);
+}
+
+Blocks all_blocks(Blocks blocks, int ranks) noexcept {
+  blocks.count *= ranks;
+  return blocks;
+}
+
+void make(const Ask& ask, Builder& b) noexcept {
+  if (ask.bytes == 0) return;
+  Levels l(ask, b);
+  const std::uint64_t row = ask.bytes * static_cast<std::uint64_t>(ask.size);
+  Ask inner = l.part(Op::gather, 0, row), back = l.part(Op::scatter, 0, row);
+  inner.send = all_blocks(ask.in_place ? ask.recv : ask.send, ask.size);
+  back.recv = all_blocks(ask.recv, ask.size);
+  const bool leads = l.place == 0;
+  Desk out{l, {}, {}}, in{l, {}, {}};
+  if (leads) {
+    const std::uint64_t room = row * static_cast<std::uint64_t>(l.count);
+    out.rows = b.scratch(room);
+    out.fields = b.scratch(room);
+    in.fields = b.scratch(room);
+    in.rows = out.rows;
+    inner.recv = back.send = byte_blocks(out.rows, row);
+    if (l.count == 1) b.copy(inner.send.range(0, 1), out.rows);
+  }
+  l.on_host(inner, false);
+  b.then();
+  if (leads) {
+    sort(out, true);
+    b.then();
+    exchange(l, out, in);
+    b.then();
+    sort(in, false);
+    b.then();
+    if (l.count == 1) b.copy(in.rows, back.recv.range(0, 1));
+  }
+  l.on_host(back, true);
+}
+
+}  // namespace
+
+const Algorithm kAlltoallTwoLevel{
+    Op::alltoall, "two_level", "gathered on each host, one message between each two hosts, handed out",
+    fits,         estimate,    make};
+
+}  // namespace herald::coll
