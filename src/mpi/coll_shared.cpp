@@ -191,6 +191,8 @@ void SharedChannel::wake(int whom) noexcept {
 void SharedChannel::ring() noexcept {
   const int whom = std::exchange(wanted_, coll::kNobody);
   path::Channel::before_ring();
+  // To look at the doorbells of all is to touch a page of each.
+  if (!channels_[0].is_watched()) return;
   engine::Engine& engine = runtime().engine();
   if (whom >= 0) {
     if (whom != place_) engine.ring((*peers_)[static_cast<std::size_t>(whom)]);

@@ -50,6 +50,9 @@ class SharedChannel {
   void ring_wanted() noexcept {
     if (wanted_ != coll::kNobody) ring();
   }
+  // An operation here waits for others, and the caller may sleep; and no longer.
+  void watch() noexcept { channels_[0].watch(); }
+  void unwatch() noexcept { channels_[0].unwatch(); }
   // Whether an operation before this one has found no free slot since new_turn(): this one will not either.
   bool is_known_full(std::uint64_t number) const noexcept { return full_in_ == turn_ && number > full_at_; }
   static void new_turn() noexcept { ++turn_; }

@@ -120,6 +120,7 @@ bool Execution::poll_all(void*) noexcept {
 void Execution::enlist() noexcept {
   if (listed_) return;
   listed_ = true;
+  channel_->watch();
   if (!std::exchange(has_hook, true)) runtime().engine().add_hook(poll_all, nullptr);
   listed.push_back(this);
 }
@@ -127,6 +128,7 @@ void Execution::enlist() noexcept {
 void Execution::delist() noexcept {
   if (!listed_) return;
   listed_ = false;
+  channel_->unwatch();
   const auto at = std::find(listed.begin(), listed.end(), this);
   if (in_turn)
     *at = nullptr;

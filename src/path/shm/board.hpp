@@ -79,6 +79,12 @@ class Channel {
   }
   void starve(std::uint64_t number) noexcept;
 
+  // A rank that may go to sleep while it waits for others here says so before it looks for the last time, and
+  // takes it back. Who has news asks after before_ring(): if nobody watches, nobody sleeps.
+  void watch() noexcept { watchers().fetch_add(1, std::memory_order_seq_cst); }
+  void unwatch() noexcept { watchers().fetch_sub(1, std::memory_order_relaxed); }
+  bool is_watched() noexcept { return watchers().load(std::memory_order_seq_cst) != 0; }
+
   // Room for a copy: shape().inline_bytes() bytes.
   std::byte* room(std::uint64_t number) noexcept { return place(number, rank_).data(); }
   std::byte* copy_of(std::uint64_t number, int rank) noexcept {
@@ -124,6 +130,9 @@ class Channel {
   static constexpr std::uint64_t kSeveral = 0xffff;
   std::atomic<std::uint64_t>& starving() noexcept {
     return *reinterpret_cast<std::atomic<std::uint64_t>*>(memory_);
+  }
+  std::atomic<std::uint64_t>& watchers() noexcept {
+    return *reinterpret_cast<std::atomic<std::uint64_t>*>(memory_ + sizeof(std::uint64_t));
   }
   std::atomic<std::uint64_t>& low_of(std::uint32_t rank) noexcept {
     return *reinterpret_cast<std::atomic<std::uint64_t>*>(memory_ + shape_.lows_at() + rank * kCacheLine);

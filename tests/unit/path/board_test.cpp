@@ -113,6 +113,23 @@ TEST(Board, what_is_complete_is_told_in_time) {
   EXPECT_TRUE(ours.is_free(ahead));
 }
 
+// Who has news rings nobody although somebody sleeps, or the words of a channel lie on each other.
+TEST(Board, who_watches_is_seen_by_the_others) {
+  const ChannelShape shape{3, 4, 256};
+  std::vector<Line> memory(shape.bytes() / sizeof(Line) + 1);
+  Channel one(memory.data(), shape, 0), other(memory.data(), shape, 2);
+  EXPECT_FALSE(one.is_watched());
+  other.watch();
+  one.watch();
+  other.starve(5);
+  EXPECT_TRUE(one.is_watched());
+  one.unwatch();
+  EXPECT_TRUE(one.is_watched());
+  EXPECT_EQ(Channel::kRingNone, one.set_low(1));  // the third has not told yet
+  other.unwatch();
+  EXPECT_FALSE(one.is_watched());
+}
+
 TEST(Board, is_made_attached_and_leaves_no_name) {
   const std::string path =
       "/dev/shm/herald-" + std::to_string(::geteuid()) + "-boardtest-" + std::to_string(::getpid());
