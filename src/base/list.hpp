@@ -31,6 +31,12 @@ class List {
   List& operator=(const List&) = delete;
 
   bool empty() const noexcept { return head_.next == &head_; }
+  // At least so many.
+  bool has(int count) const noexcept {
+    const ListLink* item = head_.next;
+    for (; count != 0 && item != &head_; --count) item = item->next;
+    return count == 0;
+  }
   T* front() noexcept { return empty() ? nullptr : static_cast<T*>(head_.next); }
   T* next(T& item) noexcept { return item.next == &head_ ? nullptr : static_cast<T*>(item.next); }
 

@@ -50,6 +50,7 @@ struct CoreConfig {
   // Peers whose memory we can reach, see set_direct(): from so many bytes on, messages are moved there and
   // back.
   std::uint64_t direct_bytes = 16384;
+  std::uint32_t most_pulls = kMostIds;  // receives at a time that pull, read a peer's memory or are offered
 };
 
 class Core {
@@ -214,7 +215,9 @@ class Core {
   bool is_to_be_offered(const RecvOp& op, Context& context) noexcept;
   void offer(RecvOp& op) noexcept;
   bool withdraw(RecvOp& op) noexcept;
+  void release_id(RecvOp& op) noexcept;
   void forget_offer(const RecvOp& op) noexcept;
+  void end_offer(RecvOp& op) noexcept;
   void end_offer(RecvOp& op, const Envelope& envelope) noexcept;
   bool take_offer(SendOp& op) noexcept;
   void begin_offered(RecvOp& op, const Envelope& envelope, const std::byte* runs) noexcept;
@@ -226,6 +229,7 @@ class Core {
     if (offers_ != 0) renew_offer(from);
   }
   void renew_offer(PeerId from) noexcept;
+  bool is_moved_alone(std::uint64_t bytes) const noexcept;
   bool read_some(RecvOp& op, Mover& mover) noexcept;
   bool write_some(SendOp& op, Mover& mover) noexcept;
   bool end_direct(RecvOp& op) noexcept;
@@ -270,7 +274,7 @@ class Core {
   std::uint32_t next_cast_ = 0;
   std::vector<std::uint32_t> cast_held_;  // by peer, when the first cast has come
   IdTable<SendOp> sends_;                 // those that wait for an answer
-  IdTable<RecvOp> recvs_;                 // those that pull
+  IdTable<RecvOp> recvs_;                 // those that pull, or are offered
   List<RecvOp> reads_;                    // that read a peer's memory
   List<SendOp> writes_;                   // that write to a peer's memory
   List<SendOp> hopes_;                    // that would, and wait for an offer or a meeting

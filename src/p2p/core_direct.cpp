@@ -20,6 +20,11 @@ constexpr std::uint64_t kShortRun = 512;  // runs that are shorter than this, on
 // Turns until a sender looks for an offer that came after its push: a receiver that is here answers sooner,
 // and is not to be disturbed.
 constexpr std::uint32_t kPatience = 32;
+// So many messages under way in both directions keep both sides busy: each then moves what it receives, if
+// that is not longer than kMostWhole. If it is not longer than kMostSmall, one direction is enough.
+constexpr int kMany = 3;
+constexpr std::uint64_t kMostSmall = 24 * 1024;
+constexpr std::uint64_t kMostWhole = 256 * 1024;
 
 type::Run run_at(std::uint64_t address, std::uint64_t bytes) noexcept {
   return {reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), static_cast<std::size_t>(bytes)};
@@ -140,6 +145,12 @@ bool Core::read_runs(DirectRead& direct, const Envelope& envelope, const std::by
   return !direct.broken;
 }
 
+// Nobody need help with this message: a system call for each half of it would cost more than it brings.
+bool Core::is_moved_alone(std::uint64_t bytes) const noexcept {
+  return bytes <= kMostWhole && reads_.has(kMany) &&
+         (bytes <= kMostSmall || hopes_.has(kMany) || writes_.has(kMany));
+}
+
 // False: it is better pulled.
 bool Core::begin_direct(RecvOp& op, const Envelope& envelope, const std::byte* runs,
                         std::uint64_t wanted) noexcept {
@@ -151,8 +162,9 @@ bool Core::begin_direct(RecvOp& op, const Envelope& envelope, const std::byte* r
     return false;
   }
   direct->meeting = &direct->alone;
-  const bool one_piece = op.data.contiguous() && wanted / kShareUnit < kMostUnits;
-  const std::uint32_t index = one_piece ? meetings_.take(envelope.from) : kAllMeetings;
+  const bool shared =
+      op.data.contiguous() && wanted / kShareUnit < kMostUnits && !is_moved_alone(envelope.bytes);
+  const std::uint32_t index = shared ? meetings_.take(envelope.from) : kAllMeetings;
   direct->index = index;
   if (index < kAllMeetings) direct->meeting = &meetings_.at(index);
   direct->share = direct->meeting->begin(wanted, op.at_once);
@@ -231,7 +243,8 @@ bool Core::write_some(SendOp& op, Mover& mover) noexcept {
 
 bool Core::read_some(RecvOp& op, Mover& mover) noexcept {
   DirectRead& direct = *op.direct;
-  if (direct.share.empty()) direct.share = direct.meeting->claim(direct.bytes, true);
+  const bool whole = direct.index == kAllMeetings || is_moved_alone(direct.bytes);
+  if (direct.share.empty()) direct.share = direct.meeting->claim(direct.bytes, true, whole);
   if (direct.share.empty() || direct.broken) return end_direct(op);
   op.data.seek(direct.share.begin);
   Status status = Status::ok;
@@ -244,7 +257,7 @@ bool Core::read_some(RecvOp& op, Mover& mover) noexcept {
     if (status == Status::ok) direct.share.begin += bytes;
   }
   if (status == Status::ok) {
-    direct.share = direct.meeting->claim(direct.bytes, true);
+    direct.share = direct.meeting->claim(direct.bytes, true, whole);
     if (direct.share.empty()) (void)end_direct(op);
     return true;
   }
@@ -318,16 +331,19 @@ bool Core::move_direct(Mover& mover) noexcept {
     hopes_.push_back(*op);
     (void)take_offer(*op);
   }
-  if (SendOp* op = writes_.pop_front()) {
-    writes_.push_back(*op);
-    moved = write_some(*op, mover);
+  SendOp* out = writes_.front();
+  if (out != nullptr && !is_moved_alone(out->end)) {
+    out->unlink();
+    writes_.push_back(*out);
+    moved = write_some(*out, mover);
+    out = nullptr;
   }
   RecvOp* after = nullptr;
   for (RecvOp* op = reads_.front(); op != nullptr; op = after) {
     after = reads_.next(*op);
     if (read_some(*op, mover)) return true;
   }
-  return moved;
+  return out != nullptr ? write_some(*out, mover) : moved;
 }
 
 }  // namespace herald::p2p

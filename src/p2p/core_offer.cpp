@@ -21,10 +21,13 @@ bool Core::is_to_be_offered(const RecvOp& op, Context& context) noexcept {
          !context.posted.has(op.source, op.tag);
 }
 
+// All that its message may need is there before it is offered: once the sender writes to it, it cannot fail.
 void Core::offer(RecvOp& op) noexcept {
   DirectRead* direct = directs_.get();
-  const std::uint32_t index = direct == nullptr ? kAllMeetings : meetings_.take_for_offer(op.awaited);
+  if (direct != nullptr) op.id = recvs_.add(op);
+  const std::uint32_t index = op.id == 0 ? kAllMeetings : meetings_.take_for_offer(op.awaited);
   if (index == kAllMeetings) {
+    release_id(op);
     if (direct != nullptr) directs_.put(direct);
     return;
   }
@@ -46,7 +49,13 @@ void Core::offer(RecvOp& op) noexcept {
 bool Core::withdraw(RecvOp& op) noexcept {
   if (!op.direct->meeting->withdraw()) return false;
   drop_direct(op);
+  release_id(op);
   return true;
+}
+
+void Core::release_id(RecvOp& op) noexcept {
+  if (op.id != 0) recvs_.remove(op.id);
+  op.id = 0;
 }
 
 void Core::forget_offer(const RecvOp& op) noexcept {
@@ -61,6 +70,12 @@ void Core::end_offer(RecvOp& op, const Envelope& envelope) noexcept {
   if (withdraw(op)) return;
   HERALD_ASSERT(envelope.from == op.awaited && envelope.runs != 0 && envelope.bytes != 0 &&
                 envelope.bytes <= op.data.total() && "an offer in shared memory is damaged");
+}
+
+// A short message has: the sender cannot have taken the offer for another one.
+void Core::end_offer(RecvOp& op) noexcept {
+  const bool good = withdraw(op);
+  HERALD_ASSERT(good && "an offer in shared memory is damaged");
 }
 
 // A message came that was not meant: the offer is for the next one.

@@ -96,7 +96,7 @@ void Core::deliver(RecvOp& op, const Envelope& envelope, const std::byte* payloa
     return finish_recv(op, status);
   }
   if (peer(envelope.from).gone) return finish_recv(op, Status::peer_lost);
-  op.id = recvs_.add(op);
+  if (op.id == 0) op.id = recvs_.add(op);
   if (op.id == 0) {
     answer_unwanted(envelope);
     return finish_recv(op, Status::no_memory);
@@ -137,9 +137,8 @@ void Core::answer_unwanted(const Envelope& envelope) noexcept {
 void Core::finish_recv(RecvOp& op, Status status) noexcept {
   op.unlink();
   op.arriving.unlink();
-  if (op.id != 0) recvs_.remove(op.id);
+  release_id(op);
   leave_direct(op);
-  op.id = 0;
   op.phase = RecvPhase::finished;
   --receives_under_way_;
   if (trace_ != nullptr) [[unlikely]]
@@ -263,7 +262,7 @@ Status Core::take_push(PeerId from, const PushPacket& header, std::span<const st
     RecvOp* op = context == nullptr ? nullptr : context->posted.take_roomy(header.source, header.tag, behind);
     if (op != nullptr) {
       --receives_under_way_;
-      if (op->direct != nullptr) (void)withdraw(*op);
+      if (op->direct != nullptr) end_offer(*op);
       place(*op, header, payload, behind);
       return Status::ok;
     }

@@ -17,7 +17,8 @@ Core::Core(const CoreConfig& config) noexcept
                     ? 0
                     : std::min<std::uint64_t>(config.push_bytes,
                                               std::max<std::uint64_t>(config.direct_bytes, 1) - 1)),
-      peers_(static_cast<std::size_t>(config.peers)) {}
+      peers_(static_cast<std::size_t>(config.peers)),
+      recvs_(config.most_pulls) {}
 
 Core::~Core() {
   contexts_.for_each([this](Context& context) {
@@ -366,7 +367,7 @@ void Core::on_peer_gone(PeerId id) noexcept {
     finish_send(op, was_sent ? Status::ok : Status::peer_lost);
   });
   recvs_.for_each([&](RecvOp& op) {
-    if (op.from_peer != id) return;
+    if (op.phase == RecvPhase::posted || op.from_peer != id) return;
     if (op.direct != nullptr && op.direct->meeting->is_all_written(op.direct->bytes))
       (void)end_direct(op);  // it went when all was there
     else

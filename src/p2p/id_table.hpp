@@ -7,13 +7,17 @@
 
 namespace herald::p2p {
 
+constexpr std::uint32_t kMostIds = 1u << 22;
+
 template <class T>
 class IdTable {
  public:
-  // 0 when kSlots operations are named already.
+  explicit IdTable(std::uint32_t most = kMostIds) noexcept : most_(most < kSlots ? most : kSlots) {}
+
+  // 0 when `most` operations are named already.
   std::uint32_t add(T& item) noexcept {
     if (free_ == kNone) {
-      if (slots_.size() >= kSlots) return 0;
+      if (slots_.size() >= most_) return 0;
       slots_.push_back(Slot{});
       free_ = static_cast<std::uint32_t>(slots_.size() - 1);
     }
@@ -48,6 +52,7 @@ class IdTable {
  private:
   static constexpr std::uint32_t kSlotBits = 22;
   static constexpr std::uint32_t kSlots = 1u << kSlotBits;
+  static_assert(kMostIds <= kSlots);
   static constexpr std::uint32_t kGenerations = (1u << (32 - kSlotBits)) - 1;
   static constexpr std::uint32_t kNone = ~0u;
   struct Slot {
@@ -55,6 +60,7 @@ class IdTable {
     std::uint32_t generation = 1;
     std::uint32_t next_free = kNone;
   };
+  std::uint32_t most_;
   std::vector<Slot> slots_;
   std::uint32_t free_ = kNone;
 };

@@ -127,7 +127,8 @@ struct alignas(64) Meeting {
   }
   static std::uint32_t half_of(std::uint32_t units) noexcept { return units - units / 2; }
   // The next share of a message of `bytes`; empty when all is taken. What the peer wrote is not believed.
-  Share claim(std::uint64_t bytes, bool from_front) noexcept {
+  // `whole`: all of it, for there are other messages that the other side can move.
+  Share claim(std::uint64_t bytes, bool from_front, bool whole = false) noexcept {
     const std::uint32_t units = units_of(bytes);
     std::uint64_t both = taken.load(std::memory_order_acquire);
     for (;;) {
@@ -137,7 +138,8 @@ struct alignas(64) Meeting {
       const bool was_away = from_front && present.load(std::memory_order_relaxed) == 0 &&
                             moved.load(std::memory_order_relaxed) != 0;
       const std::uint32_t share =
-          next_share(units, from_front ? low : high, from_front ? high : low, was_away);
+          whole ? std::min(units - low - high, kMostShare)
+                : next_share(units, from_front ? low : high, from_front ? high : low, was_away);
       const std::uint64_t next = both + (from_front ? share : std::uint64_t{share} << 32);
       if (!taken.compare_exchange_weak(both, next, std::memory_order_acq_rel)) continue;
       const std::uint64_t at = from_front ? low : units - high - share;

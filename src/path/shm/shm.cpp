@@ -19,7 +19,7 @@ namespace herald::path {
 namespace {
 
 // Rings of one process, together and each; more if packets are long. Longer ones are not faster.
-constexpr std::size_t kAllRingBytes = 262144, kLeastRingBytes = 32768, kMostRingBytes = 65536;
+constexpr std::size_t kAllRingBytes = 262144, kLeastRingBytes = 32768, kMostRingBytes = 262144;
 
 std::string boot_id() {
   char text[64] = {};

@@ -103,7 +103,7 @@ TEST(Exchange, the_last_bytes_of_a_peer_that_has_left_arrive) {
     engine.start(recv);
     while (recv.phase != p2p::RecvPhase::pulling) engine.wait_turn();
     usleep(300000);                               // it sends all, and leaves
-    std::vector<p2p::SendOp> into_nothing(2000);  // more than inbox and ring hold
+    std::vector<p2p::SendOp> into_nothing(6000);  // more than inbox and ring hold
     for (p2p::SendOp& op : into_nothing) {
       prepare(op, 0, 1, 2, data.data(), 1);
       engine.start(op);

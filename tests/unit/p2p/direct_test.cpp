@@ -263,3 +263,27 @@ TEST(P2pDirect, runs_of_both_sides_may_be_cut_differently) {
   for (std::size_t row = 0; row < 60; ++row)
     EXPECT_EQ(std::memcmp(recv.buffer.data() + row * 4000, from.data() + row * 5000, 4000), 0) << row;
 }
+
+// Where many go both ways, or many small ones go one way, a system call for each half is one too many.
+TEST(P2pDirect, many_at_once_are_moved_whole_by_who_receives_them) {
+  constexpr int kMessages = 12;
+  for (const bool both_ways : {true, false}) {
+    World world = near();
+    world.open_direct();
+    const std::size_t bytes = both_ways ? 200'000 : 20'000;
+    std::deque<Recv> recvs;
+    std::deque<Send> sends;
+    for (int way = 0; way < (both_ways ? 2 : 1); ++way) {
+      for (int i = 0; i < kMessages; ++i) recvs.emplace_back(world, 1 - way, way, 5, bytes);
+      for (int i = 0; i < kMessages; ++i)
+        sends.emplace_back(world, way, 1 - way, 5, random_bytes(bytes, static_cast<std::uint64_t>(i + 1)));
+    }
+    world.settle();
+    for (std::size_t i = 0; i < sends.size(); ++i) {
+      ASSERT_TRUE(sends[i].done && recvs[i].done) << i;
+      EXPECT_EQ(recvs[i].buffer, sends[i].bytes) << i;
+    }
+    EXPECT_EQ(world.copier.read_bytes + world.copier.written_bytes, sends.size() * bytes) << "each byte once";
+    EXPECT_LE(world.copier.calls, sends.size() + sends.size() / 2) << "two calls for the first and the last";
+  }
+}

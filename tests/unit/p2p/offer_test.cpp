@@ -16,7 +16,9 @@ namespace {
 constexpr std::size_t kLong = 1'000'001;
 
 struct Near : World {
-  Near() : World(p2p::CoreConfig{.peers = 3, .push_bytes = 100, .direct_bytes = 1000}, false, 2000) {
+  explicit Near(std::uint32_t most_pulls = p2p::kMostIds)
+      : World(p2p::CoreConfig{.peers = 3, .push_bytes = 100, .direct_bytes = 1000, .most_pulls = most_pulls},
+              false, 2000) {
     open_direct();
   }
   void move_all(int peer) {
@@ -73,6 +75,58 @@ TEST(P2pOffer, two_who_are_there_move_a_part_each) {
   EXPECT_EQ(recv.buffer, send.bytes);
   EXPECT_EQ(world.copier.written_bytes + world.copier.read_bytes, kLong) << "each byte once";
   EXPECT_GT(world.copier.read_bytes, kLong / 4);
+}
+
+// Where no more receives can have a number, the one whose place its sender writes to is not among those that
+// fail.
+TEST(P2pOffer, a_receive_that_is_taken_does_not_fail_for_want_of_a_number) {
+  Near world(1);
+  Recv recv(world, 1, 0, 5, kLong);
+  Send send(world, 0, 1, 5, random_bytes(kLong, 7));
+  world.transmit(0, 1);
+  ASSERT_TRUE(world.takes(0));
+  Recv other(world, 1, 2, 6, 5000);
+  Send more(world, 2, 1, 6, random_bytes(5000, 8));
+  world.carry(2, 1);
+  EXPECT_TRUE(other.done);
+  EXPECT_EQ(other.status, Status::no_memory);
+  EXPECT_FALSE(recv.done);
+  world.settle();
+  EXPECT_TRUE(send.done && recv.done && more.done);
+  EXPECT_EQ(recv.status, Status::ok);
+  EXPECT_EQ(recv.buffer, send.bytes);
+}
+
+TEST(P2pOffer, a_receive_that_gets_no_number_is_not_offered) {
+  Near world(1);
+  Recv other(world, 1, 2, 6, kLong);  // has it
+  Recv recv(world, 1, 0, 5, kLong);
+  const Bytes before = recv.buffer;
+  Send send(world, 0, 1, 5, random_bytes(kLong, 7));
+  world.transmit(0, 1);
+  EXPECT_FALSE(world.takes(0));
+  world.settle();
+  EXPECT_TRUE(send.done && recv.done);
+  EXPECT_EQ(recv.status, Status::no_memory);
+  EXPECT_EQ(recv.buffer, before) << "nobody writes to it any more";
+  world.core(1).cancel(other);  // its number is free again
+  Recv again(world, 1, 0, 5, kLong);
+  Send last(world, 0, 1, 5, random_bytes(kLong, 9));
+  world.settle();
+  EXPECT_TRUE(other.done && again.done && last.done);
+  EXPECT_EQ(again.buffer, last.bytes);
+}
+
+// An offer that gives way to a short message gives its number back.
+TEST(P2pOffer, numbers_of_offers_come_back) {
+  Near world(1);
+  for (int i = 0; i < 5; ++i) {
+    Recv recv(world, 1, 0, 5, kLong);
+    Send send(world, 0, 1, 5, random_bytes(i % 2 == 0 ? 50 : kLong, 7));
+    world.settle();
+    ASSERT_TRUE(recv.done && send.done);
+    ASSERT_EQ(recv.status, Status::ok) << i;
+  }
 }
 
 TEST(P2pOffer, messages_on_their_way_are_not_overtaken) {

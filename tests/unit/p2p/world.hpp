@@ -25,7 +25,7 @@ inline Bytes random_bytes(std::size_t size, std::uint64_t seed) {
 struct Copier final : p2p::Mover {
   Prng chance{1};
   std::uint64_t fails_one_in = 0;  // 0: never
-  std::uint64_t read_bytes = 0, written_bytes = 0, told = 0;
+  std::uint64_t read_bytes = 0, written_bytes = 0, told = 0, calls = 0;
 
   bool fails() { return fails_one_in != 0 && chance.below(fails_one_in) == 0; }
   static std::uint64_t copy(std::span<const type::Run> to, std::span<const type::Run> from) {
@@ -44,12 +44,14 @@ struct Copier final : p2p::Mover {
   }
   Status read(std::int32_t, std::span<const type::Run> here,
               std::span<const type::Run> there) noexcept override {
+    ++calls;
     if (fails()) return Status::unsupported;
     read_bytes += copy(here, there);
     return Status::ok;
   }
   Status write(std::int32_t, std::span<const type::Run> here,
                std::span<const type::Run> there) noexcept override {
+    ++calls;
     if (fails()) return Status::unsupported;
     written_bytes += copy(there, here);
     return Status::ok;

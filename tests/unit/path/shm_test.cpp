@@ -237,7 +237,7 @@ TEST_F(ShmFolder, a_small_file_system_that_fills_up) {
   if (pid == 0) {
     if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) _exit(77);
     if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) _exit(77);
-    if (mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=826k") != 0) _exit(77);
+    if (mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=1402k") != 0) _exit(77);
     std::string why;
     auto first = ShmPath::open(config(0, 4), why);
     auto second = ShmPath::open(config(1, 4), why);
