@@ -2,6 +2,7 @@
 // mpi/coll_inter.cpp: collectives over inter-communicators. In those with a root, its own group does nothing
 // but for the root itself, which says MPI_ROOT; the others there say MPI_PROC_NULL, and their other arguments
 // mean nothing. MPI_IN_PLACE means nothing anywhere.
+#include "mpi/coll_args.hpp"
 #include "mpi/coll_calls.hpp"
 
 namespace herald::mpi {
@@ -37,10 +38,9 @@ int inter_gather(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype*
                  MPI_Count recvcount, Datatype* recvtype, int root, Comm* comm, How how) noexcept {
   Caller caller(call, *comm, coll::Op::gather, how, root);
   if (root == MPI_ROOT)
-    caller.recv(Data{recvbuf, {4, "recvbuf"}, recvcount, {5, "recvcount"}, recvtype, {6, "recvtype"}},
-                comm->partner_count);
+    caller.recv(received(recvbuf, recvcount, recvtype, 4), comm->partner_count);
   else if (root != MPI_PROC_NULL)
-    caller.send(Data{sendbuf, {1, "sendbuf"}, sendcount, {2, "sendcount"}, sendtype, {3, "sendtype"}});
+    caller.send(sent(sendbuf, sendcount, sendtype));
   return caller.go(0);
 }
 
@@ -49,16 +49,9 @@ int inter_gatherv(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype
                   How how) noexcept {
   Caller caller(call, *comm, coll::Op::gatherv, how, root);
   if (root == MPI_ROOT)
-    caller.recv(DataV{recvbuf,
-                      {4, "recvbuf"},
-                      recvcounts,
-                      {5, "recvcounts"},
-                      displs,
-                      {6, "displs"},
-                      recvtype,
-                      {7, "recvtype"}});
+    caller.recv(received(recvbuf, recvcounts, displs, {6, "displs"}, recvtype));
   else if (root != MPI_PROC_NULL)
-    caller.send(Data{sendbuf, {1, "sendbuf"}, sendcount, {2, "sendcount"}, sendtype, {3, "sendtype"}});
+    caller.send(sent(sendbuf, sendcount, sendtype));
   return caller.go(0);
 }
 
@@ -66,10 +59,9 @@ int inter_scatter(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype
                   MPI_Count recvcount, Datatype* recvtype, int root, Comm* comm, How how) noexcept {
   Caller caller(call, *comm, coll::Op::scatter, how, root);
   if (root == MPI_ROOT)
-    caller.send(Data{sendbuf, {1, "sendbuf"}, sendcount, {2, "sendcount"}, sendtype, {3, "sendtype"}},
-                comm->partner_count);
+    caller.send(sent(sendbuf, sendcount, sendtype), comm->partner_count);
   else if (root != MPI_PROC_NULL)
-    caller.recv(Data{recvbuf, {4, "recvbuf"}, recvcount, {5, "recvcount"}, recvtype, {6, "recvtype"}});
+    caller.recv(received(recvbuf, recvcount, recvtype, 4));
   return caller.go(0);
 }
 
@@ -78,50 +70,33 @@ int inter_scatterv(Call& call, const void* sendbuf, Counts sendcounts, Counts di
                    How how) noexcept {
   Caller caller(call, *comm, coll::Op::scatterv, how, root);
   if (root == MPI_ROOT)
-    caller.send(DataV{sendbuf,
-                      {1, "sendbuf"},
-                      sendcounts,
-                      {2, "sendcounts"},
-                      displs,
-                      {3, "displs"},
-                      sendtype,
-                      {4, "sendtype"}});
+    caller.send(sent(sendbuf, sendcounts, displs, {3, "displs"}, sendtype));
   else if (root != MPI_PROC_NULL)
-    caller.recv(Data{recvbuf, {5, "recvbuf"}, recvcount, {6, "recvcount"}, recvtype, {7, "recvtype"}});
+    caller.recv(received(recvbuf, recvcount, recvtype, 5));
   return caller.go(0);
 }
 
 int inter_allgather(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
                     MPI_Count recvcount, Datatype* recvtype, Comm* comm, How how) noexcept {
   Caller caller(call, *comm, coll::Op::allgather, how);
-  caller.send(Data{sendbuf, {1, "sendbuf"}, sendcount, {2, "sendcount"}, sendtype, {3, "sendtype"}});
-  caller.recv(Data{recvbuf, {4, "recvbuf"}, recvcount, {5, "recvcount"}, recvtype, {6, "recvtype"}},
-              comm->partner_count);
+  caller.send(sent(sendbuf, sendcount, sendtype));
+  caller.recv(received(recvbuf, recvcount, recvtype, 4), comm->partner_count);
   return caller.go(0);
 }
 
 int inter_allgatherv(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
                      Counts recvcounts, Counts displs, Datatype* recvtype, Comm* comm, How how) noexcept {
   Caller caller(call, *comm, coll::Op::allgatherv, how);
-  caller.send(Data{sendbuf, {1, "sendbuf"}, sendcount, {2, "sendcount"}, sendtype, {3, "sendtype"}});
-  caller.recv(DataV{recvbuf,
-                    {4, "recvbuf"},
-                    recvcounts,
-                    {5, "recvcounts"},
-                    displs,
-                    {6, "displs"},
-                    recvtype,
-                    {7, "recvtype"}});
+  caller.send(sent(sendbuf, sendcount, sendtype));
+  caller.recv(received(recvbuf, recvcounts, displs, {6, "displs"}, recvtype));
   return caller.go(0);
 }
 
 int inter_alltoall(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
                    MPI_Count recvcount, Datatype* recvtype, Comm* comm, How how) noexcept {
   Caller caller(call, *comm, coll::Op::alltoall, how);
-  caller.send(Data{sendbuf, {1, "sendbuf"}, sendcount, {2, "sendcount"}, sendtype, {3, "sendtype"}},
-              comm->partner_count);
-  caller.recv(Data{recvbuf, {4, "recvbuf"}, recvcount, {5, "recvcount"}, recvtype, {6, "recvtype"}},
-              comm->partner_count);
+  caller.send(sent(sendbuf, sendcount, sendtype), comm->partner_count);
+  caller.recv(received(recvbuf, recvcount, recvtype, 4), comm->partner_count);
   return caller.go(0);
 }
 
@@ -129,22 +104,8 @@ int inter_alltoallv(Call& call, const void* sendbuf, Counts sendcounts, Counts s
                     void* recvbuf, Counts recvcounts, Counts rdispls, Datatype* recvtype, Comm* comm,
                     How how) noexcept {
   Caller caller(call, *comm, coll::Op::alltoallv, how);
-  caller.send(DataV{sendbuf,
-                    {1, "sendbuf"},
-                    sendcounts,
-                    {2, "sendcounts"},
-                    sdispls,
-                    {3, "sdispls"},
-                    sendtype,
-                    {4, "sendtype"}});
-  caller.recv(DataV{recvbuf,
-                    {5, "recvbuf"},
-                    recvcounts,
-                    {6, "recvcounts"},
-                    rdispls,
-                    {7, "rdispls"},
-                    recvtype,
-                    {8, "recvtype"}});
+  caller.send(sent(sendbuf, sendcounts, sdispls, {3, "sdispls"}, sendtype));
+  caller.recv(received(recvbuf, recvcounts, rdispls, {7, "rdispls"}, recvtype));
   return caller.go(0);
 }
 
@@ -152,22 +113,8 @@ int inter_alltoallw(Call& call, const void* sendbuf, Counts sendcounts, Counts s
                     const MPI_Datatype* sendtypes, void* recvbuf, Counts recvcounts, Counts rdispls,
                     const MPI_Datatype* recvtypes, Comm* comm, How how) noexcept {
   Caller caller(call, *comm, coll::Op::alltoallw, how);
-  caller.send(DataW{sendbuf,
-                    {1, "sendbuf"},
-                    sendcounts,
-                    {2, "sendcounts"},
-                    sdispls,
-                    {3, "sdispls"},
-                    sendtypes,
-                    {4, "sendtypes"}});
-  caller.recv(DataW{recvbuf,
-                    {5, "recvbuf"},
-                    recvcounts,
-                    {6, "recvcounts"},
-                    rdispls,
-                    {7, "rdispls"},
-                    recvtypes,
-                    {8, "recvtypes"}});
+  caller.send(sent(sendbuf, sendcounts, sdispls, sendtypes));
+  caller.recv(received(recvbuf, recvcounts, rdispls, recvtypes));
   return caller.go(0);
 }
 

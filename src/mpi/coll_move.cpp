@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpi/coll_move.cpp: barrier, and the collectives that move data to, from or between all ranks.
+#include "mpi/coll_args.hpp"
 #include "mpi/coll_calls.hpp"
 
 namespace herald::mpi {
@@ -41,10 +42,9 @@ int coll_gather(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* 
   if (in_place)
     caller.in_place();
   else
-    caller.send(Data{sendbuf, {1, "sendbuf"}, sendcount, {2, "sendcount"}, sendtype, {3, "sendtype"}});
+    caller.send(sent(sendbuf, sendcount, sendtype));
   if (!caller.at_root()) return caller.go(bytes_of(sendcount, sendtype));
-  caller.recv(Data{recvbuf, {4, "recvbuf"}, recvcount, {5, "recvcount"}, recvtype, {6, "recvtype"}},
-              comm->size);
+  caller.recv(received(recvbuf, recvcount, recvtype, 4), comm->size);
   caller.distinct(sendbuf, {1, "sendbuf"}, block_at(recvbuf, comm->rank * recvcount, recvtype),
                   {4, "recvbuf"}, bytes_of(recvcount, recvtype));
   return caller.go(bytes_of(recvcount, recvtype));
@@ -57,16 +57,9 @@ int coll_gatherv(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype*
   if (is_in_place(sendbuf) && caller.at_root())
     caller.in_place();
   else
-    caller.send(Data{sendbuf, {1, "sendbuf"}, sendcount, {2, "sendcount"}, sendtype, {3, "sendtype"}});
+    caller.send(sent(sendbuf, sendcount, sendtype));
   if (!caller.at_root()) return caller.go(0);
-  caller.recv(DataV{recvbuf,
-                    {4, "recvbuf"},
-                    recvcounts,
-                    {5, "recvcounts"},
-                    displs,
-                    {6, "displs"},
-                    recvtype,
-                    {7, "recvtype"}});
+  caller.recv(received(recvbuf, recvcounts, displs, {6, "displs"}, recvtype));
   if (!caller.failed()) {
     const auto me = static_cast<std::size_t>(comm->rank);
     caller.distinct(sendbuf, {1, "sendbuf"}, block_at(recvbuf, displs[me], recvtype), {4, "recvbuf"},
@@ -78,13 +71,11 @@ int coll_gatherv(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype*
 int coll_scatter(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
                  MPI_Count recvcount, Datatype* recvtype, int root, Comm* comm, How how) noexcept {
   Caller caller(call, *comm, coll::Op::scatter, how, root);
-  if (caller.at_root())
-    caller.send(Data{sendbuf, {1, "sendbuf"}, sendcount, {2, "sendcount"}, sendtype, {3, "sendtype"}},
-                comm->size);
+  if (caller.at_root()) caller.send(sent(sendbuf, sendcount, sendtype), comm->size);
   if (is_in_place(recvbuf) && caller.at_root())
     caller.in_place();
   else
-    caller.recv(Data{recvbuf, {4, "recvbuf"}, recvcount, {5, "recvcount"}, recvtype, {6, "recvtype"}});
+    caller.recv(received(recvbuf, recvcount, recvtype, 4));
   if (!caller.at_root()) return caller.go(bytes_of(recvcount, recvtype));
   caller.distinct(block_at(sendbuf, comm->rank * sendcount, sendtype), {1, "sendbuf"}, recvbuf,
                   {4, "recvbuf"}, bytes_of(sendcount, sendtype));
@@ -95,19 +86,11 @@ int coll_scatterv(Call& call, const void* sendbuf, Counts sendcounts, Counts dis
                   void* recvbuf, MPI_Count recvcount, Datatype* recvtype, int root, Comm* comm,
                   How how) noexcept {
   Caller caller(call, *comm, coll::Op::scatterv, how, root);
-  if (caller.at_root())
-    caller.send(DataV{sendbuf,
-                      {1, "sendbuf"},
-                      sendcounts,
-                      {2, "sendcounts"},
-                      displs,
-                      {3, "displs"},
-                      sendtype,
-                      {4, "sendtype"}});
+  if (caller.at_root()) caller.send(sent(sendbuf, sendcounts, displs, {3, "displs"}, sendtype));
   if (is_in_place(recvbuf) && caller.at_root())
     caller.in_place();
   else
-    caller.recv(Data{recvbuf, {5, "recvbuf"}, recvcount, {6, "recvcount"}, recvtype, {7, "recvtype"}});
+    caller.recv(received(recvbuf, recvcount, recvtype, 5));
   if (caller.at_root() && !caller.failed()) {
     const auto me = static_cast<std::size_t>(comm->rank);
     caller.distinct(block_at(sendbuf, displs[me], sendtype), {1, "sendbuf"}, recvbuf, {5, "recvbuf"},
@@ -129,9 +112,8 @@ int coll_allgather(Call& call, const void* sendbuf, MPI_Count sendcount, Datatyp
   if (is_in_place(sendbuf))
     caller.in_place();
   else
-    caller.send(Data{sendbuf, {1, "sendbuf"}, sendcount, {2, "sendcount"}, sendtype, {3, "sendtype"}});
-  caller.recv(Data{recvbuf, {4, "recvbuf"}, recvcount, {5, "recvcount"}, recvtype, {6, "recvtype"}},
-              comm->size);
+    caller.send(sent(sendbuf, sendcount, sendtype));
+  caller.recv(received(recvbuf, recvcount, recvtype, 4), comm->size);
   caller.distinct(sendbuf, {1, "sendbuf"}, block_at(recvbuf, comm->rank * recvcount, recvtype),
                   {4, "recvbuf"}, bytes_of(recvcount, recvtype));
   return caller.go(bytes_of(recvcount, recvtype));
@@ -143,15 +125,8 @@ int coll_allgatherv(Call& call, const void* sendbuf, MPI_Count sendcount, Dataty
   if (is_in_place(sendbuf))
     caller.in_place();
   else
-    caller.send(Data{sendbuf, {1, "sendbuf"}, sendcount, {2, "sendcount"}, sendtype, {3, "sendtype"}});
-  caller.recv(DataV{recvbuf,
-                    {4, "recvbuf"},
-                    recvcounts,
-                    {5, "recvcounts"},
-                    displs,
-                    {6, "displs"},
-                    recvtype,
-                    {7, "recvtype"}});
+    caller.send(sent(sendbuf, sendcount, sendtype));
+  caller.recv(received(recvbuf, recvcounts, displs, {6, "displs"}, recvtype));
   if (caller.failed()) return caller.go(0);
   const auto me = static_cast<std::size_t>(comm->rank);
   caller.distinct(sendbuf, {1, "sendbuf"}, block_at(recvbuf, displs[me], recvtype), {4, "recvbuf"},
@@ -167,10 +142,8 @@ int coll_alltoall(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype
   if (is_in_place(sendbuf))
     caller.in_place();
   else
-    caller.send(Data{sendbuf, {1, "sendbuf"}, sendcount, {2, "sendcount"}, sendtype, {3, "sendtype"}},
-                comm->size);
-  caller.recv(Data{recvbuf, {4, "recvbuf"}, recvcount, {5, "recvcount"}, recvtype, {6, "recvtype"}},
-              comm->size);
+    caller.send(sent(sendbuf, sendcount, sendtype), comm->size);
+  caller.recv(received(recvbuf, recvcount, recvtype, 4), comm->size);
   caller.distinct(sendbuf, {1, "sendbuf"}, recvbuf, {4, "recvbuf"}, bytes_of(recvcount, recvtype));
   return caller.go(bytes_of(recvcount, recvtype));
 }
@@ -182,22 +155,8 @@ int coll_alltoallv(Call& call, const void* sendbuf, Counts sendcounts, Counts sd
   if (is_in_place(sendbuf))
     caller.in_place();
   else
-    caller.send(DataV{sendbuf,
-                      {1, "sendbuf"},
-                      sendcounts,
-                      {2, "sendcounts"},
-                      sdispls,
-                      {3, "sdispls"},
-                      sendtype,
-                      {4, "sendtype"}});
-  caller.recv(DataV{recvbuf,
-                    {5, "recvbuf"},
-                    recvcounts,
-                    {6, "recvcounts"},
-                    rdispls,
-                    {7, "rdispls"},
-                    recvtype,
-                    {8, "recvtype"}});
+    caller.send(sent(sendbuf, sendcounts, sdispls, {3, "sdispls"}, sendtype));
+  caller.recv(received(recvbuf, recvcounts, rdispls, {7, "rdispls"}, recvtype));
   caller.distinct(sendbuf, {1, "sendbuf"}, recvbuf, {5, "recvbuf"}, 1);
   return caller.go(0);
 }
@@ -209,22 +168,8 @@ int coll_alltoallw(Call& call, const void* sendbuf, Counts sendcounts, Counts sd
   if (is_in_place(sendbuf))
     caller.in_place();
   else
-    caller.send(DataW{sendbuf,
-                      {1, "sendbuf"},
-                      sendcounts,
-                      {2, "sendcounts"},
-                      sdispls,
-                      {3, "sdispls"},
-                      sendtypes,
-                      {4, "sendtypes"}});
-  caller.recv(DataW{recvbuf,
-                    {5, "recvbuf"},
-                    recvcounts,
-                    {6, "recvcounts"},
-                    rdispls,
-                    {7, "rdispls"},
-                    recvtypes,
-                    {8, "recvtypes"}});
+    caller.send(sent(sendbuf, sendcounts, sdispls, sendtypes));
+  caller.recv(received(recvbuf, recvcounts, rdispls, recvtypes));
   caller.distinct(sendbuf, {1, "sendbuf"}, recvbuf, {5, "recvbuf"}, 1);
   return caller.go(0);
 }
