@@ -86,6 +86,11 @@ struct Ask {
 
 // Parts of pieces.
 Piece bytes_of(Piece piece, std::uint64_t first, std::uint64_t bytes) noexcept;
+// Blocks [begin, end) of those of `block` bytes that lie packed in `all`.
+inline Piece blocks_of(const Piece& all, std::uint64_t block, int begin, int end) noexcept {
+  return bytes_of(all, block * static_cast<std::uint64_t>(begin),
+                  block * static_cast<std::uint64_t>(end - begin));
+}
 Piece items_of(Piece piece, std::int64_t first, std::int64_t count) noexcept;  // has a layout, and is whole
 
 }  // namespace herald::coll

@@ -19,10 +19,7 @@ void make(const Ask& ask, Builder& b) noexcept {
   const std::uint64_t size = mine.bytes;
   if (size == 0) return;
   const Piece all = b.scratch(size * static_cast<std::uint64_t>(n));
-  const auto blocks = [&](int begin, int end) {
-    return bytes_of(all, size * static_cast<std::uint64_t>(begin),
-                    size * static_cast<std::uint64_t>(end - begin));
-  };
+  const auto blocks = [&](int begin, int end) { return blocks_of(all, size, begin, end); };
   StepId have[32];
   int known = 0;
   have[known++] = b.copy(mine, blocks(0, 1));

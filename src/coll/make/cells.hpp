@@ -18,8 +18,7 @@ inline bool goes_alone(const Piece& block) noexcept { return block.bytes > kCell
 
 // Cells [begin, end) of `all`.
 inline Piece cells(const Piece& all, int begin, int end) noexcept {
-  return bytes_of(all, kCellBytes * static_cast<std::uint64_t>(begin),
-                  kCellBytes * static_cast<std::uint64_t>(end - begin));
+  return blocks_of(all, kCellBytes, begin, end);
 }
 inline Piece cell_of(const Piece& all, int i, const Piece& block) noexcept {
   return bytes_of(all, kCellBytes * static_cast<std::uint64_t>(i), block.bytes);

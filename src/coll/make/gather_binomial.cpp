@@ -7,16 +7,6 @@
 namespace herald::coll {
 namespace {
 
-double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
-  const double moved = static_cast<double>(bytes) * (shape.ranks - 1);
-  return transfer_ns(shape, log2_up(shape.ranks), moved) + moved / 2 * shape.cost.copy_byte_ns;
-}
-
-Piece part(const Piece& all, std::uint64_t block, int begin, int end) noexcept {
-  return bytes_of(all, block * static_cast<std::uint64_t>(begin),
-                  block * static_cast<std::uint64_t>(end - begin));
-}
-
 void make_root(const Ask& ask, Builder& b) noexcept {
   const Tree tree{ask.size};
   for (int child = 1; child < ask.size; child *= 2) {
@@ -28,8 +18,8 @@ void make_root(const Ask& ask, Builder& b) noexcept {
     const Piece packed = b.scratch(ask.bytes * static_cast<std::uint64_t>(blocks));
     const StepId got = b.recv(first, packed);
     const int before = ask.size - first;
-    b.copy(part(packed, ask.bytes, 0, before), ask.recv.range(first, ask.size), {got});
-    b.copy(part(packed, ask.bytes, before, blocks), ask.recv.range(0, blocks - before), {got});
+    b.copy(blocks_of(packed, ask.bytes, 0, before), ask.recv.range(first, ask.size), {got});
+    b.copy(blocks_of(packed, ask.bytes, before, blocks), ask.recv.range(0, blocks - before), {got});
   }
   if (!ask.in_place) b.copy(ask.send.range(0, 1), ask.recv.block(ask.rank));
 }
@@ -50,16 +40,16 @@ void make(const Ask& ask, Builder& b) noexcept {
   int known = 0;
   for (int distance = 1; tree.has_child(v, distance); distance *= 2) {
     const int child = v + distance;
-    have[known++] = b.recv(ask.absolute(child), part(all, ask.bytes, distance, tree.end(child) - v));
+    have[known++] = b.recv(ask.absolute(child), blocks_of(all, ask.bytes, distance, tree.end(child) - v));
   }
-  have[known++] = b.copy(own, part(all, ask.bytes, 0, 1));
+  have[known++] = b.copy(own, blocks_of(all, ask.bytes, 0, 1));
   const StepId sent = b.send(parent, all);
   for (int i = 0; i < known; ++i) b.also(sent, have[i]);
 }
 
 }  // namespace
 
-const Algorithm kGatherBinomial{Op::gather, "binomial", "up a binomial tree, packed on the way",
-                                fits_any,   estimate,   make};
+const Algorithm kGatherBinomial{Op::gather, "binomial",     "up a binomial tree, packed on the way",
+                                fits_any,   packed_tree_ns, make};
 
 }  // namespace herald::coll

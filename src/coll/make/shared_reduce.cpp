@@ -7,7 +7,7 @@
 namespace herald::coll {
 namespace {
 
-double estimate_allreduce(std::uint64_t bytes, const Shape& shape) noexcept {
+double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   const double size = static_cast<double>(bytes), others = shape.ranks - 1;
   if (bytes <= shape.shared_bytes)
     return shared_ns(shape, bytes, 1, 0, size * others, 0) + size * others * shape.cost.reduce_byte_ns;
@@ -59,15 +59,6 @@ void make_allreduce(const Ask& ask, Builder& b) noexcept {
   meet_all(b, 2, {got});
 }
 
-double estimate_reduce(std::uint64_t bytes, const Shape& shape) noexcept {
-  const double size = static_cast<double>(bytes), others = shape.ranks - 1;
-  if (bytes <= shape.shared_bytes)
-    return shared_ns(shape, bytes, 1, 0, size * others, 0) + size * others * shape.cost.reduce_byte_ns;
-  const double share = size * others / shape.ranks;
-  return shared_ns(shape, bytes, 1, 2, 2 * share, 2 * others) +
-         crowd(shape) * share * shape.cost.reduce_byte_ns;
-}
-
 void make_reduce_short(const Ask& ask, Builder& b, const Piece& own) noexcept {
   const bool two = ask.size == 2;
   if (ask.rank != ask.root) {
@@ -102,14 +93,10 @@ const Algorithm kReduceShared{
     "shared",
     "posts in shared memory; long data: each rank reduces its share, the root collects",
     fits_shared,
-    estimate_reduce,
+    estimate,
     make_reduce};
 const Algorithm kAllreduceShared{
-    Op::allreduce,
-    "shared",
-    "posts in shared memory; long data: each rank reduces its share, all collect",
-    fits_shared,
-    estimate_allreduce,
-    make_allreduce};
+    Op::allreduce, "shared", "posts in shared memory; long data: each rank reduces its share, all collect",
+    fits_shared,   estimate, make_allreduce};
 
 }  // namespace herald::coll

@@ -4,6 +4,8 @@
 #pragma once
 #include <algorithm>
 
+#include "coll/shape.hpp"
+
 namespace herald::coll {
 
 struct Tree {
@@ -22,5 +24,11 @@ struct Tree {
 };
 
 constexpr int kMaxRounds = 32;
+
+// Blocks of `bytes` that all but the root's move along the tree, packed on the way.
+inline double packed_tree_ns(std::uint64_t bytes, const Shape& shape) noexcept {
+  const double moved = static_cast<double>(bytes) * (shape.ranks - 1);
+  return transfer_ns(shape, log2_up(shape.ranks), moved) + moved / 2 * shape.cost.copy_byte_ns;
+}
 
 }  // namespace herald::coll
