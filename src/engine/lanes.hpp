@@ -45,6 +45,7 @@ class LaneNet final : p2p::LaneGroups {
 
   bool pump(Instant now, rel::LaneId lane) noexcept;
   // A datagram of a lane that came to our own address.
+  void forgive(Instant now) noexcept { lanes_.forgive(now); }
   bool on_datagram(Instant now, std::span<const std::byte> datagram) noexcept;
   bool receive(Instant now, bool thorough) noexcept;
   void on_return(Instant now) noexcept { lanes_.on_return(now); }

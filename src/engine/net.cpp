@@ -124,15 +124,26 @@ bool Net::is_used(p2p::PeerId peer) const noexcept {
   return links_[static_cast<std::size_t>(peer)] != 0 && mesh_->is_used(peer);
 }
 
+// The process may have been stopped: before peers are judged by their silence.
+void Net::forgive(Instant now) noexcept {
+  last_here_ = now;
+  mesh_->forgive(now);
+  lanes_->forgive(now);
+}
+
 bool Net::pump(Instant now, p2p::PeerId peer) noexcept {
+  if (now - last_here_ > kStopped) [[unlikely]]
+    forgive(now);
   const bool moved = carrier_.pump(peer);
   if (moved) (void)transmit(now);
   return moved;
 }
 
 bool Net::turn(Instant now) noexcept {
+  if (now - last_here_ > kStopped) [[unlikely]]
+    forgive(now);
   const bool was_away = !std::exchange(slept_, false) && now - last_turn_ >= kAway;
-  last_turn_ = now;
+  last_turn_ = last_here_ = now;
   if (carrier_.door() == p2p::Carrier::Door::later) {
     set_door(p2p::Carrier::Door::open);
     mesh_->redeliver();
@@ -158,6 +169,7 @@ bool Net::turn(Instant now) noexcept {
 }
 
 void Net::tend(Instant now) noexcept {
+  forgive(now);
   if (carrier_.door() == p2p::Carrier::Door::open) set_door(p2p::Carrier::Door::later);
   (void)receive(now, true);
   const std::optional<Instant> due = mesh_->next_deadline();

@@ -49,7 +49,11 @@ class Net {
     return lanes_->open_part(whole, members);
   }
   void close_part(rel::LaneId lane) noexcept { lanes_->close_part(lane); }
-  bool pump_lane(Instant now, rel::LaneId lane) noexcept { return lanes_->pump(now, lane); }
+  bool pump_lane(Instant now, rel::LaneId lane) noexcept {
+    if (now - last_here_ > kStopped) [[unlikely]]
+      forgive(now);
+    return lanes_->pump(now, lane);
+  }
 
   // Sends what Core has for the peer, as far as its window goes.
   bool pump(Instant now, p2p::PeerId peer) noexcept;
@@ -146,15 +150,17 @@ class Net {
   std::array<path::UdpSend, rel::TxBatch::kMost> out_;  // the batch, as the path wants it
   std::vector<rel::LinkId> links_;                      // to each peer; 0: not ours
   HostNames hosts_;
-  path::Watch watch_;                             // all that we sleep on
-  bool told_ = false;                             // the next turn knows where something has come
-  bool slept_ = true;                             // since the last turn
-  int looks_ = 0;                                 // at peers' sockets in a turn, beyond the first
-  int turns_moved_ = 0;                           // since the deadlines were looked at
-  bool skip_peers_ = false, skip_lanes_ = false;  // in the next turn: nothing has come there
-  std::uint32_t silent_turns_ = 0;                // since something came by a lane
-  std::uint32_t silent_peer_turns_ = 0;           // since something came from a peer
-  Instant last_turn_{};
+  path::Watch watch_;                                      // all that we sleep on
+  bool told_ = false;                                      // the next turn knows where something has come
+  bool slept_ = true;                                      // since the last turn
+  int looks_ = 0;                                          // at peers' sockets in a turn, beyond the first
+  int turns_moved_ = 0;                                    // since the deadlines were looked at
+  bool skip_peers_ = false, skip_lanes_ = false;           // in the next turn: nothing has come there
+  std::uint32_t silent_turns_ = 0;                         // since something came by a lane
+  std::uint32_t silent_peer_turns_ = 0;                    // since something came from a peer
+  static constexpr Duration kStopped = milliseconds(100);  // no sign of ourselves: maybe
+  void forgive(Instant now) noexcept;
+  Instant last_turn_{}, last_here_{};
   Instant next_ask_{};
   p2p::PeerId next_asked_ = 0;
   std::uint64_t traced_resent_ = 0, traced_dropped_ = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rel/ask.cpp: signs of life of peers to whom nothing is on its way, and packets that waited for the
 // listener.
+#include <algorithm>
+
 #include "rel/inner.hpp"
 
 namespace herald::rel {
@@ -11,6 +13,27 @@ void Mesh::Inner::watch(Channel& ch, Instant now) noexcept {
   ch.watch_at = now + Duration{config.give_up.ns / kWatchParts};
   ch.tx.ask = true;
   wake(ch);
+}
+
+void Mesh::forgive(Instant now) noexcept {
+  Inner& in = *inner_;
+  in.rearm_changed();
+  if (in.heap.empty()) return;
+  const Duration late = now - in.heap.top().at;
+  if (late < most_late(in.config.give_up)) return;
+  const auto later = [&](Instant& since) {
+    if (since != kNever) since = std::min(since + late, now);
+  };
+  for (Channel* const ch : in.channels) {
+    if (ch == nullptr || ch->gone || ch->link == nullptr) continue;
+    later(ch->asked_since);
+    later(ch->last_heard);
+    later(ch->tx.blocked_since);
+    for (LinkId i = 0; i < ch->links; ++i) {
+      later(ch->link[i].since);
+      later(ch->link[i].silent_since);
+    }
+  }
 }
 
 void Mesh::ask(Instant now, PeerId peer) noexcept {

@@ -12,6 +12,7 @@
 #include "rel/lane_strays.hpp"
 #include "rel/lane_table.hpp"
 #include "rel/lane_tree.hpp"
+#include "rel/silence.hpp"
 #include "wire/lane.hpp"
 
 namespace herald::rel {

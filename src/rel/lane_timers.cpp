@@ -60,6 +60,19 @@ void Lanes::Inner::arm_tail(Lane& lane, Instant now) noexcept {
   lane.tail_at = lane.asked_at + Duration{std::min(std::max(wait, quiet), config.give_up.ns / 4)};
 }
 
+void Lanes::forgive(Instant now) noexcept {
+  Inner& in = *inner_;
+  if (in.heap.empty()) return;
+  const Duration late = now - in.heap.top().at;
+  if (late < most_late(in.config.give_up)) return;
+  for (Instant& heard : in.heard_at) heard = std::min(heard + late, now);
+  for (const auto& lane : in.lanes) {
+    if (lane == nullptr) continue;
+    for (LaneMember& member : lane->cursors)
+      if (member.asked_since != kNever) member.asked_since = std::min(member.asked_since + late, now);
+  }
+}
+
 void Lanes::Inner::on_tail(Lane& lane, Instant now) noexcept {
   const bool blocked = lane.refused && !before(lane.log.end(), lane.limit);
   const auto lags = [&](const LaneMember& member) {

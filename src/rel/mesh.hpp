@@ -17,6 +17,7 @@
 #include "base/instant.hpp"
 #include "base/prng.hpp"
 #include "base/status.hpp"
+#include "rel/silence.hpp"
 #include "rel/tx_batch.hpp"
 #include "wire/datagram.hpp"
 
@@ -28,10 +29,6 @@ using LinkId = std::uint8_t;
 constexpr LinkId kMostLinks = 8;  // to one peer
 
 enum class Repair : std::uint8_t { selective, go_back_n };  // go_back_n: window 16, the papers' baseline
-
-// A peer is lost when it has not answered for the detection time and a tenth: who could not be reached for
-// all of the detection time, and then can, is asked once more and answers within that tenth.
-constexpr Duration give_up_after(Duration detect) noexcept { return {detect.ns + detect.ns / 10}; }
 
 // The window that each of `peers` always has: all may use theirs at once, and stay within the budget. With
 // few peers it is most of the budget, and a long message finds the way open.
@@ -111,6 +108,9 @@ class Mesh {
   static constexpr std::size_t kMostAtOnce = 8;
   bool on_datagrams(Instant now, std::span<const Rx> came) noexcept;
   void on_deadline(Instant now) noexcept;
+  // The driver was elsewhere, maybe for long: to be called before anything else then. If it missed a
+  // deadline by much, it could not hear, and peers are not silent for that.
+  void forgive(Instant now) noexcept;
   // Nobody has called for a while, and what had come meanwhile was just handed in. What is overdue since then
   // (acks; packets of ours that seem lost because nobody read the answers) has a little more time, once:
   // others are in a hurry for what the caller is about to send, and most of it will be answered by that. All

@@ -46,6 +46,33 @@ TEST(RelAsk, the_dead_are_missed_though_nothing_was_sent_to_them) {
   EXPECT_EQ(world[0].mesh.counters().peers_lost, 1u);
 }
 
+TEST(RelAsk, time_in_which_all_were_stopped_is_not_silence) {
+  World world(asking(0));
+  std::uint64_t sent = 0;
+  for (const Duration before :
+       {microseconds(1), milliseconds(300)}) {  // a timeout not over yet; asked long ago
+    world[0].send(1, 3, 100);
+    sent += 3;
+    world.cut = [](PeerId, PeerId, LinkId) { return true; };
+    world.settle(0);
+    if (before.ns > milliseconds(1).ns) ask_all(world, 0);
+    world.run(before);
+    world.freeze(milliseconds(60'000));
+    world.run(milliseconds(500));
+    world.cut = nullptr;
+    world.run(milliseconds(500));
+    EXPECT_TRUE(world[0].lost.empty()) << before.ns;
+    EXPECT_EQ(world[1].got_packets, sent);
+  }
+  // And those who died meanwhile are missed as soon as ever.
+  world.cut = [](PeerId from, PeerId to, LinkId) { return from == 2 || to == 2; };
+  ask_all(world, 0);
+  world.run(milliseconds(300));
+  world.freeze(milliseconds(60'000));
+  world.run(milliseconds(850));
+  EXPECT_EQ(world[0].lost, std::vector<PeerId>{2});
+}
+
 TEST(RelAsk, what_was_not_taken_is_acknowledged_and_comes_once_in_order) {
   WorldConfig config;
   World world(config);

@@ -157,6 +157,19 @@ TEST(LaneFault, who_dies_is_named_and_the_others_go_on) {
   }
 }
 
+TEST(LaneFault, time_in_which_all_were_stopped_is_not_silence) {
+  LaneWorld world(small(5));
+  world[0].cast(1, 20, 0);
+  ASSERT_TRUE(world.run(milliseconds(1000), [&] { return world.have(0, 20) && world.all_flushed(); }));
+  world.cut = [](PeerId, PeerId) { return true; };
+  world[0].cast(1, 20, 0);
+  world.run(milliseconds(300));
+  world.freeze(milliseconds(60'000));
+  world.cut = nullptr;
+  EXPECT_TRUE(world.run(milliseconds(1000), [&] { return world.have(0, 40) && world.all_flushed(); }));
+  EXPECT_TRUE(world[0].lost.empty());
+}
+
 TEST(LaneFault, who_is_forgotten_holds_nobody_up) {
   LaneWorld world(small(3));
   world[2].dead = true;
