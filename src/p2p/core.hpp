@@ -280,10 +280,6 @@ class Core {
   List<SendOp> hopes_;                    // that would, and wait for an offer or a meeting
   std::uint32_t turns_of_hope_ = 0;       // since there was the last one more
   Meetings meetings_;
-  struct Near {
-    Meeting* theirs = nullptr;  // its meetings
-    RecvOp* offered = nullptr;  // to it, and not taken yet that we know of
-  };
   Near& near(PeerId id) noexcept { return nears_[static_cast<std::size_t>(id)]; }
   std::vector<Near> nears_;  // by peer, if any is direct
   std::uint32_t offers_ = 0;

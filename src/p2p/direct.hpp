@@ -66,4 +66,10 @@ class Meetings {
   std::array<Use, kAllMeetings> uses_;
 };
 
+// What we have with a peer whose memory we can reach.
+struct Near {
+  Meeting* theirs = nullptr;  // its meetings
+  RecvOp* offered = nullptr;  // to it, and not taken yet that we know of
+};
+
 }  // namespace herald::p2p
