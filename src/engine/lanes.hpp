@@ -44,8 +44,8 @@ class LaneNet final : p2p::LaneGroups {
   void close_part(rel::LaneId lane) noexcept { keeper_.close_part(lane); }
 
   bool pump(Instant now, rel::LaneId lane) noexcept;
-  // A datagram of a lane that came to our own address.
   void forgive(Instant now) noexcept { lanes_.forgive(now); }
+  // A datagram of a lane that came to our own address.
   bool on_datagram(Instant now, std::span<const std::byte> datagram) noexcept;
   bool receive(Instant now, bool thorough) noexcept;
   void on_return(Instant now) noexcept { lanes_.on_return(now); }

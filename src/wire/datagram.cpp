@@ -10,7 +10,6 @@
 namespace herald::wire {
 namespace {
 
-constexpr std::size_t kTagAt = 12;
 constexpr std::size_t kUnsent = 12;  // bytes under the tag that are not sent: rank, epoch, CRC
 
 template <class T>
@@ -96,8 +95,7 @@ std::uint64_t siphash24(const JobKey& key, std::span<const std::byte> bytes) noe
 }
 
 void seal(const Seal& seal, std::uint32_t to, std::uint32_t body_crc, std::span<std::byte> head) noexcept {
-  const std::uint64_t tag = tag_of(seal, to, body_crc, head.data(), head.size() >= kLargestDatagramHead);
-  std::memcpy(head.data() + kTagAt, &tag, sizeof tag);
+  set_tag(head.data(), tag_of(seal, to, body_crc, head.data(), head.size() >= kLargestDatagramHead));
 }
 
 namespace {
