@@ -25,9 +25,12 @@ static double barrier(int times) {
   return (MPI_Wtime() - start) / times;
 }
 
-// As often as fits into the time, by what a few took; rank 0 decides.
+enum { kTrial = 50 };
+
+// As often as fits into the time, by what some took after others that do not count; rank 0 decides.
 static void measure(const char* name, double (*run)(int), double hops, double seconds) {
-  const double once = run(3) * hops;
+  (void)run(kTrial);
+  const double once = run(kTrial) * hops;
   int times = once > 0 && seconds / once > 1 ? (int)(seconds / once) : 1;
   if (times > 100000) times = 100000;
   MPI_Bcast(&times, 1, MPI_INT, 0, MPI_COMM_WORLD);

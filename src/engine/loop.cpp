@@ -285,7 +285,8 @@ void Loop::yield_turns(std::uint64_t before) noexcept {
   if (last >= no_yield_until_) yields_are_long_ = false;
   for (int i = yields_are_long_ ? kYieldsBusy
                : alone_         ? kYieldsAlone
-                                : kYieldsCrowded;
+               : hooks_.empty() ? kYieldsForMessage
+                                : kYieldsForAll;
        i != 0 && activity_ == before; --i) {
     const std::uint32_t depth = lock_.give_up();
     ::sched_yield();

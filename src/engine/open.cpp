@@ -130,6 +130,7 @@ void Loop::plan_spin(const Knobs& knobs) {
                                                          : read_affinity();
   const double quota = read_cpu_quota();
   spin_ = choose_spin(masks, static_cast<std::size_t>(rank_), quota, knobs.spin_us);
+  core_.set_crowded(spin_.spin_us == 0);
   if (knobs.progress == "auto" && has_free_core(masks, static_cast<std::size_t>(rank_), quota))
     assist_ = Assist::wanted;
   // In a crowd we sleep often, and the kernel's barrier is dear; and where nobody rings it is for nothing.

@@ -11,9 +11,12 @@
 namespace herald::engine {
 
 constexpr std::int64_t kSpinAloneUs = 1000;  // every rank has a processor: spinning takes nobody's
-// Ranks outnumber processors: let the others run so often, then sleep. When all ranks wait like this, each
-// gets its turn without a system call to wake it; a rank that waits for long has used some 50 microseconds.
-constexpr int kYieldsCrowded = 64;
+// Ranks outnumber processors: let the others run so often, then sleep. Who waits for a message may wait for
+// many others to get their turn before; each that yields meanwhile makes it later.
+constexpr int kYieldsForMessage = 4;
+// In a collective all ranks wait for each other: each gets its turn without a system call to wake it; one
+// that waits for long has used some 50 microseconds.
+constexpr int kYieldsForAll = 64;
 // The same where all others are on other hosts: a turn asks the sockets then, and what comes wakes us anyway.
 constexpr int kYieldsAlone = 8;
 constexpr int kYieldsBusy = 2;  // and so often while others, who do not yield, use the processors

@@ -80,6 +80,8 @@ class Core {
   void set_meetings(Meeting* ours) noexcept { meetings_.open(ours); }
   // We can read and write the memory of the peer; its meetings, if we can help it.
   void set_direct(PeerId id, Meeting* theirs) noexcept;
+  // Peers have no processor of their own: who has one moves a message alone, for the other could not help.
+  void set_crowded(bool crowded) noexcept { crowded_ = crowded; }
   // Moves the next share of a message between two memories: true if any was, or something ended.
   bool move_direct(Mover& mover) noexcept;
   bool has_direct() const noexcept { return !reads_.empty() || !writes_.empty(); }
@@ -280,6 +282,7 @@ class Core {
   List<SendOp> hopes_;                    // that would, and wait for an offer or a meeting
   std::uint32_t turns_of_hope_ = 0;       // since there was the last one more
   Meetings meetings_;
+  bool crowded_ = false;
   Near& near(PeerId id) noexcept { return nears_[static_cast<std::size_t>(id)]; }
   std::vector<Near> nears_;  // by peer, if any is direct
   std::uint32_t offers_ = 0;

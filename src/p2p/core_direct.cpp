@@ -147,8 +147,8 @@ bool Core::read_runs(DirectRead& direct, const Envelope& envelope, const std::by
 
 // Nobody need help with this message: a system call for each half of it would cost more than it brings.
 bool Core::is_moved_alone(std::uint64_t bytes) const noexcept {
-  return bytes <= kMostWhole && reads_.has(kMany) &&
-         (bytes <= kMostSmall || hopes_.has(kMany) || writes_.has(kMany));
+  if (bytes > kMostWhole) return false;
+  return crowded_ || (reads_.has(kMany) && (bytes <= kMostSmall || hopes_.has(kMany) || writes_.has(kMany)));
 }
 
 // False: it is better pulled.
@@ -167,7 +167,7 @@ bool Core::begin_direct(RecvOp& op, const Envelope& envelope, const std::byte* r
   const std::uint32_t index = shared ? meetings_.take(envelope.from) : kAllMeetings;
   direct->index = index;
   if (index < kAllMeetings) direct->meeting = &meetings_.at(index);
-  direct->share = direct->meeting->begin(wanted, op.at_once);
+  direct->share = direct->meeting->begin(wanted, op.at_once, index == kAllMeetings);
   op.direct = direct;
   reads_.push_back(op);
   if (index == kAllMeetings) return true;
@@ -216,7 +216,7 @@ void Core::stop_helping(SendOp& op) noexcept {
 }
 
 bool Core::write_some(SendOp& op, Mover& mover) noexcept {
-  const Share share = op.meeting->claim(op.end, false);
+  const Share share = op.meeting->claim(op.end, false, crowded_ && is_moved_alone(op.end));
   if (share.empty()) {
     stop_helping(op);
     return true;

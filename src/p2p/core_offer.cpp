@@ -39,7 +39,7 @@ void Core::offer(RecvOp& op) noexcept {
                                .from = op.awaited,
                                .tag = op.tag,
                                .seen = peer(op.awaited).heard,
-                               .at_once = op.at_once});
+                               .at_once = op.at_once && !crowded_});
   op.direct = direct;
   near(op.awaited).offered = &op;
   ++offers_;

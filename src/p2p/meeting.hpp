@@ -84,8 +84,9 @@ struct alignas(64) Meeting {
 
   // By the receiver. If it has time for it, its half is claimed with it: the line may be the sender's, and is
   // not waited for. If not, who comes first moves bytes, be it the sender alone.
-  Share begin(std::uint64_t bytes, bool at_once) noexcept {
-    const std::uint32_t first = at_once ? std::min(half_of(units_of(bytes)), kMostShare) : 0;
+  Share begin(std::uint64_t bytes, bool at_once, bool whole = false) noexcept {
+    const std::uint32_t units = units_of(bytes), part = whole ? units : half_of(units);
+    const std::uint32_t first = at_once ? std::min(part, kMostShare) : 0;
     moved.store(0, std::memory_order_relaxed);
     failed.store(0, std::memory_order_relaxed);
     left.store(0, std::memory_order_relaxed);

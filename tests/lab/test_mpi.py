@@ -28,6 +28,9 @@ class Two(Job):
     def test_several_ranks_on_a_host(self):
         self.job(PROGRAM, '0', '300000', ranks=6)
 
+    def test_one_wait_covers_memory_and_sockets(self):
+        self.job(BUILD + '/tests/programs/waiting', ranks=6)
+
     def test_losses(self):
         for share, largest in (('1%', '300000'), ('10%', '300000'), ('50%', '20000')):
             self.lab('fault', 'loss', share)

@@ -8,16 +8,25 @@
      between        nothing is under way: the others wait for it */
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
 
 enum { kShort = 2000, kLong = 32 << 20, kBefore = 3 };
 
+static void die(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  printf("died %.6f\n", (double)time.tv_sec + (double)time.tv_nsec * 1e-9);
+  fflush(stdout);
+  kill(getpid(), SIGKILL);
+}
+
 static void* die_soon(void* nothing) {
   (void)nothing;
   usleep(30000); /* in the middle of something, most likely */
-  kill(getpid(), SIGKILL);
+  die();
   return NULL;
 }
 
@@ -50,7 +59,7 @@ int main(int argc, char** argv) {
   }
   MPI_Barrier(MPI_COMM_WORLD);
   if (strcmp(what, "between") == 0) {
-    if (rank == 1) kill(getpid(), SIGKILL);
+    if (rank == 1) die();
     MPI_Recv(data, 1, MPI_CHAR, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   } else if (strcmp(what, "sender") == 0) {
     stream(rank, 1, 0, data, bytes);

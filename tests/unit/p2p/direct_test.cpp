@@ -287,3 +287,28 @@ TEST(P2pDirect, many_at_once_are_moved_whole_by_who_receives_them) {
     EXPECT_LE(world.copier.calls, sends.size() + sends.size() / 2) << "two calls for the first and the last";
   }
 }
+
+// Where ranks outnumber processors one side runs while the other does not: waiting for its half costs a turn
+// of all others.
+TEST(P2pDirect, in_a_crowd_one_side_moves_all_in_one_call) {
+  constexpr std::size_t kBytes = 200'000;
+  for (const bool late : {false, true}) {
+    for (const bool at_once : {false, true}) {
+      World world = near();
+      world.open_direct();
+      for (int rank = 0; rank < 2; ++rank) world.core(rank).set_crowded(true);
+      Recv recv(0, 5, kBytes);
+      recv.at_once = at_once;
+      recv.awaited = 0;
+      if (!late) world.core(1).start(recv);
+      Send send(world, 0, 1, 5, random_bytes(kBytes, 7));
+      while (world.transmit(0, 1) != nullptr) world.deliver(0, 1);
+      if (late) world.core(1).start(recv);
+      world.settle();
+      EXPECT_TRUE(send.done && recv.done);
+      EXPECT_EQ(recv.buffer, send.bytes);
+      EXPECT_EQ(world.copier.calls, 1u) << "late " << late << ", at once " << at_once;
+      EXPECT_EQ(late ? world.copier.read_bytes : world.copier.written_bytes, kBytes);
+    }
+  }
+}

@@ -5,12 +5,15 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "path/shm/shm.hpp"
@@ -108,6 +111,32 @@ TEST_F(ShmFolder, rings_are_given_to_the_first_that_ask_and_lead_to_who_gave_the
     EXPECT_EQ(reader.front()[0], static_cast<std::byte>(rank));
   }
   EXPECT_FALSE(all[0]->has_ring(2));
+}
+
+// Those of the first messages would be on their way.
+TEST_F(ShmFolder, a_ring_is_filled_and_read_without_page_faults) {
+  alignas(4096) std::byte page[4096];
+  if (madvise(page, sizeof page, MADV_POPULATE_WRITE) != 0) GTEST_SKIP() << "wants Linux 5.14";
+  auto all = open_all(2);
+  const auto cards = cards_of(all);
+  std::string why;
+  for (auto& each : all) ASSERT_TRUE(each->attach_all(cards, why)) << why;
+  RingWriter writer;
+  std::uint32_t index = 0;
+  ASSERT_TRUE(all[1]->take_ring(0, writer, index));
+  RingReader reader = all[0]->ring(index);
+  rusage before{}, after{};
+  getrusage(RUSAGE_THREAD, &before);
+  constexpr std::uint32_t kPacket = 100;
+  std::size_t bytes = 0;
+  for (std::byte* room = writer.claim(); room != nullptr; room = writer.claim()) {
+    std::memset(room, 1, kPacket);
+    writer.publish(kPacket);
+  }
+  for (; !reader.is_empty(); (void)reader.pop()) bytes += reader.front().size();
+  getrusage(RUSAGE_THREAD, &after);
+  EXPECT_GE(bytes, 24u * 4096);
+  EXPECT_LT(after.ru_minflt - before.ru_minflt, 8) << bytes / 4096 << " pages";
 }
 
 // 64 ranks of a host with what is set if nobody says anything.
