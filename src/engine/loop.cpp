@@ -13,8 +13,9 @@ namespace {
 
 constexpr Duration kLongestSleep = milliseconds(100);  // a safety net: whoever has news rings
 constexpr int kTurnsPerClock = 32;
-// So long between two looks at the clock while spinning means that another process had the processor.
-// Spinning is then left alone for a while, longer each time that it happens again.
+// So long between two looks at the clock while spinning means that another process had the processor. The
+// kernel's own threads do that now and then; who takes much of the time needs it, and spinning is then left
+// alone for a while, longer each time that it happens again.
 constexpr Duration kStolen = microseconds(40);
 constexpr Duration kSoon = microseconds(50);
 constexpr Duration kShortestNoSpin = milliseconds(2);
@@ -257,7 +258,7 @@ bool Loop::spin(std::uint64_t before) noexcept {
     if (activity_ == before) progress();
     if (turn % kTurnsPerClock != 0) continue;
     const Instant time = now();
-    if (!spin_.stubborn && time - last > kStolen && was_put_off()) {  // somebody else needs the processor
+    if (!spin_.stubborn && time - last > kStolen && was_put_off() && thefts_.add(time, time - last)) {
       stop_spinning(time);
       return false;
     }

@@ -198,7 +198,8 @@ class Loop final : public Engine {
   std::vector<HookEntry> hooks_;
   SpinPlan spin_;
   std::int64_t slice_before_ = 0;  // of the thread that opened us; 0: as it was
-  std::int64_t put_off_ = 0;       // times, when it was last asked
+  Thefts thefts_;
+  std::int64_t put_off_ = 0;  // times, when it was last asked
   Duration no_spin_for_{};
   Instant no_spin_until_{};
   Duration no_yield_for_{};

@@ -91,6 +91,15 @@ bool set_slice(Scheduling now, std::int64_t ns) noexcept {
 
 }  // namespace
 
+bool Thefts::add(Instant now, Duration stolen) noexcept {
+  const std::int64_t fair = (now - last_).ns / kFair;
+  taken_ = {std::max<std::int64_t>(taken_.ns - fair, 0) + stolen.ns};
+  last_ = now;
+  if (taken_ < kMuch) return false;
+  taken_ = {};
+  return true;
+}
+
 SpinPlan choose_spin(std::span<const CpuMask> masks, std::size_t me, double quota_cpus,
                      std::int64_t knob_us) noexcept {
   if (knob_us >= 0) return {knob_us, true};

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "base/instant.hpp"
 #include "path/shm/segment.hpp"
 
 namespace herald::engine {
@@ -24,6 +25,20 @@ constexpr int kYieldsBusy = 2;  // and so often while others, who do not yield, 
 struct SpinPlan {
   std::int64_t spin_us = 0;  // 0: yield a number of times, then sleep
   bool stubborn = false;     // also where others want the processor: somebody has said so
+};
+
+// Time in which others had our processor while we spun.
+class Thefts {
+ public:
+  // Another theft, of so long, has just ended. True: all of late is more than a sixteenth of the time, by
+  // more than a kernel thread takes at once. It is then forgotten.
+  bool add(Instant now, Duration stolen) noexcept;
+
+ private:
+  static constexpr std::int64_t kFair = 16;
+  static constexpr Duration kMuch = microseconds(400);
+  Duration taken_{};
+  Instant last_{};
 };
 
 // `masks`: where each local rank may run, `me` the place of ours in it. `quota_cpus`: 0 if there is no quota.

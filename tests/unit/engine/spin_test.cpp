@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: ranks that outnumber processors spin and keep each other from running; ranks that are
 // bound to a processor each are taken for crowded; a quota of the control group is misread; the slice of a
-// thread is lengthened, or stays short when we are gone.
+// thread is lengthened, or stays short when we are gone; a kernel thread that runs for a moment ends
+// spinning, or a program that computes beside us does not.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -94,3 +95,24 @@ TEST(Spin, other_ways_of_scheduling_are_left_alone) {
 }
 
 TEST(Spin, no_slice_is_asked_for) { EXPECT_EQ(shorten_slice(0), 0); }
+
+TEST(Spin, what_kernel_threads_take_now_and_then_is_no_rival) {
+  Thefts thefts;
+  Instant now{milliseconds(5000).ns};
+  for (int i = 0; i < 1000; ++i) {  // a quarter of a percent
+    now = now + milliseconds(40);
+    EXPECT_FALSE(thefts.add(now, microseconds(100))) << i;
+  }
+}
+
+TEST(Spin, a_program_that_computes_beside_us_is_a_rival) {
+  Thefts thefts;
+  Instant now{milliseconds(5000).ns};
+  EXPECT_TRUE(thefts.add(now, milliseconds(3))) << "a whole slice";
+  int turns = 0;  // one with slices as short as ours
+  do {
+    now = now + microseconds(200);
+    ++turns;
+  } while (!thefts.add(now, microseconds(100)));
+  EXPECT_LE(turns, 6);
+}
