@@ -53,12 +53,13 @@ void Loop::start(p2p::SendOp& op) noexcept {
   if (push_now(op)) return;
   const p2p::PeerId to = op.to;
   const std::int32_t lane = op.lane;
-  const bool waits = op.bundled;
+  const bool waits = op.bundled, stays = op.at_once;
   core_.start(op);
   if (lane < 0)
     pump(to);
   else if (!waits)
     (void)net_->pump_lane(now(), lane);
+  if (stays && core_.has_direct() && !in_turn_) move_direct();  // its receiver was there first
   settle();
 }
 

@@ -38,6 +38,7 @@ int send_and_wait(Call& call, const void* buf, MPI_Count count, const Datatype& 
     return MPI_SUCCESS;
   p2p::SendOp op;
   fill_send(op, buf, count, datatype, dest, tag, comm, mode);
+  op.at_once = true;
   runtime().engine().start(op);
   wait_until([&] { return op.done; });
   return op.status == Status::ok ? MPI_SUCCESS : fail_lost(call, op.to);
@@ -49,7 +50,7 @@ struct Exchange {
   bool receives = false, sends = false;
 
   void run() noexcept {
-    recv.at_once = true;
+    recv.at_once = send.at_once = true;
     if (receives) runtime().engine().start(recv);
     if (sends) runtime().engine().start(send);
     wait_until([&] { return (!receives || recv.done) && (!sends || send.done); });

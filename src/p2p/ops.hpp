@@ -49,6 +49,7 @@ struct SendOp : Op {
   bool bundled = false;     // ... but here: to `to` over that lane, in packets with others
   std::int32_t source = 0;  // the sender's rank in the communicator: what the receiver matches
   SendMode mode = SendMode::standard;
+  bool at_once = false;  // whoever starts it stays until it is done
   // Core's own
   SendPhase phase = SendPhase::idle;
   std::uint32_t id = 0;          // names this operation in answers from the receiver; 0: none
