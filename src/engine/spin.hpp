@@ -19,7 +19,8 @@ constexpr int kYieldsForMessage = 4;
 // that waits for long has used some 50 microseconds.
 constexpr int kYieldsForAll = 64;
 // The same where all others are on other hosts: a turn asks the sockets then, and what comes wakes us anyway.
-constexpr int kYieldsAlone = 8;
+// So many take as long as an answer from a host near by.
+constexpr int kYieldsAlone = 16;
 constexpr int kYieldsBusy = 2;  // and so often while others, who do not yield, use the processors
 
 struct SpinPlan {
