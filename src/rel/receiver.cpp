@@ -52,6 +52,9 @@ bool Mesh::Inner::accept(Channel& ch, Instant now, const wire::DatagramView& vie
   if (filled) rx.ack_now = true;
   ++counters.received;
   counters.received_bytes += view.body.size();
+  const auto put_back = [&rx, newest = rx.newest, at = rx.newest_at, copies = rx.copies, end = rx.end] {
+    rx.newest = newest, rx.newest_at = at, rx.copies = copies, rx.end = end;
+  };
   rx.newest = view.seq;
   rx.newest_at = now;
   rx.copies = view.flags >> wire::kCopiesShift;
@@ -66,8 +69,9 @@ bool Mesh::Inner::accept(Channel& ch, Instant now, const wire::DatagramView& vie
     } else if (!ch.gone) {
       warm.push(ch);
       if (!rx.reorder.keep(view.seq, 0, view.flags, view.body, kept_pool)) {
-        rx.next = view.seq;  // no memory either: the sender will repeat it
-        return true;
+        rx.next = view.seq;  // no memory either: the sender repeats it, if no ack names it
+        put_back();
+        return false;
       }
       rx.again_at = now + kAgain;
     }
