@@ -17,33 +17,18 @@ using coll::Op;
 const type::Layout& word() { return type::basic_layout(type::Basic::uint32); }
 
 bool varies(Op op) {
-  return op == Op::gatherv || op == Op::scatterv || op == Op::allgatherv || op == Op::alltoallv;
+  return op == Op::gatherv || op == Op::scatterv || op == Op::allgatherv || op == Op::alltoallv ||
+         op == Op::alltoallw || op == Op::reduce_scatter;
 }
-bool reduces(Op op) { return op == Op::reduce || op == Op::allreduce || op == Op::reduce_scatter_block; }
+bool reduces(Op op) {
+  return op == Op::reduce || op == Op::allreduce || op == Op::reduce_scatter_block ||
+         op == Op::reduce_scatter || op == Op::scan || op == Op::exscan;
+}
 
 }  // namespace
 
-bool is_known(coll::Op op) noexcept {
-  switch (op) {
-    case Op::barrier:
-    case Op::bcast:
-    case Op::gather:
-    case Op::gatherv:
-    case Op::scatter:
-    case Op::scatterv:
-    case Op::allgather:
-    case Op::allgatherv:
-    case Op::alltoall:
-    case Op::alltoallv:
-    case Op::reduce:
-    case Op::allreduce:
-    case Op::reduce_scatter_block: return true;
-    case Op::alltoallw:
-    case Op::reduce_scatter:
-    case Op::scan:
-    case Op::exscan: return false;
-  }
-  return false;
+bool is_rare(coll::Op op) noexcept {
+  return op == Op::alltoallw || op == Op::reduce_scatter || op == Op::scan || op == Op::exscan;
 }
 
 bool is_deal(const coll::Algorithm& algorithm) noexcept { return algorithm.name == std::string_view("deal"); }
@@ -115,9 +100,15 @@ void Collective::make_buffers() {
       break;
     case Op::alltoall: out = in = n * spec_.count; break;
     case Op::alltoallv:
+    case Op::alltoallw:
       out = parts();
       in = n * part(place_);
       break;
+    case Op::reduce_scatter:
+      out = parts();
+      in = part(place_);
+      break;
+    case Op::exscan: in = place_ == 0 ? 0 : spec_.count; break;
     case Op::reduce: in = root ? spec_.count : 0; break;
     case Op::reduce_scatter_block: out = n * spec_.count; break;
     default: break;
@@ -141,6 +132,7 @@ coll::Ask Collective::make_ask() {
   ask.bytes = varies(spec_.op) ? 0 : 4 * static_cast<std::uint64_t>(spec_.count);
   if (spec_.op == Op::allgatherv) ask.bytes = 4 * static_cast<std::uint64_t>(parts());
   if (spec_.op == Op::reduce_scatter_block) ask.bytes *= static_cast<std::uint64_t>(n);
+  if (spec_.op == Op::reduce_scatter) ask.bytes = 4 * static_cast<std::uint64_t>(parts());
   if (spec_.op == Op::barrier) return ask;
   ask.send = {coll::Buffer::send, &word(), spec_.count};
   ask.recv = {coll::Buffer::recv, &word(), spec_.count};
@@ -180,13 +172,27 @@ coll::Ask Collective::make_ask() {
       ask.send.count = part(place_);
       spread(ask.recv, recv_counts_, recv_places_, false);
       break;
+    case Op::alltoallw:
     case Op::alltoallv:
       spread(ask.send, send_counts_, send_places_, false);
       spread(ask.recv, recv_counts_, recv_places_, true);
+      if (spec_.op == Op::alltoallw) by_type(ask);
+      break;
+    case Op::reduce_scatter:
+      ask.recv.count = part(place_);
+      spread(ask.send, send_counts_, send_places_, false);
       break;
     default: break;
   }
   return ask;
+}
+
+// Each block has a type of its own, and lies at a byte.
+void Collective::by_type(coll::Ask& ask) {
+  layouts_.assign(lane_.members.size(), &word());
+  for (std::vector<std::int64_t>* places : {&send_places_, &recv_places_})
+    for (std::int64_t& at : *places) at *= 4;
+  ask.send.layouts = ask.recv.layouts = layouts_.data();
 }
 
 // Item i of the result, as the operation is defined.
@@ -195,9 +201,12 @@ std::uint32_t Collective::wanted(std::uint64_t i) const noexcept {
   const auto own = static_cast<std::uint64_t>(place_);
   const auto count = static_cast<std::uint64_t>(spec_.count);
   if (reduces(spec_.op)) {
-    const std::uint64_t at = spec_.op == Op::reduce_scatter_block ? own * count + i : i;
+    std::uint64_t at = i;
+    if (spec_.op == Op::reduce_scatter_block) at += own * count;
+    if (spec_.op == Op::reduce_scatter) at += static_cast<std::uint64_t>(parts_before(place_));
+    const std::int32_t end = spec_.op == Op::scan ? place_ + 1 : spec_.op == Op::exscan ? place_ : n;
     std::uint32_t sum = 0;
-    for (std::int32_t from = 0; from < n; ++from) sum += item(from, at);
+    for (std::int32_t from = 0; from < end; ++from) sum += item(from, at);
     return sum;
   }
   std::int32_t from = 0;
@@ -206,6 +215,7 @@ std::uint32_t Collective::wanted(std::uint64_t i) const noexcept {
     case Op::scatter:
     case Op::scatterv: return item(spec_.root, static_cast<std::uint64_t>(parts_before(place_)) + i);
     case Op::alltoall: return item(static_cast<std::int32_t>(i / count), own * count + i % count);
+    case Op::alltoallw:
     case Op::alltoallv: {
       const auto mine = static_cast<std::uint64_t>(part(place_));
       return item(static_cast<std::int32_t>(i / mine),

@@ -46,6 +46,7 @@ class Collective {
   };
   void make_buffers();
   coll::Ask make_ask();
+  void by_type(coll::Ask& ask);
   void advance();
   void perform(coll::StepId id);
   void post(const coll::Step& step, coll::StepId id);
@@ -67,6 +68,7 @@ class Collective {
   p2p::Core& core_;
   std::vector<std::uint32_t> send_, recv_;
   std::vector<std::int64_t> send_counts_, send_places_, recv_counts_, recv_places_;
+  std::vector<const type::Layout*> layouts_;
   std::vector<std::byte> scratch_;
   coll::Plan plan_;
   coll::Run run_;
@@ -77,8 +79,8 @@ class Collective {
   bool advancing_ = false;
 };
 
-// Whether sim/ can run and judge it.
-bool is_known(coll::Op op) noexcept;
+// The ops of the scenario lane-rare.
+bool is_rare(coll::Op op) noexcept;
 // From one to several, over a lane.
 bool is_deal(const coll::Algorithm& algorithm) noexcept;
 

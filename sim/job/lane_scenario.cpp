@@ -41,6 +41,8 @@ constexpr std::array kWays{
     NamedWay{LaneWay::push_pull, "lane-push-pull", "Push-Pull Broadcast of paper 000, likewise"},
     NamedWay{LaneWay::moves, "lane-moves", "strangers use the addresses: lanes move, share, follow late"},
     NamedWay{LaneWay::parts, "lane-parts", "lanes of some members of another, made by one who calls them"},
+    NamedWay{LaneWay::rare, "lane-rare",
+             "alltoallw, reduce_scatter, scan and exscan, which the others leave out"},
 };
 
 class Maker : SetupMaker {
@@ -153,7 +155,8 @@ void Maker::program() {
     limits.latest = milliseconds(one_of<std::int64_t>({20, 1000}));
     limits.computes = true;
   }
-  limits.deals = limits.deals || limits.parts;
+  limits.rare = way_ == LaneWay::rare;
+  limits.deals = limits.deals || limits.parts || limits.rare;
   setup_.script = write_lane_script(limits, chance_);
   for (const auto& steps : setup_.script.steps)
     for (const Step& step : steps) computing_ += static_cast<double>(step.time.ns) / 1e9;

@@ -69,8 +69,11 @@ const coll::Algorithm* Writer::some_algorithm(int ranks) {
     const bool without = each->fits(shape);
     shape.lane = true;
     if (is_deal(*each) && !(limits_.deals && !plain)) continue;
-    if (limits_.deals && !plain && !is_deal(*each) && chance_.below(4) != 0) continue;
-    if (is_known(each->op) && (plain ? without : !without && each->fits(shape))) fitting.push_back(each);
+    if (limits_.deals && !limits_.rare && !plain && !is_deal(*each) && chance_.below(4) != 0) continue;
+    if (is_rare(each->op) != limits_.rare) continue;
+    // Some of the rare ones have no plan with a lane.
+    const bool with = each->fits(shape) && (!without || limits_.rare);
+    if (plain ? without : with) fitting.push_back(each);
   }
   return fitting[below(fitting.size())];
 }
@@ -85,7 +88,8 @@ std::int64_t Writer::some_count(coll::Op op, std::size_t members) {
     case 4: bytes = chance_.below(limits_.largest / 4 + 1); break;
     case 5: bytes = chance_.below(limits_.largest + 1); break;
   }
-  const bool each = op != coll::Op::bcast && op != coll::Op::reduce && op != coll::Op::allreduce;
+  const bool each = op != coll::Op::bcast && op != coll::Op::reduce && op != coll::Op::allreduce &&
+                    op != coll::Op::scan && op != coll::Op::exscan;
   const std::uint64_t times = each ? members : 1;
   bytes = std::min(bytes, limits_.largest) / times;
   bytes = std::min(bytes, left_ / (times * members));

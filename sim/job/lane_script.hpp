@@ -20,6 +20,7 @@ struct LaneLimits {
   bool computes = false;  // some pauses make no progress
   bool deals = false;     // calls from one to several besides; else none of them
   bool parts = false;     // of those some over lanes of those concerned
+  bool rare = false;      // only ops that is_rare() names; else none of them
 };
 
 Script write_lane_script(const LaneLimits& limits, Prng& chance);

@@ -7,8 +7,8 @@ namespace herald::sim {
 
 Status Moody::deliver(rel::PeerId from, std::span<const std::byte> packet) noexcept {
   refused_ = happens(chance_, refuses_);
+  ++asked_;
   if (refused_) return Status::again;
-  ++taken_;
   if (betrayal_ != Betrayal::none) return betray(from, {packet.begin(), packet.end()});
   return next_.deliver(from, packet);
 }

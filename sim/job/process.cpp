@@ -113,7 +113,7 @@ void Process::tend(Instant now) {
 void Process::turn(Instant now) {
   now_ = now;
   if (now < computing_until_) return tend(now);
-  const std::uint64_t said = said_, taken = moody_.taken() + lanes_.taken();
+  const std::uint64_t said = said_, taken = moody_.asked() + lanes_.taken();
   const std::size_t step = step_;
   if (carrier_.door() == p2p::Carrier::Door::later || config_.refuses > 0) {
     carrier_.set_open(p2p::Carrier::Door::open);
@@ -134,7 +134,7 @@ void Process::turn(Instant now) {
   if (moved) net_.poke(me_, now + microseconds(1));
   if (is_finished() && finished_at_ == kNever) finished_at_ = now;
   most_buffered_ = std::max(most_buffered_, mesh_.buffered_bytes());
-  if (!heard && said == said_ && step == step_ && taken == moody_.taken() + lanes_.taken()) ++idle_turns_;
+  if (!heard && said == said_ && step == step_ && taken == moody_.asked() + lanes_.taken()) ++idle_turns_;
 }
 
 Instant Process::wake_at() const {

@@ -53,8 +53,8 @@ class Moody final : public rel::Listener {
   void link_changed(rel::PeerId peer, rel::LinkId link, bool live) noexcept override {
     next_.link_changed(peer, link, live);
   }
-  bool refused() const noexcept { return refused_; }  // what was handed in last
-  std::uint64_t taken() const noexcept { return taken_; }
+  bool refused() const noexcept { return refused_; }       // what was handed in last
+  std::uint64_t asked() const noexcept { return asked_; }  // how often, refusals too
 
  private:
   Status betray(rel::PeerId from, std::vector<std::byte> packet);
@@ -64,7 +64,7 @@ class Moody final : public rel::Listener {
   double refuses_;
   Betrayal betrayal_;
   bool refused_ = false;
-  std::uint64_t taken_ = 0;
+  std::uint64_t asked_ = 0;
   int packets_ = 0;
   std::vector<std::byte> kept_;  // to come after the next one
   rel::PeerId kept_from_ = -1;

@@ -80,6 +80,7 @@ enum class LaneWay : std::uint8_t {
   push_pull,  // Push-Pull Broadcast of paper 000
   moves,      // lanes move to other addresses, and share them
   parts,      // lanes of some members of others; they move and share, too
+  rare,       // ops that the others leave out
 };
 struct NamedWay {
   LaneWay way;

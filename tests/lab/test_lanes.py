@@ -71,6 +71,11 @@ class Switches(Lanes):
         self.reported(text, ALL)
         self.assertGreater(counted['multicast_unheard'], 0)
 
+    def test_family_6_alone(self):
+        text, counted = self.casts(0.5, env=['HERALD_NET=fd77::/16'])
+        self.assertIsNone(self.told(text), text)
+        self.assertGreater(counted['casts'], 10 * counted['casts_unicast'])
+
 
 class Broken(Lanes):
     hosts = 4
