@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine/wait.cpp: waiting: spinning, letting others run, sleeping.
+#include <sched.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/loop.hpp"
+
+namespace herald::engine {
+namespace {
+
+constexpr Duration kLongestSleep = milliseconds(100);  // a safety net: whoever has news rings
+constexpr int kTurnsPerClock = 32;
+// So long between two looks at the clock while spinning means that another process had the processor. The
+// kernel's own threads do that now and then; who takes much of the time needs it, and spinning is then left
+// alone for a while, longer each time that it happens again.
+constexpr Duration kStolen = microseconds(40);
+constexpr Duration kSoon = microseconds(50);
+constexpr Duration kShortestNoSpin = milliseconds(2);
+constexpr Duration kLongestNoSpin = milliseconds(200);
+constexpr std::int64_t kPeace = 8;  // times as long without trouble: it is forgotten
+// A yield that takes so long gave the processor to one who keeps it for all of its time slice. Then sleeping
+// is better: who is woken goes before such ones, who yields comes after them.
+constexpr Duration kLongYield = milliseconds(1);
+
+// As long as it lives, the net knows that we spin.
+class Spinning {
+ public:
+  explicit Spinning(Net* net) noexcept : net_(net) {
+    if (net_ != nullptr) net_->set_spinning(true);
+  }
+  ~Spinning() {
+    if (net_ != nullptr) net_->set_spinning(false);
+  }
+  Spinning(const Spinning&) = delete;
+  Spinning& operator=(const Spinning&) = delete;
+
+ private:
+  Net* net_;
+};
+
+}  // namespace
+
+void Loop::wait_turn() noexcept {
+  const std::uint64_t before = activity_;
+  if (progress()) {
+    slept_in_vain_ = false;
+    return;
+  }
+  ++waiters_;
+  const bool spun = spin_.spin_us != 0 && waiters_ == 1 && !slept_in_vain_ && spin(before);
+  if (!spun && !slept_in_vain_) yield_turns(before);
+  if (activity_ == before) {
+    const Instant begin = spun ? now() : Instant{};
+    sleep();
+    // Spinning brought nothing and sleeping did at once: whom we waited for needed this processor.
+    if (spun && !spin_.stubborn && now() - begin < kSoon) stop_spinning(now());
+    slept_in_vain_ = activity_ == before;  // who waits for long sleeps on, but for one look
+  } else {
+    slept_in_vain_ = false;
+  }
+  --waiters_;
+}
+
+// False if this is no time for it: others use the processors just now. True: all of the time, or with
+// success.
+bool Loop::spin(std::uint64_t before) noexcept {
+  Instant last = now();
+  if (last < no_spin_until_) return false;
+  const Instant end = last + microseconds(spin_.spin_us);
+  const Spinning spinning(net_.get());
+  for (int turn = 1; activity_ == before; ++turn) {
+    if (!net_) relax();  // a system call is as good
+    lock_.give_way();
+    if (activity_ == before) progress();
+    if (turn % kTurnsPerClock != 0) continue;
+    const Instant time = now();
+    if (!spin_.stubborn && time - last > kStolen && was_put_off() && thefts_.add(time, time - last)) {
+      stop_spinning(time);
+      return false;
+    }
+    if (time > end) break;
+    last = time;
+  }
+  if (last - no_spin_until_ > Duration{kPeace * no_spin_for_.ns}) no_spin_for_ = {};
+  return true;
+}
+
+// Since it was last asked. A machine that others share stands still now and then, and nobody here is the
+// cause.
+bool Loop::was_put_off() noexcept {
+  const std::int64_t times = times_put_off();
+  return std::exchange(put_off_, times) != times;
+}
+
+void Loop::stop_spinning(Instant time) noexcept {
+  no_spin_for_ = std::clamp(Duration{no_spin_for_.ns * 2}, kShortestNoSpin, kLongestNoSpin);
+  no_spin_until_ = time + no_spin_for_;
+}
+
+void Loop::yield_turns(std::uint64_t before) noexcept {
+  Instant last = now();
+  if (last >= no_yield_until_) yields_are_long_ = false;
+  for (int i = yields_are_long_ ? kYieldsBusy
+               : alone_         ? kYieldsAlone
+               : hooks_.empty() ? kYieldsForMessage
+                                : kYieldsForAll;
+       i != 0 && activity_ == before; --i) {
+    const std::uint32_t depth = lock_.give_up();
+    ::sched_yield();
+    lock_.take_back(depth);
+    const Instant time = now();
+    if (activity_ == before && !is_still(time)) progress();
+    if (time - last > kLongYield) {
+      no_yield_for_ = std::clamp(Duration{no_yield_for_.ns * 2}, kShortestNoSpin, kLongestNoSpin);
+      no_yield_until_ = time + no_yield_for_;
+      yields_are_long_ = true;
+      return;
+    }
+    last = time;
+  }
+  if (last - no_yield_until_ > kLongestNoSpin) no_yield_for_ = {};
+}
+
+// No clock, no turn: with many ranks on a processor every page that is touched between two yields counts.
+bool Loop::yield() noexcept {
+  if (yields_are_long_) return false;
+  const std::uint32_t depth = lock_.give_up();
+  ::sched_yield();
+  lock_.take_back(depth);
+  return true;
+}
+
+// Lost wake-ups: we say that we sleep, then look once more; whoever has news does it the other way round. The
+// lock is held until the doorbell has been read, so a thread that completes our operation afterwards changes
+// it.
+void Loop::sleep() noexcept {
+  if (net_ && polling_) {
+    if (assist_ == Assist::listening) {  // we had taken the flag down when we came in
+      bell_->sleeping.store(assist_where_, std::memory_order_seq_cst);
+      if (progress()) return;
+    }
+    return sleep_inside();
+  }
+  std::uint32_t seen = 0;
+  if (!lie_down(seen)) return;
+  ++sleepers_;
+  process_trace.add(TraceEvent::sleep_begin);
+  rest(seen, kLongestSleep);
+  process_trace.add(TraceEvent::sleep_end);
+  --sleepers_;
+  get_up();
+}
+
+// Says that we sleep, then looks once more; false: there was something to do. Where nobody writes into our
+// memory there is nothing to look at: sockets wake us for what has come before, too.
+bool Loop::lie_down(std::uint32_t& seen) noexcept {
+  seen = bell_->before_sleep(net_ ? path::Doorbell::kOnSocket : path::Doorbell::kOnFutex);
+  if (alone_) return true;
+  for (std::size_t n = core_.wanting(); n != 0; --n) {
+    const p2p::PeerId peer = core_.next_wanting();
+    if (peer >= 0 && outlet(peer).is_open()) outlet(peer).starve(rank_);
+  }
+  if (!progress()) return true;
+  if (sleepers_ == 0) bell_->awake();
+  return false;
+}
+
+// Without the lock, until somebody rings.
+void Loop::rest(std::uint32_t seen, Duration longest) noexcept {
+  polling_ = net_ != nullptr;
+  const Duration limit = net_ ? net_->sleep_limit(now(), longest) : longest;
+  Net::Woken why;
+  const std::uint32_t depth = lock_.give_up();
+  if (net_)
+    why = net_->sleep(limit);
+  else
+    bell_->sleep(seen, limit.ns);
+  lock_.take_back(depth);
+  polling_ = false;
+  if (net_) net_->woke(why);
+  if (why.bell) bell_socket_.drain();
+}
+
+void Loop::get_up() noexcept {
+  if (net_ && sleepers_ != 0) inner_bell_.ring();  // somebody else may want to sleep on the sockets
+  if (net_ || sleepers_ == 0) bell_->awake();
+  look_after_peers();
+}
+
+// Another thread sleeps on the sockets and wakes us when it comes back.
+void Loop::sleep_inside() noexcept {
+  const std::uint32_t seen = inner_bell_.before_sleep();
+  ++sleepers_;
+  const std::uint32_t depth = lock_.give_up();
+  inner_bell_.sleep(seen, kLongestSleep.ns);
+  lock_.take_back(depth);
+  --sleepers_;
+}
+
+}  // namespace herald::engine
