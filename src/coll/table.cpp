@@ -69,6 +69,7 @@ constexpr const Algorithm* kTable[] = {
     &kGatherStream,
     &kAllgatherShared,
     &kAllgatherStream,
+    &kAlltoallShared,
     &kReduceShared,
     &kReduceStream,
     &kAllreduceShared,

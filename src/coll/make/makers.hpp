@@ -24,7 +24,8 @@ extern const Algorithm kReduceScatterBlockHalving, kReduceScatterBlockRing;
 extern const Algorithm kScanDoubling, kScanLinear, kExscanDoubling, kExscanLinear;
 
 extern const Algorithm kBarrierShared, kBcastShared, kBcastStream, kGatherShared, kGatherStream,
-    kAllgatherShared, kAllgatherStream, kReduceShared, kReduceStream, kAllreduceShared, kAllreduceStream;
+    kAllgatherShared, kAllgatherStream, kAlltoallShared, kReduceShared, kReduceStream, kAllreduceShared,
+    kAllreduceStream;
 
 extern const Algorithm kBarrierCast, kBcastCast, kAllgatherCast, kAllgathervCast, kAllreduceCast,
     kAllreduceScatterCast, kScatterCast, kAlltoallCast;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "path/shm/shm.hpp"
+#include "tests/unit/effort.hpp"
 
 using namespace herald;
 using namespace herald::path;
@@ -115,6 +116,7 @@ TEST_F(ShmFolder, rings_are_given_to_the_first_that_ask_and_lead_to_who_gave_the
 
 // Those of the first messages would be on their way.
 TEST_F(ShmFolder, a_ring_is_filled_and_read_without_page_faults) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory has faults";
   alignas(4096) std::byte page[4096];
   if (madvise(page, sizeof page, MADV_POPULATE_WRITE) != 0) GTEST_SKIP() << "wants Linux 5.14";
   auto all = open_all(2);
