@@ -48,6 +48,7 @@ static void reduce(int bytes) {
 }
 static void allreduce(int bytes) { MPI_Allreduce(in, out, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); }
 static void allgather(int bytes) { MPI_Allgather(in, bytes, MPI_CHAR, out, bytes, MPI_CHAR, MPI_COMM_WORLD); }
+static void alltoall(int bytes) { MPI_Alltoall(in, bytes, MPI_CHAR, out, bytes, MPI_CHAR, MPI_COMM_WORLD); }
 static void gather(int bytes) {
   MPI_Gather(in, bytes, MPI_CHAR, out, bytes, MPI_CHAR, next_root(), MPI_COMM_WORLD);
 }
@@ -123,6 +124,7 @@ int main(int argc, char** argv) {
     measure("allreduce", allreduce, sizes[i], seconds);
     measure("gather", gather, sizes[i], seconds);
     measure("allgather", allgather, sizes[i], seconds);
+    if ((long)sizes[i] * size <= kLargest) measure("alltoall", alltoall, sizes[i], seconds);
   }
 #if MPI_VERSION >= 4
   MPI_Allreduce_init(in, out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &persistent);
