@@ -104,7 +104,7 @@ class Broken(Lanes):
                 self.casts(0, rounds=4, env=[f'HERALD_LANES_MODE={mode}'])
 
     def test_it_stops_in_the_middle_and_begins_again(self):
-        child = self.begin(PROGRAM, '4', '300000')
+        child = self.begin(PROGRAM, '6', '300000')
         for words in (['100%'], ['100%', '--at', 'h2,h3'], ['30%'], ['0%']):
             self.lab('fault', 'multicast', *words)
             time.sleep(0.8)
@@ -126,15 +126,23 @@ class Addresses(Lanes):
         found = {int(word, 16) for word in re.findall(r'^\t+([0-9A-F]{8}) ', text, re.MULTILINE)}
         return {number for number in found if number & 0xff == 239}  # the order of the wire
 
-    def test_strangers_on_the_address_make_the_lane_move(self):
+    def disturbed(self, seconds):
+        """A job of so long that hears strangers; None if it was over before they came."""
         # With this key the lane has another address of the sixteen than the one that lanes may share.
-        child = self.begin(PROGRAM, '3', '20000', '1', '50', env=self.RANGE + ['HERALD_JOB_KEY=' + '0123456789abcdef' * 2])
-        self.assertTrue(wait_until(lambda: len(self.groups('h2')) == 2))
+        child = self.begin(PROGRAM, str(seconds), '20000', '1', '50', env=self.RANGE + ['HERALD_JOB_KEY=' + '0123456789abcdef' * 2])
+        self.assertTrue(wait_until(lambda: len(self.groups('h2')) == 2 or child.poll() is not None))
         before = self.groups('h2')
         for number in before:
             address = '.'.join(str(number >> shift & 0xff) for shift in (0, 8, 16, 24))
             self.start('h3', sys.executable, HERE + '/udp_tool.py', 'blast', address, '400', '200', '21999').wait(60)
+        if child.poll() is not None:
+            return None
         self.assertTrue(wait_until(lambda: not before & self.groups('h2') or child.poll() is not None))
+        return child
+
+    def test_strangers_on_the_address_make_the_lane_move(self):
+        child = self.disturbed(3) or self.disturbed(15)  # the machine may be busy
+        self.assertIsNotNone(child)
         out, _ = child.communicate(timeout=120)
         self.assertEqual(child.returncode, 0, out)
         self.assertIn('passed', out)
@@ -142,16 +150,21 @@ class Addresses(Lanes):
         self.assertGreaterEqual(counted['multicast_foreign'], 64)
         self.assertGreaterEqual(counted['lanes_moved'], 3)  # all members
 
-    def test_two_jobs_on_the_same_addresses(self):
+    def heard_of_each_other(self, seconds):
+        """Datagrams of the other one that two jobs saw, of which the first takes so long."""
         # With so many communicators each job uses most of sixteen addresses.
-        first = self.begin(PROGRAM, '3', '20000', '24', env=self.RANGE)
+        first = self.begin(PROGRAM, str(seconds), '20000', '24', env=self.RANGE)
         text, counted = self.casts(1, communicators=24, env=self.RANGE)
         self.assertIsNone(self.told(text), text)
         out, _ = first.communicate(timeout=120)
         self.assertEqual(first.returncode, 0, out)
         self.assertIn('passed', out)
         self.assertIsNone(self.told(out), out)
-        self.assertGreater(counted['multicast_foreign'] + self.counters(out)['multicast_foreign'], 0)
+        return counted['multicast_foreign'] + self.counters(out)['multicast_foreign']
+
+    def test_two_jobs_on_the_same_addresses(self):
+        # On a busy machine the first may be over before the second begins.
+        self.assertGreater(self.heard_of_each_other(3) or self.heard_of_each_other(15), 0)
 
     def test_communicators_share_a_group_where_no_more_can_be_joined(self):
         self.addCleanup(self.lab, 'exec', 'all', 'sh', '-c', 'echo 20 > /proc/sys/net/ipv4/igmp_max_memberships')
