@@ -119,6 +119,7 @@ class Loop final : public Engine {
   bool drain(Inlet& inlet) noexcept;
   bool drain_all() noexcept;
   void look_for(const p2p::RecvOp& op) noexcept;
+  void listen_now_and_then(p2p::PeerId peer, std::uint64_t bytes) noexcept;
   bool is_drained(p2p::PeerId peer) const noexcept;
   bool has_news() noexcept;
   void open_inlet(p2p::PeerId from, std::uint32_t index) noexcept;
@@ -176,6 +177,7 @@ class Loop final : public Engine {
   std::vector<Inlet> inlets_;         // rings that peers write to
   std::vector<int> inlet_of_;         // by peer: which; -1: none
   int short_turns_ = 0;               // receives without a turn since the last one
+  std::uint64_t unheard_ = 0;         // sent by the short way since we last looked for answers, by weight
   path::Inbox* own_ = nullptr;        // in shared memory; null: none
   path::Doorbell* bell_ = nullptr;
   std::unique_ptr<Net> net_;      // null: all are on this host

@@ -42,6 +42,7 @@ p2p::CoreConfig core_config(int rank, int size, const Knobs& knobs) {
   config.push_bytes = static_cast<std::uint32_t>(knobs.push_bytes);
   config.mode = push_mode(knobs);
   config.direct_bytes = static_cast<std::uint64_t>(knobs.cma_bytes);
+  config.near_allowance = static_cast<std::uint32_t>(knobs.shm_allowance_bytes);
   config.far_more = static_cast<std::uint32_t>(knobs.net_push_bytes);
   config.far_allowance = static_cast<std::uint32_t>(knobs.net_allowance_bytes);
   return config;

@@ -104,6 +104,7 @@ bool Loop::open_shm(boot::Boot& boot, const Knobs& knobs, std::size_t bytes, std
   std::vector<std::string> cards(static_cast<std::size_t>(size_));
   if (!exchange_cards(boot, shm_->card(), cards, why) || !shm_->attach_all(cards, why)) return false;
   own_ = &shm_->own();
+  inlets_.reserve(config.rings);  // they stay where they are while they are read
   bell_ = &own_->bell();
   for (int peer = 0; peer < size_; ++peer)
     if (peer != rank_) outlet(peer).open(shm_->peer(peer));

@@ -11,6 +11,8 @@ namespace {
 
 constexpr int kShortTurns = 16;            // receives by the short way without a turn for others
 constexpr int kShortLooks = 100;           // about two microseconds
+constexpr std::uint64_t kSendsUnheard = 64;  // by the short way without a look at what the peer says
+constexpr std::uint64_t kWeightBytes = 256;  // and so many bytes count as one more
 constexpr std::uint64_t kInWordLine = 16;  // bytes of a message that fit into the line with its head
 
 }  // namespace
@@ -33,16 +35,20 @@ bool Loop::send_now(const p2p::ShortSend& what) noexcept {
   std::byte* room = claim_now(to, what.to, what.bytes);
   if (room == nullptr) return false;
   publish_now(to, what.to, core_.push_now(what, room));
+  listen_now_and_then(what.to, what.bytes);
   return true;
 }
 
 bool Loop::push_now(p2p::SendOp& op) noexcept {
   if (op.lane >= 0 || op.mode == p2p::SendMode::synchronous) return false;
-  Outlet& to = outlet(op.to);
-  std::byte* room = claim_now(to, op.to, op.data.total());
+  const p2p::PeerId peer = op.to;
+  const std::uint64_t bytes = op.data.total();
+  Outlet& to = outlet(peer);
+  std::byte* room = claim_now(to, peer, bytes);
   if (room == nullptr) return false;
-  publish_now(to, op.to, core_.push_now(op, room));
+  publish_now(to, peer, core_.push_now(op, room));
   settle();
+  listen_now_and_then(peer, bytes);
   return true;
 }
 
@@ -92,6 +98,19 @@ bool Loop::drain(Inlet& inlet) noexcept {
 void Loop::look_for(const p2p::RecvOp& op) noexcept {
   const int at = inlet_of_[static_cast<std::size_t>(op.awaited)];
   if (at >= 0) (void)drain(inlets_[static_cast<std::size_t>(at)]);
+}
+
+// Who only sends hears whether it is too much for the peer.
+void Loop::listen_now_and_then(p2p::PeerId peer, std::uint64_t bytes) noexcept {
+  unheard_ += 1 + bytes / kWeightBytes;
+  if (unheard_ <= kSendsUnheard) return;
+  unheard_ = 0;
+  if (in_turn_ || own_ == nullptr) return;
+  const int at = inlet_of_[static_cast<std::size_t>(peer)];
+  if (at >= 0)
+    (void)drain(inlets_[static_cast<std::size_t>(at)]);
+  else
+    (void)drain(*own_);
 }
 
 // Rings first: what a peer wrote before it had one was taken from the inbox when its ring became known.

@@ -10,6 +10,8 @@
 // Between hosts the push goes on beyond its first packet for far_more bytes, so that it overlaps with the
 // pull on its way (paper 002, push-and-acknowledge overlapping), and what one peer may push before it is
 // received is bounded by an allowance; when that is used up, messages go as if nothing were to be pushed.
+// Inside a host it is the receiver that counts: it hushes a peer of whose messages it keeps too much, until
+// half of that is received; meanwhile the peer sends what it would push only when it is asked.
 //
 // Invariants: an operation is in at most one list; `done` is set by run_finished() (or at once if there is no
 // on_done), never while Core is in the middle of something; a packet that makes no sense is counted and
@@ -41,6 +43,7 @@ struct CoreConfig {
   PeerId me = -1;                   // which of them; needed for what comes in bundles
   std::uint32_t push_bytes = 4096;  // see knob push_bytes
   PushMode mode = PushMode::pull;
+  std::uint32_t near_allowance = 1u << 22;  // memory for messages of one near peer that nobody receives yet
   // Peers on other hosts, see set_far():
   std::uint32_t far_first = 1u << 16;        // the first packet, if that much fits
   std::uint32_t far_more = 1u << 16;         // pushed beyond it
@@ -100,7 +103,7 @@ class Core {
   // it is done.
   bool can_push_now(PeerId id, std::uint64_t bytes, std::size_t room) const noexcept {
     const Peer& to = peers_[static_cast<std::size_t>(id)];
-    return !to.linked() && !to.far && !to.gone && bytes <= most_now_ &&
+    return !to.linked() && !to.far && !to.gone && !to.hushed && bytes <= most_now_ &&
            bytes + sizeof(wire::PushPacket) <= room && trace_ == nullptr;
   }
   std::size_t push_now(const ShortSend& what, std::byte* room) noexcept;
@@ -166,14 +169,18 @@ class Core {
     List<SendOp> streams;
     List<Arriving> arriving;
     std::uint32_t next_seq = 0;
-    // Of the bytes pushed from the beginning on, modulo 2^32, when far:
+    // Of the bytes pushed from the beginning on, with kRecord for each message, modulo 2^32, when far:
     std::uint32_t pushed = 0, push_limit = 0;  // by us: so many, and how many the peer lets us
     std::uint32_t consumed = 0, told = 0;      // by the peer: received, and what it last heard of that
-    std::uint32_t heard = 0;                   // messages of the peer, when near
-    bool was_long = false;                     // the last of them
-    bool far = false;
-    bool gone = false;
-    bool direct = false;
+    // When near:
+    std::uint32_t heard = 0;    // messages of the peer
+    std::uint32_t kept = 0;     // memory for those that nobody receives yet
+    bool was_long : 1 = false;  // the last of them
+    bool hushes : 1 = false;    // it was told to push nothing
+    bool hushed : 1 = false;    // we were
+    bool far : 1 = false;
+    bool gone : 1 = false;
+    bool direct : 1 = false;
   };
   static_assert(sizeof(Peer) <= 112, "kept for every peer");
 
@@ -184,6 +191,7 @@ class Core {
   void control(PeerId to, const Packet& packet) noexcept;
   struct Pushed {
     std::uint32_t first, all;  // of a message: in the push packet; unasked
+    bool held_back = false;    // less than it might be
   };
   Pushed plan_push(Peer& to, std::uint64_t bytes, std::size_t room) const noexcept;
   std::size_t write_push(Peer& to, SendOp& op, std::span<std::byte> room) noexcept;
@@ -206,7 +214,16 @@ class Core {
                std::uint32_t arrived) noexcept;
   void deliver(RecvOp& op, Message* message) noexcept;
   void drop(Message* message) noexcept;
+  // What a message that its sender does not wait for costs beside its bytes: so that those without any have
+  // a bound, too.
+  static constexpr std::uint32_t kRecord = 64;
+  static std::uint32_t record_of(const Envelope& envelope) noexcept {
+    return envelope.send_id == 0 ? kRecord : 0;
+  }
   void consume(PeerId from, std::uint32_t bytes) noexcept;
+  void keep(Message& message) noexcept;
+  void keep_no_more(const Message& message) noexcept;
+  void hush(PeerId from, bool yes) noexcept;
   void answer_unwanted(const Envelope& envelope) noexcept;
   static bool runs_fit(const SendOp& op, std::size_t room) noexcept;
   static std::size_t write_runs(const SendOp& op, std::span<std::byte> room) noexcept;

@@ -56,28 +56,6 @@ void Core::deliver(RecvOp& op, Message* message) noexcept {
   drop(message);
 }
 
-void Core::drop(Message* message) noexcept {
-  if (message->envelope.cast)
-    cast_held(message->envelope.from) -= message->arrived + std::uint32_t{sizeof(Message)};
-  else
-    consume(message->envelope.from, message->arrived);
-  message->arriving.unlink();
-  messages_.put(message);
-}
-
-// Pushed bytes have left our hands. The sender hears of it now and then.
-void Core::consume(PeerId from, std::uint32_t bytes) noexcept {
-  Peer& sender = peer(from);
-  if (!sender.far) return;
-  sender.consumed += bytes;
-  if (sender.consumed - sender.told < config_.far_allowance / 4) return;
-  sender.told = sender.consumed;
-  AllowancePacket packet;
-  packet.prefix = p2p_prefix(P2pKind::allowance);
-  packet.limit = sender.consumed + config_.far_allowance;
-  control(from, packet);
-}
-
 // The message has found its receive: place what has come, ask for what is not pushed and fits.
 void Core::deliver(RecvOp& op, const Envelope& envelope, const std::byte* payload,
                    std::uint32_t arrived) noexcept {
@@ -289,21 +267,21 @@ Status Core::take_push(PeerId from, const PushPacket& header, std::span<const st
   if (context == nullptr) return Status::no_memory;
   if (RecvOp* op = context->posted.take(envelope.source, envelope.tag)) {
     deliver(*op, envelope, payload, arrived);
-    if (!envelope.cast) consume(from, arrived);
+    if (!envelope.cast) consume(from, arrived + record_of(envelope));
     return Status::ok;
   }
   if (context->forgotten) {
     ++counters_.late;
     answer_unwanted(envelope);
-    if (!envelope.cast) consume(from, arrived);
+    if (!envelope.cast) consume(from, arrived + record_of(envelope));
     return Status::ok;
   }
   if (envelope.cast && holds_back(from, envelope.context, sizeof(Message) + arrived)) return Status::again;
   Message* message = messages_.get(direct ? behind : envelope.pushed);
   if (message == nullptr) return Status::no_memory;
-  if (envelope.cast) cast_held(from) += arrived + std::uint32_t{sizeof(Message)};
   message->envelope = envelope;
   message->arrived = arrived;
+  keep(*message);
   if (behind != 0) std::memcpy(message->payload(), payload, behind);
   if (arrived < envelope.pushed) {
     message->arriving.seq = envelope.seq;
@@ -328,13 +306,6 @@ Status Core::on_data(PeerId from, std::span<const std::byte> packet) noexcept {
   op->bytes += bytes;
   if (op->data.position() == op->expected) finish_recv(*op, op->status);
   return Status::ok;
-}
-
-// The sender of casts does not know how much of them nobody receives yet: its lane holds the rest back. But
-// not what we wait for, which may come behind what we do not receive yet: collectives that are under way at
-// the same time cast in any order.
-bool Core::holds_back(PeerId from, std::uint64_t context, std::size_t bytes) noexcept {
-  return cast_held(from) + bytes > config_.cast_unexpected && !contexts_.find(context)->posted.awaits(from);
 }
 
 // More of a push. Nobody may want it any more: then it is let go.

@@ -119,11 +119,12 @@ Core::Pushed Core::plan_push(Peer& to, std::uint64_t bytes, std::size_t room) co
   if (config_.mode == PushMode::all) more = config_.most_pushed;
   const auto all = static_cast<std::uint32_t>(
       std::min({bytes, first + more, std::uint64_t{std::max(first, config_.most_pushed)}}));
-  if (!to.far || config_.mode == PushMode::all) return {first, all};
-  const auto left = static_cast<std::int32_t>(to.push_limit - to.pushed);
+  if (config_.mode == PushMode::all) return {first, all};
+  if (!to.far) return to.hushed ? Pushed{0, 0, true} : Pushed{first, all};
+  const std::int64_t left = std::int64_t{static_cast<std::int32_t>(to.push_limit - to.pushed)} - kRecord;
   if (static_cast<std::int64_t>(all) <= left) return {first, all};
-  if (static_cast<std::int64_t>(first) <= left) return {first, first};
-  return {0, 0};
+  if (static_cast<std::int64_t>(first) <= left) return {first, first, true};
+  return {0, 0, true};
 }
 
 // 0 if the operation failed instead.
@@ -131,7 +132,8 @@ std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) no
   op.unlink();
   const std::uint64_t bytes = op.data.total();
   Pushed share = plan_push(to, bytes, room.size() - sizeof(PushPacket));
-  const bool synchronous = op.mode == SendMode::synchronous;
+  // An empty message that is held back waits for its receive, as others do.
+  const bool synchronous = op.mode == SendMode::synchronous || (share.held_back && bytes == 0);
   op.direct = to.direct && bytes >= config_.direct_bytes && config_.mode != PushMode::all &&
               runs_fit(op, room.size());
   if (op.direct) share = {0, 0};
@@ -144,8 +146,8 @@ std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) no
     }
   }
   op.seq = to.next_seq++;
+  to.pushed += share.all + (answered ? 0 : kRecord);
   if (to.far && !answered && share.first == bytes) {
-    to.pushed += share.all;
     op.push_end = share.all;
     return write_whole(op, 0, room);
   }
@@ -161,7 +163,6 @@ std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) no
   if (op.direct) header.prefix.flags = static_cast<std::uint16_t>(header.prefix.flags | kFlagInPlace);
   std::memcpy(room.data(), &header, sizeof header);
   if (share.first != 0) op.data.pack(room.data() + sizeof header, share.first);
-  to.pushed += share.all;
   ++counters_.sent;
   counters_.sent_bytes += bytes;
   op.phase = SendPhase::pushed;
@@ -325,8 +326,11 @@ bool Core::on_ack(PeerId from, const AckPacket& packet) noexcept {
 
 bool Core::on_allowance(PeerId from, const AllowancePacket& packet) noexcept {
   Peer& to = peer(from);
-  if (!to.far) return false;
   const std::uint32_t limit = packet.limit;
+  if (!to.far) {
+    to.hushed = limit == 0 && config_.mode != PushMode::all;
+    return limit <= 1;
+  }
   if (static_cast<std::int32_t>(limit - to.push_limit) > 0) to.push_limit = limit;
   return true;
 }

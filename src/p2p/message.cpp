@@ -29,6 +29,7 @@ Message* MessagePool::get(std::uint32_t payload_bytes) noexcept {
   Message* message = new (memory) Message;
   message->bin.message = message;
   message->size_class = size_class;
+  message->cost = static_cast<std::uint32_t>(sizeof(Message)) + room;
   ++held_;
   return message;
 }

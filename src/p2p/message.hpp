@@ -35,6 +35,7 @@ struct Message : ListLink {
   Arriving arriving;
   std::uint32_t arrived = 0;  // of the bytes that come unasked
   std::uint32_t size_class = 0;
+  std::uint32_t cost = 0;  // in memory, all of it
 
   std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };

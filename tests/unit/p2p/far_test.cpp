@@ -125,6 +125,24 @@ TEST(P2pFar, nothing_is_pushed_beyond_the_allowance_and_all_comes_in_the_end) {
   EXPECT_TRUE(again.done);
 }
 
+TEST(P2pFar, messages_without_bytes_count_too) {
+  World world = far(p2p::PushMode::pull, 4000);
+  std::vector<std::unique_ptr<Send>> sends;
+  for (int i = 0; i < 200; ++i) sends.push_back(std::make_unique<Send>(world, 0, 1, i, Bytes{}));
+  world.settle();
+  const auto ended =
+      std::count_if(sends.begin(), sends.end(), [](const auto& each) { return each->done; });
+  EXPECT_LE(ended, 4000 / 64);
+  for (int i = 199; i >= 0; --i) {
+    Recv recv(world, 1, 0, i, 0);
+    world.settle();
+    EXPECT_TRUE(recv.done && sends[static_cast<std::size_t>(i)]->done);
+  }
+  const Send again(world, 0, 1, 99, Bytes{});
+  world.settle();
+  EXPECT_TRUE(again.done);
+}
+
 TEST(P2pFar, push_zero_pushes_nothing_and_push_all_everything) {
   World zero = far(p2p::PushMode::zero);
   Send asked(zero, 0, 1, 3, random_bytes(50, 1));

@@ -58,6 +58,7 @@ class Scene {
     config.far_more = static_cast<std::uint32_t>(chance.below(1000));
     config.direct_bytes = 1 + chance.below(3000);
     config.far_allowance = static_cast<std::uint32_t>(chance.below(3000));
+    if (chance.below(2) == 0) config.near_allowance = static_cast<std::uint32_t>(chance.below(3000));
     return config;
   }
 
