@@ -24,6 +24,8 @@ constexpr std::uint32_t kMeetings = 64;     // that one process has
 constexpr std::uint32_t kOffers = 32;       // behind them, for offers: by the number of the sender
 constexpr std::uint32_t kAllMeetings = kMeetings + kOffers;
 constexpr std::uint32_t kLeastShare = 4;        // units
+constexpr std::uint32_t kLongShare = 16;        // units, of a message of ...
+constexpr std::uint32_t kLongUnits = 512;       // ... so many: one side may well be slower
 constexpr std::uint32_t kMostShare = 128;       // units: no longer in one turn
 constexpr std::uint32_t kAloneShare = 32;       // units: by who is alone, so that the other can still help
 constexpr std::uint64_t kMostUnits = 1u << 31;  // of one message; longer ones are moved by one side alone
@@ -85,7 +87,7 @@ struct alignas(64) Meeting {
   // By the receiver. If it has time for it, its half is claimed with it: the line may be the sender's, and is
   // not waited for. If not, who comes first moves bytes, be it the sender alone.
   Share begin(std::uint64_t bytes, bool at_once, bool whole = false) noexcept {
-    const std::uint32_t units = units_of(bytes), part = whole ? units : half_of(units);
+    const std::uint32_t units = units_of(bytes), part = whole ? units : own_part(units);
     const std::uint32_t first = at_once ? std::min(part, kMostShare) : 0;
     moved.store(0, std::memory_order_relaxed);
     failed.store(0, std::memory_order_relaxed);
@@ -114,19 +116,23 @@ struct alignas(64) Meeting {
   }
 
   // Every claim costs a system call, and pages that always the same side moves stay in its cache: so each
-  // side takes its half, at once if it is not too long. Beyond it, who is alone takes little at a time. A
-  // receiver that was away while the sender moved some shares what is left with it.
+  // side takes its half, at once if it is not too long. Of a long message it is seven eighths of a half: the
+  // middle is for whoever comes there first. Beyond it, who is alone takes little at a time. A receiver that
+  // was away while the sender moved some shares what is left with it.
   static std::uint32_t next_share(std::uint32_t units, std::uint32_t mine, std::uint32_t others,
                                   bool was_away) noexcept {
-    const std::uint32_t rest = units - mine - others, half = half_of(units);
-    std::uint32_t wish = std::max(rest / 2, kLeastShare);
-    if (mine < half && !(was_away && rest > kAloneShare))
-      wish = half - mine;
+    const std::uint32_t rest = units - mine - others, own = own_part(units);
+    std::uint32_t wish = std::max(rest / 2, units < kLongUnits ? kLeastShare : kLongShare);
+    if (mine < own && !(was_away && rest > kAloneShare))
+      wish = own - mine;
     else if (others == 0)
       wish = kAloneShare;
     return std::min({wish, rest, kMostShare});
   }
-  static std::uint32_t half_of(std::uint32_t units) noexcept { return units - units / 2; }
+  static std::uint32_t own_part(std::uint32_t units) noexcept {
+    const std::uint32_t half = units - units / 2;
+    return units < kLongUnits ? half : half - half / 8;
+  }
   // The next share of a message of `bytes`; empty when all is taken. What the peer wrote is not believed.
   // `whole`: all of it, for there are other messages that the other side can move.
   Share claim(std::uint64_t bytes, bool from_front, bool whole = false) noexcept {
