@@ -77,7 +77,8 @@ void Loop::settle() noexcept {
   if (sleepers_ != 0) bell_->ring();
 }
 
-// Writes what Core has for the peer straight into the peer's cells, until its inbox is full.
+// Writes what Core has for the peer straight into the peer's cells, until its inbox is full or it is somebody
+// else's turn.
 bool Loop::pump(p2p::PeerId peer) noexcept {
   Outlet& to = outlet(peer);
   if (is_far(peer)) return pump_far(peer);
@@ -87,7 +88,7 @@ bool Loop::pump(p2p::PeerId peer) noexcept {
   }
   const bool to_self = to.leads_to(self_.inbox());
   bool moved = false;
-  while (core_.wants_to_send(peer)) {
+  for (int left = kPumpPackets; left != 0 && core_.wants_to_send(peer); --left) {
     if (!to_self && to.wants_ring()) to.take_ring(*shm_, rank_, peer);
     const std::span<std::byte> room = to.claim();
     if (room.empty()) {
@@ -95,8 +96,10 @@ bool Loop::pump(p2p::PeerId peer) noexcept {
       break;
     }
     // An empty packet where Core has none after all: the place is claimed and must be handed over.
-    to.publish(rank_, core_.poll_transmit(peer, room));
+    const std::size_t size = core_.poll_transmit(peer, room);
+    to.publish(rank_, size);
     moved = true;
+    if (!to_self) listen_now_and_then(peer, size);
   }
   if (!moved) return false;
   if (!to_self)

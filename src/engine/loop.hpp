@@ -23,6 +23,7 @@
 namespace herald::engine {
 
 constexpr int kDrainPackets = 64;  // of one inbox or ring in one turn
+constexpr int kPumpPackets = 256;  // to one peer in one turn
 
 class Loop final : public Engine {
  public:
