@@ -160,6 +160,7 @@ bool Loop::run_hooks() noexcept {
 bool Loop::progress() noexcept {
   if (in_turn_ || closed_) return false;
   in_turn_ = true;
+  unheard_ = 0;
   bool moved = drain(self_.inbox());
   if (own_ != nullptr) moved = drain_all() || moved;
   if (net_) moved = turn_net() || moved;

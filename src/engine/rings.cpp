@@ -11,8 +11,8 @@ namespace {
 
 constexpr int kShortTurns = 16;            // receives by the short way without a turn for others
 constexpr int kShortLooks = 100;           // about two microseconds
-constexpr std::uint64_t kSendsUnheard = 64;  // by the short way without a look at what the peer says
-constexpr std::uint64_t kWeightBytes = 256;  // and so many bytes count as one more
+constexpr std::uint64_t kSendsUnheard = 256;  // by the short way without a look at what the peer says
+constexpr std::uint64_t kWeightBytes = 1024;  // and so many bytes count as one more
 constexpr std::uint64_t kInWordLine = 16;  // bytes of a message that fit into the line with its head
 
 }  // namespace
