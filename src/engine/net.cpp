@@ -199,6 +199,14 @@ bool Net::receive(Instant now, bool thorough) noexcept {
 }
 
 bool Net::take(Instant now, std::span<const path::UdpArrival> arrivals) noexcept {
+  if (arrivals.empty()) return false;  // as most often, when somebody waits
+  if (arrivals.size() > 1) return take_row(now, arrivals);
+  const path::UdpArrival& one = arrivals[0];
+  if (wire::is_lane_datagram(one.bytes)) return lanes_->on_datagram(now, one.bytes);
+  return mesh_->on_datagram(now, one.from >= 0 ? one.link : rel::kMostLinks, one.bytes) >= 0;
+}
+
+bool Net::take_row(Instant now, std::span<const path::UdpArrival> arrivals) noexcept {
   bool good = false;
   std::array<rel::Mesh::Rx, rel::Mesh::kMostAtOnce> row{};
   std::size_t count = 0;

@@ -123,6 +123,7 @@ class Net {
   bool receive(Instant now, bool thorough) noexcept;
   bool receive_peers(Instant now, bool thorough) noexcept;
   bool take(Instant now, std::span<const path::UdpArrival> arrivals) noexcept;
+  bool take_row(Instant now, std::span<const path::UdpArrival> arrivals) noexcept;
   bool receive_lanes(Instant now, bool thorough) noexcept;
   bool transmit(Instant now) noexcept;
   void send(Instant now, const rel::TxBatch& batch) noexcept;
