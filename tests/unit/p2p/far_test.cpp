@@ -143,6 +143,22 @@ TEST(P2pFar, messages_without_bytes_count_too) {
   EXPECT_TRUE(again.done);
 }
 
+// Where push-all is the best there is, push-pull must be as good: up to what is pushed unasked they are the
+// same, packet by packet.
+TEST(P2pFar, push_pull_is_push_all_up_to_what_is_pushed_unasked) {
+  const p2p::CoreConfig usual;
+  for (std::size_t bytes = 1; bytes <= usual.far_more; bytes *= 4) {
+    std::vector<Bytes> packets[2];
+    for (const p2p::PushMode mode : {p2p::PushMode::pull, p2p::PushMode::all}) {
+      World world(p2p::CoreConfig{.peers = 2, .mode = mode}, true, 1472);
+      Send send(world, 0, 1, 3, random_bytes(bytes, 1));
+      while (const Bytes* packet = world.transmit(0, 1)) packets[mode == p2p::PushMode::all].push_back(*packet);
+      EXPECT_TRUE(send.done);
+    }
+    EXPECT_EQ(packets[0], packets[1]) << bytes << " bytes";
+  }
+}
+
 TEST(P2pFar, push_zero_pushes_nothing_and_push_all_everything) {
   World zero = far(p2p::PushMode::zero);
   Send asked(zero, 0, 1, 3, random_bytes(50, 1));
