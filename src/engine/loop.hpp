@@ -145,7 +145,7 @@ class Loop final : public Engine {
   bool run_hooks() noexcept;
   void settle() noexcept;
   bool spin(std::uint64_t before) noexcept;
-  void stop_spinning(Instant time) noexcept;
+  void stop_spinning(Instant time, Duration least) noexcept;
   bool was_put_off() noexcept;
   void yield_turns(std::uint64_t before) noexcept;
   // A turn would bring nothing, as far as that can be told for less than a turn.

@@ -37,7 +37,7 @@ class Thefts {
 
  private:
   static constexpr std::int64_t kFair = 16;
-  static constexpr Duration kMuch = microseconds(400);
+  static constexpr Duration kMuch = microseconds(150);
   Duration taken_{};
   Instant last_{};
 };

@@ -11,13 +11,14 @@ namespace herald::engine {
 namespace {
 
 constexpr Duration kLongestSleep = milliseconds(100);  // a safety net: whoever has news rings
-constexpr int kTurnsPerClock = 32;
+constexpr int kTurnsPerClock = 32, kTurnsPerClockNet = 8;  // a turn of the net takes longer
 // So long between two looks at the clock while spinning means that another process had the processor. The
 // kernel's own threads do that now and then; who takes much of the time needs it, and spinning is then left
 // alone for a while, longer each time that it happens again.
-constexpr Duration kStolen = microseconds(40);
+constexpr Duration kStolen = microseconds(15);
 constexpr Duration kSoon = microseconds(50);
 constexpr Duration kShortestNoSpin = milliseconds(2);
+constexpr Duration kNoSpinAmongRivals = milliseconds(32);  // every try costs all of them a millisecond
 constexpr Duration kLongestNoSpin = milliseconds(200);
 constexpr std::int64_t kPeace = 8;  // times as long without trouble: it is forgotten
 // A yield that takes so long gave the processor to one who keeps it for all of its time slice. Then sleeping
@@ -55,7 +56,7 @@ void Loop::wait_turn() noexcept {
     const Instant begin = spun ? now() : Instant{};
     sleep();
     // Spinning brought nothing and sleeping did at once: whom we waited for needed this processor.
-    if (spun && !spin_.stubborn && now() - begin < kSoon) stop_spinning(now());
+    if (spun && !spin_.stubborn && now() - begin < kSoon) stop_spinning(now(), kShortestNoSpin);
     slept_in_vain_ = activity_ == before;  // who waits for long sleeps on, but for one look
   } else {
     slept_in_vain_ = false;
@@ -69,15 +70,16 @@ bool Loop::spin(std::uint64_t before) noexcept {
   Instant last = now();
   if (last < no_spin_until_) return false;
   const Instant end = last + microseconds(spin_.spin_us);
+  const int turns_per_clock = net_ ? kTurnsPerClockNet : kTurnsPerClock;
   const Spinning spinning(net_.get());
   for (int turn = 1; activity_ == before; ++turn) {
     if (!net_) relax();  // a system call is as good
     lock_.give_way();
     if (activity_ == before) progress();
-    if (turn % kTurnsPerClock != 0) continue;
+    if (turn % turns_per_clock != 0) continue;
     const Instant time = now();
     if (!spin_.stubborn && time - last > kStolen && was_put_off() && thefts_.add(time, time - last)) {
-      stop_spinning(time);
+      stop_spinning(time, kNoSpinAmongRivals);
       return false;
     }
     if (time > end) break;
@@ -94,8 +96,8 @@ bool Loop::was_put_off() noexcept {
   return std::exchange(put_off_, times) != times;
 }
 
-void Loop::stop_spinning(Instant time) noexcept {
-  no_spin_for_ = std::clamp(Duration{no_spin_for_.ns * 2}, kShortestNoSpin, kLongestNoSpin);
+void Loop::stop_spinning(Instant time, Duration least) noexcept {
+  no_spin_for_ = std::clamp(Duration{no_spin_for_.ns * 4}, least, kLongestNoSpin);
   no_spin_until_ = time + no_spin_for_;
 }
 
