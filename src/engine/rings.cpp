@@ -9,11 +9,11 @@
 namespace herald::engine {
 namespace {
 
-constexpr int kShortTurns = 16;            // receives by the short way without a turn for others
-constexpr int kShortLooks = 100;           // about two microseconds
+constexpr int kShortTurns = 16;               // receives by the short way without a turn for others
+constexpr int kShortLooks = 100;              // about two microseconds
 constexpr std::uint64_t kSendsUnheard = 256;  // by the short way without a look at what the peer says
 constexpr std::uint64_t kWeightBytes = 1024;  // and so many bytes count as one more
-constexpr std::uint64_t kInWordLine = 16;  // bytes of a message that fit into the line with its head
+constexpr std::uint64_t kInWordLine = 16;     // bytes of a message that fit into the line with its head
 
 }  // namespace
 

@@ -10,7 +10,7 @@
 namespace herald::engine {
 namespace {
 
-constexpr Duration kLongestSleep = milliseconds(100);  // a safety net: whoever has news rings
+constexpr Duration kLongestSleep = milliseconds(100);      // a safety net: whoever has news rings
 constexpr int kTurnsPerClock = 32, kTurnsPerClockNet = 8;  // a turn of the net takes longer
 // So long between two looks at the clock while spinning means that another process had the processor. The
 // kernel's own threads do that now and then; who takes much of the time needs it, and spinning is then left

@@ -130,8 +130,7 @@ TEST(P2pFar, messages_without_bytes_count_too) {
   std::vector<std::unique_ptr<Send>> sends;
   for (int i = 0; i < 200; ++i) sends.push_back(std::make_unique<Send>(world, 0, 1, i, Bytes{}));
   world.settle();
-  const auto ended =
-      std::count_if(sends.begin(), sends.end(), [](const auto& each) { return each->done; });
+  const auto ended = std::count_if(sends.begin(), sends.end(), [](const auto& each) { return each->done; });
   EXPECT_LE(ended, 4000 / 64);
   for (int i = 199; i >= 0; --i) {
     Recv recv(world, 1, 0, i, 0);
@@ -152,7 +151,8 @@ TEST(P2pFar, push_pull_is_push_all_up_to_what_is_pushed_unasked) {
     for (const p2p::PushMode mode : {p2p::PushMode::pull, p2p::PushMode::all}) {
       World world(p2p::CoreConfig{.peers = 2, .mode = mode}, true, 1472);
       Send send(world, 0, 1, 3, random_bytes(bytes, 1));
-      while (const Bytes* packet = world.transmit(0, 1)) packets[mode == p2p::PushMode::all].push_back(*packet);
+      while (const Bytes* packet = world.transmit(0, 1))
+        packets[mode == p2p::PushMode::all].push_back(*packet);
       EXPECT_TRUE(send.done);
     }
     EXPECT_EQ(packets[0], packets[1]) << bytes << " bytes";

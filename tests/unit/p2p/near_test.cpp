@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t kPacket = 300, kMessage = 200;
 constexpr std::uint32_t kAllowance = 4000;
-constexpr std::uint64_t kMost = kAllowance / sizeof(p2p::Message) + 1;  // messages, all of whose bytes are kept
+constexpr std::uint64_t kMost =
+    kAllowance / sizeof(p2p::Message) + 1;  // messages, all of whose bytes are kept
 
 World near(p2p::PushMode mode = p2p::PushMode::pull) {
   return World(p2p::CoreConfig{.peers = 2, .push_bytes = 256, .mode = mode, .near_allowance = kAllowance},
