@@ -15,8 +15,8 @@ constexpr std::int64_t kSpinAloneUs = 1000;  // every rank has a processor: spin
 // Ranks outnumber processors: let the others run so often, then sleep. Who waits for a message may wait for
 // many others to get their turn before; each that yields meanwhile makes it later.
 constexpr int kYieldsForMessage = 4;
-// In a collective all ranks wait for each other: each gets its turn without a system call to wake it; one
-// that waits for long has used some 50 microseconds.
+// In a collective inside a host all ranks wait for each other: each gets its turn without a system call to
+// wake it; one that waits for long has used some 50 microseconds.
 constexpr int kYieldsForAll = 64;
 // The same where all others are on other hosts: a turn asks the sockets then, and what comes wakes us anyway.
 // So many take as long as an answer from a host near by.

@@ -19,7 +19,7 @@ constexpr Duration kStolen = microseconds(15);
 constexpr Duration kSoon = microseconds(50);
 constexpr Duration kShortestNoSpin = milliseconds(2);
 constexpr Duration kNoSpinAmongRivals = milliseconds(32);  // every try costs all of them a millisecond
-constexpr Duration kLongestNoSpin = milliseconds(200);
+constexpr Duration kLongestNoSpin = milliseconds(500), kLongestNoYield = milliseconds(200);
 constexpr std::int64_t kPeace = 8;  // times as long without trouble: it is forgotten
 // A yield that takes so long gave the processor to one who keeps it for all of its time slice. Then sleeping
 // is better: who is woken goes before such ones, who yields comes after them.
@@ -104,9 +104,10 @@ void Loop::stop_spinning(Instant time, Duration least) noexcept {
 void Loop::yield_turns(std::uint64_t before) noexcept {
   Instant last = now();
   if (last >= no_yield_until_) yields_are_long_ = false;
+  const bool may_wait_long = hooks_.empty() || net_;
   for (int i = yields_are_long_ ? kYieldsBusy
                : alone_         ? kYieldsAlone
-               : hooks_.empty() ? kYieldsForMessage
+               : may_wait_long  ? kYieldsForMessage
                                 : kYieldsForAll;
        i != 0 && activity_ == before; --i) {
     const std::uint32_t depth = lock_.give_up();
@@ -115,14 +116,14 @@ void Loop::yield_turns(std::uint64_t before) noexcept {
     const Instant time = now();
     if (activity_ == before && !is_still(time)) progress();
     if (time - last > kLongYield) {
-      no_yield_for_ = std::clamp(Duration{no_yield_for_.ns * 2}, kShortestNoSpin, kLongestNoSpin);
+      no_yield_for_ = std::clamp(Duration{no_yield_for_.ns * 2}, kShortestNoSpin, kLongestNoYield);
       no_yield_until_ = time + no_yield_for_;
       yields_are_long_ = true;
       return;
     }
     last = time;
   }
-  if (last - no_yield_until_ > kLongestNoSpin) no_yield_for_ = {};
+  if (last - no_yield_until_ > kLongestNoYield) no_yield_for_ = {};
 }
 
 // No clock, no turn: with many ranks on a processor every page that is touched between two yields counts.
