@@ -122,6 +122,7 @@ ROWS = [
     collective('allgather 1 MiB', 'allgather', (MIB, 1, 1), 7, 1.08),
     collective('allreduce 1 MiB', 'allreduce', (MIB, 3, 1), 1.75, 1.20),
     collective('alltoall 64 KiB', 'alltoall', (65536, 9, 1), 7, 1.15),
+    collective('alltoall 1 MiB', 'alltoall', (MIB, 1, 1), 7, 1.15),
     collective('gather 1 MiB', 'gather', (MIB, 1, 1), 7, 1.03),
     collective('scatter 1 MiB', 'scatter', (MIB, 1, 1), 7, 1.03),
     row('one to five, 64 B', 'eight', 'to_five', (64, 25, 1), groups() + OTHERS, 'dynamic', reach=0.33, beat=('lam',), ranks=8,

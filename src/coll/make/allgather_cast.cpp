@@ -23,7 +23,7 @@ void make_cast(const Ask& ask, Builder& b) noexcept {
     b.copy(from, blocks[me]);
     blocks[me] = from;
   }
-  Turns(b, ask.rank, blocks, kNone, kNone).make();
+  Turns(b, ask.rank, blocks, kNone).make();
 }
 
 double estimate_gather(std::uint64_t bytes, const Shape& shape) noexcept {

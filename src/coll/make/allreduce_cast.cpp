@@ -70,11 +70,14 @@ void make_long(const Ask& ask, Builder& b) noexcept {
     all[r] = b.scratch_items(*result.layout, mine);
     ready[r] = b.recv(static_cast<int>(r), all[r]);
   }
-  StepId sent = kNone;
+  // One after another as long as the link is full that way.
+  std::vector<StepId> sent(all.size(), kNone);
+  StepId last = kNone;
   for (int i = 1; i < ask.size; ++i) {
     const int r = to_in_round(ask.rank, i, ask.size);
-    if (parts.count(r, r + 1) != 0)
-      sent = b.send(r, part(own, r), {sent});  // one after another: the link is full anyway
+    if (parts.count(r, r + 1) == 0) continue;
+    const Piece out = part(own, r);
+    last = sent[static_cast<std::size_t>(r)] = b.send(r, out, {out.bytes > kPushedFar ? kNone : last});
   }
   StepId done = kNone;
   if (mine != 0) {
@@ -86,7 +89,8 @@ void make_long(const Ask& ask, Builder& b) noexcept {
   std::vector<Piece> blocks;
   for (int r = 0; r < ask.size; ++r) blocks.push_back(part(result, r));
   // In place, a part of the result lies where a part still to be sent is.
-  Turns(b, ask.rank, blocks, done, ask.in_place ? sent : kNone).make();
+  if (!ask.in_place) sent.clear();
+  Turns(b, ask.rank, blocks, done, sent).make();
 }
 
 }  // namespace

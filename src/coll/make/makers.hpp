@@ -42,4 +42,8 @@ inline bool fits_any(const Shape&) noexcept { return true; }
 // How many messages a rank of a ring, or the root of a linear algorithm, keeps under way.
 constexpr std::uint32_t kWindow = 16;
 
+// Between hosts a message up to about so long is pushed as a whole, and a rank that sends one after another
+// keeps its link full. It waits for the receiver of each longer one.
+constexpr std::uint64_t kPushedFar = 65536;
+
 }  // namespace herald::coll

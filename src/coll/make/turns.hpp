@@ -14,8 +14,9 @@ namespace herald::coll {
 class Turns {
  public:
   // `blocks`: by rank, where each lies when all is done; ours is read when `ready`, and what comes may be
-  // written when `free`.
-  Turns(Builder& b, int rank, const std::vector<Piece>& blocks, StepId ready, StepId free) noexcept
+  // written when `free`, by rank; empty: at once.
+  Turns(Builder& b, int rank, const std::vector<Piece>& blocks, StepId ready,
+        const std::vector<StepId>& free = {}) noexcept
       : b_(b), rank_(rank), blocks_(blocks), ready_(ready), free_(free) {}
 
   void make() noexcept {
@@ -32,7 +33,7 @@ class Turns {
  private:
   void at_once() noexcept {
     for (int rank = 0; rank < static_cast<int>(blocks_.size()); ++rank)
-      if (rank != rank_ && block(rank).bytes != 0) b_.recv(rank, block(rank), {free_});
+      if (rank != rank_ && block(rank).bytes != 0) b_.recv(rank, block(rank), {free_of(rank)});
     if (block(rank_).bytes != 0) b_.cast(block(rank_), {ready_});
   }
   // The first quarter is a message of its own: it tells the next one to begin.
@@ -49,15 +50,19 @@ class Turns {
     }
     third_before_ = second_before_;
     second_before_ = last_;
-    last_ = before_ = b_.recv(rank, first, {free_});
-    if (rest.bytes != 0) last_ = b_.recv(rank, rest, {free_});
+    last_ = before_ = b_.recv(rank, first, {free_of(rank)});
+    if (rest.bytes != 0) last_ = b_.recv(rank, rest, {free_of(rank)});
   }
   const Piece& block(int rank) const noexcept { return blocks_[static_cast<std::size_t>(rank)]; }
+  StepId free_of(int rank) const noexcept {
+    return free_.empty() ? kNone : free_[static_cast<std::size_t>(rank)];
+  }
 
   Builder& b_;
   const int rank_;
   const std::vector<Piece>& blocks_;
-  const StepId ready_, free_;
+  const StepId ready_;
+  const std::vector<StepId> free_;
   StepId before_ = kNone, last_ = kNone, second_before_ = kNone, third_before_ = kNone, mine_ = kNone;
 };
 
