@@ -10,13 +10,14 @@ namespace herald::coll {
 namespace {
 
 // Overlapping saves half of the start-up. Inside a host it costs a tenth of the bandwidth in crowding.
-// Between hosts what queues at the links is the last to come, and not in balance; but all links are full
-// until then.
-constexpr double kCrowdedQueue = 190000, kCrowdedHosts = 1.05, kCrowdedMemory = 1.1;
+// Between hosts what queues at the links is the last to come, and not in balance: a third of all, as long as
+// that is less than a queue holds; all links are full until then.
+constexpr double kCrowdedMemory = 1.1, kCrowdedHosts = 1.05, kQueued = 0.3, kQueue = 190000;
 double estimate_linear(std::uint64_t bytes, const Shape& shape) noexcept {
   const double others = shape.ranks - 1, all = others * static_cast<double>(bytes);
-  return transfer_ns(shape, 0.5 * others,
-                     shape.hosts > 1 ? kCrowdedHosts * all + kCrowdedQueue : kCrowdedMemory * all);
+  const double crowded =
+      shape.hosts > 1 ? kCrowdedHosts * all + std::min(kQueued * all, kQueue) : kCrowdedMemory * all;
+  return transfer_ns(shape, 0.5 * others, crowded);
 }
 // One at a time between hosts waits for the receiver of each message that is not pushed as a whole, who may
 // be waited for by another one, while links have nothing to carry.
