@@ -28,6 +28,7 @@ struct NoLane final : rel::LaneListener {
 };
 struct NoPeer final : rel::Listener {
   Status deliver(rel::PeerId, std::span<const std::byte>) noexcept override { return Status::ok; }
+  void returned(rel::PeerId, std::uint32_t) noexcept override {}
   void peer_lost(rel::PeerId) noexcept override {}
   void link_changed(rel::PeerId, rel::LinkId, bool) noexcept override {}
 };

@@ -168,7 +168,7 @@ bool Process::transmit(Instant now) {
       const rel::Tx& tx = batch_.entries[i];
       const std::uint8_t link = link_to(tx.to, tx.link);
       if (config_.hears_of_links && !net_.is_up(me_, link)) broken_.push_back({tx.to, tx.link});
-      net_.send(me_, link, tx.to, tx.datagram);
+      net_.send(me_, link, tx.to, tx.datagram, tx.rest);
       ++said_;
     }
     for (const auto& [peer, link] : broken_) mesh_.on_link_error(now, peer, link);
@@ -295,7 +295,7 @@ void Process::start_send(std::uint32_t index) {
   send.source = me_;
   send.mode = spec.mode;
   send.owner = this;
-  send.on_done = on_done;
+  send.on_done = on_send_done;
   send.data = type::Cursor::bytes(send.memory.get(), spec.bytes);
   ++pending_;
   core_.start(send);

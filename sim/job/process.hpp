@@ -3,6 +3,7 @@
 // carriers as the engine joins them, and a script in the user's place.
 // In:  turns from the network. Out: datagrams; what became of each operation.
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -49,6 +50,7 @@ class Moody final : public rel::Listener {
   Moody(rel::Listener& next, Prng& chance, const ProcessConfig& config) noexcept
       : next_(next), chance_(chance), refuses_(config.refuses), betrayal_(config.betrayal) {}
   Status deliver(rel::PeerId from, std::span<const std::byte> packet) noexcept override;
+  void returned(rel::PeerId peer, std::uint32_t packets) noexcept override { next_.returned(peer, packets); }
   void peer_lost(rel::PeerId peer) noexcept override { next_.peer_lost(peer); }
   void link_changed(rel::PeerId peer, rel::LinkId link, bool live) noexcept override {
     next_.link_changed(peer, link, live);
@@ -117,6 +119,10 @@ class Process final : public Node {
   std::uint8_t link_to(HostId peer, rel::LinkId link) const noexcept;
   rel::LinkId link_from(HostId peer, std::uint8_t link) const noexcept;
   static void on_done(p2p::Op& op);
+  static void on_send_done(p2p::Op& op) {  // as in a program: from now on there is something else
+    std::fill_n(static_cast<Send&>(op).memory.get(), op.data.total(), std::byte{0xee});
+    on_done(op);
+  }
 
   Net& net_;
   const Script& script_;

@@ -96,6 +96,8 @@ void Maker::machines() {
   if (chance_.below(4) == 0) core.mode = one_of({p2p::PushMode::zero, p2p::PushMode::all});
   core.far_more = one_of<std::uint32_t>({0, 8192, 1 << 16});
   core.far_allowance = one_of<std::uint32_t>({16 << 10, 1 << 19});
+  core.far_copied = core.far_allowance == 1 << 19 ? core.far_more : 0;
+  if (core.far_more != 0) mesh.row_packets = core.far_more == 8192 ? 8 : 32;
 }
 
 void Maker::faults() {

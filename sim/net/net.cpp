@@ -63,12 +63,14 @@ bool Net::is_full(HostId host, std::uint8_t link) const noexcept {
   return free > now_ && free - now_ > queue_time(config_.shape.nic_bytes);
 }
 
-void Net::send(HostId from, std::uint8_t link, HostId to, std::span<const std::byte> bytes) {
+void Net::send(HostId from, std::uint8_t link, HostId to, std::span<const std::byte> bytes,
+               std::span<const std::byte> rest) {
   Flight flight;
   flight.from = from;
   flight.to = to;
   flight.link = link;
-  enter_nic(flight, bytes);
+  flight.packet = pool_.copy(bytes, rest);
+  enter_nic(flight);
 }
 
 void Net::multicast(HostId from, std::uint8_t link, GroupId group, std::span<const std::byte> bytes) {
@@ -77,7 +79,8 @@ void Net::multicast(HostId from, std::uint8_t link, GroupId group, std::span<con
   flight.group = group;
   flight.link = link;
   flight.multicast = true;
-  enter_nic(flight, bytes);
+  flight.packet = pool_.copy(bytes);
+  enter_nic(flight);
 }
 
 void Net::stranger(std::uint8_t link, GroupId group, std::span<const std::byte> bytes) {
@@ -103,18 +106,17 @@ bool Net::may_send(HostId id) {
   return true;
 }
 
-void Net::enter_nic(Flight flight, std::span<const std::byte> bytes) {
+void Net::enter_nic(Flight flight) {
   Host& host = host_of(flight.from);
   Link& link = link_of(flight.from, flight.link);
   ++host.handled;
-  flight.packet = pool_.copy(bytes);
   if (!host.alive || !link.up) return drop(flight, flight.to, Sight::cut_off, counters_.cut_off);
   const Duration time = line_time(flight.packet->size);
   const Instant free = std::max(link.nic_free, now_);
   if (config_.nic_drops && (free + time) - now_ > queue_time(config_.shape.nic_bytes))
     return drop(flight, flight.to, Sight::nic_full, counters_.nic_full);
   ++counters_.sent;
-  counters_.sent_bytes += bytes.size();
+  counters_.sent_bytes += flight.packet->size;
   see(Sight::sent, flight, flight.to);
   flight.left = now_;
   link.nic_free = free + time;

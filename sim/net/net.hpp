@@ -88,7 +88,8 @@ class Net {
   // False: an interface is full; a turn comes when it is half empty. What is sent nevertheless is queued all
   // the same, or dropped if the configuration says so (then this is always true).
   bool may_send(HostId host);
-  void send(HostId from, std::uint8_t link, HostId to, std::span<const std::byte> bytes);
+  void send(HostId from, std::uint8_t link, HostId to, std::span<const std::byte> bytes,
+            std::span<const std::byte> rest = {});
   void multicast(HostId from, std::uint8_t link, GroupId group, std::span<const std::byte> bytes);
   bool receive(HostId host, Arrival& out);
   bool is_up(HostId host, std::uint8_t link) const noexcept { return link_of(host, link).up; }
@@ -188,7 +189,7 @@ class Net {
   Duration queue_time(std::uint32_t bytes) const noexcept;
 
   bool is_full(HostId host, std::uint8_t link) const noexcept;
-  void enter_nic(Flight flight, std::span<const std::byte> bytes);
+  void enter_nic(Flight flight);
   void at_switch(const Flight& flight);
   void to_port(const Flight& flight, HostId to);
   void down_the_line(Flight flight, Instant arrives);

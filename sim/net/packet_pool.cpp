@@ -18,9 +18,10 @@ PacketPool::~PacketPool() {
     }
 }
 
-Packet* PacketPool::copy(std::span<const std::byte> bytes) {
+Packet* PacketPool::copy(std::span<const std::byte> bytes, std::span<const std::byte> rest) {
+  const std::size_t size = bytes.size() + rest.size();
   std::uint32_t shelf = 0;
-  while (shelf < kSizes.size() && kSizes[shelf] < bytes.size()) ++shelf;
+  while (shelf < kSizes.size() && kSizes[shelf] < size) ++shelf;
   HERALD_ASSERT(shelf < kSizes.size() && "a datagram has at most 65536 bytes");
   Packet* packet = free_[shelf];
   if (packet != nullptr)
@@ -28,9 +29,10 @@ Packet* PacketPool::copy(std::span<const std::byte> bytes) {
   else
     packet = new (::operator new(sizeof(Packet) + kSizes[shelf])) Packet;
   packet->uses = 1;
-  packet->size = static_cast<std::uint32_t>(bytes.size());
+  packet->size = static_cast<std::uint32_t>(size);
   packet->shelf = shelf;
   if (!bytes.empty()) std::memcpy(packet->data(), bytes.data(), bytes.size());
+  if (!rest.empty()) std::memcpy(packet->data() + bytes.size(), rest.data(), rest.size());
   ++held_;
   return packet;
 }

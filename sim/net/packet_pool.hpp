@@ -26,7 +26,8 @@ class PacketPool {
   PacketPool(const PacketPool&) = delete;
   PacketPool& operator=(const PacketPool&) = delete;
 
-  Packet* copy(std::span<const std::byte> bytes);
+  // Both together are the datagram.
+  Packet* copy(std::span<const std::byte> bytes, std::span<const std::byte> rest = {});
   void release(Packet* packet) noexcept;
   std::uint64_t held() const noexcept { return held_; }
 

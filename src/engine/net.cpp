@@ -44,6 +44,7 @@ p2p::CoreConfig core_config(int rank, int size, const Knobs& knobs) {
   config.direct_bytes = static_cast<std::uint64_t>(knobs.cma_bytes);
   config.near_allowance = static_cast<std::uint32_t>(knobs.shm_allowance_bytes);
   config.far_more = static_cast<std::uint32_t>(knobs.net_push_bytes);
+  config.far_copied = static_cast<std::uint32_t>(knobs.net_copy_bytes);
   config.far_allowance = static_cast<std::uint32_t>(knobs.net_allowance_bytes);
   return config;
 }
@@ -103,6 +104,8 @@ void Net::start(const NetStart& start) noexcept {
   config_.seal = {start.key, start.epoch};
   config_.datagram_bytes = udp_->datagram_bytes();
   config_.largest_bytes = udp_->largest_bytes();
+  config_.row_packets = udp_->row_packets();
+  config_.burst_packets = std::max(1u, config_.burst_packets / config_.row_packets) * config_.row_packets;
   // The ranks of a host share the port of the switch, and so what it holds; and all peers may be eager at
   // once.
   config_.budget_bytes =
@@ -135,8 +138,12 @@ void Net::forgive(Instant now) noexcept {
 bool Net::pump(Instant now, p2p::PeerId peer) noexcept {
   if (now - last_here_ > kStopped) [[unlikely]]
     forgive(now);
-  const bool moved = carrier_.pump(peer);
-  if (moved) (void)transmit(now);
+  bool moved = false;
+  do {
+    if (!carrier_.pump(peer)) break;
+    (void)transmit(now);
+    moved = true;
+  } while (carrier_.take_stopped());
   return moved;
 }
 
@@ -276,7 +283,7 @@ void Net::trace() noexcept {
 
 void Net::send(Instant now, const rel::TxBatch& batch) noexcept {
   for (std::size_t i = 0; i < batch.count; ++i)
-    out_[i] = {batch.entries[i].to, batch.entries[i].link, batch.entries[i].datagram};
+    out_[i] = {batch.entries[i].to, batch.entries[i].link, batch.entries[i].datagram, batch.entries[i].rest};
   std::size_t broken = 0;  // the first of out_, after it is through with them
   bool waited = false;
   for (std::size_t at = 0; at < batch.count;) {

@@ -11,10 +11,16 @@ bool Carrier::pump(PeerId to) noexcept {
       mesh_->set_backlog(to, true);
       return moved;
     }
-    const std::size_t bytes = core_.poll_transmit(to, room);
+    Lent lent;
+    const std::size_t bytes = core_.poll_transmit(to, room, mesh_->may_lend() ? &lent : nullptr);
     if (bytes == 0) continue;  // the operation failed instead
-    mesh_->commit(to, bytes);
+    mesh_->commit(to, bytes, lent);
     moved = true;
+    if (core_.take_urgent()) {
+      mesh_->set_backlog(to, true);
+      stopped_ = true;
+      return true;
+    }
   }
   if (moved) mesh_->set_backlog(to, false);
   return moved;
@@ -40,6 +46,21 @@ Status Carrier::deliver(rel::PeerId from, std::span<const std::byte> packet) noe
     case Door::discard: break;
   }
   return Status::ok;
+}
+
+void Carrier::set_open(Door door) noexcept {
+  door_ = door;
+  if (door == Door::later) return;
+  if (door == Door::open)
+    for (const Returned& each : returned_) core_.on_returned(each.peer, each.packets);
+  returned_.clear();
+}
+
+void Carrier::returned(rel::PeerId peer, std::uint32_t packets) noexcept {
+  if (door_ == Door::open)
+    core_.on_returned(peer, packets);
+  else if (door_ == Door::later)
+    returned_.push_back({peer, packets});
 }
 
 void Carrier::peer_lost(rel::PeerId peer) noexcept { lost_.push_back(peer); }

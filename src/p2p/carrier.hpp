@@ -20,11 +20,13 @@ class Carrier final : public rel::Listener {
   // What becomes of packets that come: Core gets them; the mesh keeps them (Core must not be touched now); or
   // they are thrown away (Core is gone).
   enum class Door : std::uint8_t { open, later, discard };
-  void set_open(Door door) noexcept { door_ = door; }
+  void set_open(Door door) noexcept;
   Door door() const noexcept { return door_; }
 
   // Moves packets for the peer from Core into the mesh until the window is closed. True if any moved.
+  // Stops early where it is better to transmit first.
   bool pump(PeerId to) noexcept;
+  bool take_stopped() noexcept { return std::exchange(stopped_, false); }
   // The same for all peers whose window has opened again.
   bool pump_ready() noexcept;
 
@@ -40,6 +42,7 @@ class Carrier final : public rel::Listener {
   bool has_news() const noexcept { return !lost_.empty() || !links_.empty(); }
 
   Status deliver(rel::PeerId from, std::span<const std::byte> packet) noexcept override;
+  void returned(rel::PeerId peer, std::uint32_t packets) noexcept override;
   void peer_lost(rel::PeerId peer) noexcept override;
   void link_changed(rel::PeerId peer, rel::LinkId link, bool live) noexcept override;
 
@@ -47,6 +50,12 @@ class Carrier final : public rel::Listener {
   Core& core_;
   rel::Mesh* mesh_ = nullptr;
   Door door_ = Door::open;
+  bool stopped_ = false;
+  struct Returned {
+    PeerId peer;
+    std::uint32_t packets;
+  };
+  std::vector<Returned> returned_;  // while Core must not be touched
   std::vector<PeerId> lost_;
   std::vector<LinkNews> links_;
 };

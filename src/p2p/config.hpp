@@ -21,6 +21,7 @@ struct CoreConfig {
   std::uint32_t far_first = 1u << 16;        // the first packet, if that much fits
   std::uint32_t far_more = 1u << 16;         // pushed beyond it
   std::uint32_t far_allowance = 1u << 19;    // pushed and not received yet, of one peer
+  std::uint32_t far_copied = 1u << 16;       // at a pulled message's end: copied, and not waited for
   std::uint32_t most_pushed = 1u << 30;      // of one message
   std::uint32_t cast_unexpected = 1u << 18;  // by lanes, of one peer, not received yet; the rest waits
   // Peers whose memory we can reach, see set_direct(): from so many bytes on, messages are moved there and

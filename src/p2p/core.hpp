@@ -32,6 +32,7 @@
 #include "p2p/id_table.hpp"
 #include "p2p/message.hpp"
 #include "p2p/ops.hpp"
+#include "p2p/peer.hpp"
 #include "wire/p2p_packet.hpp"
 
 namespace herald::p2p {
@@ -105,7 +106,13 @@ class Core {
   // none; `room` is at least wire::kLargestHeader + 1 bytes. What it wrote must be sent, in order.
   bool wants_to_send(PeerId to) const noexcept { return peers_[static_cast<std::size_t>(to)].linked(); }
   bool wants_to_send() const noexcept { return !wanting_.empty(); }
-  std::size_t poll_transmit(PeerId to, std::span<std::byte> room) noexcept;
+  // With `lent` it may be set to bytes that follow what was written and stay where they are: their operation
+  // waits until on_returned() has told of so many packets to the peer that lent some, the oldest.
+  std::size_t poll_transmit(PeerId to, std::span<std::byte> room, Lent* lent = nullptr) noexcept;
+  void on_returned(PeerId to, std::uint32_t packets) noexcept;
+  // What was written last is the beginning of a message that has to be asked for: let it go before more is
+  // written, so that the answer comes meanwhile.
+  bool take_urgent() noexcept { return std::exchange(urgent_, false); }
   // Walks round the peers for whom there is something: each call the next one; -1 if there are none.
   PeerId next_wanting() noexcept;
   std::size_t wanting() const noexcept { return wanting_count_; }
@@ -139,31 +146,6 @@ class Core {
   std::uint64_t messages_held() const noexcept { return messages_.held(); }
 
  private:
-  struct Control : ListLink {
-    std::uint32_t size = 0;
-    std::byte bytes[32];
-  };
-  struct Peer : ListLink {  // linked among the wanting
-    List<Control> control;
-    List<SendOp> pushes;
-    List<SendOp> streams;
-    List<Arriving> arriving;
-    std::uint32_t next_seq = 0;
-    // Of the bytes pushed from the beginning on, with kRecord for each message, modulo 2^32, when far:
-    std::uint32_t pushed = 0, push_limit = 0;  // by us: so many, and how many the peer lets us
-    std::uint32_t consumed = 0, told = 0;      // by the peer: received, and what it last heard of that
-    // When near:
-    std::uint32_t heard = 0;    // messages of the peer
-    std::uint32_t kept = 0;     // memory for those that nobody receives yet
-    bool was_long : 1 = false;  // the last of them
-    bool hushes : 1 = false;    // it was told to push nothing
-    bool hushed : 1 = false;    // we were
-    bool far : 1 = false;
-    bool gone : 1 = false;
-    bool direct : 1 = false;
-  };
-  static_assert(sizeof(Peer) <= 112, "kept for every peer");
-
   Peer& peer(PeerId id) noexcept { return peers_[static_cast<std::size_t>(id)]; }
   void want(Peer& to) noexcept;
   void stop_wanting_if_idle(Peer& to) noexcept;
@@ -176,7 +158,10 @@ class Core {
   Pushed plan_push(Peer& to, std::uint64_t bytes, std::size_t room) const noexcept;
   std::size_t write_push(Peer& to, SendOp& op, std::span<std::byte> room) noexcept;
   std::size_t write_whole(SendOp& op, std::uint16_t flags, std::span<std::byte> room) noexcept;
-  std::size_t write_data(SendOp& op, std::span<std::byte> room) noexcept;
+  std::size_t write_data(SendOp& op, std::span<std::byte> room, Lent* lent) noexcept;
+  bool lend(SendOp& op, std::uint32_t bytes, Lent& lent) noexcept;
+  bool has_lent(const SendOp& op) noexcept;
+  void end_send(SendOp& op) noexcept;
   void start_cast(SendOp& op) noexcept;
   std::size_t write_cast(SendOp& op, std::span<std::byte> room) noexcept;
   std::size_t write_bundle(List<SendOp>& ops, std::span<std::byte> room) noexcept;
@@ -223,6 +208,7 @@ class Core {
   void hope(SendOp& op) noexcept;
   void hear(PeerId from, std::uint32_t seq, bool is_long) noexcept {
     Peer& sender = peer(from);
+    if (sender.far) return;
     sender.heard = seq + 1;
     sender.was_long = is_long;
     if (offers_ != 0) renew_offer(from);
@@ -276,6 +262,7 @@ class Core {
   IdTable<RecvOp> recvs_;                 // those that pull, or are offered
   List<RecvOp> reads_;                    // that read a peer's memory
   List<SendOp> writes_;                   // that write to a peer's memory
+  List<SendOp> lent_;                     // that wait for bytes that they lent
   List<SendOp> hopes_;                    // that would, and wait for an offer or a meeting
   std::uint32_t turns_of_hope_ = 0;       // since there was the last one more
   Meetings meetings_;
@@ -286,6 +273,7 @@ class Core {
   DirectPool directs_;
   List<Op> finished_;
   bool running_finished_ = false;
+  bool urgent_ = false;
   std::uint64_t sends_under_way_ = 0, receives_under_way_ = 0;
   std::uint32_t gone_count_ = 0;
   static constexpr std::size_t kMostNotices = 256;  // kept until taken

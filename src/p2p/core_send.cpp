@@ -84,7 +84,7 @@ void Core::start(SendOp& op) noexcept {
   op.status = Status::ok;
   op.id = 0;
   op.push_end = op.end = 0;
-  op.answered = op.direct = false;
+  op.answered = op.direct = op.lends = false;
   if (op.data.position() != 0) op.data.seek(0);
   ++sends_under_way_;
   if (trace_ != nullptr) [[unlikely]]
@@ -96,7 +96,7 @@ void Core::start(SendOp& op) noexcept {
   want(to);
 }
 
-std::size_t Core::poll_transmit(PeerId id, std::span<std::byte> room) noexcept {
+std::size_t Core::poll_transmit(PeerId id, std::span<std::byte> room, Lent* lent) noexcept {
   Peer& to = peer(id);
   std::size_t size = 0;
   if (Control* item = to.control.pop_front()) {
@@ -105,7 +105,7 @@ std::size_t Core::poll_transmit(PeerId id, std::span<std::byte> room) noexcept {
     free_controls_.push_front(*item);
   } else {
     while (size == 0 && !to.pushes.empty()) size = write_push(to, *to.pushes.front(), room);
-    if (size == 0 && !to.streams.empty()) size = write_data(*to.streams.front(), room);
+    if (size == 0 && !to.streams.empty()) size = write_data(*to.streams.front(), room, lent);
   }
   stop_wanting_if_idle(to);
   return size;
@@ -167,6 +167,7 @@ std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) no
   counters_.sent_bytes += bytes;
   op.phase = SendPhase::pushed;
   op.push_end = share.all;
+  urgent_ = to.far && share.first < share.all && share.all < bytes;
   if (op.direct)
     hope(op);
   else if (share.first < share.all)
@@ -200,7 +201,7 @@ void Core::leave(SendOp& op) noexcept {
   finish(op, Status::ok);
 }
 
-std::size_t Core::write_data(SendOp& op, std::span<std::byte> room) noexcept {
+std::size_t Core::write_data(SendOp& op, std::span<std::byte> room, Lent* lent) noexcept {
   const std::uint64_t offset = op.data.position();
   const bool unasked = offset < op.push_end;
   const std::uint64_t end = unasked ? op.push_end : op.end;
@@ -211,17 +212,18 @@ std::size_t Core::write_data(SendOp& op, std::span<std::byte> room) noexcept {
   header.id = unasked ? op.seq : op.receive_id;
   header.offset = offset;
   std::memcpy(room.data(), &header, sizeof header);
-  op.data.pack(room.data() + sizeof header, bytes);
+  const bool lends = lent != nullptr && lend(op, bytes, *lent);
+  if (!lends) op.data.pack(room.data() + sizeof header, bytes);
   if (op.data.position() == end && op.phase != SendPhase::streaming) {  // the push is over
     op.unlink();
     if (op.answered)
-      finish_send(op, Status::ok);
+      end_send(op);
     else if (op.id == 0)
       leave(op);
   } else if (op.data.position() == op.end && !unasked) {
-    finish_send(op, Status::ok);
+    end_send(op);
   }
-  return sizeof header + bytes;
+  return sizeof header + (lends ? 0 : bytes);
 }
 
 void Core::finish_send(SendOp& op, Status status) noexcept {
@@ -320,7 +322,7 @@ bool Core::on_ack(PeerId from, const AckPacket& packet) noexcept {
   if (op->linked() && !op->direct)  // some of the push is still to go
     op->answered = true;
   else
-    finish_send(*op, Status::ok);
+    end_send(*op);
   return true;
 }
 
@@ -349,7 +351,7 @@ bool Core::on_cancel_reply(PeerId from, const CancelReplyPacket& packet) noexcep
     return true;
   }
   op->cancelled = removed;
-  finish_send(*op, Status::ok);
+  end_send(*op);
   return true;
 }
 

@@ -2,7 +2,9 @@
 // p2p/ops.hpp: a send or a receive under way. The caller owns the structure and keeps it in place until
 // `done`; p2p::Core links it into its queues meanwhile. Nothing is allocated per operation.
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/list.hpp"
 #include "base/status.hpp"
@@ -14,7 +16,8 @@ struct Message;
 struct RecvOp;
 struct Meeting;
 struct DirectRead;
-using PeerId = std::int32_t;  // index of a process in the job: its rank in the world
+using Lent = std::span<const std::byte>;  // what goes out from where it is
+using PeerId = std::int32_t;              // index of a process in the job: its rank in the world
 
 constexpr std::int32_t kAnySource = -1;
 constexpr std::int32_t kAnyTag = -2;
@@ -57,6 +60,8 @@ struct SendOp : Op {
   std::uint32_t receive_id = 0;  // names the receive that pulls
   std::uint64_t push_end = 0;    // where the bytes end that go unasked
   std::uint64_t end = 0;         // where the pulled bytes end
+  std::uint32_t lent_end = 0;    // Peer::lent after the last packet that lent our bytes
+  bool lends = false;            // there was one
   bool answered = false;         // matched, and no more is wanted than is pushed
   bool direct = false;           // the push said where the message lies
   Meeting* meeting = nullptr;    // where we meet the receiver, while we help it

@@ -30,7 +30,7 @@ struct Mesh::Inner {
   void forget(Channel& ch) noexcept;
   std::span<std::byte> room(Channel& ch, std::size_t least) noexcept;
   std::span<std::byte> share_room(Channel& ch, std::size_t least) noexcept;
-  void commit(Channel& ch, std::size_t bytes) noexcept;
+  void commit(Channel& ch, std::size_t bytes, std::span<const std::byte> lent) noexcept;
   void wake(Channel& ch) noexcept { sending.push(ch); }
   PeerId take(Instant now, LinkId link, wire::Opened opened, const wire::DatagramView& view) noexcept;
   void sweep(Instant now) noexcept;
@@ -100,6 +100,7 @@ struct Mesh::Inner {
 
   // transmit.cpp
   bool fill(Channel& ch, Instant now, TxBatch& out) noexcept;
+  std::uint32_t burst_of(const Channel& ch) const noexcept;
   bool next_to_send(Channel& ch, Instant now, Seq& seq) noexcept;
   std::uint32_t window_of(const Channel& ch, Instant now) const noexcept;
   bool is_paced(Channel& ch, Instant now) noexcept;
@@ -111,6 +112,7 @@ struct Mesh::Inner {
   void emit_ack(Channel& ch, Instant now, TxBatch& out) noexcept;
   void emit_probes(Channel& ch, Instant now, TxBatch& out) noexcept;
 
+  // What of the body is in its slot.
   std::span<std::byte> body_of(const Entry& entry) const noexcept {
     const bool records = (entry.flags & wire::kFlagRecords) != 0;
     return {log_pool.at(entry.slot) + (records ? kBodyRecords : kBodySingle), entry.body_bytes};

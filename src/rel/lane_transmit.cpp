@@ -9,6 +9,8 @@
 namespace herald::rel {
 namespace {
 
+constexpr std::size_t kHead = sizeof(wire::DatagramHead);
+
 constexpr std::uint32_t kBurst = 4;  // packets whose end is shown at once
 constexpr Duration kMostRetry = milliseconds(1000);
 
@@ -20,14 +22,13 @@ void Lanes::Inner::emit_short(std::int32_t to, std::uint32_t seal_for, wire::Dat
                               std::uint8_t flags, Seq seq, std::span<const std::byte> body,
                               TxBatch& out) noexcept {
   auto& room = out.shorts[out.count];
-  const wire::DatagramHead head = wire::head_of(kind, flags, config.seal, config.me, seq);
-  static_assert(sizeof head + sizeof(wire::CastAck) <= TxBatch::kShort);
-  static_assert(sizeof head + sizeof(wire::CastNak) + wire::kMostNakRanges * sizeof(wire::NakRange) <=
+  static_assert(kHead + sizeof(wire::CastAck) <= TxBatch::kShort);
+  static_assert(kHead + sizeof(wire::CastNak) + wire::kMostNakRanges * sizeof(wire::NakRange) <=
                 TxBatch::kShort);
-  std::memcpy(room.data(), &head, sizeof head);
-  std::memcpy(room.data() + sizeof head, body.data(), body.size());
-  wire::seal(config.seal, seal_for, wire::crc32c(body), {room.data(), sizeof head});
-  out.entries[out.count++] = {to, 0, {room.data(), sizeof head + body.size()}};
+  wire::write_head(room.data(), kind, flags, config.seal, config.me, seq);
+  std::memcpy(room.data() + kHead, body.data(), body.size());
+  wire::seal(config.seal, seal_for, wire::crc32c(body), {room.data(), kHead});
+  out.entries[out.count++] = {to, 0, {room.data(), kHead + body.size()}};
 }
 
 // Remembers two multicasts that are at least a round trip apart: judge() asks whether one had time to be
@@ -49,13 +50,12 @@ bool Lanes::Inner::emit_cast(Lane& lane, Instant now, Seq seq, std::int32_t plac
   std::uint8_t flags = entry.flags | move_flags(lane);
   if (ask) flags |= wire::kFlagAskAck;
   if (lane.direct) flags |= wire::kFlagDirect;
-  const wire::DatagramHead head = wire::head_of(wire::DatagramKind::cast, flags, config.seal, config.me, seq);
-  std::memcpy(at, &head, sizeof head);
+  wire::write_head(at, wire::DatagramKind::cast, flags, config.seal, config.me, seq);
   const bool group = place == kAllMembers;
   const std::int32_t to = group ? group_of(lane.id) : lane.members[static_cast<std::size_t>(place)];
   const std::uint32_t seal_for = group ? wire::group_seal(lane.name) : static_cast<std::uint32_t>(to);
-  wire::seal(config.seal, seal_for, entry.body_crc, {at, sizeof head});
-  out.entries[out.count++] = {to, 0, {at, sizeof head + entry.body_bytes}};
+  wire::seal(config.seal, seal_for, entry.body_crc, {at, kHead});
+  out.entries[out.count++] = {to, 0, {at, kHead + entry.body_bytes}};
   entry.sent_at = now;
   entry.state = EntryState::in_flight;
   if (entry.transmissions < 255) ++entry.transmissions;

@@ -81,6 +81,7 @@ std::span<std::byte> Mesh::Inner::share_room(Channel& ch, std::size_t least) noe
   Sender& tx = ch.tx;
   if (tx.next_tx == tx.log.end()) return {};
   const Entry& tail = tx.log[tx.log.end() - 1];
+  if (tail.lent != nullptr) return {};
   const bool records = (tail.flags & wire::kFlagRecords) != 0;
   const std::size_t used = tail.body_bytes + (records ? 0 : wire::kRecordHead) + wire::kRecordHead;
   const std::size_t spared = ch.rx.unacked != 0 || ch.rx.ack_now ? sizeof(wire::AckPart) : 0;
@@ -114,8 +115,9 @@ std::span<std::byte> Mesh::Inner::room(Channel& ch, std::size_t least) noexcept 
   return found;
 }
 
-void Mesh::Inner::commit(Channel& ch, std::size_t bytes) noexcept {
-  HERALD_ASSERT(open_peer == ch.peer && bytes <= open_bytes);
+void Mesh::Inner::commit(Channel& ch, std::size_t bytes, std::span<const std::byte> lent) noexcept {
+  HERALD_ASSERT(open_peer == ch.peer && bytes + lent.size() <= open_bytes);
+  HERALD_ASSERT(lent.empty() || !open_shares);
   open_peer = -1;
   if (bytes == 0) return;
   SendLog& log = ch.tx.log;
@@ -135,6 +137,8 @@ void Mesh::Inner::commit(Channel& ch, std::size_t bytes) noexcept {
     Entry& entry = log.append();
     entry.slot = spare;
     entry.body_bytes = static_cast<std::uint16_t>(bytes);
+    entry.lent = lent.data();
+    entry.lent_bytes = static_cast<std::uint16_t>(lent.size());
     spare = PacketPool::kNone;
   }
   wake(ch);
@@ -188,10 +192,12 @@ std::span<std::byte> Mesh::room(PeerId to, std::size_t least) noexcept {
   return ch == nullptr || ch->gone ? std::span<std::byte>{} : inner_->room(*ch, least);
 }
 
-void Mesh::commit(PeerId to, std::size_t bytes) noexcept {
+void Mesh::commit(PeerId to, std::size_t bytes, std::span<const std::byte> lent) noexcept {
   Channel* const ch = inner_->find(to);
-  if (ch != nullptr && !ch->gone) inner_->commit(*ch, bytes);
+  if (ch != nullptr && !ch->gone) inner_->commit(*ch, bytes, lent);
 }
+
+bool Mesh::may_lend() const noexcept { return !inner_->open_shares; }
 
 PeerId Mesh::next_ready() noexcept {
   while (const Channel* ch = inner_->roomy.pop())

@@ -48,6 +48,7 @@ struct MeshConfig {
   std::uint32_t budget_bytes = 192 << 10;  // what receive buffer and switch hold: credit for all together
   std::uint32_t log_bytes = 8 << 20;       // most memory of the send log, all peers together
   std::uint32_t burst_packets = 32;        // to one peer in one go
+  std::uint32_t row_packets = 1;           // that cost the path little more than one
   Repair repair = Repair::selective;
   Duration first_rtt = microseconds(500);  // before anything was measured
   Duration least_timeout = microseconds(300);
@@ -69,6 +70,8 @@ class Listener {
  public:
   // A packet as the peer committed it. Anything but ok: hand it in again later (the mesh keeps it).
   virtual Status deliver(PeerId from, std::span<const std::byte> packet) noexcept = 0;
+  // So many packets to the peer whose memory was lent, the oldest, are not looked at any more.
+  virtual void returned(PeerId peer, std::uint32_t packets) noexcept = 0;
   virtual void peer_lost(PeerId peer) noexcept = 0;
   virtual void link_changed(PeerId peer, LinkId link, bool live) noexcept = 0;
 
@@ -91,7 +94,11 @@ class Mesh {
   // it is worth another try. commit() hands over the first `bytes` of it. Small packets committed before the
   // next poll_transmit() share a datagram.
   std::span<std::byte> room(PeerId to, std::size_t least) noexcept;
-  void commit(PeerId to, std::size_t bytes) noexcept;
+  void commit(PeerId to, std::size_t bytes) noexcept { commit(to, bytes, {}); }
+  // The same with further bytes that stay where they are, and as they are, until Listener::returned() (or
+  // the peer is lost): all of it together fits into the room. Only if may_lend() after room().
+  void commit(PeerId to, std::size_t bytes, std::span<const std::byte> lent) noexcept;
+  bool may_lend() const noexcept;
   PeerId next_ready() noexcept;  // -1: none
   // More waits above than could be committed (true), or no more (false): tells the receiver, who divides
   // credit.

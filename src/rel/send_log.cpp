@@ -21,16 +21,30 @@ bool SendLog::grow() noexcept {
 Entry& SendLog::append() noexcept {
   HERALD_ASSERT(size() < capacity_);
   Entry& entry = (*this)[end_++];
-  entry = {};
+  // One by one: an empty entry made elsewhere would have to come through memory first.
+  entry.sent_at = {};
+  entry.lent = nullptr;
+  entry.slot = PacketPool::kNone;
+  entry.body_crc = entry.order = 0;
+  entry.body_bytes = entry.lent_bytes = 0;
   entry.readers = cursors_;
+  entry.link = entry.transmissions = entry.flags = 0;
+  entry.state = EntryState::queued;
+  entry.overtaken = false;
   return entry;
 }
 
-void SendLog::pass(Seq seq, PacketPool& pool) noexcept {
+std::uint32_t SendLog::pass(Seq seq, PacketPool& pool) noexcept {
   Entry& passed = (*this)[seq];
   HERALD_ASSERT(passed.readers > 0);
   --passed.readers;
-  while (first_ != end_ && (*this)[first_].readers == 0) pool.give((*this)[first_++].slot);
+  std::uint32_t lent = 0;
+  for (; first_ != end_ && (*this)[first_].readers == 0; ++first_) {
+    const Entry& entry = (*this)[first_];
+    if (entry.lent != nullptr) ++lent;
+    pool.give(entry.slot);
+  }
+  return lent;
 }
 
 void SendLog::clear(PacketPool& pool) noexcept {

@@ -19,11 +19,13 @@ namespace herald::rel {
 enum class EntryState : std::uint8_t { queued, in_flight, lost, acked };
 
 struct Entry {
-  Instant sent_at;  // last transmission
+  Instant sent_at;                  // last transmission
+  const std::byte* lent = nullptr;  // where the body goes on: memory of whoever committed it
   PacketPool::Slot slot = PacketPool::kNone;
   std::uint32_t body_crc = 0;
-  std::uint32_t order = 0;  // of the last transmission among those by its link
-  std::uint16_t body_bytes = 0;
+  std::uint32_t order = 0;       // of the last transmission among those by its link
+  std::uint16_t body_bytes = 0;  // in the slot
+  std::uint16_t lent_bytes = 0;
   std::uint16_t readers = 0;  // cursors that have not passed
   std::uint8_t link = 0;
   std::uint8_t transmissions = 0;  // stops at 255
@@ -31,7 +33,7 @@ struct Entry {
   bool overtaken = false;  // was last found lost because later ones had come
   std::uint8_t flags = 0;  // kFlagRecords, kFlagBacklog as first sent
 };
-static_assert(sizeof(Entry) == 32);
+static_assert(sizeof(Entry) == 40);
 
 class SendLog {
  public:
@@ -51,7 +53,8 @@ class SendLog {
   }
   Entry& append() noexcept;  // after reserve()
   // One cursor has passed `seq`. Entries that all have passed go, oldest first, and their slots with them.
-  void pass(Seq seq, PacketPool& pool) noexcept;
+  // Returns how many of them had lent memory.
+  std::uint32_t pass(Seq seq, PacketPool& pool) noexcept;
   void clear(PacketPool& pool) noexcept;  // all entries, whoever still needs them
   bool holds_memory() const noexcept { return capacity_ != 0; }
   void shrink() noexcept;  // gives the ring back if it is empty

@@ -66,10 +66,12 @@ bool Mesh::Inner::take_acked(Channel& ch, Instant now, const wire::AckPart& ack)
   Sender& tx = ch.tx;
   std::array<std::uint32_t, kMostLinks> by_link{};
   if (!is_go_back() || before(ack.newest, ack.next)) newest_acked(ch, now, ack, by_link);
+  std::uint32_t returned = 0;
   for (Seq seq = tx.cursor.next; seq != ack.next; ++seq) {
     entry_acked(ch, tx.log[seq], kSomeCopy, by_link);
-    tx.log.pass(seq, log_pool);
+    returned += tx.log.pass(seq, log_pool);
   }
+  if (returned != 0) listener.returned(ch.peer, returned);
   tx.cursor.advance(ack.next);
   std::uint64_t fresh = ack.holes & ~tx.cursor.came;
   const std::int32_t reach = distance(tx.cursor.next + 1, tx.next_tx);

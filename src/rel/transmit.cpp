@@ -80,9 +80,10 @@ void Mesh::Inner::first_time(Channel& ch, Seq seq, Entry& entry) noexcept {
   Sender& tx = ch.tx;
   const std::span<const std::byte> body = body_of(entry);
   entry.body_crc = wire::crc32c(body);
+  if (entry.lent != nullptr) entry.body_crc = wire::crc32c({entry.lent, entry.lent_bytes}, entry.body_crc);
   tx.next_tx = seq + 1;
   ++counters.sent;
-  counters.sent_bytes += body.size();
+  counters.sent_bytes += body.size() + entry.lent_bytes;
   if (tx.backlog || tx.refused || tx.log.end() - tx.next_tx > std::min(config.eager_packets, kLittle)) {
     entry.flags |= wire::kFlagBacklog;
     return;
@@ -121,8 +122,9 @@ void Mesh::Inner::emit_data(Channel& ch, Instant now, Seq seq, TxBatch& out) noe
   if (tx.ask_data || (window < kSmallWindow && tx.in_flight + 1 >= window)) flags |= wire::kFlagAskAck;
   tx.ask_data = false;
 
-  const bool carries = body.size() + wire::kLargestDatagramHead <= config.datagram_bytes &&
-                       carries_ack(ch.rx, now, body.size());
+  const std::size_t body_bytes = body.size() + entry.lent_bytes;
+  const bool carries =
+      body_bytes + wire::kLargestDatagramHead <= config.datagram_bytes && carries_ack(ch.rx, now, body_bytes);
   const std::size_t head_bytes = carries ? wire::kLargestDatagramHead : sizeof(wire::DatagramHead);
   std::byte* const at = body.data() - head_bytes;
   if (carries) {
@@ -131,13 +133,12 @@ void Mesh::Inner::emit_data(Channel& ch, Instant now, Seq seq, TxBatch& out) noe
     write_ack(ch, now, ack);
     std::memcpy(at + sizeof(wire::DatagramHead), &ack, sizeof ack);
   }
-  const wire::DatagramHead head = wire::head_of(wire::DatagramKind::data, flags, config.seal, config.me, seq);
-  std::memcpy(at, &head, sizeof head);
+  wire::write_head(at, wire::DatagramKind::data, flags, config.seal, config.me, seq);
   if (carries)
     wire::seal(config.seal, static_cast<std::uint32_t>(ch.peer), entry.body_crc, {at, head_bytes});
   else
     seal_later(at, ch, entry.body_crc);
-  out.entries[out.count++] = {ch.peer, by, {at, head_bytes + body.size()}};
+  out.entries[out.count++] = {ch.peer, by, {at, head_bytes + body.size()}, {entry.lent, entry.lent_bytes}};
 
   entry.state = EntryState::in_flight;
   entry.sent_at = now;
@@ -173,13 +174,11 @@ void Mesh::Inner::emit_ack(Channel& ch, Instant now, TxBatch& out) noexcept {
   const bool answers = !tx.ask && ch.rx.link < ch.links && ch.link[ch.rx.link].state != LinkState::dead;
   const LinkId by = answers ? ch.rx.link : choose_link(ch.all_links());
   tx.ask = false;
-  const wire::DatagramHead head =
-      wire::head_of(wire::DatagramKind::ack, flags, config.seal, config.me, tx.next_tx);
   wire::AckPart ack;
   write_ack(ch, now, ack);
   auto& room = out.shorts[out.count];
-  std::memcpy(room.data(), &head, sizeof head);
-  std::memcpy(room.data() + sizeof head, &ack, sizeof ack);
+  wire::write_head(room.data(), wire::DatagramKind::ack, flags, config.seal, config.me, tx.next_tx);
+  std::memcpy(room.data() + sizeof(wire::DatagramHead), &ack, sizeof ack);
   const std::span<std::byte> bytes(room.data(), wire::kLargestDatagramHead);
   wire::seal(config.seal, static_cast<std::uint32_t>(ch.peer), 0, bytes);
   out.entries[out.count++] = {ch.peer, by, bytes};
@@ -188,13 +187,13 @@ void Mesh::Inner::emit_ack(Channel& ch, Instant now, TxBatch& out) noexcept {
 
 void Mesh::Inner::emit_probes(Channel& ch, Instant now, TxBatch& out) noexcept {
   const auto emit = [&](LinkId by, wire::DatagramKind kind, wire::ProbeBody body) {
-    const wire::DatagramHead head = wire::head_of(kind, 0, config.seal, config.me, ch.tx.next_tx);
+    constexpr std::size_t kHead = sizeof(wire::DatagramHead);
     auto& room = out.shorts[out.count];
-    std::memcpy(room.data(), &head, sizeof head);
-    std::memcpy(room.data() + sizeof head, &body, sizeof body);
+    wire::write_head(room.data(), kind, 0, config.seal, config.me, ch.tx.next_tx);
+    std::memcpy(room.data() + kHead, &body, sizeof body);
     wire::seal(config.seal, static_cast<std::uint32_t>(ch.peer),
-               wire::crc32c({room.data() + sizeof head, sizeof body}), {room.data(), sizeof head});
-    out.entries[out.count++] = {ch.peer, by, {room.data(), sizeof head + sizeof body}};
+               wire::crc32c({room.data() + kHead, sizeof body}), {room.data(), kHead});
+    out.entries[out.count++] = {ch.peer, by, {room.data(), kHead + sizeof body}};
   };
   for (LinkId i = 0; i < ch.links; ++i) {
     Link& link = ch.link[i];
@@ -210,6 +209,17 @@ void Mesh::Inner::emit_probes(Channel& ch, Instant now, TxBatch& out) noexcept {
   }
 }
 
+// How many may leave in one go. While more waits for credit, and so much is on its way that an ack is to
+// come, that is whole rows only: the rest goes with what the ack brings.
+std::uint32_t Mesh::Inner::burst_of(const Channel& ch) const noexcept {
+  const Sender& tx = ch.tx;
+  const std::uint32_t queued = tx.log.end() - tx.next_tx;
+  if (config.row_packets == 1 || !tx.refused || tx.lost != 0 || tx.in_flight < config.row_packets ||
+      tx.in_flight < queued)
+    return config.burst_packets;
+  return std::min(queued, config.burst_packets) / config.row_packets * config.row_packets;
+}
+
 // Fills in what the channel has to send; true if it has more for another turn.
 bool Mesh::Inner::fill(Channel& ch, Instant now, TxBatch& out) noexcept {
   start(ch, now);
@@ -218,8 +228,9 @@ bool Mesh::Inner::fill(Channel& ch, Instant now, TxBatch& out) noexcept {
   if (!ch.gone) {
     emit_probes(ch, now, out);
     if (out.full()) return true;
-    more = next_to_send(ch, now, seq);
-    for (std::uint32_t n = 0; more && n < config.burst_packets && !out.full(); ++n) {
+    const std::uint32_t most = burst_of(ch);
+    more = most != 0 && next_to_send(ch, now, seq);
+    for (std::uint32_t n = 0; more && n < most && !out.full(); ++n) {
       emit_data(ch, now, seq, out);
       more = next_to_send(ch, now, seq);
     }

@@ -13,6 +13,7 @@ struct Tx {
   std::int32_t to = 0;  // peer
   std::uint8_t link = 0;
   std::span<const std::byte> datagram;
+  std::span<const std::byte> rest = {};  // where the datagram goes on
 };
 
 struct TxBatch {

@@ -10,7 +10,9 @@
 // comparison, and a data packet costs 20 bytes.
 #pragma once
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "wire/le.hpp"
@@ -94,18 +96,19 @@ struct Seal {
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0) noexcept;
 std::uint64_t siphash24(const JobKey& key, std::span<const std::byte> bytes) noexcept;
 
-// A head that is complete but for its tag.
-inline DatagramHead head_of(DatagramKind kind, std::uint8_t flags, const Seal& seal, std::int32_t from,
-                            std::uint32_t seq) noexcept {
-  DatagramHead head;
-  head.version = kDatagramVersion;
-  head.kind = static_cast<std::uint8_t>(kind);
-  head.flags = flags;
-  head.epoch = static_cast<std::uint8_t>(seal.epoch);
-  head.from = static_cast<std::uint32_t>(from);
-  head.seq = seq;
-  head.tag = 0;
-  return head;
+// Writes a head that is complete but for its tag. In whole words: what reads them next, the tag and the
+// system, would have to wait for smaller ones.
+inline void write_head(std::byte* at, DatagramKind kind, std::uint8_t flags, const Seal& seal,
+                       std::int32_t from, std::uint32_t seq) noexcept {
+  static_assert(std::endian::native == std::endian::little);
+  const std::uint64_t first = kDatagramVersion | std::uint64_t{static_cast<std::uint8_t>(kind)} << 8 |
+                              std::uint64_t{flags} << 16 | std::uint64_t{seal.epoch & 0xff} << 24 |
+                              std::uint64_t{static_cast<std::uint32_t>(from)} << 32;
+  const std::uint64_t second = seq;
+  const std::uint32_t third = 0;
+  std::memcpy(at, &first, sizeof first);
+  std::memcpy(at + sizeof first, &second, sizeof second);
+  std::memcpy(at + sizeof first + sizeof second, &third, sizeof third);
 }
 
 // Sets the tag of a datagram that is complete but for it. `head`: head, and ack part if there is one.

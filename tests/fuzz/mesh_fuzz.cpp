@@ -24,6 +24,7 @@ struct Above final : rel::Listener {
     if (from <= 0 || from >= kPeers || packet.size() > 4096) std::abort();
     return refusals > 0 && refusals-- > 0 ? Status::again : Status::ok;
   }
+  void returned(rel::PeerId, std::uint32_t) noexcept override {}
   void peer_lost(rel::PeerId peer) noexcept override {
     if (peer <= 0 || peer >= kPeers) std::abort();
   }

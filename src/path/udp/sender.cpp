@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -20,7 +21,7 @@ namespace herald::path::udp {
 std::size_t Sender::send(std::span<const UdpSend> batch, std::ptrdiff_t& failed) noexcept {
   failed = -1;
   blocked_ = false;
-  if (batch.size() == 1 && send_plain(batch[0])) return 1;
+  if (batch.size() == 1 && batch[0].rest.empty() && send_plain(batch[0])) return 1;
   std::size_t sent = 0;
   int errors = 0;
   while (sent < batch.size()) {
@@ -47,6 +48,12 @@ std::size_t Sender::send(std::span<const UdpSend> batch, std::ptrdiff_t& failed)
   return sent;
 }
 
+std::uint32_t Sender::row_packets(std::uint32_t datagram_bytes) const noexcept {
+  for (const Socket& socket : sockets_)
+    if (!socket.segments()) return 1;
+  return static_cast<std::uint32_t>(std::clamp<std::size_t>(kSegmentedBytes / datagram_bytes, 1, kSegments));
+}
+
 // The plainer the call, the faster; and none of the C library's, at which a thread may be cancelled. False:
 // it did not leave, to be tried again with more care.
 bool Sender::send_plain(const UdpSend& one) noexcept {
@@ -61,16 +68,16 @@ bool Sender::send_plain(const UdpSend& one) noexcept {
 
 // How many datagrams from the first on may go in one call: same link, equal sizes, the last may be shorter.
 std::size_t Sender::run_length(std::span<const UdpSend> batch, const Link& link) const noexcept {
-  const std::size_t size = batch[0].bytes.size();
+  const std::size_t size = batch[0].size();
   if (!sockets_[link.socket].segments() || size == 0 || size > link.payload) return 1;
   std::size_t run = 1;
   for (std::size_t total = size; run < batch.size() && run < kSegments; ++run) {
     const UdpSend& next = batch[run];
-    total += next.bytes.size();
-    if (next.to != batch[0].to || next.link != batch[0].link || next.bytes.size() > size ||
-        next.bytes.empty() || total > kSegmentedBytes)
+    total += next.size();
+    if (next.to != batch[0].to || next.link != batch[0].link || next.size() > size || next.size() == 0 ||
+        total > kSegmentedBytes)
       break;
-    if (next.bytes.size() < size) return run + 1;
+    if (next.size() < size) return run + 1;
   }
   return run;
 }
@@ -87,7 +94,7 @@ std::size_t Sender::fill(std::span<const UdpSend> batch) noexcept {
     }
     if (at == 0) socket_ = link->socket;
     const std::size_t run = run_length(batch.subspan(at), *link);
-    if (link->socket != socket_ || parts + run > kDatagrams) break;
+    if (link->socket != socket_ || parts + 2 * run > kParts) break;
     msghdr& header = headers_[count_].msg_hdr;
     Message& message = messages_[count_++];
     message.datagrams = static_cast<std::uint16_t>(run);
@@ -97,11 +104,13 @@ std::size_t Sender::fill(std::span<const UdpSend> batch) noexcept {
       header.msg_namelen = link->to.base.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
     }
     header.msg_iov = &parts_[parts];
-    header.msg_iovlen = run;
+    const auto size = static_cast<std::uint16_t>(batch[at].size());
     for (std::size_t i = 0; i < run; ++i, ++at) {
-      const auto& bytes = batch[at].bytes;
-      parts_[parts++] = {const_cast<std::byte*>(bytes.data()), bytes.size()};
+      const UdpSend& one = batch[at];
+      parts_[parts++] = {const_cast<std::byte*>(one.bytes.data()), one.bytes.size()};
+      if (!one.rest.empty()) parts_[parts++] = {const_cast<std::byte*>(one.rest.data()), one.rest.size()};
     }
+    header.msg_iovlen = static_cast<std::size_t>(&parts_[0] + parts - header.msg_iov);
     if (run == 1) continue;
     header.msg_control = message.control.data();
     header.msg_controllen = message.control.size();
@@ -109,7 +118,6 @@ std::size_t Sender::fill(std::span<const UdpSend> batch) noexcept {
     control->cmsg_level = IPPROTO_UDP;
     control->cmsg_type = UDP_SEGMENT;
     control->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
-    const auto size = static_cast<std::uint16_t>(header.msg_iov[0].iov_len);
     std::memcpy(CMSG_DATA(control), &size, sizeof size);
   }
   return count_;

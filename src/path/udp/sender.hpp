@@ -22,10 +22,12 @@ class Sender {
   // As UdpPath::send().
   std::size_t send(std::span<const UdpSend> batch, std::ptrdiff_t& failed) noexcept;
   bool is_blocked() const noexcept { return blocked_; }
+  // As UdpPath::row_packets().
+  std::uint32_t row_packets(std::uint32_t datagram_bytes) const noexcept;
 
  private:
   static constexpr std::size_t kMessages = 64;  // of one sendmmsg
-  static constexpr std::size_t kDatagrams = 256;
+  static constexpr std::size_t kParts = 256;
   static constexpr std::size_t kSegments = 64;  // of one UDP_SEGMENT: what every kernel takes
   static constexpr std::size_t kSegmentedBytes = 65000;
   static constexpr int kMostErrors = 8;  // in one send() that are worth another try
@@ -49,7 +51,7 @@ class Sender {
   std::size_t count_ = 0;    // messages
   std::array<mmsghdr, kMessages> headers_;
   std::array<Message, kMessages> messages_;
-  std::array<iovec, kDatagrams> parts_;
+  std::array<iovec, kParts> parts_;
 };
 
 }  // namespace herald::path::udp

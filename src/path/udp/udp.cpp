@@ -50,6 +50,7 @@ class Path final : public UdpPath {
   std::string link_name(int peer, std::uint8_t link) const override;
   UdpLocal local_of(int peer, std::uint8_t link) const override;
   std::uint32_t datagram_bytes() const noexcept override { return datagram_bytes_; }
+  std::uint32_t row_packets() const noexcept override { return sender_.row_packets(datagram_bytes_); }
   std::uint32_t largest_bytes() const noexcept override { return largest_bytes_; }
   std::uint32_t receive_bytes() const noexcept override { return receive_bytes_; }
   std::size_t send(std::span<const UdpSend> batch, std::ptrdiff_t& failed) noexcept override {

@@ -28,6 +28,8 @@ struct UdpSend {  // one datagram to leave
   std::int32_t to = 0;
   std::uint8_t link = 0;
   std::span<const std::byte> bytes;
+  std::span<const std::byte> rest = {};  // where it goes on
+  std::size_t size() const noexcept { return bytes.size() + rest.size(); }
 };
 
 struct UdpArrival {
@@ -60,6 +62,8 @@ class UdpPath {
   virtual UdpLocal local_of(int peer, std::uint8_t link) const = 0;
   // Largest datagram that all links of all peers carry without fragments.
   virtual std::uint32_t datagram_bytes() const noexcept = 0;
+  // Datagrams of that size that one call sends as one.
+  virtual std::uint32_t row_packets() const noexcept = 0;
   // Largest that may come: of one link, what its other end may send by it.
   virtual std::uint32_t largest_bytes() const noexcept = 0;
   // Receive buffer that the system really gave, in bytes of datagrams.

@@ -20,6 +20,7 @@ namespace {
 class NoListener final : public rel::Listener {
  public:
   Status deliver(rel::PeerId, std::span<const std::byte>) noexcept override { return Status::ok; }
+  void returned(rel::PeerId, std::uint32_t) noexcept override {}
   void peer_lost(rel::PeerId) noexcept override {}
   void link_changed(rel::PeerId, rel::LinkId, bool) noexcept override {}
 };

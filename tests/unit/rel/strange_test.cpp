@@ -19,6 +19,7 @@ struct Above final : Listener {
     if (takes) sizes.push_back(packet.size());
     return takes ? Status::ok : Status::again;
   }
+  void returned(PeerId, std::uint32_t) noexcept override {}
   void peer_lost(PeerId) noexcept override {}
   void link_changed(PeerId, LinkId, bool) noexcept override {}
 };

@@ -4,6 +4,7 @@
 namespace herald::rel {
 namespace {
 
+constexpr std::size_t kOwn = 16;    // of a packet whose rest is lent
 constexpr std::size_t kFrame = 66;  // what Ethernet, IP and UDP add to a datagram
 
 MeshConfig mesh_config(const WorldConfig& config, PeerId me) {
@@ -67,8 +68,16 @@ bool Node::pump(PeerId to) {
     }
     std::size_t bytes = flow.bytes != 0 ? flow.bytes : room.size();
     bytes = std::max<std::size_t>(8, std::min<std::uint64_t>(bytes, flow.total_bytes));
-    fill(room.first(bytes), flow.next);
-    mesh.commit(to, bytes);
+    if (world.config.lends && mesh.may_lend() && bytes > kOwn) {
+      std::vector<std::byte> whole(bytes);
+      fill(whole, flow.next);
+      std::memcpy(room.data(), whole.data(), kOwn);
+      mesh.commit(to, kOwn, std::span(whole).subspan(kOwn));
+      lent[to].push_back(std::move(whole));
+    } else {
+      fill(room.first(bytes), flow.next);
+      mesh.commit(to, bytes);
+    }
     ++flow.next;
     --flow.packets;
     if (flow.total_bytes != UINT64_MAX) flow.total_bytes -= std::min<std::uint64_t>(flow.total_bytes, bytes);
@@ -76,6 +85,12 @@ bool Node::pump(PeerId to) {
   }
   mesh.set_backlog(to, false);
   return moved;
+}
+
+void Node::returned(PeerId to, std::uint32_t packets) noexcept {
+  got_back += packets;
+  for (; packets != 0 && !lent[to].empty(); --packets) lent[to].pop_front();
+  wrong += packets;
 }
 
 void Node::pump() {
@@ -123,12 +138,13 @@ void World::transmit(PeerId from, const Tx& tx) {
   ++datagrams;
   if (watch) watch(tx, from);
   Instant& up = up_free_[{from, tx.link}];
-  up = std::max(up, now_) + Duration{wire_ns(tx.datagram.size())};
+  up = std::max(up, now_) + Duration{wire_ns(tx.datagram.size() + tx.rest.size())};
   if ((cut && cut(from, tx.to, tx.link)) || happens(config.loss)) {
     ++dropped;
     return;
   }
   std::vector<std::byte> bytes(tx.datagram.begin(), tx.datagram.end());
+  bytes.insert(bytes.end(), tx.rest.begin(), tx.rest.end());
   events_.push(
       std::make_shared<Event>(Event{up, order_++, tx.to, tx.link, Event::Kind::in_switch, std::move(bytes)}));
 }

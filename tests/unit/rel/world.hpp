@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -28,6 +29,7 @@ struct WorldConfig {
   double loss = 0, duplicate = 0, reorder = 0, corrupt = 0;
   Duration reorder_by = microseconds(300);
   std::uint32_t odd_bytes = 0;  // datagrams of nodes with odd numbers, if they differ
+  bool lends = false;           // packets stay, but for their beginnings, with those who send them
   MeshConfig mesh;
 };
 
@@ -50,6 +52,7 @@ class Node final : public Listener {
   bool pump(PeerId to);
 
   Status deliver(PeerId from, std::span<const std::byte> packet) noexcept override;
+  void returned(PeerId to, std::uint32_t packets) noexcept override;
   void peer_lost(PeerId peer) noexcept override { lost.push_back(peer); }
   void link_changed(PeerId, LinkId, bool) noexcept override {}
 
@@ -59,6 +62,8 @@ class Node final : public Listener {
   Mesh mesh;
   std::map<PeerId, Flow> flows;
   std::map<PeerId, std::uint64_t> expected;
+  std::map<PeerId, std::deque<std::vector<std::byte>>> lent;
+  std::uint64_t got_back = 0;
   std::uint64_t got_bytes = 0, got_packets = 0, wrong = 0, refused = 0;
   std::vector<PeerId> lost;
   std::function<Status()> gate;           // may refuse a delivery

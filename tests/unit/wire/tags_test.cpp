@@ -36,10 +36,9 @@ Bytes some_datagram(const Seal& job, Prng& chance) {
   const bool has_ack = chance.below(4) == 0;
   Bytes body(chance.below(1400));
   for (std::byte& each : body) each = static_cast<std::byte>(chance.below(256));
-  const DatagramHead head =
-      head_of(DatagramKind::data, has_ack ? kFlagAck : std::uint8_t{0}, job, 7, chance.below(1u << 30));
-  Bytes out(has_ack ? kLargestDatagramHead : sizeof head);
-  std::memcpy(out.data(), &head, sizeof head);
+  Bytes out(has_ack ? kLargestDatagramHead : sizeof(DatagramHead));
+  write_head(out.data(), DatagramKind::data, has_ack ? kFlagAck : std::uint8_t{0}, job, 7,
+             chance.below(1u << 30));
   seal(job, kMe, body.empty() ? 0 : crc32c(body), out);
   out.insert(out.end(), body.begin(), body.end());
   switch (chance.below(6)) {
