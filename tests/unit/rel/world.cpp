@@ -4,7 +4,7 @@
 namespace herald::rel {
 namespace {
 
-constexpr std::size_t kOwn = 16;    // of a packet whose rest is lent
+constexpr std::size_t kKept = 16;    // of a packet whose rest is lent
 constexpr std::size_t kFrame = 66;  // what Ethernet, IP and UDP add to a datagram
 
 MeshConfig mesh_config(const WorldConfig& config, PeerId me) {
@@ -68,11 +68,11 @@ bool Node::pump(PeerId to) {
     }
     std::size_t bytes = flow.bytes != 0 ? flow.bytes : room.size();
     bytes = std::max<std::size_t>(8, std::min<std::uint64_t>(bytes, flow.total_bytes));
-    if (world.config.lends && mesh.may_lend() && bytes > kOwn) {
+    if (world.config.lends && mesh.may_lend() && bytes > kKept) {
       std::vector<std::byte> whole(bytes);
       fill(whole, flow.next);
-      std::memcpy(room.data(), whole.data(), kOwn);
-      mesh.commit(to, kOwn, std::span(whole).subspan(kOwn));
+      std::memcpy(room.data(), whole.data(), kKept);
+      mesh.commit(to, kKept, std::span(whole).subspan(kKept));
       lent[to].push_back(std::move(whole));
     } else {
       fill(room.first(bytes), flow.next);
