@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tests/unit/effort.hpp"
 #include "tests/unit/p2p/world.hpp"
 
 using namespace herald;
@@ -315,7 +316,7 @@ class Scene {
 }  // namespace
 
 TEST(P2pRandom, every_interleaving_matches_as_the_model_does) {
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+  for (std::uint64_t seed = 1; seed <= some_of(400); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Scene(seed, 2 + static_cast<int>(seed % 3)).go(1500);
     if (HasFailure()) break;

@@ -58,6 +58,7 @@ TEST_P(LanePaper, a_member_that_dies_is_not_waited_for) {
 // them there were the later came the acks of the others: all went to all, several times.
 TEST_P(LanePaper, after_a_loss_the_group_is_used_again) {
   for (const std::uint64_t seed : {53, 62, 72, 252}) {
+    if (kSanitized && seed != 72) continue;
     SCOPED_TRACE(seed);
     LaneWorldConfig config = paper(GetParam(), 8, seed);
     config.bits_per_second = 1e8;

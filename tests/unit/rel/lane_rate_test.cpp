@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: a cast takes longer than the cable needs: the window is too small, acks or repairs are
 // in the way, a loss stops the stream, a lost tail is found late.
+#include "tests/unit/effort.hpp"
 #include "tests/unit/rel/lane_world.hpp"
 
 namespace herald::rel {
@@ -31,6 +32,7 @@ double cast_ms(LaneWorld& world) {
 
 TEST(LaneRate, a_mebibyte_takes_what_the_cable_takes) {
   for (const int nodes : {2, 8, 16, 40}) {
+    if (kSanitized && nodes > 8) continue;
     const LaneWorldConfig config = fast_ethernet(nodes);
     LaneWorld world(config);
     EXPECT_LE(cast_ms(world), 1.03 * link_ms(config)) << nodes;
@@ -47,7 +49,7 @@ TEST(LaneRate, a_gigabit_is_filled_too) {
 
 TEST(LaneRate, one_loss_in_a_hundred_costs_its_repairs_and_little_more) {
   double sum = 0, worst = 0;
-  constexpr int kSeeds = 20;
+  constexpr int kSeeds = static_cast<int>(some_of(20));
   const LaneWorldConfig config = fast_ethernet(8);
   for (int seed = 1; seed <= kSeeds; ++seed) {
     LaneWorldConfig lossy = config;

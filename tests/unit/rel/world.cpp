@@ -4,7 +4,7 @@
 namespace herald::rel {
 namespace {
 
-constexpr std::size_t kKept = 16;    // of a packet whose rest is lent
+constexpr std::size_t kKept = 16;   // of a packet whose rest is lent
 constexpr std::size_t kFrame = 66;  // what Ethernet, IP and UDP add to a datagram
 
 MeshConfig mesh_config(const WorldConfig& config, PeerId me) {
