@@ -108,6 +108,7 @@ struct Mesh::Inner {
   void seal_later(std::byte* head, const Channel& ch, std::uint32_t body_crc) noexcept;
   void seal_now() noexcept;
   static bool carries_ack(const Receiver& rx, Instant now, std::size_t body_bytes) noexcept;
+  void sum_up(Entry& entry) const noexcept;
   void first_time(Channel& ch, Seq seq, Entry& entry) noexcept;
   void emit_ack(Channel& ch, Instant now, TxBatch& out) noexcept;
   void emit_probes(Channel& ch, Instant now, TxBatch& out) noexcept;

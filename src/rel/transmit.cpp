@@ -75,15 +75,18 @@ bool Mesh::Inner::next_to_send(Channel& ch, Instant now, Seq& seq) noexcept {
   return true;
 }
 
+void Mesh::Inner::sum_up(Entry& entry) const noexcept {
+  entry.body_crc = wire::crc32c(body_of(entry));
+  if (entry.lent != nullptr) entry.body_crc = wire::crc32c({entry.lent, entry.lent_bytes}, entry.body_crc);
+}
+
 // What is decided once, at the first transmission.
 void Mesh::Inner::first_time(Channel& ch, Seq seq, Entry& entry) noexcept {
   Sender& tx = ch.tx;
-  const std::span<const std::byte> body = body_of(entry);
-  entry.body_crc = wire::crc32c(body);
-  if (entry.lent != nullptr) entry.body_crc = wire::crc32c({entry.lent, entry.lent_bytes}, entry.body_crc);
+  sum_up(entry);
   tx.next_tx = seq + 1;
   ++counters.sent;
-  counters.sent_bytes += body.size() + entry.lent_bytes;
+  counters.sent_bytes += entry.body_bytes + entry.lent_bytes;
   if (tx.backlog || tx.refused || tx.log.end() - tx.next_tx > std::min(config.eager_packets, kLittle)) {
     entry.flags |= wire::kFlagBacklog;
     return;
@@ -110,6 +113,7 @@ void Mesh::Inner::emit_data(Channel& ch, Instant now, Seq seq, TxBatch& out) noe
   if (entry.state == EntryState::lost) {
     --tx.lost;
     ++counters.resent;
+    if (entry.lent != nullptr) sum_up(entry);  // whoever changed what it lent gets what it asked for
   } else {
     first_time(ch, seq, entry);
   }

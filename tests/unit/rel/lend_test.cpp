@@ -42,6 +42,21 @@ TEST(RelLend, memory_is_lent_until_the_ack_has_come) {
   EXPECT_TRUE(world.run(milliseconds(1000), [&] { return world[0].got_back == 1; }));
 }
 
+// Which a program must not do. It gets other bytes than it wanted, but no network that is said to be broken.
+TEST(RelLend, memory_that_changes_meanwhile_is_sent_as_it_is_then) {
+  WorldConfig config;
+  config.lends = true;
+  World world(config);
+  world.cut = [](PeerId from, PeerId, LinkId) { return from == 0; };
+  world[0].send(1, 1, 1000);
+  world.run(microseconds(100));
+  world[0].lent[1].front().back() = std::byte{0xff};
+  world.cut = nullptr;
+  EXPECT_TRUE(world.run(milliseconds(1000), [&] { return world[0].got_back == 1; }));
+  EXPECT_EQ(world[1].wrong, 1u);
+  EXPECT_EQ(world[1].mesh.counters().forged, 0u);
+}
+
 TEST(RelLend, a_small_packet_does_not_share_the_datagram_of_a_lent_one) {
   WorldConfig config;
   config.lends = true;
