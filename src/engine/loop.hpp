@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/engine.hpp"
+#include "engine/home.hpp"
 #include "engine/lock.hpp"
 #include "engine/near.hpp"
 #include "engine/net.hpp"
@@ -202,6 +203,7 @@ class Loop final : public Engine {
   SpinPlan spin_;
   std::int64_t slice_before_ = 0;  // of the thread that opened us; 0: as it was
   Thefts thefts_;
+  Home home_;
   std::int64_t put_off_ = 0;  // times, when it was last asked
   Duration no_spin_for_{};
   Instant no_spin_until_{};

@@ -114,6 +114,8 @@ void Loop::yield_turns(std::uint64_t before) noexcept {
     ::sched_yield();
     lock_.take_back(depth);
     const Instant time = now();
+    if (home_.is_new()) home_.judge(time, time - last);
+    if (home_.is_time()) home_.look(time);
     if (activity_ == before && !is_still(time)) progress();
     if (time - last > kLongYield) {
       no_yield_for_ = std::clamp(Duration{no_yield_for_.ns * 2}, kShortestNoSpin, kLongestNoYield);
@@ -129,9 +131,15 @@ void Loop::yield_turns(std::uint64_t before) noexcept {
 // No clock, no turn: with many ranks on a processor every page that is touched between two yields counts.
 bool Loop::yield() noexcept {
   if (yields_are_long_) return false;
+  const Instant begin = home_.is_new() ? now() : Instant{};
   const std::uint32_t depth = lock_.give_up();
   ::sched_yield();
   lock_.take_back(depth);
+  if (begin != Instant{} && home_.is_new()) {
+    const Instant end = now();
+    home_.judge(end, end - begin);
+  }
+  if (home_.is_time()) home_.look(now());
   return true;
 }
 
