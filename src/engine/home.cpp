@@ -4,16 +4,11 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <bit>
+
+#include "engine/spin.hpp"
 
 namespace herald::engine {
 namespace {
-
-int count(const path::CpuMask& mask) noexcept {
-  int all = 0;
-  for (const std::uint64_t word : mask) all += std::popcount(word);
-  return all;
-}
 
 int nth(const path::CpuMask& mask, int n) noexcept {
   for (std::size_t i = 0; i < mask.size() * 64; ++i)
@@ -25,10 +20,10 @@ int nth(const path::CpuMask& mask, int n) noexcept {
 
 int choose_home(std::span<const path::CpuMask> masks, std::size_t me) noexcept {
   const path::CpuMask& own = masks[me];
-  const int cpus = count(own);
+  const auto cpus = static_cast<int>(count_cpus(own));
   int ranks = 0, place = 0;
   for (std::size_t i = 0; i < masks.size(); ++i) {
-    if (count(masks[i]) == 0) continue;  // on another host
+    if (count_cpus(masks[i]) == 0) continue;  // on another host
     if (masks[i] != own) return -1;
     if (i < me) ++place;
     ++ranks;

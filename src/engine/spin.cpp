@@ -24,12 +24,6 @@ bool overlap(const CpuMask& a, const CpuMask& b) noexcept {
   return false;
 }
 
-std::size_t count(const CpuMask& mask) noexcept {
-  std::size_t cpus = 0;
-  for (const std::uint64_t word : mask) cpus += static_cast<std::size_t>(std::popcount(word));
-  return cpus;
-}
-
 // Ranks that may run where we may, ourselves too, and the processors that they have together.
 struct Rivals {
   std::size_t ranks = 0, cpus = 0;
@@ -43,7 +37,7 @@ Rivals rivals(std::span<const CpuMask> masks, std::size_t me) noexcept {
     ++found.ranks;
     for (std::size_t i = 0; i < kCpuWords; ++i) reach[i] |= mask[i];
   }
-  found.cpus = count(reach);
+  found.cpus = count_cpus(reach);
   return found;
 }
 
@@ -91,6 +85,12 @@ bool set_slice(Scheduling now, std::int64_t ns) noexcept {
 
 }  // namespace
 
+std::size_t count_cpus(const CpuMask& mask) noexcept {
+  std::size_t cpus = 0;
+  for (const std::uint64_t word : mask) cpus += static_cast<std::size_t>(std::popcount(word));
+  return cpus;
+}
+
 bool Thefts::add(Instant now, Duration stolen) noexcept {
   const std::int64_t fair = (now - last_).ns / kFair;
   taken_ = {std::max<std::int64_t>(taken_.ns - fair, 0) + stolen.ns};
@@ -112,7 +112,7 @@ SpinPlan choose_spin(std::span<const CpuMask> masks, std::size_t me, double quot
 bool has_free_core(std::span<const CpuMask> masks, std::size_t me, double quota_cpus) noexcept {
   const Rivals around = rivals(masks, me);
   const bool enough = quota_cpus <= 0 || quota_cpus >= 2 * static_cast<double>(masks.size());
-  return enough && count(masks[me]) >= 2 && around.cpus >= 2 * around.ranks;
+  return enough && count_cpus(masks[me]) >= 2 && around.cpus >= 2 * around.ranks;
 }
 
 std::int64_t times_put_off() noexcept {

@@ -50,6 +50,7 @@ SpinPlan choose_spin(std::span<const path::CpuMask> masks, std::size_t me, doubl
 // Whether each rank may have two processors, so that one is free for a thread of ours.
 bool has_free_core(std::span<const path::CpuMask> masks, std::size_t me, double quota_cpus) noexcept;
 
+std::size_t count_cpus(const path::CpuMask& mask) noexcept;
 path::CpuMask read_affinity() noexcept;
 // Processors that the control group grants, from the text of cpu.max ("max 100000", "150000 100000"); 0: no
 // limit.

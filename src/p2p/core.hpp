@@ -110,8 +110,8 @@ class Core {
   // waits until on_returned() has told of so many packets to the peer that lent some, the oldest.
   std::size_t poll_transmit(PeerId to, std::span<std::byte> room, Lent* lent = nullptr) noexcept;
   void on_returned(PeerId to, std::uint32_t packets) noexcept;
-  // What was written last is the beginning of a message that has to be asked for: let it go before more is
-  // written, so that the answer comes meanwhile.
+  // What was written last is the beginning of a message that has to be asked for, and nothing else is under
+  // way: let it go before more is written, so that the answer comes meanwhile.
   bool take_urgent() noexcept { return std::exchange(urgent_, false); }
   // Walks round the peers for whom there is something: each call the next one; -1 if there are none.
   PeerId next_wanting() noexcept;

@@ -167,7 +167,7 @@ std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) no
   counters_.sent_bytes += bytes;
   op.phase = SendPhase::pushed;
   op.push_end = share.all;
-  urgent_ = to.far && share.first < share.all && share.all < bytes;
+  urgent_ = to.far && share.first < share.all && share.all < bytes && to.streams.empty();
   if (op.direct)
     hope(op);
   else if (share.first < share.all)

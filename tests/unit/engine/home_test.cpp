@@ -9,17 +9,12 @@
 #include <vector>
 
 #include "engine/home.hpp"
+#include "tests/unit/engine/mask.hpp"
 
 using namespace herald;
 using namespace herald::engine;
 
 namespace {
-
-path::CpuMask mask(std::uint64_t low) {
-  path::CpuMask out{};
-  out[0] = low;
-  return out;
-}
 
 std::vector<int> homes(const std::vector<path::CpuMask>& masks) {
   std::vector<int> all;

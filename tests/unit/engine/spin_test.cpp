@@ -10,17 +10,10 @@
 #include <vector>
 
 #include "engine/spin.hpp"
+#include "tests/unit/engine/mask.hpp"
 
 using namespace herald;
 using namespace herald::engine;
-
-namespace {
-path::CpuMask mask(std::uint64_t low) {
-  path::CpuMask out{};
-  out[0] = low;
-  return out;
-}
-}  // namespace
 
 TEST(Spin, ranks_that_fit_spin_and_ranks_that_do_not_sleep) {
   const std::vector<path::CpuMask> two(2, mask(0b11)), three(3, mask(0b11));

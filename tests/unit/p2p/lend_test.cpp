@@ -46,6 +46,11 @@ struct Lender {
     while (world.deliver(1, 0)) {
     }
   }
+  void bring() {
+    go();
+    answer();
+    go();
+  }
   void give_back(std::uint32_t packets) {
     world.core(0).on_returned(1, packets);
     world.core(0).run_finished();
@@ -58,9 +63,7 @@ TEST(P2pLend, a_long_send_is_done_when_its_bytes_are_back) {
   Lender it;
   Send send(it.world, 0, 1, 3, random_bytes(5000, 1));
   Recv recv(it.world, 1, 0, 3, 5000);
-  it.go();
-  it.answer();
-  it.go();
+  it.bring();
   EXPECT_TRUE(recv.done);
   EXPECT_EQ(recv.buffer, send.bytes);
   EXPECT_LE(it.lent_bytes, 5000u - 400 - 100);
@@ -92,9 +95,7 @@ TEST(P2pLend, two_sends_end_in_their_order) {
   Lender it;
   Send first(it.world, 0, 1, 3, random_bytes(3000, 1)), second(it.world, 0, 1, 4, random_bytes(3000, 2));
   Recv one(it.world, 1, 0, 3, 3000), two(it.world, 1, 0, 4, 3000);
-  it.go();
-  it.answer();
-  it.go();
+  it.bring();
   EXPECT_TRUE(one.done && two.done);
   EXPECT_EQ(two.buffer, second.bytes);
   EXPECT_FALSE(first.done || second.done);
@@ -143,9 +144,7 @@ TEST(P2pLend, a_lost_peer_ends_what_waits) {
   Lender it;
   Send send(it.world, 0, 1, 3, random_bytes(5000, 1));
   Recv recv(it.world, 1, 0, 3, 5000);
-  it.go();
-  it.answer();
-  it.go();
+  it.bring();
   EXPECT_FALSE(send.done);
   it.world.core(0).on_peer_gone(1);
   it.world.core(0).run_finished();
@@ -161,6 +160,16 @@ TEST(P2pLend, the_beginning_of_a_long_message_is_urgent) {
   ASSERT_NE(it.world.core(0).poll_transmit(1, std::as_writable_bytes(std::span(room))), 0u);
   EXPECT_TRUE(it.world.core(0).take_urgent());
   EXPECT_FALSE(it.world.core(0).take_urgent());
+  ASSERT_NE(it.world.core(0).poll_transmit(1, std::as_writable_bytes(std::span(room))), 0u);
+  EXPECT_FALSE(it.world.core(0).take_urgent());
+}
+
+TEST(P2pLend, what_begins_while_another_is_under_way_is_not) {
+  Lender it;
+  Send one(it.world, 0, 1, 3, random_bytes(5000, 1)), two(it.world, 0, 1, 3, random_bytes(5000, 2));
+  Bytes room(kPacket);
+  ASSERT_NE(it.world.core(0).poll_transmit(1, std::as_writable_bytes(std::span(room))), 0u);
+  EXPECT_TRUE(it.world.core(0).take_urgent());
   ASSERT_NE(it.world.core(0).poll_transmit(1, std::as_writable_bytes(std::span(room))), 0u);
   EXPECT_FALSE(it.world.core(0).take_urgent());
 }
