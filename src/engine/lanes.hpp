@@ -52,6 +52,7 @@ class LaneNet final : p2p::LaneGroups {
   bool after_receive(Instant now) noexcept;  // timers, windows that opened, what is due
   void set_open(p2p::Carrier::Door door) noexcept { carrier_.set_open(door); }
   void redeliver() noexcept;
+  bool is_at_rest() const noexcept { return !stirred_ && !carrier_.holds(); }
   std::vector<p2p::PeerId> take_lost() noexcept { return carrier_.take_lost(); }
   bool has_news() const noexcept { return carrier_.has_news(); }
   // Tells the rank that prints of members that do not hear us (group/report.hpp); that one prints.

@@ -62,6 +62,7 @@ Net::Net(int rank, int size, const Knobs& knobs, p2p::Core& core)
       verbose_(static_cast<int>(knobs.verbose)),
       lanes_on_(knobs.lanes == "on"),
       socket_bytes_(static_cast<std::uint32_t>(knobs.net_socket_bytes)),
+      segment_(knobs.net_segment == "on"),
       lane_mode_(lane_mode(knobs)) {
   config_.me = rank;
   config_.peers = size;
@@ -84,7 +85,7 @@ std::unique_ptr<Net> Net::open(int rank, int size, const Knobs& knobs, p2p::Core
   config.interfaces = knobs.if_;
   config.networks = knobs.net;
   config.socket_bytes = static_cast<std::uint32_t>(knobs.net_socket_bytes);
-  config.segment = knobs.net_segment == "on";
+  config.segment = net->segment_;
   net->udp_ = path::UdpPath::open(config, why);
   if (!net->udp_) return nullptr;
   return net;

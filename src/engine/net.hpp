@@ -95,6 +95,10 @@ class Net {
   // Nothing has come and nothing is due since the last turn: another one would be in vain. Where just one
   // socket is in use a turn costs no more than to ask; then it is false.
   bool is_still(Instant now) noexcept;
+  // All that came is handed on, and nothing waits for a turn but what has a time of its own.
+  bool is_at_rest() const noexcept {
+    return !told_ && carrier_.door() == p2p::Carrier::Door::open && lanes_->is_at_rest();
+  }
   // The next turn need not look elsewhere: a system call less for each.
   void woke(const Woken& why) noexcept {
     slept_ = true;
@@ -168,6 +172,7 @@ class Net {
   const int verbose_;
   const bool lanes_on_;
   const std::uint32_t socket_bytes_;
+  const bool segment_;  // UDP_SEGMENT may be tried
   const rel::LaneMode lane_mode_;
   group::Pool pool_;  // of lanes' addresses
 };

@@ -32,6 +32,7 @@ void Net::start_lanes(const NetStart& start) noexcept {
   groups.local = local.address;
   groups.interface = local.interface;
   groups.socket_bytes = socket_bytes_;
+  groups.segment = segment_;
   std::string why;
   if (!lanes_->open(groups, why) && verbose_ > 0)
     std::fprintf(stderr, "herald: rank %d: no multicast: %s\n", rank_, why.c_str());

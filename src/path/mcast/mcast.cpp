@@ -60,6 +60,7 @@ bool McastPath::open_sender(std::string& why) {
            set(send_fd_, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, loop);
   }
   if (!good) why = failure("no socket that sends to groups");
+  segments_ = good && config_.segment && set(send_fd_, IPPROTO_UDP, UDP_SEGMENT, 0);
   if (good) set_buffer(send_fd_, SO_SNDBUFFORCE, SO_SNDBUF, config_.socket_bytes);
   return good;
 }
@@ -151,28 +152,46 @@ std::size_t McastPath::send(std::span<const Send> batch) noexcept {
 }
 
 std::size_t McastPath::send_many(std::span<const Send> batch) noexcept {
+  std::array<Row, kBatch> rows;
   std::array<mmsghdr, kBatch> headers{};
-  std::array<iovec, kBatch> parts;
+  std::array<iovec, kMostSent> parts;
   std::array<sockaddr_storage, 4> names;  // of the last few groups: most batches go to one
-  std::size_t named = 0;
+  std::size_t named = 0, count = 0, at = 0;
+  batch = batch.first(std::min(batch.size(), parts.size()));
   const GroupAddress* last = nullptr;
   socklen_t length = 0;
-  std::size_t count = 0;
-  for (; count < std::min(batch.size(), kBatch); ++count) {
-    if (batch[count].group != last) {
+  while (at < batch.size() && count < headers.size()) {
+    if (batch[at].group != last) {
       if (named == names.size()) break;
-      last = batch[count].group;
+      last = batch[at].group;
       length = name_of(*last, names[named++]);
     }
-    parts[count] = {const_cast<std::byte*>(batch[count].bytes.data()), batch[count].bytes.size()};
-    msghdr& header = headers[count].msg_hdr;
+    Row& row = rows[count];
+    row.datagrams = row_length(batch.subspan(at));
+    msghdr& header = headers[count++].msg_hdr;
     header.msg_name = &names[named - 1];
     header.msg_namelen = length;
-    header.msg_iov = &parts[count];
-    header.msg_iovlen = 1;
+    header.msg_iov = &parts[at];
+    header.msg_iovlen = row.datagrams;
+    if (row.datagrams > 1) row.control.set(header, batch[at].bytes.size());
+    for (const std::size_t end = at + row.datagrams; at < end; ++at)
+      parts[at] = {const_cast<std::byte*>(batch[at].bytes.data()), batch[at].bytes.size()};
   }
   const long left = ::syscall(SYS_sendmmsg, send_fd_, headers.data(), count, MSG_DONTWAIT);
-  return left > 0 ? static_cast<std::size_t>(left) : 0;
+  if (left < 0 && segments_ && udp::is_about_rows(errno)) {
+    segments_ = false;
+    return send_many(batch);
+  }
+  std::size_t datagrams = 0;
+  for (long i = 0; i < left; ++i) datagrams += rows[static_cast<std::size_t>(i)].datagrams;
+  return datagrams;
+}
+
+std::size_t McastPath::row_length(std::span<const Send> batch) const noexcept {
+  if (!segments_) return 1;
+  return udp::row_length(
+      batch, [](const Send& one) { return one.bytes.size(); },
+      [&](const Send& one) { return one.group == batch[0].group; });
 }
 
 void McastPath::track_groups() noexcept {

@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "path/udp/rows.hpp"
+
 namespace herald::path {
 
 struct McastConfig {
@@ -24,8 +26,9 @@ struct McastConfig {
   std::uint16_t port = 0;                // the same for all members
   std::uint32_t datagram_bytes = 1472;
   std::uint32_t socket_bytes = 4 << 20;
-  int hops = 1;       // routers between members, and one
-  bool loop = false;  // members on this host, too
+  int hops = 1;         // routers between members, and one
+  bool loop = false;    // members on this host, too
+  bool segment = true;  // try UDP_SEGMENT
 };
 
 // An address of the config's family; the first 4 bytes for family 4.
@@ -68,7 +71,13 @@ class McastPath {
   struct alignas(cmsghdr) Control {
     std::byte bytes[kControl];
   };
+  static constexpr std::size_t kMostSent = 128;  // by one call
+  struct Row {
+    std::size_t datagrams = 0;
+    udp::RowControl control;
+  };
   std::size_t send_many(std::span<const Send> batch) noexcept;
+  std::size_t row_length(std::span<const Send> batch) const noexcept;
   std::span<const std::span<const std::byte>> receive_one() noexcept;
   std::span<const std::span<const std::byte>> receive_many() noexcept;
   bool read_group(const msghdr& header, GroupAddress& out) const noexcept;
@@ -81,6 +90,7 @@ class McastPath {
   const McastConfig config_;
   int send_fd_ = -1;
   int receive_fd_ = -1;
+  bool segments_ = false;  // rows of equal datagrams leave as one; given up for good on error
   std::map<GroupAddress, int> joined_;
   std::size_t slot_bytes_ = 0;
   std::unique_ptr<std::byte[]> memory_;

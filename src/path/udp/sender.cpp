@@ -2,19 +2,13 @@
 #include "path/udp/sender.hpp"
 
 #include <netinet/in.h>
-#include <netinet/udp.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "path/udp/errors.hpp"
-
-#ifndef UDP_SEGMENT
-#define UDP_SEGMENT 103
-#endif
 
 namespace herald::path::udp {
 
@@ -66,20 +60,12 @@ bool Sender::send_plain(const UdpSend& one) noexcept {
                    tied ? nullptr : &link->to, tied ? 0 : length) >= 0;
 }
 
-// How many datagrams from the first on may go in one call: same link, equal sizes, the last may be shorter.
+// How many datagrams from the first on may go in one call.
 std::size_t Sender::run_length(std::span<const UdpSend> batch, const Link& link) const noexcept {
-  const std::size_t size = batch[0].size();
-  if (!sockets_[link.socket].segments() || size == 0 || size > link.payload) return 1;
-  std::size_t run = 1;
-  for (std::size_t total = size; run < batch.size() && run < kSegments; ++run) {
-    const UdpSend& next = batch[run];
-    total += next.size();
-    if (next.to != batch[0].to || next.link != batch[0].link || next.size() > size || next.size() == 0 ||
-        total > kSegmentedBytes)
-      break;
-    if (next.size() < size) return run + 1;
-  }
-  return run;
+  if (!sockets_[link.socket].segments() || batch[0].size() > link.payload) return 1;
+  return row_length(
+      batch, [](const UdpSend& one) { return one.size(); },
+      [&](const UdpSend& one) { return one.to == batch[0].to && one.link == batch[0].link; });
 }
 
 // Makes messages of the first datagrams that leave by one socket. 0: the first one cannot leave.
@@ -104,42 +90,30 @@ std::size_t Sender::fill(std::span<const UdpSend> batch) noexcept {
       header.msg_namelen = link->to.base.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
     }
     header.msg_iov = &parts_[parts];
-    const auto size = static_cast<std::uint16_t>(batch[at].size());
+    if (run != 1) message.control.set(header, batch[at].size());
     for (std::size_t i = 0; i < run; ++i, ++at) {
       const UdpSend& one = batch[at];
       parts_[parts++] = {const_cast<std::byte*>(one.bytes.data()), one.bytes.size()};
       if (!one.rest.empty()) parts_[parts++] = {const_cast<std::byte*>(one.rest.data()), one.rest.size()};
     }
     header.msg_iovlen = static_cast<std::size_t>(&parts_[0] + parts - header.msg_iov);
-    if (run == 1) continue;
-    header.msg_control = message.control.data();
-    header.msg_controllen = message.control.size();
-    cmsghdr* control = CMSG_FIRSTHDR(&header);
-    control->cmsg_level = IPPROTO_UDP;
-    control->cmsg_type = UDP_SEGMENT;
-    control->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
-    std::memcpy(CMSG_DATA(control), &size, sizeof size);
   }
   return count_;
 }
 
 Sender::Next Sender::after_error(int error) noexcept {
   Socket& socket = sockets_[socket_];
-  const bool segmented = messages_[0].datagrams > 1;
+  if (messages_[0].datagrams > 1 && is_about_rows(error)) {
+    socket.give_up_segments();
+    return Next::again;
+  }
   switch (error) {
     case EINTR: return Next::again;
     case EAGAIN:
     case ENOBUFS:
     case ENOMEM: return Next::full;
     case EIO:
-    case EINVAL:
-      if (!segmented) return Next::failed;
-      socket.give_up_segments();
-      return Next::again;
-    case EMSGSIZE:  // the way has become narrower: segments of that size are never cut further
-      if (!segmented) break;
-      socket.give_up_segments();
-      return Next::again;
+    case EINVAL: return Next::failed;
     default: break;
   }
   // Perhaps it is about a datagram that left long ago: then this one may be tried again.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "path/udp/links.hpp"
+#include "path/udp/rows.hpp"
 #include "path/udp/socket.hpp"
 #include "path/udp/udp.hpp"
 
@@ -28,8 +29,6 @@ class Sender {
  private:
   static constexpr std::size_t kMessages = 64;  // of one sendmmsg
   static constexpr std::size_t kParts = 256;
-  static constexpr std::size_t kSegments = 64;  // of one UDP_SEGMENT: what every kernel takes
-  static constexpr std::size_t kSegmentedBytes = 65000;
   static constexpr int kMostErrors = 8;  // in one send() that are worth another try
 
   enum class Next : std::uint8_t { again, full, failed };
@@ -41,7 +40,7 @@ class Sender {
 
   struct Message {
     std::uint16_t datagrams = 0;
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(std::uint16_t))> control;
+    RowControl control;
   };
 
   std::vector<Socket>& sockets_;

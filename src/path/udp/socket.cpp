@@ -2,7 +2,6 @@
 #include "path/udp/socket.hpp"
 
 #include <netinet/in.h>
-#include <netinet/udp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,9 +9,8 @@
 #include <cstring>
 #include <utility>
 
-#ifndef UDP_SEGMENT
-#define UDP_SEGMENT 103
-#endif
+#include "path/udp/rows.hpp"
+
 #ifndef UDP_GRO
 #define UDP_GRO 104
 #endif
