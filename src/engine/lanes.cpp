@@ -10,10 +10,7 @@
 namespace herald::engine {
 namespace {
 
-constexpr int kReceiveBatches = 8;  // in one turn
-constexpr int kTransmitBatches = 16;
 constexpr p2p::PeerId kPrinter = 0;  // tells a person
-constexpr int kFullSocketMs = 2;     // wait for room in the socket; then the datagram is lost, and repaired
 
 }  // namespace
 

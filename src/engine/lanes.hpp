@@ -22,6 +22,9 @@
 
 namespace herald::engine {
 
+constexpr int kReceiveBatches = 8, kTransmitBatches = 16;  // in one turn
+constexpr int kFullSocketMs = 2;  // wait for room in a socket; then the datagram is lost, and repaired
+
 class LaneNet final : p2p::LaneGroups {
  public:
   // Sends datagrams to single peers.

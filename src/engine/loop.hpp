@@ -145,6 +145,7 @@ class Loop final : public Engine {
   void assist_park() noexcept;
   bool run_hooks() noexcept;
   void settle() noexcept;
+  bool is_at_rest() noexcept;
   bool spin(std::uint64_t before) noexcept;
   void stop_spinning(Instant time, Duration least) noexcept;
   bool was_put_off() noexcept;

@@ -11,16 +11,10 @@
 namespace herald::engine {
 namespace {
 
-constexpr int kReceiveBatches = 8;    // in one turn
-constexpr int kTransmitBatches = 16;  // in one turn
 constexpr int kTurnsPerDeadline = 8;  // at most
 constexpr std::uint32_t kSilentTurns = 64, kTurnsPerLook = 4;
 constexpr std::uint32_t kSilentPeerTurns = 4, kTurnsPerPeerLook = 2;  // of peers, while a lane brings much
-constexpr int kFullSocketMs = 2;  // wait for room in a socket; then the datagram is lost
 constexpr std::size_t kMostSockets = 16;
-// Without a turn for so long, and not because we slept: the program was elsewhere, or did not get a
-// processor.
-constexpr Duration kAway = microseconds(300);
 constexpr int kAskAtOnce = 64;  // peers, of whom none was heard lately
 
 p2p::PushMode push_mode(const Knobs& knobs) {

@@ -95,9 +95,11 @@ class Net {
   // Nothing has come and nothing is due since the last turn: another one would be in vain. Where just one
   // socket is in use a turn costs no more than to ask; then it is false.
   bool is_still(Instant now) noexcept;
-  // All that came is handed on, and nothing waits for a turn but what has a time of its own.
-  bool is_at_rest() const noexcept {
-    return !told_ && carrier_.door() == p2p::Carrier::Door::open && lanes_->is_at_rest();
+  // All that came is handed on, nothing waits for a turn but what has a time of its own, and the last one was
+  // just now.
+  bool is_at_rest(Instant now) const noexcept {
+    return !told_ && now - last_turn_ < kAway && carrier_.door() == p2p::Carrier::Door::open &&
+           lanes_->is_at_rest();
   }
   // The next turn need not look elsewhere: a system call less for each.
   void woke(const Woken& why) noexcept {
@@ -110,6 +112,9 @@ class Net {
   const rel::MeshCounters& counters() const noexcept { return mesh_->counters(); }
 
  private:
+  // Without a turn for so long, and not because we slept: the program was elsewhere, or did not get a
+  // processor.
+  static constexpr Duration kAway = microseconds(300);
   static constexpr int kLooks = 8;                                   // more than one
   static constexpr std::uint32_t kPeers = 1, kLanes = 2, kBell = 4;  // marks of the watch
   static Woken to_woken(std::uint32_t marks) noexcept {

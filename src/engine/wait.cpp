@@ -45,7 +45,7 @@ class Spinning {
 
 void Loop::wait_turn() noexcept {
   const std::uint64_t before = activity_;
-  if (progress()) {
+  if (!is_at_rest() && progress()) {
     slept_in_vain_ = false;
     return;
   }
@@ -62,6 +62,16 @@ void Loop::wait_turn() noexcept {
     slept_in_vain_ = false;
   }
   --waiters_;
+}
+
+// Where all others are on other hosts and spinning is no use, a sleep is as good as a turn: it ends at once
+// if something has come or is due. After a sleep there is a turn, whatever ended it.
+bool Loop::is_at_rest() noexcept {
+  if (!alone_ || slept_in_vain_ || !hooks_.empty() || core_.wants_to_send() || !departing_.empty() ||
+      self_.inbox().front() != nullptr)
+    return false;
+  const Instant time = now();
+  return (spin_.spin_us == 0 || time < no_spin_until_) && net_->is_at_rest(time);
 }
 
 // False if this is no time for it: others use the processors just now. True: all of the time, or with

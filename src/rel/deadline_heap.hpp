@@ -8,6 +8,8 @@
 
 namespace herald::rel {
 
+constexpr int kMostTimersPerCall = 4096;
+
 // T has `std::uint32_t heap_place` (kOut: not in the heap).
 template <class T>
 class DeadlineHeap {

@@ -11,9 +11,7 @@
 namespace herald::rel {
 namespace {
 
-constexpr Duration kSweepEvery = milliseconds(1000);
 constexpr Duration kKeepStrays = milliseconds(3000);
-constexpr int kMostTimersPerCall = 4096;
 constexpr std::size_t kMostRows = 32;  // acks that ride on one cast
 
 }  // namespace

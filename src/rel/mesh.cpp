@@ -13,9 +13,7 @@
 namespace herald::rel {
 namespace {
 
-constexpr Duration kSweepEvery = milliseconds(1000);
 constexpr std::size_t kLeastShare = 128;  // bytes left in a datagram that are worth sharing
-constexpr int kMostTimersPerCall = 4096;
 
 }  // namespace
 

@@ -8,7 +8,11 @@
 #include <memory>
 #include <vector>
 
+#include "base/instant.hpp"
+
 namespace herald::rel {
+
+constexpr Duration kSweepEvery = milliseconds(1000);
 
 class PacketPool {
  public:
