@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "engine/loop.hpp"
+#include "engine/machine.hpp"
 #include "engine/self.hpp"
 
 namespace herald::engine {
@@ -35,9 +36,11 @@ std::string own_key() {
   return read_key(text, key) ? text : write_key({random_number(), random_number()});
 }
 
-// A card between hosts: key, host name, and what the path says, one line each. Only rank 0's key counts.
+// A card between hosts: key, host name, machine, and what the path says, one line each. Only rank 0's key
+// counts.
 struct FarCard {
   std::string key, host, address;
+  Machine machine;
 };
 
 bool read_far_card(const std::string& text, FarCard& card) {
@@ -45,8 +48,12 @@ bool read_far_card(const std::string& text, FarCard& card) {
   if (first == std::string::npos) return false;
   const std::size_t second = text.find('\n', first + 1);
   if (second == std::string::npos) return false;
-  card = {text.substr(0, first), text.substr(first + 1, second - first - 1), text.substr(second + 1)};
-  return true;
+  const std::size_t third = text.find('\n', second + 1);
+  if (third == std::string::npos) return false;
+  card.key = text.substr(0, first);
+  card.host = text.substr(first + 1, second - first - 1);
+  card.address = text.substr(third + 1);
+  return read_machine(text.substr(second + 1, third - second - 1), card.machine);
 }
 
 }  // namespace
@@ -65,7 +72,8 @@ bool Loop::open_net(boot::Boot& boot, const Knobs& knobs, std::string& why) {
   net_ = Net::open(rank_, size_, knobs, core_, why);
   if (!net_) return false;
   std::vector<std::string> cards(static_cast<std::size_t>(size_));
-  const std::string own = own_key() + "\n" + host_name() + "\n" + net_->card();
+  const Machine here = read_own_machine();
+  const std::string own = own_key() + "\n" + host_name() + "\n" + write_machine(here) + "\n" + net_->card();
   if (!exchange_cards(boot, own, cards, why)) return false;
   cards[static_cast<std::size_t>(rank_)] = own;
   NetStart start;
@@ -90,6 +98,7 @@ bool Loop::open_net(boot::Boot& boot, const Knobs& knobs, std::string& why) {
       return false;
     }
     far_[static_cast<std::size_t>(peer)] = true;
+    if (is_same_machine(here, card.machine)) rivals_[peer] = card.machine.cpus;
   }
   alone_ = start.local_ranks == 1;
   net_->start(start);

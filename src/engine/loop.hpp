@@ -6,6 +6,7 @@
 // With peers on other hosts one thread sleeps on the sockets and the doorbell together, for all; and a tender
 // (a thread of ours) answers the network while the program computes.
 #pragma once
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -183,13 +184,14 @@ class Loop final : public Engine {
   std::uint64_t unheard_ = 0;         // sent by the short way since we last looked for answers, by weight
   path::Inbox* own_ = nullptr;        // in shared memory; null: none
   path::Doorbell* bell_ = nullptr;
-  std::unique_ptr<Net> net_;      // null: all are on this host
-  std::vector<bool> far_;         // by peer: reached by the net
-  path::BellSocket bell_socket_;  // rings for bell_ when we sleep on sockets
-  path::Doorbell inner_bell_{};   // for threads beside the one that sleeps on sockets
-  bool polling_ = false;          // one does
-  bool alone_ = false;            // all others are on other hosts
-  int generation_ = 0;            // of the exchange of cards: the same on all ranks
+  std::unique_ptr<Net> net_;                     // null: all are on this host
+  std::vector<bool> far_;                        // by peer: reached by the net
+  std::map<p2p::PeerId, path::CpuMask> rivals_;  // of those, who run on our machine, and where they may
+  path::BellSocket bell_socket_;                 // rings for bell_ when we sleep on sockets
+  path::Doorbell inner_bell_{};                  // for threads beside the one that sleeps on sockets
+  bool polling_ = false;                         // one does
+  bool alone_ = false;                           // all others are on other hosts
+  int generation_ = 0;                           // of the exchange of cards: the same on all ranks
   Tender tender_;
   // The assistant, see assist.cpp: none -> awake <-> listening, parked; wanted: as soon as there is a reason.
   enum class Assist : std::uint8_t { none, wanted, awake, listening, parked };

@@ -123,13 +123,16 @@ bool Loop::exchange_cards(boot::Boot& boot, const std::string& own, std::vector<
   return good;
 }
 
+// Ranks of other hosts count where these are containers of one machine: they want the same processors.
 void Loop::plan_spin(const Knobs& knobs) {
   std::vector<path::CpuMask> masks(static_cast<std::size_t>(size_));
-  for (int peer = 0; peer < size_; ++peer)
-    masks[static_cast<std::size_t>(peer)] = is_far(peer) ? path::CpuMask{}
-                                            : shm_       ? shm_->cpus_of(peer)
-                                                         : read_affinity();
-  const double quota = read_cpu_quota();
+  Quota quota{read_cpu_quota(), 0};
+  for (int peer = 0; peer < size_; ++peer) {
+    if (is_far(peer)) continue;
+    masks[static_cast<std::size_t>(peer)] = shm_ ? shm_->cpus_of(peer) : read_affinity();
+    ++quota.ranks;
+  }
+  for (const auto& [peer, cpus] : rivals_) masks[static_cast<std::size_t>(peer)] = cpus;
   spin_ = choose_spin(masks, static_cast<std::size_t>(rank_), quota, knobs.spin_us);
   core_.set_crowded(spin_.spin_us == 0);
   if (spin_.spin_us == 0 && knobs.home == "auto")

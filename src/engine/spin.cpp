@@ -100,18 +100,18 @@ bool Thefts::add(Instant now, Duration stolen) noexcept {
   return true;
 }
 
-SpinPlan choose_spin(std::span<const CpuMask> masks, std::size_t me, double quota_cpus,
+SpinPlan choose_spin(std::span<const CpuMask> masks, std::size_t me, const Quota& quota,
                      std::int64_t knob_us) noexcept {
   if (knob_us >= 0) return {knob_us, true};
   const Rivals around = rivals(masks, me);
   const bool crowded =
-      around.ranks > around.cpus || (quota_cpus > 0 && static_cast<double>(masks.size()) > quota_cpus);
+      around.ranks > around.cpus || (quota.cpus > 0 && static_cast<double>(quota.ranks) > quota.cpus);
   return {crowded ? 0 : kSpinAloneUs};
 }
 
-bool has_free_core(std::span<const CpuMask> masks, std::size_t me, double quota_cpus) noexcept {
+bool has_free_core(std::span<const CpuMask> masks, std::size_t me, const Quota& quota) noexcept {
   const Rivals around = rivals(masks, me);
-  const bool enough = quota_cpus <= 0 || quota_cpus >= 2 * static_cast<double>(masks.size());
+  const bool enough = quota.cpus <= 0 || quota.cpus >= 2 * static_cast<double>(quota.ranks);
   return enough && count_cpus(masks[me]) >= 2 && around.cpus >= 2 * around.ranks;
 }
 

@@ -42,13 +42,19 @@ class Thefts {
   Instant last_{};
 };
 
-// `masks`: where each local rank may run, `me` the place of ours in it. `quota_cpus`: 0 if there is no quota.
+// What the control group grants, and to how many.
+struct Quota {
+  double cpus = 0;        // 0: there is no limit
+  std::size_t ranks = 1;  // that share it: those of this host
+};
+
+// `masks`: where each rank of this machine may run, nothing for others; `me` the place of ours in it.
 // `knob_us`: -1 to choose.
-SpinPlan choose_spin(std::span<const path::CpuMask> masks, std::size_t me, double quota_cpus,
+SpinPlan choose_spin(std::span<const path::CpuMask> masks, std::size_t me, const Quota& quota,
                      std::int64_t knob_us) noexcept;
 
 // Whether each rank may have two processors, so that one is free for a thread of ours.
-bool has_free_core(std::span<const path::CpuMask> masks, std::size_t me, double quota_cpus) noexcept;
+bool has_free_core(std::span<const path::CpuMask> masks, std::size_t me, const Quota& quota) noexcept;
 
 std::size_t count_cpus(const path::CpuMask& mask) noexcept;
 path::CpuMask read_affinity() noexcept;
