@@ -178,7 +178,7 @@ std::size_t McastPath::send_many(std::span<const Send> batch) noexcept {
       parts[at] = {const_cast<std::byte*>(batch[at].bytes.data()), batch[at].bytes.size()};
   }
   const long left = ::syscall(SYS_sendmmsg, send_fd_, headers.data(), count, MSG_DONTWAIT);
-  if (left < 0 && segments_ && udp::is_about_rows(errno)) {
+  if (left < 0 && segments_ && is_about_rows(errno)) {
     segments_ = false;
     return send_many(batch);
   }
@@ -189,7 +189,7 @@ std::size_t McastPath::send_many(std::span<const Send> batch) noexcept {
 
 std::size_t McastPath::row_length(std::span<const Send> batch) const noexcept {
   if (!segments_) return 1;
-  return udp::row_length(
+  return path::row_length(
       batch, [](const Send& one) { return one.bytes.size(); },
       [&](const Send& one) { return one.group == batch[0].group; });
 }

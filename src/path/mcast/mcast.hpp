@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "path/udp/rows.hpp"
+#include "path/rows.hpp"
 
 namespace herald::path {
 
@@ -74,7 +74,7 @@ class McastPath {
   static constexpr std::size_t kMostSent = 128;  // by one call
   struct Row {
     std::size_t datagrams = 0;
-    udp::RowControl control;
+    RowControl control;
   };
   std::size_t send_many(std::span<const Send> batch) noexcept;
   std::size_t row_length(std::span<const Send> batch) const noexcept;

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "path/rows.hpp"
 #include "path/udp/links.hpp"
-#include "path/udp/rows.hpp"
 #include "path/udp/socket.hpp"
 #include "path/udp/udp.hpp"
 

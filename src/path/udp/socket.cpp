@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "path/udp/rows.hpp"
+#include "path/rows.hpp"
 
 #ifndef UDP_GRO
 #define UDP_GRO 104

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// path/udp/rows.hpp: datagrams of one size to one place leave in one system call (UDP_SEGMENT): how many, how
+// path/rows.hpp: datagrams of one size to one place leave in one system call (UDP_SEGMENT): how many, how
 // the system is told, and what it says when it cannot.
 #pragma once
 #include <netinet/in.h>
@@ -17,7 +17,7 @@
 #define UDP_SEGMENT 103
 #endif
 
-namespace herald::path::udp {
+namespace herald::path {
 
 constexpr std::size_t kSegments = 64;  // of one row: what every kernel takes
 constexpr std::size_t kSegmentedBytes = 65000;
@@ -59,4 +59,4 @@ class RowControl {
 // segments of that size are never cut further.
 inline bool is_about_rows(int error) noexcept { return error == EIO || error == EINVAL || error == EMSGSIZE; }
 
-}  // namespace herald::path::udp
+}  // namespace herald::path
