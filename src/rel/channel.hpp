@@ -23,6 +23,11 @@ constexpr std::uint32_t kGoBackWindow = 16;  // papers' baseline
 constexpr std::uint8_t kFirstThreshold = 3;  // later ones acknowledged before one counts as lost
 constexpr std::uint8_t kMostThreshold = 64;
 
+// Credit is counted in packets, because any of them may be a large one. Four small ones take no more room in
+// buffers than one of those, and are counted so by both sides: they need fewer acks.
+constexpr std::uint32_t kSmallBody = 256;  // bytes, at most
+constexpr std::uint32_t kSmallPerCredit = 4;
+
 struct Sender {
   SendLog log;
   Cursor cursor;
@@ -39,6 +44,7 @@ struct Sender {
   Instant pace_at{};                  // when the last packet sent is due at the paced rate
   Instant pace_wake = kNever;
   Instant blocked_since = kNever;  // no credit, nothing on its way: ask after a while
+  std::uint16_t small = 0;         // packets, of those sent and not acknowledged
   std::uint8_t threshold = kFirstThreshold;
   std::uint8_t blocked_asks = 0;
   bool backlog = false;  // told by set_backlog()
@@ -49,6 +55,11 @@ struct Sender {
   bool asked = false;     // a timeout asked, and no answer came yet
   bool ask = false;       // an ack datagram that asks is to leave
   bool excused = false;   // a timeout was put off, and no ack came since; see Mesh::on_return()
+
+  static bool is_small(const Entry& entry) noexcept {
+    return entry.body_bytes + entry.lent_bytes <= kSmallBody;
+  }
+  Seq limit() const noexcept { return cursor.limit + small - small / kSmallPerCredit; }
 };
 
 struct Receiver {
@@ -67,7 +78,8 @@ struct Receiver {
   std::uint16_t window = 0;     // that it would get if the budget allows
   std::uint16_t told = 0;       // of it, in the last ack
   std::uint16_t record_at = 0;  // of the packet at `delivered`: records before this byte were delivered
-  std::uint16_t unacked = 0;    // data packets since the last ack
+  std::uint16_t unacked = 0;    // data packets since the last ack ...
+  std::uint16_t used = 0;       // ... and the credit that they took, by kSmallPerCredit
   std::uint8_t link = 0;        // by which the newest came
   std::uint8_t copies = 0;      // how often the newest had been sent before
   bool ack_now = false;

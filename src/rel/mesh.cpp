@@ -61,6 +61,7 @@ void Mesh::Inner::forget(Channel& ch) noexcept {
   if (ch.gone) return;
   ch.gone = true;
   ch.tx.log.clear(log_pool);
+  ch.tx.small = 0;
   ch.tx.log.shrink();
   ch.rx.reorder.clear(kept_pool);
   book.set_asks(ch.rx.credit, false);
@@ -95,7 +96,7 @@ std::span<std::byte> Mesh::Inner::room(Channel& ch, std::size_t least) noexcept 
   open_shares = false;
   std::span<std::byte> found = share_room(ch, least);
   if (found.empty()) {
-    if (!before(tx.log.end(), tx.cursor.limit) || tx.log.size() >= Reorder::kMost || !tx.log.reserve()) {
+    if (!before(tx.log.end(), tx.limit()) || tx.log.size() >= Reorder::kMost || !tx.log.reserve()) {
       tx.refused = true;
       return {};
     }

@@ -60,6 +60,7 @@ bool Mesh::Inner::accept(Channel& ch, Instant now, const wire::DatagramView& vie
   rx.copies = view.flags >> wire::kCopiesShift;
   rx.came = true;
   ++rx.unacked;
+  rx.used = static_cast<std::uint16_t>(rx.used + (view.body.size() <= kSmallBody ? 1 : kSmallPerCredit));
   note_backlog(ch, now, view);
   if (!before(view.seq, rx.end)) rx.end = view.seq + 1;
   if (in_order) ++rx.next;
@@ -168,8 +169,10 @@ void Mesh::Inner::owe_ack(Channel& ch, Instant now) noexcept {
   Receiver& rx = ch.rx;
   const std::uint32_t ahead = rx.end - rx.next;
   // Of what is far ahead an ack tells the newest only.
-  const std::uint32_t most = ahead == 0 ? ack_every(rx) : ahead <= Cursor::kReach ? kAckEveryWithHoles : 1;
-  if (rx.unacked >= most) rx.ack_now = true;
+  const bool many = ahead == 0                ? rx.used >= ack_every(rx) * kSmallPerCredit
+                    : ahead <= Cursor::kReach ? rx.unacked >= kAckEveryWithHoles
+                                              : rx.unacked != 0;
+  if (many) rx.ack_now = true;
   if (rx.ack_now || (rx.ack_due != kNever && rx.credit.asks)) return;
   // Who has little to send counts on the next packet; who waits for credit wants to hear soon.
   rx.ack_due = now + rtt_of(ch).ack_delay(config.first_rtt, config.least_timeout);
@@ -190,7 +193,7 @@ void Mesh::Inner::write_ack(Channel& ch, Instant now, wire::AckPart& ack) noexce
   constexpr std::int64_t kMostDelay = (1 << wire::kDelayBits) - 1;
   ack.delay_us = static_cast<std::uint32_t>(std::clamp<std::int64_t>(delay_us, 0, kMostDelay)) |
                  std::uint32_t{rx.copies} << wire::kDelayBits;
-  rx.unacked = 0;
+  rx.unacked = rx.used = 0;
   rx.acked_at = Receiver::clock(now);
   rx.ack_now = rx.excused = false;
   rx.ack_due = kNever;

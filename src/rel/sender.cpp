@@ -36,7 +36,7 @@ void Mesh::Inner::on_ack(Channel& ch, Instant now, const wire::AckPart& ack) noe
   } else if (tx.cursor.came != 0 || tx.recovering || ch.links > 1 || !moved) {
     find_losses(ch, now, !moved);
   }
-  if (tx.refused && before(tx.log.end(), tx.cursor.limit) && tx.log.size() < Reorder::kMost) roomy.push(ch);
+  if (tx.refused && before(tx.log.end(), tx.limit()) && tx.log.size() < Reorder::kMost) roomy.push(ch);
   if (tx.lost > 0 || tx.next_tx != tx.log.end()) wake(ch);
 }
 
@@ -69,6 +69,7 @@ bool Mesh::Inner::take_acked(Channel& ch, Instant now, const wire::AckPart& ack)
   std::uint32_t returned = 0;
   for (Seq seq = tx.cursor.next; seq != ack.next; ++seq) {
     entry_acked(ch, tx.log[seq], kSomeCopy, by_link);
+    if (Sender::is_small(tx.log[seq])) --tx.small;
     returned += tx.log.pass(seq, log_pool);
   }
   if (returned != 0) listener.returned(ch.peer, returned);

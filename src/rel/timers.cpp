@@ -41,7 +41,7 @@ Instant Mesh::Inner::deadline_of(const Channel& ch) const noexcept {
 void Mesh::Inner::rearm(Channel& ch, Instant now) noexcept {
   if (ch.link == nullptr) return;
   Sender& tx = ch.tx;
-  const bool blocked = tx.refused && tx.log.empty() && !before(tx.log.end(), tx.cursor.limit);
+  const bool blocked = tx.refused && tx.log.empty() && !before(tx.log.end(), tx.limit());
   if (!blocked) {
     tx.blocked_since = kNever;
     tx.blocked_asks = 0;

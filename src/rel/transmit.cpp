@@ -16,8 +16,7 @@ constexpr float kPaceOver = 0.8F;                  // of the time that the links
 constexpr float kFaster = 0.5F;                    // guessed at once when the pace was too slow
 constexpr float kPaceStep = 4;                     // packets that are worth a wake-up
 constexpr std::uint32_t kLeastLossy = 32;          // packets on their way, where packets get lost
-constexpr std::uint32_t kLittle = 16;  // packets that wait: fewer are not worth asking for more credit
-constexpr std::size_t kSmallBody = 256;
+constexpr std::uint32_t kLittle = 16;      // packets that wait: fewer are not worth asking for more credit
 constexpr std::uint32_t kQuickUs = 50;     // since the last ack
 constexpr std::uint32_t kSmallWindow = 8;  // packets; the receiver would wait for more before it acks
 
@@ -87,6 +86,7 @@ void Mesh::Inner::first_time(Channel& ch, Seq seq, Entry& entry) noexcept {
   tx.next_tx = seq + 1;
   ++counters.sent;
   counters.sent_bytes += entry.body_bytes + entry.lent_bytes;
+  if (Sender::is_small(entry)) ++tx.small;
   if (tx.backlog || tx.refused || tx.log.end() - tx.next_tx > std::min(config.eager_packets, kLittle)) {
     entry.flags |= wire::kFlagBacklog;
     return;
