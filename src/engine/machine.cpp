@@ -37,6 +37,13 @@ std::uint64_t read_boot() noexcept {
 }
 
 template <class Number>
+void add_number(std::string& line, Number number) {
+  char text[24];
+  if (!line.empty()) line += ' ';
+  line.append(text, std::to_chars(text, text + sizeof text, number, 16).ptr);
+}
+
+template <class Number>
 bool take_number(const char*& at, const char* end, Number& number) noexcept {
   const auto [next, error] = std::from_chars(at, end, number, 16);
   if (error != std::errc{}) return false;
@@ -53,14 +60,10 @@ Machine read_own_machine() noexcept {
 std::string write_machine(const Machine& machine) {
   std::size_t words = machine.cpus.size();
   while (words != 0 && machine.cpus[words - 1] == 0) --words;
-  char text[40];
-  std::snprintf(text, sizeof text, "%llx %llx", static_cast<unsigned long long>(machine.boot),
-                static_cast<unsigned long long>(machine.started_ns));
-  std::string line = text;
-  for (std::size_t i = 0; i < words; ++i) {
-    std::snprintf(text, sizeof text, " %llx", static_cast<unsigned long long>(machine.cpus[i]));
-    line += text;
-  }
+  std::string line;
+  add_number(line, machine.boot);
+  add_number(line, machine.started_ns);
+  for (std::size_t i = 0; i < words; ++i) add_number(line, machine.cpus[i]);
   return line;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: processes of one machine do not know each other; those of two machines, or of two
-// copies of a virtual one, take each other for neighbours; a line that is no such line is believed.
+// copies of a virtual one, take each other for neighbours; a line that is no such line is believed,
+// or one that is ours is refused.
 #include "engine/machine.hpp"
 
 #include <gtest/gtest.h>
@@ -30,6 +31,14 @@ TEST(Machine, a_line_brings_all_of_it) {
   EXPECT_EQ(read.started_ns, some().started_ns);
   EXPECT_EQ(read.cpus, some().cpus);
   EXPECT_EQ(write_machine(read), write_machine(some()));
+}
+
+TEST(Machine, a_clock_that_was_never_set_does_no_harm) {
+  Machine unset = some(), read;
+  unset.started_ns = -40;
+  ASSERT_TRUE(read_machine(write_machine(unset), read)) << write_machine(unset);
+  EXPECT_EQ(read.started_ns, -40);
+  EXPECT_TRUE(is_same_machine(unset, read));
 }
 
 TEST(Machine, our_own_is_ours_and_tells_where_we_may_run) {
