@@ -2,17 +2,17 @@
 #include "path/shm/board.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+
+#include "path/shm/file.hpp"
 
 namespace herald::path {
 namespace {
@@ -31,15 +31,6 @@ static_assert(sizeof(BoardHeader) == kCacheLine);
 
 constexpr std::size_t owners_bytes(std::uint32_t ranks) noexcept {
   return (ranks * sizeof(Board::Owner) + kCacheLine - 1) / kCacheLine * kCacheLine;
-}
-
-// Takes the memory now: later a full file system would be a SIGBUS.
-bool reserve(int fd, std::size_t bytes) noexcept {
-  struct statvfs space {};
-  if (::fstatvfs(fd, &space) == 0 && std::uint64_t{space.f_bavail} * space.f_frsize < bytes) return false;
-  int error = EINTR;
-  while (error == EINTR) error = ::posix_fallocate(fd, 0, static_cast<off_t>(bytes));
-  return error == 0;
 }
 
 }  // namespace
@@ -129,21 +120,27 @@ bool Board::map(int fd) noexcept {
 
 bool Board::create(const std::string& path, const BoardShape& shape, std::uint64_t nonce) noexcept {
   shape_ = shape;
-  fd_ = ::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const NewFile made = make_file(path);
+  fd_ = made.fd;
   if (fd_ < 0) return false;
-  path_ = path;
-  if (::flock(fd_, LOCK_EX | LOCK_NB) != 0 || !reserve(fd_, shape_.bytes()) || !map(fd_)) {
+  if (made.named) path_ = path;
+  std::uint64_t there = 0;
+  if (reserve_file(fd_, shape_.bytes(), there) != 0 || !map(fd_)) {
     close();
     return false;
   }
-  auto& header = *reinterpret_cast<BoardHeader*>(memory_);
-  header = {.magic = kBoardMagic,
-            .nonce = nonce,
-            .total_bytes = shape_.bytes(),
-            .ranks = shape_.ranks,
-            .place_bytes = shape_.place_bytes,
-            .slots = shape_.slots};
-  return true;
+  *reinterpret_cast<BoardHeader*>(memory_) = {.magic = kBoardMagic,
+                                              .nonce = nonce,
+                                              .total_bytes = shape_.bytes(),
+                                              .ranks = shape_.ranks,
+                                              .place_bytes = shape_.place_bytes,
+                                              .slots = shape_.slots};
+  const bool named = made.named || name_file(fd_, path);
+  if (named)
+    path_ = path;
+  else
+    close();
+  return named;
 }
 
 bool Board::attach(const std::string& path, const BoardShape& shape, std::uint64_t nonce) noexcept {
@@ -166,7 +163,7 @@ bool Board::attach(const std::string& path, const BoardShape& shape, std::uint64
 
 void Board::unlink() noexcept {
   if (fd_ < 0) return;
-  ::unlink(path_.c_str());
+  if (!path_.empty()) ::unlink(path_.c_str());
   ::close(fd_);
   fd_ = -1;
 }

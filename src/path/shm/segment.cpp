@@ -6,13 +6,14 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <new>
 #include <utility>
+
+#include "path/shm/file.hpp"
 
 namespace herald::path {
 namespace {
@@ -29,43 +30,12 @@ SegmentShape shape_in(const SegmentHeader& head) noexcept {
   return shape;
 }
 
-// A new file, locked by us before anybody can see it: first without a name; where that is not to be had, with
-// one, and then the lock must have come before a tidying peer's.
-int make_locked(const SegmentName& name, bool& named) {
-  named = false;
-  int fd = ::open(name.directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (fd >= 0) {
-    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
-    ::close(fd);
-  }
-  fd = ::open(name.path().c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return -1;
-  named = true;
-  struct stat info {};
-  if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd, &info) == 0 && info.st_nlink == 1) return fd;
-  ::unlink(name.path().c_str());
-  ::close(fd);
-  errno = EAGAIN;
-  return -1;
-}
-
-bool give_name(int fd, const SegmentName& name) {
-  const std::string through = "/proc/self/fd/" + std::to_string(fd);
-  return ::linkat(AT_FDCWD, through.c_str(), AT_FDCWD, name.path().c_str(), AT_SYMLINK_FOLLOW) == 0;
-}
-
-// Takes the memory now: later a full file system would be a SIGBUS.
+// Takes the memory now; tells what can be done where there is too little.
 bool reserve(int fd, const SegmentName& name, const SegmentShape& shape, std::string& why) {
   const std::size_t bytes = shape.bytes();
-  struct statvfs space {};
-  const bool known = ::fstatvfs(fd, &space) == 0;
-  const std::uint64_t there = known ? std::uint64_t{space.f_bavail} * space.f_frsize : 0;
-  int error = known && there < bytes ? ENOSPC : 0;
-  while (error == 0) {
-    error = ::posix_fallocate(fd, 0, static_cast<off_t>(bytes));
-    if (error == 0) return true;
-    if (error == EINTR) error = 0;
-  }
+  std::uint64_t there = 0;
+  const int error = reserve_file(fd, bytes, there);
+  if (error == 0) return true;
   if (error == ENOSPC)
     why = "rank " + std::to_string(name.rank) + " wants " + std::to_string(bytes) + " bytes in " +
           name.directory + " for its inbox and " + std::to_string(there) +
@@ -121,11 +91,8 @@ bool Segment::map(std::size_t bytes, std::string& why) {
 
 bool Segment::create(const SegmentName& name, const SegmentShape& shape, const CpuMask& cpus,
                      std::string& why) {
-  bool named = false;
-  for (int attempt = 0; fd_ < 0 && attempt < 8; ++attempt) {
-    fd_ = make_locked(name, named);
-    if (fd_ < 0 && errno != EAGAIN) break;
-  }
+  auto [fd, named] = make_file(name.path());
+  fd_ = fd;
   if (fd_ < 0) {
     why = reason("cannot make", name.path());
     return false;
@@ -151,7 +118,7 @@ bool Segment::create(const SegmentName& name, const SegmentShape& shape, const C
     inbox_.create();
     head->magic = kSegmentMagic;
     if (!named) {
-      named = good = give_name(fd_, name);
+      named = good = name_file(fd_, name.path());
       if (!good) why = reason("cannot name", name.path());
     }
   }

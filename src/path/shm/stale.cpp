@@ -13,15 +13,17 @@
 namespace herald::path {
 namespace {
 
-// Ours, a plain file, and nobody holds the lock that an owner holds for life.
-bool is_stale(int directory, const char* file, uid_t uid) noexcept {
+// Ours, a plain file, and nobody holds the lock that an owner holds for life. It is removed while we hold
+// that lock: who makes a file and locks it only then finds that it has no name any more.
+bool remove_if_stale(int directory, const char* file, uid_t uid) noexcept {
   const int fd = ::openat(directory, file, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return false;
   struct stat info {};
-  const bool stale = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == uid &&
-                     ::flock(fd, LOCK_EX | LOCK_NB) == 0;
+  const bool ours = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == uid;
+  const bool removed = ours && ::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd, &info) == 0 &&
+                       info.st_nlink != 0 && ::unlinkat(directory, file, 0) == 0;
   ::close(fd);
-  return stale;
+  return removed;
 }
 
 }  // namespace
@@ -33,8 +35,7 @@ int remove_stale_segments(const std::string& directory, uid_t uid) {
   int removed = 0;
   while (const dirent* entry = ::readdir(listing)) {
     if (std::strncmp(entry->d_name, prefix.c_str(), prefix.size()) != 0) continue;
-    if (!is_stale(::dirfd(listing), entry->d_name, uid)) continue;
-    if (::unlinkat(::dirfd(listing), entry->d_name, 0) == 0) ++removed;
+    if (remove_if_stale(::dirfd(listing), entry->d_name, uid)) ++removed;
   }
   ::closedir(listing);
   return removed;

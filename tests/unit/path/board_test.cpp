@@ -8,10 +8,15 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "path/shm/file.hpp"
+#include "path/shm/segment.hpp"
 
 namespace herald::path {
 namespace {
@@ -139,6 +144,7 @@ TEST(Board, is_made_attached_and_leaves_no_name) {
   Board made, attached, wrong;
   ASSERT_TRUE(made.create(path, shape, 7));
   EXPECT_FALSE(Board().create(path, shape, 7));  // the name is taken
+  EXPECT_EQ(::access(path.c_str(), F_OK), 0);    // and stays with who has it
   EXPECT_FALSE(wrong.attach(path, shape, 8));
   EXPECT_FALSE(wrong.attach(path, BoardShape::make(4, 1 << 18), 7));
   ASSERT_TRUE(attached.attach(path, shape, 7));
@@ -149,6 +155,33 @@ TEST(Board, is_made_attached_and_leaves_no_name) {
   ASSERT_NE(in.posted(5, 0, 1), nullptr);
   EXPECT_EQ(in.posted(5, 0, 1)->address, 99u);
   EXPECT_EQ(in.posted(9, 0, 1), nullptr);
+}
+
+// Other jobs of the same user begin all the time, and remove what nobody holds.
+TEST(Board, is_not_taken_for_that_of_a_dead_job_while_it_is_made) {
+  char folder[] = "/dev/shm/herald-boards-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);
+  const std::string path = std::string(folder) + "/herald-" + std::to_string(::geteuid()) + "-x-0-1";
+  const BoardShape shape = BoardShape::make(2, 1 << 18);
+  std::atomic<bool> done{false};
+  std::thread tidy([&] {
+    while (!done) (void)remove_stale_segments(folder, ::geteuid());
+  });
+  int bad = 0;
+  for (int i = 0; i < 10000; ++i) {
+    Board made, attached;
+    if (!made.create(path, shape, 7) || !attached.attach(path, shape, 7)) ++bad;
+  }
+  for (int i = 0; i < 10000; ++i) {  // where files cannot be made without a name
+    const NewFile file = make_file(path, false);
+    if (file.fd < 0 || !file.named || ::access(path.c_str(), F_OK) != 0) ++bad;
+    ::unlink(path.c_str());
+    if (file.fd >= 0) ::close(file.fd);
+  }
+  done = true;
+  tidy.join();
+  EXPECT_EQ(bad, 0);
+  EXPECT_EQ(::rmdir(folder), 0);
 }
 
 TEST(Board, is_refused_where_it_cannot_be) {
