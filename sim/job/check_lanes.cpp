@@ -8,6 +8,7 @@ namespace herald::sim {
 namespace {
 
 constexpr std::size_t kMostWords = 12;
+constexpr std::uint64_t kMostLanes = 16;  // of one process, those of parts among them
 
 class Judge {
  public:
@@ -94,7 +95,9 @@ void check_lanes(const Setup& setup, const Net& net, const Processes& processes,
       if (wrong.size() < kMostWords)
         wrong.push_back("the lanes of " + std::to_string(at) + what + std::to_string(bytes) + " bytes");
     };
-    if (part.most_buffered() > std::uint64_t{config.log_bytes} + config.kept_bytes)
+    const std::uint64_t beyond =
+        kMostLanes * (std::uint64_t{config.datagram_bytes} + 64);  // a packet of each
+    if (part.most_buffered() > std::uint64_t{config.log_bytes} + config.kept_bytes + beyond)
       say(" held ", part.most_buffered());
     if (net.is_alive(at) && part.lanes().buffered_bytes() != 0)
       say(" still hold ", part.lanes().buffered_bytes());

@@ -33,8 +33,12 @@ bool is_rare(coll::Op op) noexcept {
 
 bool is_deal(const coll::Algorithm& algorithm) noexcept { return algorithm.name == std::string_view("deal"); }
 
+bool is_muster(const coll::Algorithm& algorithm) noexcept {
+  return algorithm.name == std::string_view("muster");
+}
+
 Collective::Collective(const Script& script, std::uint32_t index, std::int32_t place, std::int32_t lane_id,
-                       std::uint64_t seed, p2p::Core& core)
+                       std::uint64_t seed, p2p::Core& core, StartMuster start_muster)
     : spec_(script.collectives[index]),
       lane_(script.lanes[spec_.lane]),
       index_(index),
@@ -42,7 +46,8 @@ Collective::Collective(const Script& script, std::uint32_t index, std::int32_t p
       lane_id_(lane_id),
       deals_by_(lane_id),
       seed_(seed),
-      core_(core) {
+      core_(core),
+      start_muster_(std::move(start_muster)) {
   make_buffers();
   plan_ = coll::make_plan(*spec_.algorithm, make_ask());
   scratch_.resize(plan_.scratch_bytes + 64);
@@ -246,6 +251,9 @@ std::string Collective::awaited() const {
              (slot.recv->phase == p2p::RecvPhase::posted ? "" : "+");
     if (slot.send != nullptr && !slot.send->done)
       out += slot.send->lane >= 0 ? " to all" : " to " + std::to_string(slot.send->to);
+    if (slot.muster != nullptr && !slot.muster->done)
+      out += (slot.muster->step == p2p::MusterStep::report ? " tidings of muster " : " reports of muster ") +
+             std::to_string(muster_);
   }
   return out;
 }
@@ -268,6 +276,9 @@ void Collective::perform(coll::StepId id) {
     case coll::StepKind::send:
     case coll::StepKind::recv:
     case coll::StepKind::cast: return post(step, id);
+    case coll::StepKind::report:
+    case coll::StepKind::collect:
+    case coll::StepKind::tell: return muster(step, id);
     case coll::StepKind::copy: {
       type::Cursor from = cursor(step.a, places_), to = cursor(step.b, places_);
       type::copy(from, to);
@@ -311,6 +322,24 @@ void Collective::post(const coll::Step& step, coll::StepId id) {
     slot.send->to = lane_.members[static_cast<std::size_t>(step.partner)];
   slot.send->source = place_;
   core_.start(*slot.send);
+}
+
+void Collective::muster(const coll::Step& step, coll::StepId id) {
+  Slot& slot = slots_[step.slot];
+  slot.step = id;
+  slot.muster = std::make_unique<p2p::MusterOp>();
+  p2p::MusterOp& op = *slot.muster;
+  op.on_done = on_done;
+  op.owner = &slot;
+  op.step = step.kind == coll::StepKind::report    ? p2p::MusterStep::report
+            : step.kind == coll::StepKind::collect ? p2p::MusterStep::collect
+                                                   : p2p::MusterStep::tell;
+  op.lane = lane_id_;
+  op.number = muster_;
+  op.members = static_cast<std::uint32_t>(step.partner);
+  op.data = cursor(step.a, places_);
+  if (step.kind == coll::StepKind::report) op.into = cursor(step.b, places_);
+  start_muster_(op);
 }
 
 // What fails goes on, as in the library: others may wait for what comes after.

@@ -66,6 +66,8 @@ LanePart::LanePart(Net& net, const Script& script, HostId me, std::uint64_t seed
       addresses_(addresses),
       groups_(net, me, addresses.poor < 0 || addresses.poor == me ? addresses.most_groups : 64),
       keeper_(me, static_cast<std::int32_t>(script.steps.size()), core, carrier_, lanes_),
+      desk_(core, lanes_),
+      musters_(script.lanes.size()),
       ids_(script.lanes.size(), -1),
       runs_(script.collectives.size()) {
   carrier_.join(lanes_);
@@ -89,6 +91,7 @@ void LanePart::close(std::uint32_t lane) {
     keeper_.close(part.lane);
     return true;
   });
+  desk_.drop(ids_[lane]);
   keeper_.close(ids_[lane]);
   if (!addresses_.used) net_.leave(lane, me_, 0);
   ids_[lane] = -1;
@@ -125,7 +128,10 @@ void LanePart::start(std::uint32_t collective, Instant now) {
   const std::vector<std::int32_t>& members = script_.lanes[spec.lane].members;
   const auto place =
       static_cast<std::int32_t>(std::find(members.begin(), members.end(), me_) - members.begin());
-  runs_[collective] = std::make_unique<Collective>(script_, collective, place, ids_[spec.lane], seed_, core_);
+  runs_[collective] =
+      std::make_unique<Collective>(script_, collective, place, ids_[spec.lane], seed_, core_,
+                                   [this](p2p::MusterOp& op) { desk_.start(net_.now(), op); });
+  if (runs_[collective]->musters()) runs_[collective]->number_muster(musters_[spec.lane]++);
   if (!runs_[collective]->concerned().empty()) choose_lane(collective, *runs_[collective]);
   runs_[collective]->start(now);
   under_way_.push_back(collective);
@@ -173,7 +179,8 @@ bool LanePart::settle() {
 }
 
 bool LanePart::pump() {
-  bool moved = carrier_.pump_ready();
+  bool moved = desk_.waits() && desk_.look();
+  moved = carrier_.pump_ready() || moved;
   for (const rel::LaneId id : ids_)
     if (id >= 0 && core_.wants_to_cast(id)) moved = carrier_.pump(id) || moved;
   for (const Kept& part : kept_)

@@ -9,6 +9,7 @@
 
 #include "p2p/lane_carrier.hpp"
 #include "p2p/lane_keeper.hpp"
+#include "p2p/muster_desk.hpp"
 #include "rel/lanes.hpp"
 #include "sim/job/collective.hpp"
 #include "sim/net/net.hpp"
@@ -126,6 +127,8 @@ class LanePart {
   const LaneAddresses addresses_;
   NetGroups groups_;
   p2p::LaneKeeper keeper_;
+  p2p::MusterDesk desk_;
+  std::vector<std::uint32_t> musters_;  // by the script's lanes, so far
   rel::TxBatch batch_;
   std::vector<rel::LaneId> ids_;            // of the script's lanes; -1: not open
   std::vector<std::uint32_t> script_lane_;  // by LaneId

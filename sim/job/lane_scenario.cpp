@@ -43,6 +43,7 @@ constexpr std::array kWays{
     NamedWay{LaneWay::parts, "lane-parts", "lanes of some members of another, made by one who calls them"},
     NamedWay{LaneWay::rare, "lane-rare",
              "alltoallw, reduce_scatter, scan and exscan, which the others leave out"},
+    NamedWay{LaneWay::musters, "lane-muster", "many short calls in which all report to one, which tells all"},
 };
 
 class Maker : SetupMaker {
@@ -156,7 +157,12 @@ void Maker::program() {
     limits.computes = true;
   }
   limits.rare = way_ == LaneWay::rare;
-  limits.deals = limits.deals || limits.parts || limits.rare;
+  limits.musters = way_ == LaneWay::musters;
+  if (limits.musters) {
+    limits.collectives *= 4;
+    limits.under_way = one_of<std::uint32_t>({1, 4, 12, 24});
+  }
+  limits.deals = (limits.deals && !limits.musters) || limits.parts || limits.rare;
   setup_.script = write_lane_script(limits, chance_);
   for (const auto& steps : setup_.script.steps)
     for (const Step& step : steps) computing_ += static_cast<double>(step.time.ns) / 1e9;

@@ -4,11 +4,16 @@
 
 #include <algorithm>
 
+#include "coll/make/cast.hpp"
+#include "rel/lanes.hpp"
 #include "sim/job/collective.hpp"
 #include "sim/net/chance.hpp"
 
 namespace herald::sim {
 namespace {
+
+static_assert(coll::kMusterPart <= rel::Lanes::kMostPart && coll::kMusterResult <= rel::Lanes::kMostResult &&
+              coll::kMostMustered <= int{rel::Lanes::kMostMustered});
 
 class Writer {
  public:
@@ -71,6 +76,10 @@ const coll::Algorithm* Writer::some_algorithm(int ranks) {
     if (is_deal(*each) && !(limits_.deals && !plain)) continue;
     if (limits_.deals && !limits_.rare && !plain && !is_deal(*each) && chance_.below(4) != 0) continue;
     if (is_rare(each->op) != limits_.rare) continue;
+    if (is_muster(*each) && !limits_.musters) continue;
+    if (limits_.musters && ranks <= coll::kMostMustered && !plain && !is_muster(*each) &&
+        chance_.below(8) != 0)
+      continue;
     // Some of the rare ones have no plan with a lane.
     const bool with = each->fits(shape) && (!without || limits_.rare);
     if (plain ? without : with) fitting.push_back(each);
@@ -105,6 +114,10 @@ void Writer::add_collective() {
   spec.op = spec.algorithm->op;
   spec.root = static_cast<std::int32_t>(below(members));
   spec.count = spec.op == coll::Op::barrier ? 0 : some_count(spec.op, members);
+  if (is_muster(*spec.algorithm)) {  // short ones only; the library chooses another way for others
+    const std::size_t most = spec.op == coll::Op::allgather ? rel::Lanes::kMostResult / members : 256;
+    spec.count = std::min(spec.count, static_cast<std::int64_t>(std::min(most, rel::Lanes::kMostPart) / 4));
+  }
   spec.number = numbers_[spec.lane]++;
   if (limits_.parts && is_deal(*spec.algorithm) && chance_.below(5) != 0) {
     spec.groups = coll::Groups::part;

@@ -164,15 +164,8 @@ bool Process::transmit(Instant now) {
   for (int batches = 0; batches < kBatches && !(blocked_ = !net_.may_send(me_)); ++batches) {
     batch_.clear();
     if (mesh_.poll_transmit(now, batch_) == 0) break;
-    for (std::size_t i = 0; i < batch_.count; ++i) {
-      const rel::Tx& tx = batch_.entries[i];
-      const std::uint8_t link = link_to(tx.to, tx.link);
-      if (config_.hears_of_links && !net_.is_up(me_, link)) broken_.push_back({tx.to, tx.link});
-      net_.send(me_, link, tx.to, tx.datagram, tx.rest);
-      ++said_;
-    }
-    for (const auto& [peer, link] : broken_) mesh_.on_link_error(now, peer, link);
-    broken_.clear();
+    for (std::size_t i = 0; i < batch_.count; ++i) put(batch_.entries[i]);
+    tell_broken(now);
     moved = true;
   }
   const std::uint64_t sent = net_.counters().sent;
@@ -280,25 +273,6 @@ void Process::on_done(p2p::Op& op) {
   auto& me = *static_cast<Process*>(op.owner);
   HERALD_ASSERT(me.pending_ != 0);
   --me.pending_;
-}
-
-void Process::start_send(std::uint32_t index) {
-  const SendSpec& spec = script_.sends[index];
-  sends_[index] = std::make_unique<Send>();
-  Send& send = *sends_[index];
-  send.memory = std::make_unique_for_overwrite<std::byte[]>(spec.bytes);
-  fill_pattern(seed_, index, {send.memory.get(), spec.bytes});
-  if (steps_[step_].what == Do::tell) send.memory[0] = std::byte{sends_[index - 1]->cancelled};
-  send.context = spec.context;
-  send.tag = spec.tag;
-  send.to = spec.to;
-  send.source = me_;
-  send.mode = spec.mode;
-  send.owner = this;
-  send.on_done = on_send_done;
-  send.data = type::Cursor::bytes(send.memory.get(), spec.bytes);
-  ++pending_;
-  core_.start(send);
 }
 
 void Process::start_receive(std::uint32_t index) {

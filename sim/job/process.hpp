@@ -42,6 +42,7 @@ struct ProcessConfig {
   bool hears_of_links = false;         // the system says so when our own link is down
   Betrayal betrayal = Betrayal::none;  // done once, to the tenth packet
   Duration twitch{};                   // a turn so often, for nothing; 0: no
+  bool short_way = false;              // messages of one packet go by Carrier::send_now() where they can
 };
 
 // Stands between mesh and carrier, and now and then does not take a packet at once.
@@ -108,6 +109,9 @@ class Process final : public Node {
   bool run_step(Instant now, const Step& step);
   void compute(Instant now, Duration how_long);
   void start_send(std::uint32_t index);
+  bool send_now(std::uint32_t index);
+  void put(const rel::Tx& tx);
+  void tell_broken(Instant now);
   void start_receive(std::uint32_t index);
   bool look_for_probed();
   void heed(std::uint32_t index);

@@ -230,12 +230,21 @@ void Maker::make() {
   limit();
 }
 
+const std::string kShort = "short";
+
 }  // namespace
 
 std::span<const Named> troubles() noexcept { return kTroubles; }
 
 bool make_setup(const std::string& scenario, std::uint64_t seed, Setup& setup) {
   if (scenario.starts_with("lane")) return make_lane_setup(scenario, seed, setup);
+  if (scenario == kShort || scenario.starts_with(kShort + "+")) {
+    if (!make_setup(scenario == kShort ? "mix" : scenario.substr(kShort.size() + 1), seed, setup))
+      return false;
+    setup.scenario = kShort + "+" + setup.scenario;
+    setup.process.short_way = true;
+    return true;
+  }
   setup = {};
   std::size_t which = kTroubles.size();
   if (scenario == "mix") {

@@ -81,6 +81,7 @@ enum class LaneWay : std::uint8_t {
   moves,      // lanes move to other addresses, and share them
   parts,      // lanes of some members of others; they move and share, too
   rare,       // ops that the others leave out
+  musters,    // many short calls in which all report to one
 };
 struct NamedWay {
   LaneWay way;
@@ -92,7 +93,8 @@ std::span<const NamedWay> lane_ways() noexcept;
 // is one way under one trouble.
 bool make_lane_setup(const std::string& scenario, std::uint64_t seed, Setup& setup);
 
-// "mix" chooses by the seed; false if there is no such scenario.
+// "mix" chooses by the seed; "short", or "short+" and one of the others, is the same with messages that go
+// the short way where they can. False if there is no such scenario.
 bool make_setup(const std::string& scenario, std::uint64_t seed, Setup& setup);
 
 }  // namespace herald::sim

@@ -15,6 +15,7 @@ using namespace herald::sim;
 void print_scenarios() {
   std::printf("%-14s %s\n", "mix", "one of the following, chosen by the seed");
   for (const Named& each : troubles()) std::printf("%-14s %s\n", each.name, each.what);
+  std::printf("%-14s %s\n", "short", "the same, and messages of one packet go the short way");
   std::printf("%-14s %s\n", "lanes", "one of the following, chosen by the seed: collectives over lanes");
   for (const NamedLane& each : lane_troubles()) std::printf("%-14s %s\n", each.name, each.what);
   std::printf("%-14s %s\n", "lane-ways", "one of the following, chosen by the seed: what lanes do besides");

@@ -24,6 +24,9 @@ std::string describe(std::span<const std::byte> bytes) {
     case wire::DatagramKind::cast_ack: kind = "c_ack"; break;
     case wire::DatagramKind::cast_nak: kind = "c_nak"; break;
     case wire::DatagramKind::cast_ask: kind = "c_ask"; break;
+    case wire::DatagramKind::report: kind = "repor"; break;
+    case wire::DatagramKind::tidings: kind = "tidin"; break;
+    case wire::DatagramKind::noted: kind = "noted"; break;
   }
   const std::uint8_t flags = head.flags;
   char text[200];

@@ -70,6 +70,7 @@ struct Ask {
   std::uint32_t shared_bytes = 0;  // Shape::shared_bytes
   bool streams = false;            // Shape::streams
   bool crowded = false;            // Shape::crowded
+  bool in_order = false;           // Shape::in_order
   Groups groups = Groups::pick;
   const Cluster* cluster = nullptr;  // where the ranks are; null: each on a host of its own, or all on one
   // Not null: rank and size are those of this rank's group, and the root is a rank of the other one.

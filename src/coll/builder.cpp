@@ -88,6 +88,28 @@ StepId Builder::cast(const Piece& from, After after) noexcept {
   return message(sends_, add(StepKind::cast, plain(from), after), kEverybody);
 }
 
+StepId Builder::report(const Piece& from, const Piece& to, After after) noexcept {
+  Step& step = add(StepKind::report, plain(from), after);
+  step.b = plain(to);
+  step.slot = plan_.slots++;
+  plan_.musters = true;
+  keep(step.b.layout);
+  return last();
+}
+
+StepId Builder::collect(int members, const Piece& to, After after) noexcept {
+  Step& step = add(StepKind::collect, plain(to), after);
+  step.partner = members;
+  step.slot = plan_.slots++;
+  plan_.musters = true;
+  return last();
+}
+
+StepId Builder::tell(const Piece& from, After after) noexcept {
+  add(StepKind::tell, plain(from), after).slot = plan_.slots++;
+  return last();
+}
+
 StepId Builder::copy(const Piece& from, const Piece& to, After after, bool cold) noexcept {
   if (from.bytes == 0 || to.bytes == 0) return kNone;
   Step& step = add(StepKind::copy, plain(from), after);
@@ -249,6 +271,12 @@ Piece Builder::scratch_items(const type::Layout& layout, std::int64_t count) noe
 
 Plan Builder::finish(const char* algorithm) noexcept {
   plan_.algorithm = algorithm;
+  plan_.brief = plan_.musters && plan_.scratch_bytes <= kBriefScratch &&
+                std::all_of(plan_.steps.begin(), plan_.steps.end(), [](const Step& step) {
+                  return step.kind == StepKind::report || step.kind == StepKind::collect ||
+                         step.kind == StepKind::tell || step.kind == StepKind::copy ||
+                         step.kind == StepKind::reduce;
+                });
   plan_.steps.emplace_back();  // ends the last list of successors
   std::vector<Step>& steps = plan_.steps;
   const auto edge_less = [](const Edge& x, const Edge& y) {

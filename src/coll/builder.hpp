@@ -26,6 +26,10 @@ class Builder {
   // Those of this plan want a lane of just these ranks.
   void bundle_among(std::vector<int> ranks) noexcept { plan_.members = std::move(ranks); }
   StepId cast(const Piece& from, After after = {}) noexcept;
+  // A muster: members of the lane other than the first report; the first collects, then tells.
+  StepId report(const Piece& from, const Piece& to, After after = {}) noexcept;
+  StepId collect(int members, const Piece& to, After after = {}) noexcept;
+  StepId tell(const Piece& from, After after = {}) noexcept;
   StepId copy(const Piece& from, const Piece& to, After after = {}, bool cold = false) noexcept;
   StepId reduce(const Piece& left, const Piece& inout, After after = {}) noexcept;
   // The calls of all ranks are compared (coll/check.hpp); with gate(), all steps that follow wait for that.

@@ -30,12 +30,17 @@ struct Piece {
 };
 
 enum class StepKind : std::uint8_t {
-  send,    // a to partner
-  recv,    // a from partner
-  cast,    // a to all others, over the communicator's lane; each receives it as from a send
-  copy,    // a to b
-  reduce,  // b = a op b, item by item: a is the left operand
-  check,   // a holds what every rank calls (coll/check.hpp): the run goes on only if they match
+  send,  // a to partner
+  recv,  // a from partner
+  cast,  // a to all others, over the communicator's lane; each receives it as from a send
+  // A muster over the communicator's lane: all report to its first member, which tells all (rel/muster.hpp).
+  // A plan has at most one; its members count them, so these steps need calls in the same order everywhere.
+  report,   // a to the first, and what it tells to b
+  collect,  // the parts of all others to a, which has room for a part of each of `partner` members
+  tell,     // a to all others
+  copy,     // a to b
+  reduce,   // b = a op b, item by item: a is the left operand
+  check,    // a holds what every rank calls (coll/check.hpp): the run goes on only if they match
   // Shared-memory steps, over a board that all ranks of the communicator on this host see
   // (path/shm/board.hpp); partner counts those. A step that must wait for another rank does not block: it is
   // tried again.
@@ -55,6 +60,7 @@ enum class StepKind : std::uint8_t {
 };
 constexpr std::int32_t kNobody = -1, kEverybody = -2;  // whom a post or an arrival wakes
 constexpr int kPosts = 2, kMeetings = 3;               // of one rank, and in all, in one part of a run
+constexpr std::size_t kBriefScratch = 8192;            // bytes
 constexpr std::uint32_t kStreamChunk = 16384;          // bytes that a stream moves at a time
 
 struct Step {
@@ -84,6 +90,8 @@ struct Plan {
   bool checked = false;  // begins with a check
   bool shared = false;   // has shared-memory steps
   bool pours = false;    // one of them pours or folds
+  bool musters = false;  // has a muster
+  bool brief = false;    // and nothing else but copies and reductions, in little memory
   const char* operation = "";
   const char* algorithm = "";
 

@@ -31,6 +31,7 @@ struct Shape {
   bool host_order = true;     // the ranks count up host after host
   bool leaders_lane = false;  // one send reaches the leaders of all hosts
   bool streams = false;       // and the board has streams
+  bool in_order = true;       // all ranks start this call in the same order among others
   bool crowded = false;       // and they outnumber the processors that they may use
   Cost cost;
 };

@@ -101,6 +101,9 @@ constexpr const Algorithm* kTable[] = {
     &kAlltoallTwoLevel,
     &kReduceScatterTwoLevel,
     &kReduceScatterBlockTwoLevel,
+    &kBarrierMuster,
+    &kAllgatherMuster,
+    &kAllreduceMuster,
 };
 
 }  // namespace

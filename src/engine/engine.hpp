@@ -62,6 +62,12 @@ class Engine {
   // Sends with SendOp::bundled may wait for this.
   virtual void flush_lane(std::int32_t lane) noexcept = 0;
 
+  // A step of a muster: a short call of all members of a lane, in which the first one hears of all and tells
+  // all. Numbered alike by all of them, lane by lane.
+  virtual void start(p2p::MusterOp& op) noexcept = 0;
+  // The same, and waits until it is done. Op::on_done must be null.
+  virtual void muster(p2p::MusterOp& op) noexcept = 0;
+
   // One turn: true if anything moved.
   virtual bool progress() noexcept = 0;
   // Called in a loop by whoever waits, with the lock held: a turn, and when nothing moves for long enough,

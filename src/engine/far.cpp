@@ -137,6 +137,11 @@ void Loop::flush_lane(std::int32_t lane) noexcept {
   settle();
 }
 
+void Loop::start(p2p::MusterOp& op) noexcept {
+  net_->start(now(), op);
+  settle();
+}
+
 bool Loop::turn_net() noexcept {
   const Instant time = now();
   const bool moved = net_->turn(time);
@@ -162,6 +167,7 @@ void Loop::count_lanes(p2p::CoreCounters& all) const noexcept {
 void Loop::lose(p2p::PeerId peer) noexcept {
   if (core_.is_gone(peer)) return;
   core_.on_peer_gone(peer);
+  net_->forget(peer);
   if (peer_died_ != nullptr) peer_died_(peer);
 }
 

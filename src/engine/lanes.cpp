@@ -22,6 +22,7 @@ LaneNet::LaneNet(const rel::LanesConfig& config, const group::Pool& pool, std::u
       carrier_(core),
       lanes_(config, prng_, carrier_),
       keeper_(config.me, config.peers, core, carrier_, lanes_),
+      desk_(core, lanes_),
       to_peers_(std::move(to_peers)),
       verbose_(verbose),
       pool_(pool),
@@ -68,21 +69,28 @@ bool LaneNet::pump(Instant now, rel::LaneId lane) noexcept {
   return moved;
 }
 
+void LaneNet::start(Instant now, p2p::MusterOp& op) noexcept {
+  desk_.start(now, op);
+  (void)transmit(now);
+}
+
 bool LaneNet::on_datagram(Instant now, std::span<const std::byte> datagram) noexcept {
-  stirred_ = true;
-  return lanes_.on_datagram(now, false, datagram);
+  const bool good = lanes_.on_datagram(now, false, datagram);
+  note(datagram);
+  return good;
 }
 
 bool LaneNet::receive(Instant now, bool thorough) noexcept {
   bool moved = false;
   for (int i = 0; mcast_ && i < kReceiveBatches; ++i) {
     const auto arrivals = mcast_->receive();
-    stirred_ = stirred_ || !arrivals.empty();
     for (std::size_t k = 0; k < arrivals.size(); ++k) {
       if (lanes_.on_datagram(now, true, arrivals[k])) {
+        note(arrivals[k]);
         moved = true;
         continue;
       }
+      stirred_ = true;
       // Somebody else uses the group. Where it is not known which one, the next ones will tell.
       mcast_->track_groups();
       if (const path::GroupAddress* const group = mcast_->group_of(k)) keeper_.on_foreign(now, *group);
@@ -115,32 +123,27 @@ void LaneNet::redeliver() noexcept {
 bool LaneNet::transmit(Instant now) noexcept {
   bool moved = false;
   for (int i = 0; i < kTransmitBatches; ++i) {
-    batch_->clear();
-    if (lanes_.poll_transmit(now, *batch_) == 0) break;
+    if (!lanes_.wants_to_send() || lanes_.poll_transmit(now, *batch_) == 0) break;
     moved = true;
-    std::array<rel::Tx, rel::TxBatch::kMost> to_groups;
-    std::size_t groups = 0;
     single_->clear();
+    to_groups_.clear();
     for (std::size_t k = 0; k < batch_->count; ++k) {
       const rel::Tx& entry = batch_->entries[k];
       if (entry.to >= 0)
         single_->entries[single_->count++] = entry;
       else
-        to_groups[groups++] = entry;
+        to_groups_.push_back({&keeper_.group_of(rel::Lanes::lane_of(entry.to)), entry.datagram});
     }
-    if (groups != 0) send_groups({to_groups.data(), groups});
+    if (!to_groups_.empty()) send_groups();
     if (single_->count != 0) to_peers_(now, *single_);
   }
   return moved;
 }
 
-void LaneNet::send_groups(std::span<const rel::Tx> entries) noexcept {
+void LaneNet::send_groups() noexcept {
   if (!mcast_) return;
-  std::array<path::McastPath::Send, rel::TxBatch::kMost> out;
-  for (std::size_t i = 0; i < entries.size(); ++i)
-    out[i] = {&keeper_.group_of(rel::Lanes::lane_of(entries[i].to)), entries[i].datagram};
-  for (std::size_t at = 0, waits = 0; at < entries.size();) {
-    const std::size_t left = mcast_->send({out.data() + at, entries.size() - at});
+  for (std::size_t at = 0, waits = 0; at < to_groups_.size();) {
+    const std::size_t left = mcast_->send({to_groups_.data() + at, to_groups_.size() - at});
     at += left;
     if (left != 0) continue;
     if (waits++ != 0) break;

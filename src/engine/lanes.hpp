@@ -17,6 +17,7 @@
 #include "group/report.hpp"
 #include "p2p/lane_carrier.hpp"
 #include "p2p/lane_keeper.hpp"
+#include "p2p/muster_desk.hpp"
 #include "path/mcast/mcast.hpp"
 #include "rel/lanes.hpp"
 
@@ -40,13 +41,23 @@ class LaneNet final : p2p::LaneGroups {
   rel::LaneId open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept {
     return keeper_.open(name, members);
   }
-  void close_lane(rel::LaneId lane) noexcept { keeper_.close(lane); }
+  void close_lane(rel::LaneId lane) noexcept {
+    desk_.drop(lane);
+    keeper_.close(lane);
+  }
   rel::LaneId open_part(rel::LaneId whole, std::span<const p2p::PeerId> members) noexcept {
     return keeper_.open_part(whole, members);
   }
   void close_part(rel::LaneId lane) noexcept { keeper_.close_part(lane); }
 
   bool pump(Instant now, rel::LaneId lane) noexcept;
+  void start(Instant now, p2p::MusterOp& op) noexcept;
+  // Musters that may have finished, because something has come since the last time. True if one has.
+  bool look() noexcept {
+    if (!news_for_desk_ || !desk_.waits()) return false;
+    news_for_desk_ = false;
+    return desk_.look();
+  }
   void forgive(Instant now) noexcept { lanes_.forgive(now); }
   // A datagram of a lane that came to our own address.
   bool on_datagram(Instant now, std::span<const std::byte> datagram) noexcept;
@@ -55,7 +66,9 @@ class LaneNet final : p2p::LaneGroups {
   bool after_receive(Instant now) noexcept;  // timers, windows that opened, what is due
   void set_open(p2p::Carrier::Door door) noexcept { carrier_.set_open(door); }
   void redeliver() noexcept;
-  bool is_at_rest() const noexcept { return !stirred_ && !carrier_.holds(); }
+  bool is_at_rest() const noexcept {
+    return !stirred_ && !carrier_.holds() && !(news_for_desk_ && desk_.waits());
+  }
   std::vector<p2p::PeerId> take_lost() noexcept { return carrier_.take_lost(); }
   bool has_news() const noexcept { return carrier_.has_news(); }
   // Tells the rank that prints of members that do not hear us (group/report.hpp); that one prints.
@@ -70,7 +83,10 @@ class LaneNet final : p2p::LaneGroups {
   }
   bool is_flushed() const noexcept { return lanes_.is_flushed(); }
   int descriptor() const noexcept { return mcast_ ? mcast_->descriptor() : -1; }
-  void forget(p2p::PeerId peer) noexcept { keeper_.forget(peer); }
+  void forget(p2p::PeerId peer) noexcept {
+    keeper_.forget(peer);
+    news_for_desk_ = true;
+  }
   const rel::LaneCounters& counters() const noexcept { return lanes_.counters(); }
 
  private:
@@ -80,8 +96,13 @@ class LaneNet final : p2p::LaneGroups {
   void on_moved(std::uint8_t move) noexcept override;
   void on_strangers() noexcept override;
 
+  // Something has come. Musters leave nothing to be done but what they say.
+  void note(std::span<const std::byte> datagram) noexcept {
+    news_for_desk_ = true;
+    stirred_ = stirred_ || !wire::is_muster(datagram) || lanes_.wants_to_send();
+  }
   bool transmit(Instant now) noexcept;
-  void send_groups(std::span<const rel::Tx> entries) noexcept;
+  void send_groups() noexcept;
   void take_news(Instant now) noexcept;
 
   const rel::LanesConfig config_;
@@ -90,14 +111,17 @@ class LaneNet final : p2p::LaneGroups {
   p2p::LaneCarrier carrier_;
   rel::Lanes lanes_;
   p2p::LaneKeeper keeper_;
+  p2p::MusterDesk desk_;
   ToPeers to_peers_;
   const int verbose_;
   group::Witness witness_;
   group::Report report_;  // used by rank 0
   bool stirred_ = true;   // something happened since the last look at what is due
+  bool news_for_desk_ = false;
   std::unique_ptr<path::McastPath> mcast_;
   group::Pool pool_;
   std::unique_ptr<rel::TxBatch> batch_, single_;
+  std::vector<path::McastPath::Send> to_groups_;  // as single_
 };
 
 }  // namespace herald::engine

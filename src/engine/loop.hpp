@@ -39,6 +39,8 @@ class Loop final : public Engine {
   bool is_local(p2p::PeerId peer) const noexcept override;
   void start(p2p::SendOp& op) noexcept override;
   void start(p2p::RecvOp& op) noexcept override;
+  void start(p2p::MusterOp& op) noexcept override;
+  void muster(p2p::MusterOp& op) noexcept override;
   bool send_now(const p2p::ShortSend& what) noexcept override;
   bool receive_now(p2p::RecvOp& op) noexcept override;
   bool probe(std::uint64_t context, std::int32_t source, std::int32_t tag,

@@ -11,7 +11,7 @@
 namespace herald::engine {
 namespace {
 
-constexpr int kTurnsPerDeadline = 8;  // at most
+constexpr int kTurnsPerDeadline = 8, kBriefTurns = 16;  // at most
 constexpr std::uint32_t kSilentTurns = 64, kTurnsPerLook = 4;
 constexpr std::uint32_t kSilentPeerTurns = 4, kTurnsPerPeerLook = 2;  // of peers, while a lane brings much
 constexpr std::size_t kMostSockets = 16;
@@ -130,6 +130,16 @@ void Net::forgive(Instant now) noexcept {
   lanes_->forgive(now);
 }
 
+bool Net::send_now(Instant now, const p2p::ShortSend& what) noexcept {
+  if (now - last_here_ > kStopped) [[unlikely]]
+    forgive(now);
+  rel::Tx one;
+  if (!carrier_.send_now(now, what, one)) return false;
+  out_[0] = {one.to, one.link, one.datagram, one.rest};
+  send_out(now, 1);
+  return true;
+}
+
 bool Net::pump(Instant now, p2p::PeerId peer) noexcept {
   if (now - last_here_ > kStopped) [[unlikely]]
     forgive(now);
@@ -142,6 +152,7 @@ bool Net::pump(Instant now, p2p::PeerId peer) noexcept {
   return moved;
 }
 
+// With all that receives in one piece, as path/udp/receiver.cpp says.
 bool Net::turn(Instant now) noexcept {
   if (now - last_here_ > kStopped) [[unlikely]]
     forgive(now);
@@ -154,12 +165,16 @@ bool Net::turn(Instant now) noexcept {
   lanes_->redeliver();
   bool moved = receive(now, false);
   for (int i = 0; i < looks_ && !moved; ++i) moved = receive_peers(now, false);
+  if (lanes_->look()) core_.run_finished();
+  brief_turns_ = 0;
   if (was_away) {
     mesh_->on_return(now);
     lanes_->on_return(now);
   }
   // Who got something goes on with it; timers come in the next turn, which is soon.
-  if (!moved || ++turns_moved_ >= kTurnsPerDeadline) {
+  const bool goes_on = moved && ++turns_moved_ < kTurnsPerDeadline;
+  if (goes_on && !mesh_->has_work() && lanes_->is_at_rest()) return true;
+  if (!goes_on) {
     turns_moved_ = 0;
     const std::optional<Instant> due = mesh_->next_deadline();
     if (due && *due <= now) mesh_->on_deadline(now);
@@ -169,6 +184,19 @@ bool Net::turn(Instant now) noexcept {
   moved = lanes_->after_receive(now) || moved;
   ask_around(now);
   return moved;
+}
+
+// Timers, what waits to be sent and questions come in a whole turn, which is due after a few of these.
+bool Net::brief_turn(Instant now) noexcept {
+  if (!told_ || (skip_peers_ && skip_lanes_) || now >= due_ || now - last_here_ > kStopped ||
+      ++brief_turns_ > kBriefTurns || carrier_.door() != p2p::Carrier::Door::open)
+    return false;
+  slept_ = false;
+  last_turn_ = last_here_ = now;
+  mesh_stirred_ = false;
+  (void)receive(now, false);
+  if (lanes_->look()) core_.run_finished();
+  return !mesh_stirred_ && lanes_->is_at_rest();
 }
 
 void Net::tend(Instant now) noexcept {
@@ -191,9 +219,9 @@ void Net::detach(Instant now) noexcept {
 }
 
 // `thorough`: until nothing is left. Who takes turns comes again soon, and pays a call for nothing less.
-bool Net::receive(Instant now, bool thorough) noexcept {
+[[gnu::always_inline]] inline bool Net::receive(Instant now, bool thorough) noexcept {
   // Two sockets to be asked: one call says which of them is worth it.
-  if (!told_ && !thorough && looks_ == 0 && silent_turns_ <= kSilentTurns) take(to_woken(watch_.look()));
+  if (!told_ && !thorough && looks_ == 0 && silent_turns_ <= kSilentTurns) take(look());
   told_ = false;
   const bool peers = !std::exchange(skip_peers_, false), lanes = !std::exchange(skip_lanes_, false);
   const bool moved = peers && receive_peers(now, thorough);
@@ -205,6 +233,7 @@ bool Net::take(Instant now, std::span<const path::UdpArrival> arrivals) noexcept
   if (arrivals.size() > 1) return take_row(now, arrivals);
   const path::UdpArrival& one = arrivals[0];
   if (wire::is_lane_datagram(one.bytes)) return lanes_->on_datagram(now, one.bytes);
+  mesh_stirred_ = true;
   return mesh_->on_datagram(now, one.from >= 0 ? one.link : rel::kMostLinks, one.bytes) >= 0;
 }
 
@@ -217,6 +246,7 @@ bool Net::take_row(Instant now, std::span<const path::UdpArrival> arrivals) noex
       good = lanes_->on_datagram(now, arrival.bytes) || good;
       continue;
     }
+    mesh_stirred_ = true;
     row[count++] = {arrival.from >= 0 ? arrival.link : rel::kMostLinks, arrival.bytes};
     if (count < row.size()) continue;
     good = mesh_->on_datagrams(now, row) || good;
@@ -227,7 +257,7 @@ bool Net::take_row(Instant now, std::span<const path::UdpArrival> arrivals) noex
 }
 
 // While all that comes comes by a lane (calls whose root is another one), every second turn saves the call.
-bool Net::receive_peers(Instant now, bool thorough) noexcept {
+[[gnu::always_inline]] inline bool Net::receive_peers(Instant now, bool thorough) noexcept {
   if (!thorough && ++silent_peer_turns_ > kSilentPeerTurns && silent_turns_ < 2 * kSilentPeerTurns &&
       silent_peer_turns_ % kTurnsPerPeerLook != 0)
     return false;
@@ -236,7 +266,7 @@ bool Net::receive_peers(Instant now, bool thorough) noexcept {
     const std::span<const path::UdpArrival> arrivals = udp_->receive();
     moved = take(now, arrivals) || moved;
     if (thorough ? arrivals.empty() : !udp_->may_have_more()) break;
-    (void)transmit(now);  // senders hear of these while we are busy with the next
+    if (mesh_stirred_) (void)transmit(now);  // senders hear of these while we are busy with the next
   }
   if (moved) silent_peer_turns_ = 0;
   return moved;
@@ -279,11 +309,16 @@ void Net::trace() noexcept {
 void Net::send(Instant now, const rel::TxBatch& batch) noexcept {
   for (std::size_t i = 0; i < batch.count; ++i)
     out_[i] = {batch.entries[i].to, batch.entries[i].link, batch.entries[i].datagram, batch.entries[i].rest};
+  send_out(now, batch.count);
+}
+
+// The first of out_.
+void Net::send_out(Instant now, std::size_t count) noexcept {
   std::size_t broken = 0;  // the first of out_, after it is through with them
   bool waited = false;
-  for (std::size_t at = 0; at < batch.count;) {
+  for (std::size_t at = 0; at < count;) {
     std::ptrdiff_t failed = -1;
-    const std::size_t left = udp_->send({out_.data() + at, batch.count - at}, failed);
+    const std::size_t left = udp_->send({out_.data() + at, count - at}, failed);
     at += left;
     if (failed >= 0) {
       out_[broken++] = out_[at++];
@@ -325,9 +360,10 @@ void Net::tell_links() noexcept {
   }
 }
 
-Duration Net::sleep_limit(Instant now, Duration limit) const noexcept {
-  const std::optional<Instant> due = next_deadline();
-  return due ? std::clamp(*due - now, Duration{0}, limit) : limit;
+Instant Net::find_due() noexcept {
+  watch();
+  due_ = next_deadline().value_or(rel::kNever);
+  return due_;
 }
 
 void Net::wait_writable() const noexcept {
@@ -340,7 +376,7 @@ void Net::wait_writable() const noexcept {
 
 bool Net::is_still(Instant now) noexcept {
   if (silent_turns_ > kSilentTurns) return false;
-  const Woken why = to_woken(watch_.look());
+  const Woken why = look();
   if (why.peers || why.lanes) {
     take(why);
     return false;

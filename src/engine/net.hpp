@@ -55,10 +55,20 @@ class Net {
     return lanes_->pump(now, lane);
   }
 
+  void start(Instant now, p2p::MusterOp& op) noexcept {
+    if (now - last_here_ > kStopped) [[unlikely]]
+      forgive(now);
+    lanes_->start(now, op);
+  }
+
+  // The short way of a message that is one packet. False: it has to go the other one.
+  bool send_now(Instant now, const p2p::ShortSend& what) noexcept;
   // Sends what Core has for the peer, as far as its window goes.
   bool pump(Instant now, p2p::PeerId peer) noexcept;
   // Takes what came, and sends what is due. True if anything moved.
   bool turn(Instant now) noexcept;
+  // After a sleep: takes what came, and nothing more. False: there is more to do.
+  bool brief_turn(Instant now) noexcept;
   // The same for a process that is elsewhere: nothing reaches Core.
   void tend(Instant now) noexcept;
   // Core is about to go: what still comes for it is thrown away. What has come is acknowledged.
@@ -82,16 +92,18 @@ class Net {
   const char* host_of(p2p::PeerId peer) const noexcept { return hosts_.of(peer); }
   void set_host(p2p::PeerId peer, const std::string& host) { hosts_.set(peer, host); }
 
-  // How long to sleep, at most `limit`: until the next timer.
-  Duration sleep_limit(Instant now, Duration limit) const noexcept;
+  // Until when to sleep: the next timer. To be asked before each sleep.
+  Instant find_due() noexcept;
   // Why a sleep ended: the time is over, unless one of these is readable.
   struct Woken {
     bool bell = false, peers = false, lanes = false;
   };
   void set_bell(int descriptor) noexcept { watch_.add(descriptor, kBell); }  // that ends a sleep, too
-  // Sleeps until a datagram comes, the bell is rung, or the time is over. Touches nothing that others may
-  // change meanwhile.
-  Woken sleep(Duration time) const noexcept { return to_woken(watch_.sleep(time)); }
+  // Sleeps until a datagram comes, the bell is rung, or the time is over; now and then it ends too early.
+  // Touches nothing that others may change meanwhile.
+  Woken sleep(Instant now, Instant due, Duration longest) noexcept {
+    return to_woken(watch_.sleep(now, due, longest));
+  }
   // Nothing has come and nothing is due since the last turn: another one would be in vain. Where just one
   // socket is in use a turn costs no more than to ask; then it is false.
   bool is_still(Instant now) noexcept;
@@ -109,6 +121,10 @@ class Net {
   // Somebody does nothing but take turns: most of a turn is then spent looking at the sockets of peers, so
   // that what comes is seen soon.
   void set_spinning(bool spins) noexcept { looks_ = spins ? kLooks : 0; }
+  // It did so until something came. Who does not sleep for long is not told by the kernel of what comes.
+  void spun() noexcept {
+    if (++spins_ == kSpinsUnwatched) watch_.pause(kPeers | kLanes);
+  }
   const rel::MeshCounters& counters() const noexcept { return mesh_->counters(); }
 
  private:
@@ -116,12 +132,21 @@ class Net {
   // processor.
   static constexpr Duration kAway = microseconds(300);
   static constexpr int kLooks = 8;                                   // more than one
+  static constexpr std::uint32_t kSpinsUnwatched = 64;               // in a row
   static constexpr std::uint32_t kPeers = 1, kLanes = 2, kBell = 4;  // marks of the watch
   static Woken to_woken(std::uint32_t marks) noexcept {
     return {(marks & kBell) != 0, (marks & kPeers) != 0, (marks & kLanes) != 0};
   }
 
   Net(int rank, int size, const Knobs& knobs, p2p::Core& core);
+  void watch() noexcept {
+    spins_ = 0;
+    watch_.resume();
+  }
+  Woken look() noexcept {
+    watch();
+    return to_woken(watch_.look());
+  }
   void take(const Woken& why) noexcept {
     told_ = true;
     skip_peers_ = !why.peers;
@@ -136,6 +161,7 @@ class Net {
   bool receive_lanes(Instant now, bool thorough) noexcept;
   bool transmit(Instant now) noexcept;
   void send(Instant now, const rel::TxBatch& batch) noexcept;
+  void send_out(Instant now, std::size_t count) noexcept;
   void ask_around(Instant now) noexcept;
   void wait_writable() const noexcept;
   void start_lanes(const NetStart& start) noexcept;
@@ -161,9 +187,13 @@ class Net {
   std::vector<rel::LinkId> links_;                      // to each peer; 0: not ours
   HostNames hosts_;
   path::Watch watch_;                                      // all that we sleep on
+  std::uint32_t spins_ = 0;                                // since somebody slept or asked the watch
   bool told_ = false;                                      // the next turn knows where something has come
   bool slept_ = true;                                      // since the last turn
   int looks_ = 0;                                          // at peers' sockets in a turn, beyond the first
+  bool mesh_stirred_ = true;                               // something came for it since the last brief turn
+  int brief_turns_ = 0;                                    // in a row
+  Instant due_{};                                          // nothing is, before, as the last sleeper found
   int turns_moved_ = 0;                                    // since the deadlines were looked at
   bool skip_peers_ = false, skip_lanes_ = false;           // in the next turn: nothing has come there
   std::uint32_t silent_turns_ = 0;                         // since something came by a lane

@@ -74,6 +74,32 @@ bool Loop::is_at_rest() noexcept {
   return (spin_.spin_us == 0 || time < no_spin_until_) && net_->is_at_rest(time);
 }
 
+// Who is alone on its host sleeps until its muster is over; what wakes it is most often just that.
+void Loop::muster(p2p::MusterOp& op) noexcept {
+  net_->start(now(), op);
+  while (!op.done) {
+    if (in_turn_ || !is_at_rest()) {
+      wait_turn();
+      continue;
+    }
+    ++waiters_;
+    // Those who share its processor may be about to report.
+    for (int i = op.step == p2p::MusterStep::collect ? kYieldsToCollect : 0;
+         i > 0 && !op.done && net_->is_still(now()); --i) {
+      const std::uint32_t depth = lock_.give_up();
+      ::sched_yield();
+      lock_.take_back(depth);
+    }
+    if (!op.done) sleep();
+    --waiters_;
+    in_turn_ = true;
+    const bool enough = net_->brief_turn(now());
+    in_turn_ = false;
+    if (!enough) progress();
+  }
+  settle();
+}
+
 // False if this is no time for it: others use the processors just now. True: all of the time, or with
 // success.
 bool Loop::spin(std::uint64_t before) noexcept {
@@ -96,6 +122,7 @@ bool Loop::spin(std::uint64_t before) noexcept {
     last = time;
   }
   if (last - no_spin_until_ > Duration{kPeace * no_spin_for_.ns}) no_spin_for_ = {};
+  if (net_ && !polling_ && activity_ != before) net_->spun();
   return true;
 }
 
@@ -191,13 +218,13 @@ bool Loop::lie_down(std::uint32_t& seen) noexcept {
 // Without the lock, until somebody rings.
 void Loop::rest(std::uint32_t seen, Duration longest) noexcept {
   polling_ = net_ != nullptr;
-  const Duration limit = net_ ? net_->sleep_limit(now(), longest) : longest;
+  const Instant due = net_ ? net_->find_due() : Instant{}, time = net_ ? now() : Instant{};
   Net::Woken why;
   const std::uint32_t depth = lock_.give_up();
   if (net_)
-    why = net_->sleep(limit);
+    why = net_->sleep(time, due, longest);
   else
-    bell_->sleep(seen, limit.ns);
+    bell_->sleep(seen, longest.ns);
   lock_.take_back(depth);
   polling_ = false;
   if (net_) net_->woke(why);

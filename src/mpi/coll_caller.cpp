@@ -26,21 +26,28 @@ void let_go(Request* request) noexcept {
   tables().requests.retire(request);
 }
 
+int failed(Call& call, int error) noexcept {
+  if (call.failed()) return call.fail(error, "failed");  // the first failure stands
+  if (error == MPI_ERR_TRUNCATE)
+    return call.fail(
+        error, "another rank sent more than this rank's counts and types have room for; they must match");
+  return error;
+}
+
 // Runs the plan of a blocking call; takes over the caller's count of it.
 int run_plan(Call& call, Comm& comm, coll::Kept* kept, const Execution::Binding& binding) noexcept {
+  if (kept->plan.brief && !process_trace.on()) {
+    const int error = run_brief(comm, kept->plan, binding);
+    coll::release(kept);
+    return error == MPI_SUCCESS ? error : failed(call, error);
+  }
   Execution* execution = Execution::make(comm, kept, binding);
   if (execution == nullptr) return no_memory(call);
   const int error = execution->run();
   if (execution->reason() != nullptr) [[unlikely]]
     (void)call.fail(error, "%s", execution->reason());
   Execution::recycle(execution);
-  if (error == MPI_SUCCESS) [[likely]]
-    return error;
-  if (call.failed()) return call.fail(error, "failed");  // the first failure stands
-  if (error == MPI_ERR_TRUNCATE)
-    return call.fail(
-        error, "another rank sent more than this rank's counts and types have room for; they must match");
-  return error;
+  return error == MPI_SUCCESS ? error : failed(call, error);
 }
 
 // A nonblocking call starts, a persistent one is kept. Null: there was no memory for it.

@@ -30,10 +30,11 @@ constexpr std::align_val_t kBlockAlign{64};
 }  // namespace
 
 struct Execution::Slot {
-  enum class Live : std::uint8_t { nothing, send, recv };
+  enum class Live : std::uint8_t { nothing, send, recv, muster };
   union {
     p2p::SendOp send;
     p2p::RecvOp recv;
+    p2p::MusterOp muster;
   };
   Execution* owner = nullptr;
   coll::StepId step = coll::kNone;
@@ -48,6 +49,7 @@ struct Execution::Slot {
       case Live::nothing: break;
       case Live::send: send.~SendOp(); break;
       case Live::recv: recv.~RecvOp(); break;
+      case Live::muster: muster.~MusterOp(); break;
     }
   }
 };
@@ -168,6 +170,7 @@ void Execution::begin() noexcept {
     process_trace.add(TraceEvent::coll_start, this, Trace::text(kept_->plan.operation),
                       Trace::text(kept_->plan.algorithm), tag_ >> 8);
   if (!persistent_) choose_lane();
+  if (kept_->plan.musters) muster_ = static_cast<CommColl&>(*comm_->coll).musters++;
   run_.begin(kept_->plan, words_);
   advance();
 }
@@ -203,6 +206,9 @@ void Execution::perform(coll::StepId id) noexcept {
     case coll::StepKind::send:
     case coll::StepKind::cast:
     case coll::StepKind::recv: post(step, id); return;
+    case coll::StepKind::report:
+    case coll::StepKind::collect:
+    case coll::StepKind::tell: muster(step, id); return;
     case coll::StepKind::copy: {
       type::Cursor from = cursor(step.a, places_), to = cursor(step.b, places_);
       if (from.total() > to.total()) note(MPI_ERR_TRUNCATE);
@@ -275,6 +281,18 @@ void Execution::post(const coll::Step& step, coll::StepId id) noexcept {
   }
 }
 
+void Execution::muster(const coll::Step& step, coll::StepId id) noexcept {
+  Slot& slot = slots_[step.slot];
+  slot.clear();
+  slot.step = id;
+  slot.live = Slot::Live::muster;
+  p2p::MusterOp& op = *::new (&slot.muster) p2p::MusterOp();
+  op.on_done = on_done;
+  op.owner = &slot;
+  fill_muster(op, *comm_, step, places_, muster_);
+  runtime().engine().start(op);
+}
+
 void Execution::on_done(p2p::Op& op) noexcept {
   Slot& slot = *static_cast<Slot*>(op.owner);
   Execution& self = *slot.owner;
@@ -311,8 +329,8 @@ CommColl& make_coll_state(Comm& comm) noexcept {
 void write_key_head(coll::Key& key, const coll::Ask& ask) noexcept {
   std::int64_t* words = key.data();
   words[0] = static_cast<std::int64_t>(ask.op) | (ask.in_place ? 256 : 0) | (ask.commutes ? 512 : 0) |
-             (ask.streams ? 1024 : 0) | (ask.sides != nullptr ? 2048 : 0) |
-             static_cast<std::int64_t>(ask.shared_bytes) << 12 | static_cast<std::int64_t>(ask.root) << 32;
+             (ask.streams ? 1024 : 0) | (ask.sides != nullptr ? 2048 : 0) | (ask.in_order ? 4096 : 0) |
+             static_cast<std::int64_t>(ask.shared_bytes) << 13 | static_cast<std::int64_t>(ask.root) << 32;
   words[1] = ask.send.count;
   words[2] = ask.recv.count;
   coll::Key::write_layout(ask.send.layout, words + 3);

@@ -84,6 +84,7 @@ class Execution final : public Work {
   void delist() noexcept;
   void choose_lane() noexcept;
   void post(const coll::Step& step, coll::StepId id) noexcept;
+  void muster(const coll::Step& step, coll::StepId id) noexcept;
   void finish() noexcept;
   void clear_slots() noexcept;
   void note(int error) noexcept {
@@ -109,6 +110,7 @@ class Execution final : public Work {
   std::uint32_t waiting_count_ = 0;
   std::int32_t tag_ = 0;
   std::uint32_t persistent_id_ = 0;
+  std::uint32_t muster_ = 0;  // its number
   int agreement_ = -1;
   std::int32_t deals_by_ = -1;  // bundled sends go over this lane; -1: as single messages
   std::int32_t bundles_ = -1;   // messages wait to go over this lane together
@@ -120,6 +122,12 @@ class Execution final : public Work {
   bool listed_ = false;    // the engine's turns do
   bool done_ = true;
 };
+
+// Runs a plan that is brief (coll/plan.hpp) to its end: step by step, with nothing around it.
+int run_brief(Comm& comm, const coll::Plan& plan, const Execution::Binding& binding) noexcept;
+// A step of a muster as the engine wants it.
+void fill_muster(p2p::MusterOp& op, const Comm& comm, const coll::Step& step, const coll::Places& places,
+                 std::uint32_t number) noexcept;
 
 // Finds or makes the plan of a call. `more`: layouts that the key names besides those of the two sides.
 coll::Kept* find_plan(Comm& comm, const coll::Ask& ask, const coll::Key& key,

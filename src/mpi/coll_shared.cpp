@@ -28,6 +28,7 @@ void CommColl::tell(coll::Ask& ask, bool persistent) const noexcept {
   ask.shared_bytes = shared_bytes(persistent);
   ask.streams = streams && !persistent;
   ask.crowded = crowded;
+  ask.in_order = !persistent;
 }
 
 CommColl::CommColl() noexcept = default;
@@ -86,6 +87,7 @@ coll::Shape CommColl::shape_for(Comm& comm, const coll::Ask& ask) noexcept {
   shape.shared_bytes = ask.shared_bytes;
   shape.reads_peers = reads_peers;
   shape.streams = ask.streams;
+  shape.in_order = ask.in_order;
   shape.crowded = crowded;
   if (crowded) {  // who is to receive a message must be given a processor first
     shape.cost.message_ns *= comm.size / 2.0;
@@ -232,6 +234,9 @@ bool SharedChannel::attempt(std::uint64_t number, const coll::Step& step, const 
     case coll::StepKind::send:
     case coll::StepKind::recv:
     case coll::StepKind::cast:
+    case coll::StepKind::report:
+    case coll::StepKind::collect:
+    case coll::StepKind::tell:
     case coll::StepKind::copy:
     case coll::StepKind::reduce:
     case coll::StepKind::check: break;

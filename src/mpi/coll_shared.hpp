@@ -117,6 +117,7 @@ struct CommColl : coll::CommState {
   bool reads_peers = false;
   std::unique_ptr<coll::Cluster> cluster;  // on which hosts its ranks are; null: not counted yet
   std::int32_t lane = -1;                  // one send reaches all leaders; -1: there is none, or not for us
+  std::uint32_t musters = 0;               // on that lane, so far
   // Lanes of some ranks, by which this one sends, for plans that come again.
   struct Part {
     std::vector<int> members;

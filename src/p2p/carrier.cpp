@@ -26,6 +26,14 @@ bool Carrier::pump(PeerId to) noexcept {
   return moved;
 }
 
+bool Carrier::send_now(Instant now, const ShortSend& what, rel::Tx& out) noexcept {
+  if (!core_.can_push_far_now(what.to, what.bytes)) return false;
+  const std::span<std::byte> room = mesh_->room_now(now, what.to);
+  if (room.size() < sizeof(wire::PushPacket) + what.bytes) return false;  // as where there is a choice
+  out = mesh_->send_now(now, what.to, core_.push_far_now(what, room.data()));
+  return true;
+}
+
 bool Carrier::pump_ready() noexcept {
   bool moved = false;
   for (PeerId to = mesh_->next_ready(); to >= 0; to = mesh_->next_ready()) moved = pump(to) || moved;

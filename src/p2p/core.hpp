@@ -89,6 +89,13 @@ class Core {
   }
   std::size_t push_now(const ShortSend& what, std::byte* room) noexcept;
   std::size_t push_now(SendOp& op, std::byte* room) noexcept;
+  // The same to a peer on another host.
+  bool can_push_far_now(PeerId id, std::uint64_t bytes) const noexcept {
+    const Peer& to = peers_[static_cast<std::size_t>(id)];
+    return to.far && !to.linked() && !to.gone && bytes <= most_far_now_ && trace_ == nullptr &&
+           static_cast<std::int64_t>(bytes + kRecord) <= static_cast<std::int32_t>(to.push_limit - to.pushed);
+  }
+  std::size_t push_far_now(const ShortSend& what, std::byte* room) noexcept;
   // In: whether a receive, not started, can only be met by what comes next, and nothing else is to be done;
   // then, whether this packet, the next of the peer it waits for, is all of its message: it is done. If not,
   // nothing has happened.
@@ -136,6 +143,9 @@ class Core {
   }
   bool has_notices() const noexcept { return !notices_.empty(); }
   std::vector<Notice> take_notices() noexcept { return std::exchange(notices_, {}); }
+
+  // For the desk of musters: an operation of its own has finished.
+  void finish_muster(Op& op, Status status) noexcept { finish(op, status); }
 
   // Sets `done` and calls on_done for what has finished. True if there was anything.
   bool run_finished() noexcept { return !finished_.empty() && run_all_finished(); }
@@ -249,6 +259,7 @@ class Core {
 
   const CoreConfig config_;
   const std::uint64_t most_now_;  // bytes of a message that is one packet
+  const std::uint64_t most_far_now_;
   std::vector<Peer> peers_;
   List<Peer> wanting_;
   std::size_t wanting_count_ = 0;

@@ -17,6 +17,7 @@ Core::Core(const CoreConfig& config) noexcept
                     ? 0
                     : std::min<std::uint64_t>(config.push_bytes,
                                               std::max<std::uint64_t>(config.direct_bytes, 1) - 1)),
+      most_far_now_(config.mode == PushMode::pull ? std::min(config.far_first, config.most_pushed) : 0),
       peers_(static_cast<std::size_t>(config.peers)),
       recvs_(config.most_pulls) {}
 

@@ -109,6 +109,22 @@ struct RecvOp : Op {
   DirectRead* direct = nullptr;  // it reads the sender's memory
 };
 
+// A step of a muster (p2p/muster_desk.hpp).
+enum class MusterStep : std::uint8_t {
+  report,   // `data` to the first member, and what it tells to `into`
+  collect,  // the parts of all others to `data`, which has room for a part of each member, in their order
+  tell,     // `data` to all others
+};
+
+struct MusterOp : Op {
+  MusterStep step = MusterStep::report;
+  std::int32_t lane = -1;
+  std::uint32_t number = 0;
+  std::uint32_t members = 0;
+  bool left = false;  // report: it is on its way
+  type::Cursor into;
+};
+
 // What a probe sees of a message that has come but is not received yet. Taken out of the queue by a matched
 // probe, the message belongs to whoever holds it until start_matched().
 struct Found {

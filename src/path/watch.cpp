@@ -3,8 +3,10 @@
 
 #include <sys/epoll.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <ctime>
@@ -17,6 +19,9 @@
 
 namespace herald::path {
 namespace {
+
+// What is due so soon has a time of its own: a timer that stays set would fire in vain as often as that.
+constexpr Duration kSoon = milliseconds(1);
 
 timespec to_timespec(Duration time) noexcept {
   return {.tv_sec = static_cast<time_t>(time.ns / 1'000'000'000),
@@ -33,19 +38,51 @@ std::uint32_t marks_of(std::span<const epoll_event> events, long count) noexcept
 
 Watch::~Watch() {
   if (epoll_ >= 0) ::close(epoll_);
+  if (timer_ >= 0) ::close(timer_);
 }
 
 void Watch::add(int fd, std::uint32_t mark) noexcept {
   if (fd < 0) return;
-  if (!std::exchange(opened_, true)) epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
+  if (!std::exchange(opened_, true)) {
+    epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
+    if (epoll_ >= 0) timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u32 = 0;
+    if (timer_ >= 0 && ::epoll_ctl(epoll_, EPOLL_CTL_ADD, timer_, &event) != 0) {
+      ::close(timer_);
+      timer_ = -1;
+    }
+  }
   fds_.push_back({.fd = fd, .events = POLLIN, .revents = 0});
   marks_.push_back(mark);
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.u32 = mark;
-  if (epoll_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) == 0) return;
+  if (epoll_ < 0 || enlist(fds_.size() - 1)) return;
   ::close(epoll_);
   epoll_ = -1;
+}
+
+bool Watch::enlist(std::size_t place) noexcept {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u32 = marks_[place];
+  return ::epoll_ctl(epoll_, EPOLL_CTL_ADD, fds_[place].fd, &event) == 0;
+}
+
+void Watch::pause(std::uint32_t marks) noexcept {
+  if (epoll_ < 0) return;
+  resume();
+  paused_ = marks;
+  for (std::size_t i = 0; i < fds_.size(); ++i)
+    if ((marks_[i] & marks) != 0) (void)::epoll_ctl(epoll_, EPOLL_CTL_DEL, fds_[i].fd, nullptr);
+}
+
+void Watch::take_back() noexcept {
+  const std::uint32_t marks = std::exchange(paused_, 0);
+  for (std::size_t i = 0; i < fds_.size() && epoll_ >= 0; ++i) {
+    if ((marks_[i] & marks) == 0 || enlist(i) || errno == EEXIST) continue;
+    ::close(epoll_);
+    epoll_ = -1;
+  }
 }
 
 // Not the C library's calls, at which a thread may be cancelled: that costs more than they do.
@@ -55,7 +92,30 @@ std::uint32_t Watch::look() const noexcept {
   return marks_of(events, ::syscall(SYS_epoll_pwait, epoll_, events.data(), kMost, 0, nullptr, 0));
 }
 
-std::uint32_t Watch::sleep(Duration time) const noexcept {
+// The time 0: not at all. That it has fired before is forgotten.
+bool Watch::set_timer(Instant at) noexcept {
+  itimerspec when{};
+  when.it_value = to_timespec({at.ns});
+  if (::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &when, nullptr) != 0) return false;
+  set_to_ = at;
+  return true;
+}
+
+std::uint32_t Watch::sleep(Instant now, Instant until, Duration longest) noexcept {
+  const Duration left = until - now;
+  if (left.ns <= 0) return look();
+  if (epoll_ < 0 || timer_ < 0) return wait(std::min(left, longest));
+  const bool set = set_to_ > now, covered = left >= longest || (set && set_to_ <= until);
+  const bool fired = !set && set_to_ != Instant{};
+  if (fired || (!covered && left >= kSoon))
+    if (!set_timer(!covered && left >= kSoon ? until : Instant{})) return wait(std::min(left, longest));
+  if (!covered && left < kSoon) return wait(left);
+  std::array<epoll_event, kMost> events;
+  const auto ms = static_cast<int>(std::max<std::int64_t>(longest.ns / 1'000'000, 1));
+  return marks_of(events, ::syscall(SYS_epoll_pwait, epoll_, events.data(), kMost, ms, nullptr, 0));
+}
+
+std::uint32_t Watch::wait(Duration time) const noexcept {
   std::array<epoll_event, kMost> events;
   const timespec limit = to_timespec(time);
   const long count =

@@ -72,6 +72,7 @@ struct Mesh::Inner {
   void on_probe_reply(Channel& ch, Instant now, const wire::DatagramView& view) noexcept;
   void on_probe_time(Channel& ch, Instant now, LinkId link) noexcept;
   void probe_doubtful(Channel& ch, Instant now) noexcept;
+  void ask_elsewhere(Channel& ch, Instant now) noexcept;  // what was asked last has no answer
   const Rtt& rtt_of(const Channel& ch) const noexcept;
   Duration timeout_of(const Link& link) const noexcept;
   Duration drain_time(const Link& link) const noexcept;
@@ -104,7 +105,8 @@ struct Mesh::Inner {
   bool next_to_send(Channel& ch, Instant now, Seq& seq) noexcept;
   std::uint32_t window_of(const Channel& ch, Instant now) const noexcept;
   bool is_paced(Channel& ch, Instant now) noexcept;
-  void emit_data(Channel& ch, Instant now, Seq seq, TxBatch& out) noexcept;
+  // `alone`: it has its tag at once.
+  Tx emit_data(Channel& ch, Instant now, Seq seq, bool alone) noexcept;
   void seal_later(std::byte* head, const Channel& ch, std::uint32_t body_crc) noexcept;
   void seal_now() noexcept;
   static bool carries_ack(const Receiver& rx, Instant now, std::size_t body_bytes) noexcept;

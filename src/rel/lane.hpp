@@ -61,19 +61,23 @@ struct Mend {
   State state = State::none;
 };
 
-// Something that has deadlines and datagrams to send: our stream of a lane, or the stream of another member.
+// Something that has deadlines and datagrams to send: our stream of a lane, the stream of another member, or
+// the musters of a lane.
+enum class ActorKind : std::uint8_t { source, receiver, muster };
 struct LaneActor {
-  explicit LaneActor(bool receives_) noexcept : receives(receives_) {}
+  explicit LaneActor(ActorKind kind_) noexcept : kind(kind_) {}
   std::uint32_t heap_place = DeadlineHeap<LaneActor>::kOut;
   LaneActor* next_sending = nullptr;
-  const bool receives;
+  const ActorKind kind;
 };
 
 struct Lane;
+struct Muster;
 
 // The stream of another member.
 struct LaneIn final : LaneActor {
-  LaneIn(Lane& lane_, std::uint16_t member_) noexcept : LaneActor(true), lane(lane_), member(member_) {}
+  LaneIn(Lane& lane_, std::uint16_t member_) noexcept
+      : LaneActor(ActorKind::receiver), lane(lane_), member(member_) {}
   struct Below {
     Seq next = kFirstCast, limit = kFirstCast;
   };
@@ -121,7 +125,8 @@ struct LaneIn final : LaneActor {
 };
 
 struct Lane final : LaneActor {
-  Lane() noexcept : LaneActor(false) {}
+  Lane() noexcept;
+  ~Lane();
 
   std::uint64_t name = 0;
   LaneId id = -1;
@@ -134,6 +139,7 @@ struct Lane final : LaneActor {
   bool closing = false;       // to be buried
   bool draining = false;      // closed; somebody has not got all that we cast
   bool refused = false;       // room() said no
+  bool starving = false;      // likewise, for want of memory
   bool held = false;          // packets wait for the pipe
   bool small = false;         // the last packet was
   bool excused = false;       // since `lowest` has moved
@@ -178,6 +184,7 @@ struct Lane final : LaneActor {
   bool waiting = false;       // push_pull: the cast is held, and that was counted
   Seq push_end = kFirstCast;  // push_pull: of the push; when that is acknowledged, of the burst
   Lane* next_roomy = nullptr;
+  std::unique_ptr<Muster> muster;  // made when the first is needed
 
   std::int32_t place_of(std::uint32_t rank) const noexcept;
 };

@@ -2,7 +2,7 @@
 // rel/lane_inner.hpp: the lanes from inside. lanes.cpp: the verbs; lane_open.cpp: lanes that come and go;
 // lane_source.cpp: what acks tell our stream; lane_repair.cpp: what NAKs ask of it; lane_receiver.cpp: what
 // casts bring; lane_ack.cpp: what is told the sources; lane_paper.cpp: the two ways of paper 000;
-// lane_timers.cpp: deadlines; lane_transmit.cpp: what leaves.
+// lane_timers.cpp: deadlines; lane_transmit.cpp: what leaves; muster*.cpp: musters.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -12,6 +12,7 @@
 #include "rel/lane_strays.hpp"
 #include "rel/lane_table.hpp"
 #include "rel/lane_tree.hpp"
+#include "rel/muster.hpp"
 #include "rel/silence.hpp"
 #include "wire/lane.hpp"
 
@@ -138,6 +139,35 @@ struct Lanes::Inner {
     return lane.tree ? window : std::min(lane.pipe, window);
   }
   void note_group(Lane& lane, Instant now) noexcept;
+  void try_group(Lane& lane, Instant now) noexcept;
+
+  // muster.cpp: of a member
+  static Muster& muster_of(Lane& lane) noexcept;
+  bool report(Lane& lane, Seq number, std::span<const std::byte> part) noexcept;
+  void on_tidings(Lane& lane, Instant now, bool by_group, std::uint32_t place,
+                  const wire::DatagramView& view) noexcept;
+  void on_noted(Lane& lane, Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
+  Duration patience(const Muster& muster) const noexcept;  // until something is repeated
+  void arm_muster(Muster& muster, Instant at) noexcept;
+  void on_muster_timers(Muster& muster, Instant now) noexcept;
+  bool excuse_muster(Muster& muster, Instant now) noexcept;
+  static bool is_settled(const Lane& lane) noexcept;  // nothing is owed to others
+
+  // muster_first.cpp: of the first
+  Muster::Slot* open_slot(Muster& muster, Seq number) noexcept;  // null: not one that can be gathered
+  void on_report(Lane& lane, Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
+  void confirm(Muster& muster, std::uint32_t place, Seq have) noexcept;
+  void take_part(Muster& muster, std::uint32_t place, const wire::DatagramView& view) noexcept;
+  void tell(Lane& lane, Instant now, Seq number, std::span<const std::byte> result) noexcept;
+  void muster_without(Lane& lane, std::uint32_t place) noexcept;  // it is gone
+
+  // muster_transmit.cpp
+  bool fill_muster(Muster& muster, Instant now, TxBatch& out) noexcept;
+  bool fill_reports(Muster& muster, Instant now, TxBatch& out) noexcept;
+  void emit_report(Muster& muster, Instant now, Muster::Report& report, TxBatch& out) noexcept;
+  bool fill_tidings(Muster& muster, Instant now, Muster::Slot& slot, TxBatch& out) noexcept;
+  bool fill_owed(Muster& muster, TxBatch& out) noexcept;
+  void emit_tidings(Muster& muster, const Muster::Slot& slot, std::uint32_t place, TxBatch& out) noexcept;
 
   const LanesConfig config;
   Prng& prng;

@@ -8,6 +8,9 @@
 
 namespace herald::rel {
 
+Lane::Lane() noexcept : LaneActor(ActorKind::source) {}
+Lane::~Lane() = default;
+
 std::int32_t Lane::place_of(std::uint32_t rank) const noexcept {
   const auto wanted = static_cast<PeerId>(rank);
   const std::int64_t guess = std::int64_t{wanted} - members.front();
@@ -81,13 +84,19 @@ void Lanes::Inner::close(Lane& lane) noexcept {
     --sources;
     in.reset();
   }
+  if (lane.muster != nullptr && lane.me != 0 && lane.muster->have != lane.muster->told_have)
+    strays.reply({lane.name, lane.members.front(), true});
   // Who has closed has got all from the others, but they may want something of ours again.
-  if (!lane.log.empty() && lane.living != 0) {
+  if ((!lane.log.empty() || (lane.me == 0 && !is_settled(lane))) && lane.living != 0) {
     lane.draining = true;
     lane.closing = false;
     return;
   }
   lane.log.clear(log_pool);
+  if (lane.muster != nullptr) {
+    heap.remove(*lane.muster);
+    sending.remove(*lane.muster);
+  }
   heap.remove(lane);
   sending.remove(lane);
   roomy.remove(lane);
@@ -117,6 +126,7 @@ void Lanes::Inner::on_drain(Instant now, bool by_group, const wire::DatagramView
       if (!cast.rows.empty()) on_rows(lane, now, from, cast.rows);
       [[fallthrough]];
     }
+    case wire::DatagramKind::tidings:
     case wire::DatagramKind::cast_ask:
       if (!by_group) strays.reply({lane.name, static_cast<std::int32_t>(view.from), true});
       break;
@@ -125,6 +135,8 @@ void Lanes::Inner::on_drain(Instant now, bool by_group, const wire::DatagramView
         on_ack(lane, now, from, view);
       break;
     case wire::DatagramKind::cast_nak: on_nak(lane, now, from, view); break;
+    case wire::DatagramKind::report: on_report(lane, now, from, view); break;
+    case wire::DatagramKind::noted: break;
     case wire::DatagramKind::data:
     case wire::DatagramKind::ack:
     case wire::DatagramKind::probe:
@@ -150,10 +162,15 @@ LaneIn& Lanes::Inner::in_of(Lane& lane, std::uint32_t place) noexcept {
 void Lanes::Inner::on_stray(Instant now, bool by_group, const wire::DatagramView& view,
                             std::uint64_t name) noexcept {
   const bool closed = strays.was_closed(name);
-  if (view.kind != wire::DatagramKind::cast && view.kind != wire::DatagramKind::cast_ask) return;
-  if (!by_group && ((view.flags & wire::kFlagAskAck) != 0 || closed))
+  const bool reports = view.kind == wire::DatagramKind::report,
+             tells = view.kind == wire::DatagramKind::tidings;
+  if (view.kind != wire::DatagramKind::cast && view.kind != wire::DatagramKind::cast_ask && !reports &&
+      !tells)
+    return;
+  if (!by_group && !reports && ((view.flags & wire::kFlagAskAck) != 0 || closed))
     strays.reply({name, static_cast<std::int32_t>(view.from), closed});
-  if (closed || !strays.has_room(kept_pool, config.kept_bytes) || view.body.size() > kept_pool.slot_bytes())
+  if (closed || tells || !strays.has_room(kept_pool, config.kept_bytes) ||
+      view.body.size() > kept_pool.slot_bytes())
     return;
   const PacketPool::Slot slot = kept_pool.take();
   if (slot == PacketPool::kNone) return;

@@ -180,7 +180,7 @@ void Lanes::Inner::survey(Lane& lane, Instant now) noexcept {
   lane.timeout = std::min(timeout, kMostTimeout);
   const bool moved = lowest != lane.lowest;
   lane.lowest = lowest;
-  if (lane.draining && lane.log.empty()) lane.closing = some_closing = true;
+  if (lane.draining && lane.log.empty() && is_settled(lane)) lane.closing = some_closing = true;
   lane.limit = limit;
   lane.seen = seen;
   fit_pipe(lane);
@@ -188,6 +188,11 @@ void Lanes::Inner::survey(Lane& lane, Instant now) noexcept {
     lane.asks = 0;
     lane.excused = false;
     lane.oldest_at = now;
+  }
+  if (lane.starving && lane.log.empty()) {
+    starved.remove(lane);
+    lane.starving = false;
+    roomy.push(lane);
   }
   if (lane.refused && before(lane.log.end(), limit) && lane.log.end() - lowest < window) roomy.push(lane);
   arm_tail(lane, now);
@@ -222,6 +227,7 @@ void Lanes::Inner::remove(Lane& lane, Instant now, std::uint32_t place) noexcept
   --lane.living;
   lane.log.set_cursors(lane.living);
   lane.direct = true;
+  muster_without(lane, place);
   if (lane.living == 0) lane.next_tx = lane.log.end();
   survey(lane, now);
 }

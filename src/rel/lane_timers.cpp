@@ -16,7 +16,8 @@ constexpr std::uint8_t kMostRenaks = 4;
 }  // namespace
 
 Instant Lanes::Inner::deadline_of(const LaneActor& actor) const noexcept {
-  if (actor.receives) {
+  if (actor.kind == ActorKind::muster) return static_cast<const Muster&>(actor).armed;
+  if (actor.kind == ActorKind::receiver) {
     const auto& in = static_cast<const LaneIn&>(actor);
     return std::min({in.ack_due, in.tree_due, in.grace_at, in.renak_at, in.again_at});
   }
@@ -139,7 +140,8 @@ void Lanes::Inner::on_in_timers(LaneIn& in, Instant now) noexcept {
 }
 
 bool Lanes::Inner::excuse(LaneActor& actor, Instant now) noexcept {
-  if (actor.receives) {
+  if (actor.kind == ActorKind::muster) return excuse_muster(static_cast<Muster&>(actor), now);
+  if (actor.kind == ActorKind::receiver) {
     auto& in = static_cast<LaneIn&>(actor);
     if (in.excused || now < in.ack_due) return false;
     in.excused = true;
@@ -156,10 +158,8 @@ bool Lanes::Inner::excuse(LaneActor& actor, Instant now) noexcept {
 }
 
 void Lanes::Inner::on_timers(LaneActor& actor, Instant now) noexcept {
-  if (actor.receives) {
-    on_in_timers(static_cast<LaneIn&>(actor), now);
-    return;
-  }
+  if (actor.kind == ActorKind::muster) return on_muster_timers(static_cast<Muster&>(actor), now);
+  if (actor.kind == ActorKind::receiver) return on_in_timers(static_cast<LaneIn&>(actor), now);
   auto& lane = static_cast<Lane&>(actor);
   if (lane.notice_at <= now) {
     lane.notice_at = kNever;

@@ -115,6 +115,15 @@ bool Lanes::Inner::fill_repairs(Lane& lane, Instant now, TxBatch& out) noexcept 
   return false;
 }
 
+// Nobody hears the group: somebody may again.
+void Lanes::Inner::try_group(Lane& lane, Instant now) noexcept {
+  if (now < lane.retry_at) return;
+  lane.retry_at = now + lane.retry_after;
+  lane.retry_after = std::min(Duration{2 * lane.retry_after.ns}, kMostRetry);
+  lane.group_ask = true;
+  ++counters.tried;
+}
+
 bool Lanes::Inner::fill_first(Lane& lane, Instant now, TxBatch& out) noexcept {
   const std::uint32_t pipe = pipe_of(lane);
   if (lane.next_tx == lane.log.end() || (lane.listening != 0 && lane.next_tx - lane.seen >= pipe))
@@ -126,12 +135,7 @@ bool Lanes::Inner::fill_first(Lane& lane, Instant now, TxBatch& out) noexcept {
   lane.notice_at = kNever;
   if (lane.listening == 0) {  // nobody hears the group; it is tried again now and then
     lane.next_tx = lane.log.end();
-    if (now >= lane.retry_at) {
-      lane.retry_at = now + lane.retry_after;
-      lane.retry_after = std::min(Duration{2 * lane.retry_after.ns}, kMostRetry);
-      lane.group_ask = true;
-      ++counters.tried;
-    }
+    try_group(lane, now);
     return false;
   }
   lane.retry_after = {16 * rtt_of(lane).ns};
@@ -252,8 +256,12 @@ void Lanes::Inner::fill_replies(TxBatch& out) noexcept {
 }
 
 bool Lanes::Inner::fill(LaneActor& actor, Instant now, TxBatch& out) noexcept {
-  return actor.receives ? fill_in(static_cast<LaneIn&>(actor), now, out)
-                        : fill_lane(static_cast<Lane&>(actor), now, out);
+  switch (actor.kind) {
+    case ActorKind::source: return fill_lane(static_cast<Lane&>(actor), now, out);
+    case ActorKind::receiver: return fill_in(static_cast<LaneIn&>(actor), now, out);
+    case ActorKind::muster: break;
+  }
+  return fill_muster(static_cast<Muster&>(actor), now, out);
 }
 
 }  // namespace herald::rel

@@ -37,9 +37,12 @@ std::span<std::byte> Lanes::Inner::room(Lane& lane, std::size_t least) noexcept 
     rearm(lane);
     return {};
   }
-  if (spare == PacketPool::kNone) spare = log_pool.take();
+  // The log may be full of what those who have not opened another lane yet do not take, and they may wait for
+  // this: a packet of each lane has room always.
+  if (spare == PacketPool::kNone) spare = log_pool.take(lane.log.empty());
   if (spare == PacketPool::kNone) {
     starved.push(lane);
+    lane.starving = true;
     return {};
   }
   lane.refused = false;
@@ -127,6 +130,9 @@ void Lanes::Inner::dispatch(Instant now, bool by_group, const wire::DatagramView
       }
       break;
     case wire::DatagramKind::cast_nak: on_nak(lane, now, from, view); break;
+    case wire::DatagramKind::report: on_report(lane, now, from, view); break;
+    case wire::DatagramKind::tidings: on_tidings(lane, now, by_group, from, view); break;
+    case wire::DatagramKind::noted: on_noted(lane, now, from, view); break;
     case wire::DatagramKind::data:
     case wire::DatagramKind::ack:
     case wire::DatagramKind::probe:
@@ -167,8 +173,9 @@ LaneId Lanes::next_ready() noexcept {
   while (const Lane* one = inner_->roomy.pop())
     if (!one->closing && !one->draining) return one->id;
   while (!inner_->log_pool.full()) {
-    const Lane* const one = inner_->starved.pop();
+    Lane* const one = inner_->starved.pop();
     if (one == nullptr) break;
+    one->starving = false;
     if (!one->closing && !one->draining) return one->id;
   }
   return -1;
@@ -285,6 +292,10 @@ std::size_t Lanes::poll_transmit(Instant now, TxBatch& out) noexcept {
   return out.count;
 }
 
+bool Lanes::wants_to_send() const noexcept {
+  return !inner_->sending.empty() || !inner_->strays.replies().empty();
+}
+
 void Lanes::redeliver() noexcept { inner_->redeliver_due = true; }
 
 void Lanes::forget_peer(PeerId peer) noexcept {
@@ -300,13 +311,14 @@ void Lanes::forget_peer(PeerId peer) noexcept {
 }
 
 bool Lanes::is_flushed() const noexcept {
-  return std::all_of(inner_->lanes.begin(), inner_->lanes.end(),
-                     [](const auto& lane) { return lane == nullptr || lane->log.empty(); });
+  return std::all_of(inner_->lanes.begin(), inner_->lanes.end(), [](const auto& lane) {
+    return lane == nullptr || (lane->log.empty() && Inner::is_settled(*lane));
+  });
 }
 
 bool Lanes::is_flushed(LaneId lane) const noexcept {
   const Lane* const one = inner_->find(lane);
-  return one == nullptr || one->log.empty();
+  return one == nullptr || (one->log.empty() && Inner::is_settled(*one));
 }
 
 bool Lanes::hears(LaneId lane, PeerId member) const noexcept {

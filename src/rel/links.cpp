@@ -11,6 +11,10 @@ namespace {
 constexpr std::uint8_t kDoublings = 3;         // of the timeout, so that half the packets lost still flows
 constexpr std::uint8_t kPatientTimeouts = 16;  // in a row; then the peer computes, or is away: ask less often
 constexpr float kDrainOver = 1.25F;
+// Nothing is measured yet: a burst may wait behind those of others for as long as all that is granted takes
+// on a line of 100 Mbit/s. To send it again would make the port of the switch overflow.
+constexpr std::int64_t kSlowByteNs = 80;
+constexpr std::uint32_t kFew = 2;  // packets that are no burst
 constexpr Duration kLongestAsk = milliseconds(100);
 constexpr Duration kLongestProbe = milliseconds(1000);
 constexpr Duration kLeastSilence = milliseconds(50), kMostSilence = milliseconds(300);
@@ -29,6 +33,7 @@ const Rtt& Mesh::Inner::rtt_of(const Channel& ch) const noexcept {
 
 Duration Mesh::Inner::timeout_of(const Link& link) const noexcept {
   std::int64_t base = link.rtt.timeout(config.first_rtt, config.least_timeout).ns;
+  if (!link.rtt.known() && link.in_flight > kFew) base = std::max(base, kSlowByteNs * config.budget_bytes);
   if (link.timeouts < kDoublings) base = std::min(base, drain_time(link).ns);
   std::int64_t ns = base << std::min(link.timeouts, kDoublings);
   if (link.timeouts > kPatientTimeouts) ns <<= std::min((link.timeouts - kPatientTimeouts) / 2, 10);
@@ -92,6 +97,15 @@ void Mesh::Inner::suspect(Channel& ch, Instant now, LinkId link) noexcept {
   }
   if (by.state != LinkState::dead) by.probe_at = now;
   lose_link(ch, now, link);
+}
+
+// Questions have no timeouts of their own, as data has: maybe it is the link by which they left.
+void Mesh::Inner::ask_elsewhere(Channel& ch, Instant now) noexcept {
+  if (ch.links == 1) return;
+  const LinkId link = choose_link(ch.all_links());
+  Link& by = ch.link[link];
+  if (by.timeouts < 255) ++by.timeouts;
+  if (has_other(ch, link)) suspect(ch, now, link);
 }
 
 void Mesh::Inner::on_probe(Channel& ch, LinkId link, const wire::DatagramView& view) noexcept {

@@ -267,7 +267,10 @@ PeerId Mesh::Inner::take(Instant now, LinkId link, wire::Opened opened,
     case wire::DatagramKind::cast:
     case wire::DatagramKind::cast_ack:
     case wire::DatagramKind::cast_nak:
-    case wire::DatagramKind::cast_ask: break;  // refused above
+    case wire::DatagramKind::cast_ask:
+    case wire::DatagramKind::report:
+    case wire::DatagramKind::tidings:
+    case wire::DatagramKind::noted: break;  // refused above
   }
   rearm_later(*ch, now);
   return ch->peer;
@@ -302,6 +305,11 @@ std::optional<Instant> Mesh::next_deadline() const noexcept {
   if (!in.heap.empty()) at = std::min(at, in.heap.top().at);
   if (at == kNever) return std::nullopt;
   return at;
+}
+
+bool Mesh::has_work() const noexcept {
+  const Inner& in = *inner_;
+  return !in.sending.empty() || !in.roomy.empty() || (!in.starved.empty() && !in.log_pool.full());
 }
 
 std::size_t Mesh::poll_transmit(Instant now, TxBatch& out) noexcept {

@@ -100,6 +100,11 @@ class Mesh {
   void commit(PeerId to, std::size_t bytes, std::span<const std::byte> lent) noexcept;
   bool may_lend() const noexcept;
   PeerId next_ready() noexcept;  // -1: none
+  // The short way of a packet to a peer for whom nothing waits here, and who may be sent one just now.
+  // room_now(): where it is to be written; empty: only room() can tell. send_now() hands over the first
+  // `bytes`, at least one, and says what is to leave: before anything else is called.
+  std::span<std::byte> room_now(Instant now, PeerId to) noexcept;
+  Tx send_now(Instant now, PeerId to, std::size_t bytes) noexcept;
   // More waits above than could be committed (true), or no more (false): tells the receiver, who divides
   // credit.
   void set_backlog(PeerId to, bool more) noexcept;
@@ -124,6 +129,8 @@ class Mesh {
   // else that is due is served as by on_deadline().
   void on_return(Instant now) noexcept;
   std::optional<Instant> next_deadline() const noexcept;
+  // poll_transmit() or next_ready() has something.
+  bool has_work() const noexcept;
   // Fills `out` with what is to leave now; call again until it fills nothing. The batch refers to the log:
   // send it before anything else is called.
   std::size_t poll_transmit(Instant now, TxBatch& out) noexcept;

@@ -29,8 +29,8 @@ bool PacketPool::add_slab() noexcept {
   return true;
 }
 
-PacketPool::Slot PacketPool::take() noexcept {
-  if (full()) return kNone;
+PacketPool::Slot PacketPool::take(bool beyond) noexcept {
+  if (full() && !beyond) return kNone;
   while (first_ < slabs_.size() && slabs_[first_].free == 0) ++first_;
   if (first_ == slabs_.size() && !add_slab()) return kNone;
   Slab& slab = slabs_[first_];

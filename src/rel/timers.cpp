@@ -88,12 +88,16 @@ void Mesh::Inner::on_timers(Channel& ch, Instant now) noexcept {
   }
   if (ask_at(ch) <= now) {
     if (ch.asked_since == kNever) ch.asked_since = tx.blocked_since;
+    if (tx.blocked_asks != 0) ask_elsewhere(ch, now);
     tx.blocked_since = now;
     if (tx.blocked_asks < 255) ++tx.blocked_asks;
     tx.ask = true;
     wake(ch);
   }
-  if (ch.watch_at <= now) watch(ch, now);
+  if (ch.watch_at <= now) {
+    ask_elsewhere(ch, now);
+    watch(ch, now);
+  }
   if (rx.again_at <= now) {
     drain(ch, now);
     if (ch.gone || rx.again_at != kNever) return;

@@ -3,7 +3,9 @@
 // anyway, or on their own; probes.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "base/fatal.hpp"
 #include "rel/inner.hpp"
 
 namespace herald::rel {
@@ -107,7 +109,7 @@ bool Mesh::Inner::carries_ack(const Receiver& rx, Instant now, std::size_t body_
   return Receiver::clock(now) - rx.acked_at >= kQuickUs;
 }
 
-void Mesh::Inner::emit_data(Channel& ch, Instant now, Seq seq, TxBatch& out) noexcept {
+Tx Mesh::Inner::emit_data(Channel& ch, Instant now, Seq seq, bool alone) noexcept {
   Sender& tx = ch.tx;
   Entry& entry = tx.log[seq];
   if (entry.state == EntryState::lost) {
@@ -138,11 +140,10 @@ void Mesh::Inner::emit_data(Channel& ch, Instant now, Seq seq, TxBatch& out) noe
     std::memcpy(at + sizeof(wire::DatagramHead), &ack, sizeof ack);
   }
   wire::write_head(at, wire::DatagramKind::data, flags, config.seal, config.me, seq);
-  if (carries)
+  if (carries || alone)
     wire::seal(config.seal, static_cast<std::uint32_t>(ch.peer), entry.body_crc, {at, head_bytes});
   else
     seal_later(at, ch, entry.body_crc);
-  out.entries[out.count++] = {ch.peer, by, {at, head_bytes + body.size()}, {entry.lent, entry.lent_bytes}};
 
   entry.state = EntryState::in_flight;
   entry.sent_at = now;
@@ -155,6 +156,7 @@ void Mesh::Inner::emit_data(Channel& ch, Instant now, Seq seq, TxBatch& out) noe
   tx.pace_at = std::max(tx.pace_at, now) + Duration{static_cast<std::int64_t>(tx.packet_ns * kPaceOver)};
   probe_doubtful(ch, now);
   ch.last_used = now;
+  return {ch.peer, by, {at, head_bytes + body.size()}, {entry.lent, entry.lent_bytes}};
 }
 
 void Mesh::Inner::seal_later(std::byte* head, const Channel& ch, std::uint32_t body_crc) noexcept {
@@ -235,7 +237,7 @@ bool Mesh::Inner::fill(Channel& ch, Instant now, TxBatch& out) noexcept {
     const std::uint32_t most = burst_of(ch);
     more = most != 0 && next_to_send(ch, now, seq);
     for (std::uint32_t n = 0; more && n < most && !out.full(); ++n) {
-      emit_data(ch, now, seq, out);
+      out.entries[out.count++] = emit_data(ch, now, seq, false);
       more = next_to_send(ch, now, seq);
     }
   }
@@ -244,6 +246,32 @@ bool Mesh::Inner::fill(Channel& ch, Instant now, TxBatch& out) noexcept {
   if (out.full()) return true;
   emit_ack(ch, now, out);
   return more;
+}
+
+std::span<std::byte> Mesh::room_now(Instant now, PeerId to) noexcept {
+  Inner& in = *inner_;
+  Channel* const ch = in.find(to);
+  if (ch == nullptr || ch->gone || ch->link == nullptr || ch->next_sending != nullptr) return {};
+  const Sender& tx = ch->tx;
+  if (tx.next_tx != tx.log.end() || tx.lost != 0 || tx.refused || tx.in_flight >= in.window_of(*ch, now) ||
+      in.is_paced(*ch, now))
+    return {};
+  return in.room(*ch, 1);
+}
+
+Tx Mesh::send_now(Instant now, PeerId to, std::size_t bytes) noexcept {
+  Inner& in = *inner_;
+  HERALD_ASSERT(in.open_peer == to && !in.open_shares && bytes != 0 && bytes <= in.open_bytes);
+  in.open_peer = -1;
+  Channel& ch = *in.find(to);
+  ch.tx.backlog = false;
+  const Seq seq = ch.tx.log.end();
+  Entry& entry = ch.tx.log.append();
+  entry.slot = std::exchange(in.spare, PacketPool::kNone);
+  entry.body_bytes = static_cast<std::uint16_t>(bytes);
+  const Tx left = in.emit_data(ch, now, seq, true);
+  in.rearm_later(ch, now);
+  return left;
 }
 
 }  // namespace herald::rel

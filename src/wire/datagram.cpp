@@ -55,6 +55,9 @@ std::uint8_t known_flags(DatagramKind kind) noexcept {
     case DatagramKind::cast_ack: return kFlagHeard | kFlagNotOpen | kFlagClosed | kFlagMoved;
     case DatagramKind::cast_nak: return kFlagHeard | kFlagMoved;
     case DatagramKind::cast_ask: return kFlagAskAck | kFlagDirect | kFlagMoved;
+    case DatagramKind::report: return kFlagAskAck | kFlagNoPart | kFlagHeard | kFlagMoved;
+    case DatagramKind::tidings: return kFlagAskAck | kFlagMoved;
+    case DatagramKind::noted: return kFlagMoved;
   }
   return 0;
 }
@@ -78,7 +81,10 @@ bool body_fits(DatagramKind kind, std::uint8_t flags, std::span<const std::byte>
     case DatagramKind::cast:
     case DatagramKind::cast_ack:
     case DatagramKind::cast_nak:
-    case DatagramKind::cast_ask: return lane_body_fits(kind, flags, body);
+    case DatagramKind::cast_ask:
+    case DatagramKind::report:
+    case DatagramKind::tidings:
+    case DatagramKind::noted: return lane_body_fits(kind, flags, body);
   }
   return false;
 }

@@ -31,13 +31,17 @@ enum class DatagramKind : std::uint8_t {
   cast_ack = 6,  // to the source, or up the tree
   cast_nak = 7,  // to the source: these are missing
   cast_ask = 8,  // from the source: `seq` is the number of its next cast
+  // Of musters (rel/muster.hpp): `seq` is the number of the muster.
+  report = 9,    // from a member to the first: its part
+  tidings = 10,  // from the first to the group or to one member: the result
+  noted = 11,    // from the first to one member: its part is here, the result is not
 };
 
 constexpr std::uint8_t kFlagAck = 1;  // an AckPart follows the head
 constexpr std::uint8_t kFlagRecords =
     2;  // data: the body is a row of records, each 2 bytes of length and a packet
 constexpr std::uint8_t kFlagBacklog = 4;    // data, ack: the sender has more than its credit lets it send
-constexpr std::uint8_t kFlagAskAck = 8;     // data, ack, cast, cast_ask: answer at once
+constexpr std::uint8_t kFlagAskAck = 8;     // data, ack, cast, cast_ask, report, tidings: answer at once
 constexpr std::uint8_t kFlagCopies = 0xf0;  // data: how often it was sent before (at most 15), in these bits
 constexpr int kCopiesShift = 4;
 constexpr std::uint8_t kFlagMoved =
@@ -46,7 +50,8 @@ constexpr int kMovedShift = 1;
 constexpr std::uint8_t kFlagDirect = 16;  // cast, cast_ask: acknowledge to the source itself, not up a tree
 constexpr std::uint8_t kFlagRows = 32;    // cast: acks of other members' casts stand behind the packet
 constexpr std::uint8_t kFlagHeard =
-    64;  // cast_ack, cast_nak: the source's multicast was heard since the last
+    64;  // cast_ack, cast_nak, report: the source's multicast was heard since the last
+constexpr std::uint8_t kFlagNoPart = 16;   // report: no part; it tells only which results have come
 constexpr std::uint8_t kFlagNotOpen = 32;  // cast_ack: the lane is not open here yet
 constexpr std::uint8_t kFlagClosed = 128;  // cast_ack: the lane is closed here; nothing is wanted any more
 
@@ -83,6 +88,11 @@ constexpr std::size_t kRecordHead = 2;
 // By its kind alone: lanes' datagrams begin at 5, so that who receives both knows where to hand them.
 inline bool is_lane_datagram(std::span<const std::byte> datagram) noexcept {
   return datagram.size() > 1 && std::to_integer<std::uint8_t>(datagram[1]) >= 5;
+}
+
+// By its kind alone, as well: of a muster.
+inline bool is_muster(std::span<const std::byte> datagram) noexcept {
+  return datagram.size() > 1 && std::to_integer<std::uint8_t>(datagram[1]) >= 9;
 }
 
 using JobKey = std::array<std::uint64_t, 2>;

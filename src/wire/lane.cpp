@@ -26,7 +26,12 @@ bool lane_body_fits(DatagramKind kind, std::uint8_t flags, std::span<const std::
         if (part_at<NakRange>(body, sizeof(CastNak) + i * sizeof(NakRange)).count == 0) return false;
       return count <= kMostNakRanges;
     }
-    case DatagramKind::cast_ask: return body.size() == sizeof(LanePart);
+    case DatagramKind::cast_ask:
+    case DatagramKind::noted: return body.size() == sizeof(LanePart);
+    case DatagramKind::report:
+      return body.size() >= sizeof(ReportPart) &&
+             ((flags & kFlagNoPart) == 0 || body.size() == sizeof(ReportPart));
+    case DatagramKind::tidings: return body.size() >= sizeof(LanePart);
     case DatagramKind::data:
     case DatagramKind::ack:
     case DatagramKind::probe:

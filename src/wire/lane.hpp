@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wire/lane.hpp: bodies of the datagrams of a lane (kinds cast, cast_ack, cast_nak, cast_ask). docs/wire.md
-// describes them byte by byte. Each begins with the name of the lane, and is under the CRC that the tag
-// covers. A datagram to the group is sealed for the low 32 bits of the name in place of a rank.
+// wire/lane.hpp: bodies of the datagrams of a lane (kinds from cast on). docs/wire.md describes them byte by
+// byte. Each begins with the name of the lane, and is under the CRC that the tag covers. A datagram to the
+// group is sealed for the low 32 bits of the name in place of a rank.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -50,13 +50,20 @@ struct CastNak {  // then 1 to kMostNakRanges ranges; the head's seq: all before
 };
 constexpr std::size_t kMostNakRanges = 7;
 
+// report: before the part. tidings and noted begin as a cast does: LanePart, then the result, or nothing.
+struct ReportPart {
+  Le<std::uint64_t> name;
+  Le<std::uint32_t> have;  // the results of all musters before this one have come
+};
+
+static_assert(sizeof(ReportPart) == sizeof(LanePart));
 static_assert(sizeof(LanePart) == 12 && sizeof(AckRow) == 8 && sizeof(CastAck) == 40);
 static_assert(sizeof(CastNak) == 16 && sizeof(NakRange) == 4 && alignof(CastAck) == 1);
 constexpr std::size_t kCastHead = sizeof(DatagramHead) + sizeof(LanePart);
 static_assert(kCastHead == 32);
 
 constexpr bool is_lane_kind(DatagramKind kind) noexcept {
-  return kind >= DatagramKind::cast && kind <= DatagramKind::cast_ask;
+  return kind >= DatagramKind::cast && kind <= DatagramKind::noted;
 }
 
 // For whom a datagram to the group of a lane is sealed.

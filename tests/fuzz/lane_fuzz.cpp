@@ -51,10 +51,9 @@ void make_plausible(const rel::LanesConfig& config, rel::PeerId from, std::uint6
   auto& head = *reinterpret_cast<wire::DatagramHead*>(datagram.data());
   head.version = wire::kDatagramVersion;
   head.epoch = static_cast<std::uint8_t>(config.seal.epoch);
-  head.kind =
-      static_cast<std::uint8_t>(static_cast<std::uint8_t>(wire::DatagramKind::cast) + (head.kind & 3));
+  head.kind = static_cast<std::uint8_t>(static_cast<std::uint8_t>(wire::DatagramKind::cast) + head.kind % 7);
   head.from = static_cast<std::uint32_t>(from);
-  head.seq = head.seq + kFirst;
+  if (!wire::is_muster(datagram)) head.seq = head.seq + kFirst;
   reinterpret_cast<wire::LanePart*>(datagram.data() + sizeof head)->name = name;
   if (static_cast<wire::DatagramKind>(static_cast<std::uint8_t>(head.kind)) == wire::DatagramKind::cast_ack &&
       datagram.size() >= sizeof head + sizeof(wire::CastAck)) {
@@ -69,6 +68,29 @@ void make_plausible(const rel::LanesConfig& config, rel::PeerId from, std::uint6
   wire::seal(config.seal, by_group ? wire::group_seal(name) : 0, wire::crc32c(all.subspan(sizeof head)),
              all.first(sizeof head));
 }
+
+// A call of ours, as the program may make them: in order, each part before its result.
+struct Caller {
+  std::uint32_t next = 0;  // of the musters of a lane
+  bool reported = false;
+
+  void go_on(rel::Lanes& lanes, rel::LaneId lane, bool first, Instant now, std::size_t bytes) {
+    std::byte room[rel::Lanes::kMostPart] = {};
+    const std::span<const std::byte> mine(room, bytes % sizeof room);
+    std::span<const std::byte> result;
+    if (first) {
+      if (lanes.gather(lane, next) == rel::Lanes::Mustered::not_yet) return;
+      for (std::size_t place = 1; place < kPeers; ++place)
+        if (lanes.part(lane, next, place).size() > rel::Lanes::kMostPart) std::abort();
+      lanes.tell(now, lane, next++, mine);
+    } else if (!reported) {
+      reported = lanes.report(lane, next, mine);
+    } else if (lanes.result(lane, next, result) == rel::Lanes::Mustered::all) {
+      lanes.take_result(lane, next++);
+      reported = false;
+    }
+  }
+};
 
 void transmit(rel::Lanes& lanes, Instant now) {
   rel::TxBatch batch;
@@ -89,6 +111,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Above above;
   rel::Lanes lanes(config, chance, above);
   rel::LaneId ids[3] = {-1, -1, -1};
+  Caller callers[3];
   const rel::PeerId members[3][kPeers] = {{0, 1, 2, 3, 4, 5}, {3, 0, 1}, {5, 4, 0, 2}};
   const std::size_t counts[3] = {6, 3, 4};
   Instant now{1000000};
@@ -112,10 +135,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       } else if (a % 8 == 0 && lanes.is_flushed(ids[lane])) {
         lanes.close(ids[lane]);
         ids[lane] = -1;
+        callers[lane] = {};
       }
     } else if (what == 4) {
       now = now + microseconds(1 + a * b * 8);
       lanes.on_deadline(now);
+    } else if (what == 5 && ids[lane] >= 0 && b >= 128) {
+      callers[lane].go_on(lanes, ids[lane], lane == 0, now, a);
     } else if (what == 5 && ids[lane] >= 0) {
       const std::span<std::byte> room = lanes.room(ids[lane], 8);
       const std::size_t bytes = std::min<std::size_t>(room.size(), 1 + a * 5);
@@ -128,7 +154,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       transmit(lanes, now);
       (void)lanes.next_ready();
     }
-    if (lanes.buffered_bytes() > config.log_bytes + config.kept_bytes) std::abort();
+    if (lanes.buffered_bytes() > config.log_bytes + config.kept_bytes + 3 * 1536) std::abort();
   }
   transmit(lanes, now);
   return 0;

@@ -110,6 +110,18 @@ class Many(Job):
     def test_collectives(self):
         self.job(BUILD + '/tests/programs/coll_blocking', ranks=4)
 
+    def test_short_calls(self):
+        program = BUILD + '/tests/programs/coll_short'
+        for engine in self.engines:
+            self.job(program, engine=engine)
+        self.job(program, ranks=13)  # two on some hosts
+        self.job(program, env=['HERALD_COLL_BARRIER=gather_cast', 'HERALD_COLL_ALLREDUCE=gather_cast'])
+        self.lab('fault', 'multicast', '100%')
+        self.job(program, ranks=6)
+        self.lab('fault', 'multicast', '0%')
+        self.lab('fault', 'loss', '10%')
+        self.job(program, ranks=6)
+
     def test_collectives_with_several_ranks_on_a_host_and_loss(self):
         self.lab('fault', 'loss', '3%')
         for program in ('coll_each', 'coll_random'):

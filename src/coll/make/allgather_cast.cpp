@@ -44,8 +44,29 @@ void make_gather(const Ask& ask, Builder& b) noexcept {
   if (tree.parent >= 0) b.recv(0, all, {told});
 }
 
+double estimate_muster(std::uint64_t bytes, const Shape& shape) noexcept {
+  const double each = static_cast<double>(bytes);
+  if (bytes > kMusterPart || bytes * static_cast<std::uint64_t>(shape.ranks) > kMusterResult) return kNeverNs;
+  return muster_ns(shape, each * (shape.ranks - 1), each * shape.ranks);
+}
+
+void make_muster(const Ask& ask, Builder& b) noexcept {
+  if (ask.bytes == 0) return;
+  const Piece own = ask.in_place ? ask.recv.block(ask.rank) : ask.send.range(0, 1),
+              all = ask.recv.range(0, ask.size);
+  if (ask.rank != 0) {
+    b.report(own, all);
+    return;
+  }
+  const StepId copied = ask.in_place ? kNone : b.copy(own, ask.recv.block(0));
+  b.tell(all, {b.collect(ask.size, all), copied});
+}
+
 }  // namespace
 
+const Algorithm kAllgatherMuster{
+    Op::allgather, "muster",        "all report to one, which tells all blocks to all",
+    fits_muster,   estimate_muster, make_muster};
 const Algorithm kAllgatherCast{
     Op::allgather, "cast",        "each rank multicasts its block, long ones in turns",
     fits_lane,     estimate_cast, make_cast};

@@ -93,8 +93,36 @@ void make_long(const Ask& ask, Builder& b) noexcept {
   Turns(b, ask.rank, blocks, done, sent).make();
 }
 
+double estimate_muster(std::uint64_t bytes, const Shape& shape) noexcept {
+  const double each = static_cast<double>(bytes);
+  if (bytes > kMusterPart) return kNeverNs;
+  return muster_ns(shape, each * shape.ranks, each) + each * shape.ranks * shape.cost.reduce_byte_ns;
+}
+
+void make_muster(const Ask& ask, Builder& b) noexcept {
+  const Piece result = ask.result();
+  if (result.count == 0) return;
+  if (ask.rank != 0) {
+    b.report(ask.own(), result);
+    return;
+  }
+  const Piece all = b.scratch_items(*result.layout, result.count * ask.size);
+  const StepId come = b.collect(ask.size, all);
+  std::vector<Piece> parts;
+  for (int r = 0; r < ask.size; ++r) parts.push_back(items_of(all, r * result.count, result.count));
+  parts[0] = ask.own();
+  // The result comes together where the last part is: in place, our own is where it goes.
+  StepId step = come;
+  for (std::size_t r = parts.size() - 1; r-- > 0;) step = b.reduce(parts[r], parts.back(), {step});
+  b.tell(parts.back(), {step});
+  b.copy(parts.back(), result, {step});
+}
+
 }  // namespace
 
+const Algorithm kAllreduceMuster{
+    Op::allreduce, "muster",        "all report to one, which reduces and tells all",
+    fits_muster,   estimate_muster, make_muster};
 const Algorithm kAllreduceCast{
     Op::allreduce, "cast",         "each rank multicasts its vector and reduces all of them",
     fits_lane,     estimate_short, make_short};

@@ -23,8 +23,19 @@ void make_gather(const Ask& ask, Builder& b) noexcept {
   for (const StepId heard : below) b.also(told, heard);
 }
 
+double estimate_muster(std::uint64_t, const Shape& shape) noexcept { return muster_ns(shape, 0, 0); }
+
+void make_muster(const Ask& ask, Builder& b) noexcept {
+  if (ask.rank != 0)
+    b.report(Piece{}, Piece{});
+  else
+    b.tell(Piece{}, {b.collect(ask.size, Piece{})});
+}
+
 }  // namespace
 
+const Algorithm kBarrierMuster{Op::barrier, "muster",        "all report to one, which tells all",
+                               fits_muster, estimate_muster, make_muster};
 const Algorithm kBarrierCast{Op::barrier, "cast",        "each rank multicasts once",
                              fits_lane,   estimate_cast, make_cast};
 const Algorithm kBarrierGatherCast{Op::barrier, "gather_cast",   "all tell one, which multicasts",

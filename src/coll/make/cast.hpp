@@ -25,6 +25,17 @@ inline double up_and_cast_ns(const Shape& shape, double up, double down) noexcep
   return transfer_ns(shape, depth + 1, up + down) + depth * std::min(shape.ranks - 1, kFanIn) * kHearNs;
 }
 
+// As the same without a tree, by a muster (rel/muster.hpp): fewer steps of software on the way.
+constexpr int kMostMustered = 16;
+constexpr std::uint64_t kMusterPart = 256, kMusterResult = 1024;  // bytes
+constexpr double kMusterSaves = 0.75;
+inline bool fits_muster(const Shape& shape) noexcept {
+  return fits_lane(shape) && shape.in_order && shape.ranks <= kMostMustered;
+}
+inline double muster_ns(const Shape& shape, double up, double down) noexcept {
+  return kMusterSaves * (transfer_ns(shape, 2, up + down) + (shape.ranks - 1) * kHearNs);
+}
+
 // What all ranks cast at once, in bytes together, without the switch losing some of it.
 constexpr std::uint64_t kCastTogether = 128 << 10;
 // Longer data is cast in turns of so many bytes: see turns.hpp.

@@ -14,9 +14,10 @@ inline bool fits_two_level(const Shape& shape) noexcept {
   return shape.hosts > 1 && shape.ranks > shape.hosts && (shape.commutes || shape.host_order);
 }
 
-inline Shape shape_of_leaders(int hosts, bool commutes, bool lane) noexcept {
+inline Shape shape_of_leaders(int hosts, bool commutes, bool lane, bool in_order) noexcept {
   Shape shape = shape_of(hosts, hosts, commutes);
   shape.lane = lane;
+  shape.in_order = in_order;
   return shape;
 }
 inline Shape shape_of_host(int ranks, bool commutes, std::uint32_t shared_bytes, bool reads_peers) noexcept {
@@ -31,7 +32,8 @@ inline double part_ns(Op op, std::uint64_t bytes, const Shape& shape) noexcept {
   return shape.ranks < 2 ? 0 : choose(op, bytes, shape).estimate(bytes, shape);
 }
 inline double leaders_ns(Op op, std::uint64_t bytes, const Shape& shape) noexcept {
-  return part_ns(op, bytes, shape_of_leaders(shape.hosts, shape.commutes, shape.leaders_lane));
+  return part_ns(op, bytes,
+                 shape_of_leaders(shape.hosts, shape.commutes, shape.leaders_lane, shape.in_order));
 }
 inline double host_ns(Op op, std::uint64_t bytes, const Shape& shape) noexcept {
   return part_ns(op, bytes,
@@ -84,7 +86,7 @@ class Levels {
     part.rank = host;
     part.size = all.hosts();
     b.among(speakers != nullptr ? *speakers : all.leaders());
-    make(part, shape_of_leaders(all.hosts(), ask.commutes, all.lane && speakers == nullptr));
+    make(part, shape_of_leaders(all.hosts(), ask.commutes, all.lane && speakers == nullptr, ask.in_order));
   }
   // The leaders, except that the root speaks for its host.
   std::vector<int> speakers() const noexcept {

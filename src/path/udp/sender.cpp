@@ -50,7 +50,7 @@ std::uint32_t Sender::row_packets(std::uint32_t datagram_bytes) const noexcept {
 
 // The plainer the call, the faster; and none of the C library's, at which a thread may be cancelled. False:
 // it did not leave, to be tried again with more care.
-bool Sender::send_plain(const UdpSend& one) noexcept {
+[[gnu::always_inline]] inline bool Sender::send_plain(const UdpSend& one) noexcept {
   const Link* link = links_.find(one.to, one.link);
   if (link == nullptr || link->refused != 0) return false;
   const Socket& socket = sockets_[link->socket];

@@ -27,10 +27,28 @@ std::vector<Plan> make_plans(const Algorithm& algorithm, int ranks, const Cluste
     ask.size = ranks;
     ask.cluster = cluster;
     ask.shared_bytes = shared_bytes;
+    ask.in_order = true;
     plans.push_back(make_plan(algorithm, ask));
   }
   return plans;
 }
+
+bool waits(StepKind kind) {
+  return kind == StepKind::meet || kind == StepKind::fetch || kind == StepKind::report ||
+         kind == StepKind::collect;
+}
+
+// Where the ranks are; without a cluster all on one host.
+struct Hosts {
+  const Cluster* cluster;
+  int ranks;
+  int of(int r) const { return cluster == nullptr ? 0 : cluster->host_of(r); }
+  int mates(int r) const { return cluster == nullptr ? ranks : cluster->count(of(r)); }
+  int mate(int r, int place) const {
+    return cluster == nullptr ? place : cluster->on_host(of(r))[static_cast<std::size_t>(place)];
+  }
+  int leaders() const { return cluster == nullptr ? ranks : cluster->hosts(); }
+};
 
 // Runs the plans of all ranks but `absent` as far as they go; tells which ranks finished.
 std::vector<bool> run_without(const Algorithm& algorithm, int ranks, int absent,
@@ -46,19 +64,22 @@ std::vector<bool> run_without(const Algorithm& algorithm, int ranks, int absent,
                                             words[static_cast<std::size_t>(r)].data());
   std::set<std::pair<int, bool>> told;          // who has posted, in which part
   std::map<std::pair<int, bool>, int> arrived;  // at the one meeting of a host, in each part
-  const auto host_of = [&](int r) { return cluster == nullptr ? 0 : cluster->host_of(r); };
-  const auto mates = [&](int r) { return cluster == nullptr ? ranks : cluster->count(host_of(r)); };
-  const auto on_host = [&](int r, int partner) {
-    return cluster == nullptr ? partner : cluster->on_host(host_of(r))[static_cast<std::size_t>(partner)];
+  const Hosts hosts{cluster, ranks};
+  int reports = 0, tidings = 0;  // of a muster
+  const auto is_ready = [&](int r, const Step& step) {
+    switch (step.kind) {
+      case StepKind::meet: return arrived[{hosts.of(r), step.second}] == hosts.mates(r);
+      case StepKind::report: return tidings != 0;
+      case StepKind::collect: return reports == hosts.leaders() - 1;
+      default: return told.count({hosts.mate(r, step.partner), step.second}) != 0;
+    }
   };
   std::vector<std::pair<int, StepId>> watching;  // steps that wait for those
   for (bool moved = true; moved;) {
     moved = false;
     std::erase_if(watching, [&](const std::pair<int, StepId>& wait) {
       const Step& step = plans[static_cast<std::size_t>(wait.first)].steps[wait.second];
-      const bool ready = step.kind == StepKind::meet
-                             ? arrived[{host_of(wait.first), step.second}] == mates(wait.first)
-                             : told.count({on_host(wait.first, step.partner), step.second}) != 0;
+      const bool ready = is_ready(wait.first, step);
       if (ready) runs[static_cast<std::size_t>(wait.first)].complete(wait.second);
       moved = moved || ready;
       return ready;
@@ -73,12 +94,14 @@ std::vector<bool> run_without(const Algorithm& algorithm, int ranks, int absent,
           posted[{step.partner, r, step.tag}].push_back(id);
           continue;
         }
-        if (step.kind == StepKind::meet || step.kind == StepKind::fetch) {
+        if (step.kind == StepKind::report) ++reports;
+        if (step.kind == StepKind::tell) ++tidings;
+        if (waits(step.kind)) {
           watching.emplace_back(r, id);
           continue;
         }
         if (step.kind == StepKind::post) told.emplace(r, step.second);
-        if (step.kind == StepKind::arrive) ++arrived[{host_of(r), step.second}];
+        if (step.kind == StepKind::arrive) ++arrived[{hosts.of(r), step.second}];
         if (step.kind == StepKind::send) ++sent[{r, step.partner, step.tag}];
         for (int other = 0; step.kind == StepKind::cast && other < ranks; ++other)
           if (other != r && (cluster == nullptr || cluster->place_of(other) == 0))

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "type/pack.hpp"
@@ -30,10 +31,11 @@ class Job {
  public:
   Job(const Algorithm& algorithm, std::vector<Member>& members, Reduction reduction, Prng& prng)
       : reduction_(reduction), prng_(prng), ranks_(members.size()) {
-    const bool crowded = prng.below(2) != 0;
+    const bool crowded = prng.below(2) != 0, in_order = prng.below(2) != 0;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       Rank& rank = ranks_[r];
       Ask ask = members[r].ask;
+      ask.in_order = in_order;
       if (ask.cluster == nullptr) {
         ask.shared_bytes = kSharedBytes;
         ask.streams = true;
@@ -108,25 +110,7 @@ class Job {
     if (id == kNone) return false;
     const Step& step = rank.plan.steps[id];
     switch (step.kind) {
-      case StepKind::cast: {
-        if (rank.busy[step.slot]) why_ = "a slot was used twice at once";
-        type::Cursor data = cursor(step.a, rank.places);
-        std::vector<std::byte> bytes(data.total());
-        data.pack(bytes.data(), bytes.size());
-        const auto hears = [&](int other) {
-          return other != static_cast<int>(r) && (cluster_ == nullptr || cluster_->place_of(other) == 0);
-        };
-        if (cluster_ != nullptr && cluster_->place_of(static_cast<int>(r)) != 0)
-          why_ = "no leader, and casts";
-        for (int other = 0; other < static_cast<int>(ranks_.size()); ++other) {
-          if (!hears(other)) continue;
-          Flight& flight = sends_[{static_cast<int>(r), other, step.tag}].emplace_back();
-          flight.step = id;
-          flight.gone = flight.cast = true;
-          flight.data = bytes;
-        }
-        break;
-      }
+      case StepKind::cast: cast(r, id); break;
       case StepKind::send:
       case StepKind::recv: {
         if (rank.busy[step.slot]) why_ = "a slot was used twice at once";
@@ -138,6 +122,15 @@ class Job {
           recvs_[{step.partner, me, step.tag}].push_back({id});
         return true;
       }
+      case StepKind::tell:
+        if (told_) why_ = "told twice";
+        told_ = packed(rank, step.a);
+        break;
+      case StepKind::report:
+        if (!reports_.try_emplace(place_on_lane(r), packed(rank, step.a)).second) why_ = "reported twice";
+        rank.waiting.push_back(id);
+        return true;
+      case StepKind::collect: rank.waiting.push_back(id); return true;
       case StepKind::copy: {
         type::Cursor from = cursor(step.a, rank.places), to = cursor(step.b, rank.places);
         if (from.total() != to.total()) why_ = "a copy between pieces of unequal size";
@@ -169,6 +162,8 @@ class Job {
     const auto number = static_cast<std::size_t>(step.tag);
     const std::size_t part = step.second ? 1 : 0;
     const int host = cluster_ == nullptr ? 0 : cluster_->host_of(static_cast<int>(r));
+    if (step.kind == StepKind::report) return hear(rank, step);
+    if (step.kind == StepKind::collect) return collect(rank, step);
     std::size_t& arrived = arrived_[host][part][number];
     if (step.kind == StepKind::meet)
       return arrived == (cluster_ == nullptr ? ranks_.size() : cluster_->on_host(host).size());
@@ -253,6 +248,52 @@ class Job {
     return true;
   }
 
+  void cast(std::size_t r, StepId id) {
+    const Rank& rank = ranks_[r];
+    const Step& step = rank.plan.steps[id];
+    if (rank.busy[step.slot]) why_ = "a slot was used twice at once";
+    const std::vector<std::byte> bytes = packed(rank, step.a);
+    const auto hears = [&](int other) {
+      return other != static_cast<int>(r) && (cluster_ == nullptr || cluster_->place_of(other) == 0);
+    };
+    if (cluster_ != nullptr && cluster_->place_of(static_cast<int>(r)) != 0) why_ = "no leader, and casts";
+    for (int other = 0; other < static_cast<int>(ranks_.size()); ++other) {
+      if (!hears(other)) continue;
+      Flight& flight = sends_[{static_cast<int>(r), other, step.tag}].emplace_back();
+      flight.step = id;
+      flight.gone = flight.cast = true;
+      flight.data = bytes;
+    }
+  }
+
+  // A muster: leaders are its members, in their order; the first collects.
+  std::size_t place_on_lane(std::size_t r) {
+    if (cluster_ == nullptr) return r;
+    if (cluster_->place_of(static_cast<int>(r)) != 0) why_ = "no leader, and reports";
+    return static_cast<std::size_t>(cluster_->host_of(static_cast<int>(r)));
+  }
+  bool hear(Rank& rank, const Step& step) {
+    if (!told_) return false;
+    type::Cursor to = cursor(step.b, rank.places);
+    if (to.total() != told_->size()) why_ = "what is told and its place are of unequal size";
+    to.unpack(told_->data(), told_->size());
+    return true;
+  }
+  bool collect(Rank& rank, const Step& step) {
+    const std::size_t members = cluster_ == nullptr ? ranks_.size() : cluster_->leaders().size();
+    if (static_cast<std::size_t>(step.partner) != members)
+      why_ = "a muster of others than the lane's members";
+    if (reports_.size() + 1 != members) return false;
+    type::Cursor to = cursor(step.a, rank.places);
+    const std::uint64_t each = to.total() / members;
+    for (const auto& [place, part] : reports_) {
+      if (place == 0 || part.size() != each) why_ = "a part that does not fit";
+      to.seek(each * place);
+      to.unpack(part.data(), part.size());
+    }
+    return true;
+  }
+
   static std::vector<std::byte> packed(const Rank& rank, const Piece& piece) {
     type::Cursor data = cursor(piece, rank.places);
     std::vector<std::byte> bytes(data.total());
@@ -332,7 +373,9 @@ class Job {
   Prng& prng_;
   std::vector<Rank> ranks_;
   const Cluster* cluster_ = nullptr;
-  std::map<int, Host> arrived_;  // by host
+  std::map<int, Host> arrived_;                            // by host
+  std::map<std::size_t, std::vector<std::byte>> reports_;  // by place on the lane
+  std::optional<std::vector<std::byte>> told_;
   std::map<Channel, std::deque<Flight>> sends_;
   std::map<Channel, std::deque<Posted>> recvs_;
   std::string why_;

@@ -4,6 +4,8 @@
 // small ones are lost; push-zero pushes, push-all pulls.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/p2p/world.hpp"
 
 using namespace herald;
@@ -220,4 +222,83 @@ TEST(P2pFar, a_peer_that_dies_in_the_middle_of_its_push) {
   EXPECT_EQ(world.core(1).messages_held(), 0u);
   world.core(0).on_peer_gone(1);
   world.core(0).run_finished();
+}
+
+// The short way between hosts. What could go wrong: other bytes than by the long one, other numbers, other
+// accounts; it is taken where the other would do something else.
+TEST(P2pFar, the_short_way_writes_what_the_long_one_writes) {
+  Prng chance(7);
+  World world = far(p2p::PushMode::pull, 3000), twin = far(p2p::PushMode::pull, 3000);
+  int shorts = 0, longs = 0;
+  for (int i = 0; i < 400; ++i) {
+    const Bytes bytes = random_bytes(chance.below(110), static_cast<std::uint64_t>(i));
+    const p2p::ShortSend what{
+        .context = 1, .data = bytes.data(), .bytes = bytes.size(), .to = 1, .tag = i, .source = 0};
+    const bool at_once = world.core(0).can_push_far_now(1, bytes.size());
+    Send other(twin, 0, 1, i, bytes);
+    const Bytes* const packet = twin.transmit(0, 1);
+    ASSERT_NE(packet, nullptr);
+    EXPECT_EQ(at_once, packet->size() == sizeof(wire::WholePacket) + bytes.size()) << i;
+    if (at_once && chance.below(4) != 0) {
+      Bytes room(kPacket);
+      room.resize(world.core(0).push_far_now(what, std::as_writable_bytes(std::span(room)).data()));
+      EXPECT_EQ(room, *packet) << i;
+      world.link(0, 1).push_back(room);
+      ++shorts;
+    } else {
+      const Send send(world, 0, 1, i, bytes);
+      const Bytes* const same = world.transmit(0, 1);
+      ASSERT_NE(same, nullptr);
+      EXPECT_EQ(*same, *packet) << i;
+      world.settle();
+      ++longs;
+      Recv recv(world, 1, 0, i, 110);
+      world.settle();
+    }
+    twin.settle();
+    Recv recv(twin, 1, 0, i, 110);
+    twin.settle();
+    world.settle();
+    if (world.core(1).messages_held() != 0) {
+      Recv late(world, 1, 0, i, 110);
+      world.settle();
+      EXPECT_EQ(late.bytes, bytes.size());
+      EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), late.buffer.begin()));
+    }
+  }
+  EXPECT_GT(shorts, 200);
+  EXPECT_GT(longs, 50);
+  EXPECT_EQ(world.core(0).counters().sent, 400u);
+  EXPECT_EQ(world.core(0).counters().sent_bytes, twin.core(0).counters().sent_bytes);
+}
+
+TEST(P2pFar, the_short_way_is_closed_where_the_long_one_would_wait) {
+  World world = far(p2p::PushMode::pull, 1000);
+  EXPECT_TRUE(world.core(0).can_push_far_now(1, 100));
+  EXPECT_FALSE(world.core(0).can_push_far_now(1, 101));
+  int sent = 0;
+  const Bytes bytes = random_bytes(50, 1);
+  for (; sent < 100 && world.core(0).can_push_far_now(1, 50); ++sent) {
+    Bytes room(kPacket);
+    room.resize(world.core(0).push_far_now(
+        {.context = 1, .data = bytes.data(), .bytes = 50, .to = 1, .tag = sent, .source = 0},
+        std::as_writable_bytes(std::span(room)).data()));
+    world.link(0, 1).push_back(room);
+  }
+  EXPECT_EQ(sent, 8);  // each counts for 50 and 64 of the allowance
+  world.settle();
+  Send held(world, 0, 1, 99, bytes);
+  EXPECT_FALSE(world.core(0).can_push_far_now(1, 0)) << "it would overtake";
+  world.settle();
+  for (int i = 0; i < sent; ++i) {
+    Recv recv(world, 1, 0, i, 50);
+    EXPECT_EQ(recv.buffer, bytes);
+  }
+  world.settle();
+  EXPECT_TRUE(world.core(0).can_push_far_now(1, 50));
+  world.core(0).on_peer_gone(1);
+  EXPECT_FALSE(world.core(0).can_push_far_now(1, 50));
+  World zero = far(p2p::PushMode::zero), all = far(p2p::PushMode::all);
+  EXPECT_FALSE(zero.core(0).can_push_far_now(1, 8));
+  EXPECT_FALSE(all.core(0).can_push_far_now(1, 8));
 }

@@ -11,6 +11,12 @@
 namespace herald::path {
 namespace {
 
+Instant now() {
+  return {std::chrono::duration_cast<std::chrono::nanoseconds>(
+              std::chrono::steady_clock::now().time_since_epoch())
+              .count()};
+}
+
 struct Pipe {
   Pipe() { EXPECT_EQ(::pipe(ends), 0); }
   ~Pipe() {
@@ -43,21 +49,77 @@ TEST(Watch, names_those_that_can_be_read_and_no_others) {
   EXPECT_EQ(watch.look(), 1u) << "until it is read";
   c.put();
   EXPECT_EQ(watch.look(), 5u);
-  EXPECT_EQ(watch.sleep(milliseconds(60'000)), 5u);
+  EXPECT_EQ(watch.sleep(now(), now() + milliseconds(60'000), milliseconds(100'000)), 5u);
   b.take();
   EXPECT_EQ(watch.look(), 4u);
   c.take();
   EXPECT_EQ(watch.look(), 0u);
 }
 
-TEST(Watch, sleeps_no_longer_than_the_time_that_it_is_given) {
+TEST(Watch, leaves_some_alone_until_it_is_asked_again) {
+  const Pipe a, b;
+  Watch watch;
+  watch.resume();
+  watch.add(a.ends[0], 1);
+  watch.add(b.ends[0], 2);
+  watch.pause(1);
+  a.put();
+  EXPECT_EQ(watch.look(), 0u);
+  b.put();
+  EXPECT_EQ(watch.look(), 2u) << "the others not";
+  watch.pause(2);  // in place of what was left alone before
+  EXPECT_EQ(watch.look(), 1u);
+  watch.resume();
+  watch.resume();
+  EXPECT_EQ(watch.look(), 3u) << "what came meanwhile counts";
+  EXPECT_EQ(watch.sleep(now(), now() + milliseconds(60'000), milliseconds(100'000)), 3u);
+}
+
+TEST(Watch, sleeps_until_the_time_that_it_is_given) {
   const Pipe a;
   Watch watch;
   watch.add(a.ends[0], 1);
-  const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(watch.sleep(microseconds(1500)), 0u);
-  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::microseconds(1500));
-  EXPECT_EQ(watch.sleep({}), 0u);
+  for (const Duration time : {microseconds(1500), microseconds(200), microseconds(900)}) {
+    const Instant begin = now();
+    EXPECT_EQ(watch.sleep(begin, begin + time, milliseconds(60'000)), 0u);
+    EXPECT_GE(now() - begin, time);
+  }
+  const Instant begin = now();
+  EXPECT_EQ(watch.sleep(begin, begin, milliseconds(60'000)), 0u) << "not at all";
+  EXPECT_EQ(watch.sleep(begin, begin + milliseconds(60'000), milliseconds(2)), 0u);
+  EXPECT_GE(now() - begin, milliseconds(2)) << "the longest";
+}
+
+// What could go wrong with a timer that stays set: it wakes those who want to sleep for longer, again and
+// again, or does not wake who wants to be woken earlier.
+TEST(Watch, a_time_that_nobody_waits_for_any_more_ends_at_most_one_sleep) {
+  const Pipe a;
+  Watch watch;
+  watch.add(a.ends[0], 1);
+  const Instant begin = now();
+  a.put();
+  EXPECT_EQ(watch.sleep(begin, begin + milliseconds(3), milliseconds(60'000)), 1u);
+  a.take();
+  int sleeps = 0;
+  for (const Instant end = begin + milliseconds(30); now() < end; ++sleeps)
+    (void)watch.sleep(now(), end + milliseconds(60'000), milliseconds(15));
+  EXPECT_LE(sleeps, 4);
+  const Instant again = now();
+  EXPECT_EQ(watch.sleep(again, again + milliseconds(60'000), milliseconds(10)), 0u);
+  EXPECT_EQ(watch.sleep(now(), now() + microseconds(300), milliseconds(60'000)), 0u);
+}
+
+TEST(Watch, an_earlier_time_than_the_one_before_counts) {
+  const Pipe a;
+  Watch watch;
+  watch.add(a.ends[0], 1);
+  const Instant begin = now();
+  a.put();
+  EXPECT_EQ(watch.sleep(begin, begin + milliseconds(30'000), milliseconds(60'000)), 1u);
+  a.take();
+  EXPECT_EQ(watch.sleep(now(), begin + milliseconds(20), milliseconds(60'000)), 0u);
+  EXPECT_GE(now() - begin, milliseconds(20));
+  EXPECT_LT(now() - begin, milliseconds(20'000));
 }
 
 }  // namespace herald::path

@@ -86,6 +86,16 @@ TEST(RelRate, seven_to_one_does_not_overrun_the_switch) {
   EXPECT_LT(outcome.full, 0.001);
 }
 
+TEST(RelRate, a_first_burst_that_waits_behind_others_is_not_sent_again) {
+  // Nothing is measured yet, and the first ack comes as late as in a switch whose port is full.
+  WorldConfig config;
+  config.delay = milliseconds(6);
+  World world(config);
+  world[1].send(0, 16, 1400);
+  ASSERT_TRUE(world.run(milliseconds(1'000), [&] { return world.all_flushed(); }));
+  EXPECT_EQ(world[1].mesh.counters().resent, 0u);
+}
+
 TEST(RelRate, a_round_trip_that_is_suddenly_long_is_learned) {
   // Who knows the quiet network takes what waits in the switch for lost, as soon as an ack without news seems
   // to answer. Sent again before its ack can come, no packet would ever show how long the round trip is now.

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rel/muster.hpp: calls in which all members of a lane report something short to the first one, and the first
+// tells all something short: barrier, small allreduce and allgather. The code stands in muster.cpp,
+// muster_first.cpp and muster_transmit.cpp.
+//
+// Each muster has a number, counted alike by all members. In the common case there are no acks: the tidings
+// of a muster acknowledge its reports, and the next report of a member says which tidings have come; who does
+// not report again soon says so in a report without a part. Who waits for tidings repeats its report, at
+// intervals that grow; the first answers with the tidings, or that it has noted the part; it repeats tidings
+// that somebody has not acknowledged. So each side mends what the other may have lost, and packets that come
+// twice change nothing.
+//
+//   member  idle --report--> open --tidings--> come --taken--> idle
+//   first   idle --some part, or wanted--> gathering --told--> told --all have it--> idle
+//
+// Calls may be begun in any order of their numbers (their parts inside the hosts end in any order).
+//
+// Invariants: a member has at most kAtOnce of them open, and none further than that from the oldest; so the
+// first knows at most twice as many, from the oldest that was not told on. Parts and results are one datagram
+// each.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "rel/lane.hpp"
+
+namespace herald::rel {
+
+struct Muster final : LaneActor {
+  static constexpr Seq kAtOnce = 8, kKnown = 2 * kAtOnce;
+  explicit Muster(Lane& lane_) noexcept : LaneActor(ActorKind::muster), lane(lane_) {
+    for (Seq i = 0; i < kAtOnce; ++i) reports[i].number = i - kAtOnce;
+    for (Seq i = 0; i < kKnown; ++i) slots[i].number = i - kKnown;
+  }
+
+  // Of a member that is not the first.
+  struct Report {
+    enum class State : std::uint8_t { idle, open, come };
+    State state = State::idle;
+    bool due = false;    // to leave
+    bool noted = false;  // the first has it
+    std::uint8_t tries = 0;
+    Seq number = 0;
+    Instant sent_at{};
+    Instant again_at = kNever;
+    std::vector<std::byte> datagram;  // head and ReportPart, then the part
+    std::vector<std::byte> result;
+  };
+  // Of the first.
+  struct Slot {
+    enum class State : std::uint8_t { idle, gathering, told };
+    State state = State::idle;
+    bool due = false;   // the tidings are to leave, to all
+    bool lost = false;  // somebody will never report
+    std::uint8_t tries = 0;
+    std::uint16_t count = 0;  // gathering: parts that have come; told: members that may not have it
+    Seq number = 0;
+    Instant again_at = kNever;
+    std::vector<std::uint16_t> sizes;  // by place, of parts; kNotCome
+    std::vector<std::byte> parts;      // by place
+    std::vector<std::byte> datagram;   // head and LanePart, then the result
+  };
+  static constexpr std::uint16_t kNotCome = UINT16_MAX;
+  // What the first owes one member.
+  struct Owed {
+    Seq have = 0;  // it has the results of all before this one
+    Seq noted = 0, again = 0;
+    bool note = false;  // that its part for `noted` is here
+    bool tell = false;  // the tidings of `again` once more
+  };
+
+  Report& report_of(Seq number) noexcept { return reports[number % kAtOnce]; }
+  Slot& slot_of(Seq number) noexcept { return slots[number % kKnown]; }
+
+  Lane& lane;
+  std::array<Report, kAtOnce> reports;
+  Seq have = 0;       // the results of all before this one have come
+  Seq told_have = 0;  // as the first was told last
+  Instant ack_at = kNever;
+  bool ack_now = false;
+  bool heard = false;    // the group, since the last report
+  bool excused = false;  // what was overdue was put off; see Mesh::on_return()
+  Duration rtt{};        // 0: not known
+
+  std::array<Slot, kKnown> slots;
+  Seq untold = 0;          // all before this one were told
+  std::vector<Owed> owed;  // by place
+  std::uint16_t told = 0;  // slots
+  bool some_owed = false;
+
+  Instant armed = kNever;                      // called then; may be too early
+  std::vector<std::vector<std::byte>> copies;  // of tidings to single members, while they leave
+};
+
+}  // namespace herald::rel

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Musters: parts or results lost, doubled, given to the wrong call; acknowledged at too high a price;
+// repeated without end to one who does not call; a member that hears no multicast, is late, dies or leaves.
+#include <array>
+#include <cstring>
+
+#include "tests/unit/rel/lane_world.hpp"
+#include "wire/lane.hpp"
+
+namespace herald::rel {
+namespace {
+
+constexpr int kReport = static_cast<int>(wire::DatagramKind::report);
+constexpr int kTidings = static_cast<int>(wire::DatagramKind::tidings);
+constexpr int kNoted = static_cast<int>(wire::DatagramKind::noted);
+
+// Every node of a world calls an allreduce of one number again and again, some of them at once.
+class Callers {
+ public:
+  explicit Callers(LaneWorld& world_) : world(world_), next(static_cast<std::size_t>(world_.size())) {}
+
+  static std::uint64_t part(PeerId node, std::uint32_t number) {
+    return number * 1000u + static_cast<std::uint64_t>(node) * 7;
+  }
+  std::uint64_t sum(std::uint32_t number) const {
+    std::uint64_t all = 0;
+    for (PeerId id = 0; id < world.size(); ++id) all += part(id, number);
+    return all;
+  }
+  LaneId lane(PeerId id) { return world[id].ids[1]; }
+
+  // One step of a node that has begun all musters before `until`. True if it has gone on.
+  bool go_on(PeerId id, std::uint32_t until) {
+    std::uint32_t& at = next[static_cast<std::size_t>(id)];
+    if (at == until || world[id].dead) return false;
+    Lanes& lanes = world[id].lanes;
+    if (id == 0) {
+      if (lanes.gather(lane(0), at) != Lanes::Mustered::all) return false;
+      std::uint64_t all = part(0, at);
+      for (PeerId from = 1; from < world.size(); ++from)
+        all += value(lanes.part(lane(0), at, static_cast<std::size_t>(from)));
+      lanes.tell(world.now(), lane(0), at, bytes(all));
+    } else {
+      if (reported.insert({id, at}).second) {
+        EXPECT_TRUE(lanes.report(lane(id), at, bytes(part(id, at))));
+      }
+      world.settle(id);
+      std::span<const std::byte> result;
+      if (lanes.result(lane(id), at, result) != Lanes::Mustered::all) return false;
+      EXPECT_EQ(value(result), sum(at)) << id;
+      lanes.take_result(lane(id), at);
+    }
+    ++at;
+    world.settle(id);
+    return true;
+  }
+  // All nodes have come to `until` within the time.
+  bool run(Duration time, std::uint32_t until) {
+    return world.run(time, [&] {
+      bool all = true;
+      for (PeerId id = 0; id < world.size(); ++id) {
+        while (go_on(id, until)) {
+        }
+        all = all && (next[static_cast<std::size_t>(id)] == until || world[id].dead);
+      }
+      return all;
+    });
+  }
+
+  LaneWorld& world;
+  std::vector<std::uint32_t> next;
+  std::set<std::pair<PeerId, std::uint32_t>> reported;
+
+ private:
+  static std::uint64_t value(std::span<const std::byte> from) {
+    std::uint64_t number = 0;
+    EXPECT_EQ(from.size(), sizeof number);
+    if (from.size() == sizeof number) std::memcpy(&number, from.data(), sizeof number);
+    return number;
+  }
+  std::span<const std::byte> bytes(std::uint64_t number) {
+    std::memcpy(room_.data(), &number, sizeof number);
+    return room_;
+  }
+  std::array<std::byte, 8> room_{};
+};
+
+LaneWorldConfig hosts(int nodes) {
+  LaneWorldConfig config;
+  config.nodes = nodes;
+  return config;
+}
+
+TEST(Muster, a_packet_from_each_and_one_to_all_and_nothing_else) {
+  LaneWorld world(hosts(8));
+  Callers callers(world);
+  ASSERT_TRUE(callers.run(milliseconds(1000), 100));
+  EXPECT_EQ(world.kinds[kReport], 700u);
+  EXPECT_EQ(world.kinds[kTidings], 100u);
+  EXPECT_EQ(world.datagrams, 800u);
+  ASSERT_TRUE(world.run(milliseconds(50), [&] { return world.all_flushed(); }));
+  EXPECT_EQ(world.datagrams, 807u) << "each says once that it has the last one";
+}
+
+TEST(Muster, what_is_lost_comes_within_a_few_round_trips) {
+  for (const int kind : {kReport, kTidings}) {
+    LaneWorld world(hosts(8));
+    Callers callers(world);
+    ASSERT_TRUE(callers.run(milliseconds(100), 5));
+    bool dropped = false;
+    world.drop = [&](PeerId from, PeerId to, std::span<const std::byte> datagram) {
+      if (dropped || std::to_integer<int>(datagram[1]) != kind || (from != 3 && to != 3)) return false;
+      return dropped = true;
+    };
+    const Instant begin = world.now();
+    ASSERT_TRUE(callers.run(milliseconds(100), 6));
+    EXPECT_TRUE(dropped);
+    EXPECT_LT(world.now() - begin, milliseconds(4)) << kind;
+    EXPECT_LE(world[3].lanes.counters().mustered_again, 2u);
+  }
+}
+
+TEST(Muster, tidings_are_repeated_until_all_have_them) {
+  LaneWorld world(hosts(4));
+  Callers callers(world);
+  ASSERT_TRUE(callers.run(milliseconds(100), 3));
+  ASSERT_TRUE(world.run(milliseconds(100), [&] { return world.all_flushed(); }));
+  // Of the last one nobody says by itself that it has come.
+  world.drop = [&](PeerId, PeerId, std::span<const std::byte> datagram) {
+    return std::to_integer<int>(datagram[1]) == kReport &&
+           (std::to_integer<int>(datagram[2]) & wire::kFlagNoPart) != 0;
+  };
+  ASSERT_TRUE(callers.run(milliseconds(100), 4));
+  world.run(milliseconds(50));
+  EXPECT_FALSE(world[0].lanes.is_flushed());
+  EXPECT_GE(world[0].lanes.counters().mustered_again, 3u);
+  world.drop = nullptr;
+  ASSERT_TRUE(world.run(milliseconds(300), [&] { return world.all_flushed(); }));
+}
+
+TEST(Muster, who_waits_for_one_that_computes_asks_seldom) {
+  LaneWorld world(hosts(8));
+  Callers callers(world);
+  ASSERT_TRUE(callers.run(milliseconds(100), 2));
+  world.kinds.clear();
+  for (PeerId id = 1; id < 8; ++id) callers.go_on(id, 3);
+  world.run(milliseconds(2000));  // the first does not call
+  EXPECT_LE(world.kinds[kReport], 7u * 14);
+  EXPECT_LE(world.kinds[kNoted], 7u * 14);
+  EXPECT_GE(world.kinds[kNoted], 7u);
+  const Instant begin = world.now();
+  ASSERT_TRUE(callers.run(milliseconds(1000), 3));
+  EXPECT_LT(world.now() - begin, milliseconds(1));
+}
+
+TEST(Muster, who_hears_no_multicast_is_told_by_itself_at_once) {
+  LaneWorld world(hosts(4));
+  Callers callers(world);
+  world.forwards = [](PeerId, PeerId to) { return to != 2; };
+  ASSERT_TRUE(callers.run(milliseconds(1000), 12));
+  EXPECT_FALSE(world[0].lanes.hears(1, 2));
+  const Instant begin = world.now();
+  ASSERT_TRUE(callers.run(milliseconds(100), 22));
+  EXPECT_LT(world.now() - begin, milliseconds(5)) << "no longer than with multicast: ten round trips";
+  world.forwards = nullptr;
+  ASSERT_TRUE(callers.run(milliseconds(100), 30));
+  EXPECT_TRUE(world[0].lanes.hears(world[0].ids[1], 2)) << "it is tried with every muster";
+}
+
+TEST(Muster, works_without_any_multicast) {
+  LaneWorld world(hosts(6));
+  Callers callers(world);
+  world.forwards = [](PeerId, PeerId) { return false; };
+  ASSERT_TRUE(callers.run(milliseconds(1000), 12));
+  const std::uint64_t sent = world.by_group;
+  const Instant begin = world.now();
+  ASSERT_TRUE(callers.run(milliseconds(100), 22));
+  EXPECT_LT(world.now() - begin, milliseconds(5));
+  EXPECT_LE(world.by_group - sent, 3u);
+}
+
+TEST(Muster, under_loss_doubles_and_disorder_every_result_is_right) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    LaneWorldConfig config = hosts(3 + static_cast<int>(seed % 12));
+    config.seed = seed;
+    config.loss = 0.1;
+    config.duplicate = config.reorder = 0.1;
+    config.corrupt = 0.02;
+    LaneWorld world(config);
+    Callers callers(world);
+    ASSERT_TRUE(callers.run(milliseconds(20'000), 60)) << seed;
+    ASSERT_TRUE(world.run(milliseconds(2000), [&] { return world.all_flushed(); })) << seed;
+  }
+}
+
+TEST(Muster, as_many_at_once_as_there_is_room_for) {
+  LaneWorld world(hosts(3));
+  Lanes& lanes = world[1].lanes;
+  const LaneId lane = world[1].ids[1];
+  for (std::uint32_t n = 0; n < 8; ++n) EXPECT_TRUE(lanes.report(lane, n, {}));
+  EXPECT_FALSE(lanes.report(lane, 8, {}));
+  for (std::uint32_t n = 0; n < 8; ++n) EXPECT_TRUE(world[2].lanes.report(world[2].ids[1], n, {}));
+  world.settle(1);
+  world.settle(2);
+  world.run(milliseconds(1));
+  const LaneId first = world[0].ids[1];
+  for (const std::uint32_t n : {7u, 0u}) {
+    ASSERT_EQ(world[0].lanes.gather(first, n), Lanes::Mustered::all);
+    world[0].lanes.tell(world.now(), first, n, {});
+  }
+  EXPECT_EQ(world[0].lanes.gather(first, 20), Lanes::Mustered::not_yet) << "no room to know of it yet";
+  world.settle(0);
+  world.run(milliseconds(1));
+  std::span<const std::byte> result;
+  EXPECT_EQ(lanes.result(lane, 7, result), Lanes::Mustered::all);
+  EXPECT_FALSE(lanes.report(lane, 8, {})) << "the result of 0 is not taken yet";
+  lanes.take_result(lane, 0);
+  EXPECT_TRUE(lanes.report(lane, 8, {}));
+}
+
+// Hosts of several ranks come to their musters in any order: the part inside the host comes first.
+TEST(Muster, they_may_be_begun_in_any_order) {
+  constexpr std::uint32_t kCalls = 60;
+  LaneWorld world(hosts(3));
+  std::vector<std::set<std::uint32_t>> left(3);
+  for (auto& each : left)
+    for (std::uint32_t n = 0; n < kCalls; ++n) each.insert(n);
+  std::set<std::pair<PeerId, std::uint32_t>> reported;
+  const auto last_first = [&](PeerId id) {
+    Lanes& lanes = world[id].lanes;
+    const LaneId lane = world[id].ids[1];
+    const std::set<std::uint32_t> now = left[static_cast<std::size_t>(id)];
+    for (auto n = now.rbegin(); n != now.rend(); ++n) {
+      std::span<const std::byte> result;
+      if (id == 0) {
+        if (lanes.gather(lane, *n) != Lanes::Mustered::all) continue;
+        lanes.tell(world.now(), lane, *n, {});
+      } else {
+        if (reported.count({id, *n}) == 0 && lanes.report(lane, *n, {})) reported.insert({id, *n});
+        if (lanes.result(lane, *n, result) != Lanes::Mustered::all) continue;
+        lanes.take_result(lane, *n);
+      }
+      left[static_cast<std::size_t>(id)].erase(*n);
+    }
+    world.settle(id);
+  };
+  EXPECT_TRUE(world.run(milliseconds(2000), [&] {
+    for (PeerId id = 0; id < 3; ++id) last_first(id);
+    return left[0].empty() && left[1].empty() && left[2].empty();
+  })) << left[0].size();
+}
+
+TEST(Muster, one_that_dies_ends_the_wait_for_it_and_no_other) {
+  LaneWorld world(hosts(4));
+  Callers callers(world);
+  ASSERT_TRUE(callers.run(milliseconds(100), 3));
+  const LaneId lane = world[0].ids[1];
+  callers.go_on(1, 4);
+  world.run(milliseconds(1));
+  world[2].dead = true;
+  world[0].lanes.forget_peer(2);
+  EXPECT_EQ(world[0].lanes.gather(lane, 3), Lanes::Mustered::not_yet) << "3 may report yet";
+  callers.go_on(3, 4);
+  world.run(milliseconds(1));
+  EXPECT_EQ(world[0].lanes.gather(lane, 3), Lanes::Mustered::lost);
+  EXPECT_FALSE(world[0].lanes.part(lane, 3, 1).empty());
+  EXPECT_TRUE(world[0].lanes.part(lane, 3, 2).empty());
+  EXPECT_EQ(world[0].lanes.gather(lane, 40), Lanes::Mustered::lost) << "2 cannot have reported yet";
+  world[0].lanes.tell(world.now(), lane, 3, {});
+  world.settle(0);
+  world.run(milliseconds(50));
+  EXPECT_TRUE(world[0].lanes.is_flushed()) << "nothing is owed to the dead";
+  std::span<const std::byte> result;
+  EXPECT_EQ(world[1].lanes.result(world[1].ids[1], 3, result), Lanes::Mustered::all);
+  world[1].lanes.take_result(world[1].ids[1], 3);
+  EXPECT_TRUE(world[1].lanes.report(world[1].ids[1], 4, {}));
+  world[1].lanes.forget_peer(0);
+  EXPECT_EQ(world[1].lanes.result(world[1].ids[1], 4, result), Lanes::Mustered::lost);
+}
+
+TEST(Muster, who_closes_the_lane_tells_until_all_have_heard) {
+  LaneWorld world(hosts(4));
+  Callers callers(world);
+  ASSERT_TRUE(callers.run(milliseconds(100), 3));
+  bool silent = true;
+  world.drop = [&](PeerId, PeerId to, std::span<const std::byte> datagram) {
+    return silent && to == 2 && std::to_integer<int>(datagram[1]) == kTidings;
+  };
+  for (PeerId id = 1; id < 4; ++id) callers.go_on(id, 4);
+  world.run(milliseconds(1));
+  ASSERT_TRUE(callers.go_on(0, 4));
+  world[0].lanes.close(callers.lane(0));
+  world.settle(0);
+  world.run(milliseconds(30));
+  silent = false;
+  ASSERT_TRUE(callers.run(milliseconds(500), 4));
+  world.run(milliseconds(20));
+  for (PeerId id = 1; id < 4; ++id) world[id].lanes.close(callers.lane(id));
+  ASSERT_TRUE(world.run(milliseconds(500), [&] { return world.all_flushed(); }));
+  EXPECT_EQ(world[0].lanes.buffered_bytes(), 0u);
+}
+
+TEST(Muster, one_that_is_not_of_this_lane_or_of_these_times_changes_nothing) {
+  LaneWorld world(hosts(4));
+  Callers callers(world);
+  ASSERT_TRUE(callers.run(milliseconds(100), 3));
+  std::array<std::byte, 400> body{};
+  wire::ReportPart part;
+  part.name = 1;
+  for (const std::uint32_t have : {0u, 2u, 8u, 15u, 5000u, 0x80000000u, 0xffffffffu})
+    for (const std::uint32_t number : {0u, 2u, 11u, 4000u, 0xfffffff0u})
+      for (const std::size_t bytes : {sizeof part, sizeof part + 8, body.size()}) {
+        part.have = have;
+        std::memcpy(body.data(), &part, sizeof part);
+        world.inject(0, wire::DatagramKind::report, wire::kFlagAskAck, 1, number, {body.data(), bytes});
+        world.inject(2, wire::DatagramKind::report, 0, 1, number, {body.data(), bytes});  // not the first
+        world.inject(2, wire::DatagramKind::tidings, wire::kFlagAskAck, 1, number, {body.data(), bytes});
+        world.inject(2, wire::DatagramKind::noted, 0, 0, number, {body.data(), sizeof part});
+      }
+  ASSERT_TRUE(callers.run(milliseconds(1000), 40));
+}
+
+}  // namespace
+}  // namespace herald::rel

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The short way of a packet. What could go wrong: it overtakes what waits, goes out where nothing may, or is
+// not sent again when it is lost; the mesh says that it has nothing to do while it has.
+#include "tests/unit/rel/world.hpp"
+
+namespace herald::rel {
+namespace {
+
+// The first knows the second.
+void acquaint(World& world) {
+  world[0].send(1, 1, 40);
+  ASSERT_TRUE(
+      world.run(milliseconds(1000), [&] { return world[1].got_packets == 1 && world.all_flushed(); }));
+}
+
+// The next packet of node 0, by the short way; false: it is closed.
+bool send_now(World& world, std::size_t bytes, std::vector<std::byte>* left = nullptr) {
+  Mesh& mesh = world[0].mesh;
+  const std::span<std::byte> room = mesh.room_now(world.now(), 1);
+  if (room.size() < bytes) return false;
+  const std::uint64_t number = world[0].flows[1].next++;
+  std::memset(room.data(), static_cast<int>(number & 0xff), bytes);
+  std::memcpy(room.data(), &number, 8);
+  const Tx tx = mesh.send_now(world.now(), 1, bytes);
+  EXPECT_EQ(tx.to, 1);
+  EXPECT_TRUE(tx.rest.empty());
+  if (left != nullptr)
+    left->assign(tx.datagram.begin(), tx.datagram.end());
+  else
+    world[1].mesh.on_datagram(world.now(), 0, tx.datagram);
+  return true;
+}
+
+TEST(RelNow, a_packet_is_there_at_once_and_acknowledged) {
+  World world((WorldConfig()));
+  acquaint(world);
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(send_now(world, 40)) << i;
+    world.settle(1);
+    world.run(microseconds(200));
+  }
+  EXPECT_EQ(world[1].got_packets, 1001u);
+  EXPECT_EQ(world[1].wrong, 0u);
+  world.settle(0);
+  EXPECT_TRUE(world.run(milliseconds(1000), [&] { return world.all_flushed(); }));
+  EXPECT_EQ(world[0].mesh.counters().resent, 0u);
+}
+
+TEST(RelNow, one_that_is_lost_is_sent_again) {
+  World world((WorldConfig()));
+  acquaint(world);
+  std::vector<std::byte> lost;
+  ASSERT_TRUE(send_now(world, 40, &lost));
+  world.settle(0);
+  EXPECT_FALSE(world[0].mesh.is_flushed());
+  ASSERT_TRUE(world.run(milliseconds(1000), [&] { return world[1].got_packets == 2; }));
+  EXPECT_EQ(world[1].wrong, 0u);
+  EXPECT_EQ(world[0].mesh.counters().resent, 1u);
+}
+
+TEST(RelNow, it_is_closed_to_strangers_and_behind_what_waits) {
+  World unknown((WorldConfig()));
+  EXPECT_TRUE(unknown[0].mesh.room_now(unknown.now(), 1).empty());  // no link was used yet
+  EXPECT_TRUE(unknown[0].mesh.room_now(unknown.now(), 0).empty());  // ourselves
+  EXPECT_TRUE(unknown[0].mesh.room_now(unknown.now(), 7).empty());
+
+  World world((WorldConfig()));
+  acquaint(world);
+  EXPECT_FALSE(world[0].mesh.has_work());
+  world[0].flows[1].packets = 1;
+  world[0].pump(1);  // committed, and not yet on its way
+  EXPECT_TRUE(world[0].mesh.has_work());
+  EXPECT_FALSE(send_now(world, 40));
+  world.settle(0);
+  EXPECT_FALSE(world[0].mesh.has_work());
+  EXPECT_TRUE(send_now(world, 40));
+  world.settle(1);
+  ASSERT_TRUE(world.run(milliseconds(1000), [&] { return world[1].got_packets == 3; }));
+  EXPECT_EQ(world[1].wrong, 0u);
+
+  world[0].mesh.forget_peer(1);
+  EXPECT_FALSE(send_now(world, 40));
+}
+
+// As many packets as there is credit for, and no more, however they go.
+TEST(RelNow, it_ends_where_the_credit_ends) {
+  WorldConfig config;
+  config.mesh.eager_packets = 4;
+  int sent[2] = {};
+  for (const bool at_once : {true, false}) {
+    World world(config);
+    acquaint(world);
+    world.cut = [](PeerId, PeerId, LinkId) { return true; };
+    std::vector<std::byte> left;
+    if (at_once)
+      while (send_now(world, 1000, &left)) ++sent[0];
+    else
+      for (; !world[0].mesh.room(1, 1000).empty(); world.settle(0), ++sent[1]) world[0].mesh.commit(1, 1000);
+    EXPECT_TRUE(world[0].mesh.room(1, 1000).empty());
+  }
+  EXPECT_EQ(sent[0], sent[1]);
+  EXPECT_GE(sent[0], 4);
+}
+
+// Acks ride on it as on others.
+TEST(RelNow, it_tells_what_has_come) {
+  World world((WorldConfig()));
+  acquaint(world);
+  world[1].send(0, 40, 1000);
+  ASSERT_TRUE(world.run(microseconds(1000), [&] { return world[0].got_packets == 1; }));
+  bool told = false;
+  for (int i = 0; i < 40; ++i) {
+    std::vector<std::byte> left;
+    world.run(microseconds(60));
+    if (!send_now(world, 300, &left)) continue;
+    told = told || left.size() == wire::kLargestDatagramHead + 300;
+    world[1].mesh.on_datagram(world.now(), 0, left);
+    world.settle(1);
+  }
+  EXPECT_TRUE(told);
+  ASSERT_TRUE(
+      world.run(milliseconds(1000), [&] { return world[0].got_packets == 40 && world.all_flushed(); }));
+  EXPECT_EQ(world[0].wrong + world[1].wrong, 0u);
+}
+
+}  // namespace
+}  // namespace herald::rel
