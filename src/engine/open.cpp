@@ -135,8 +135,7 @@ void Loop::plan_spin(const Knobs& knobs) {
   for (const auto& [peer, cpus] : rivals_) masks[static_cast<std::size_t>(peer)] = cpus;
   spin_ = choose_spin(masks, static_cast<std::size_t>(rank_), quota, knobs.spin_us);
   core_.set_crowded(spin_.spin_us == 0);
-  // One that is alone on its host sleeps more than it yields, and is best where it is woken.
-  if (spin_.spin_us == 0 && knobs.home == "auto" && !alone_)
+  if (spin_.spin_us == 0 && knobs.home == "auto")
     home_.set(choose_home(masks, static_cast<std::size_t>(rank_)));
   if (knobs.progress == "auto" && has_free_core(masks, static_cast<std::size_t>(rank_), quota))
     assist_ = Assist::wanted;
