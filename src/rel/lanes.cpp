@@ -183,13 +183,13 @@ LaneId Lanes::next_ready() noexcept {
 
 bool Lanes::on_datagram(Instant now, bool by_group, std::span<const std::byte> datagram) noexcept {
   Inner& in = *inner_;
-  if (datagram.size() < wire::kCastHead ||
+  if (datagram.size() < wire::kLeastLane ||
       !wire::is_lane_kind(static_cast<wire::DatagramKind>(std::to_integer<std::uint8_t>(datagram[1])))) {
     if (by_group) ++in.counters.foreign;
     return false;
   }
   const std::uint64_t name =
-      wire::part_at<wire::LanePart>(datagram, sizeof(wire::DatagramHead)).name;  // all bodies begin with it
+      wire::part_at<wire::ReportPart>(datagram, sizeof(wire::DatagramHead)).name;  // all bodies begin so
   wire::DatagramView view;
   const std::uint32_t to = by_group ? wire::group_seal(name) : static_cast<std::uint32_t>(in.config.me);
   const wire::Opened opened = wire::open_datagram(in.config.seal, to, datagram, view);

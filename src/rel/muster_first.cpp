@@ -57,7 +57,7 @@ void Lanes::Inner::on_report(Lane& lane, Instant now, std::uint32_t place,
   muster.excused = false;
   const bool heard = (view.flags & wire::kFlagHeard) != 0;
   if (!heard || member.hearing != Hearing::hears || member.misses != 0) judge(lane, now, place, heard);
-  confirm(muster, place, wire::part_at<wire::ReportPart>(view.body).have);
+  confirm(muster, place, view.seq - wire::part_at<wire::ReportPart>(view.body).behind);
   if ((view.flags & wire::kFlagNoPart) == 0) take_part(muster, place, view);
 }
 

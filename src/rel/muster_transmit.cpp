@@ -19,7 +19,7 @@ void Lanes::Inner::emit_report(Muster& muster, Instant now, Muster::Report& one,
                                                (muster.heard ? wire::kFlagHeard : 0) | move_flags(lane));
   wire::ReportPart part;
   part.name = lane.name;
-  part.have = muster.have;
+  part.behind = static_cast<std::uint8_t>(one.number - muster.have);  // less than kAtOnce
   const std::span<std::byte> all = one.datagram;
   wire::write_head(all.data(), wire::DatagramKind::report, flags, config.seal, config.me, one.number);
   std::memcpy(all.data() + kHead, &part, sizeof part);
@@ -51,7 +51,7 @@ bool Lanes::Inner::fill_reports(Muster& muster, Instant now, TxBatch& out) noexc
   if (out.full()) return true;
   wire::ReportPart part;
   part.name = lane.name;
-  part.have = muster.have;
+  part.behind = 0;
   const PeerId to = lane.members.front();
   const auto flags =
       static_cast<std::uint8_t>(wire::kFlagNoPart | (muster.heard ? wire::kFlagHeard : 0) | move_flags(lane));

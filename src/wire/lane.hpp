@@ -53,14 +53,15 @@ constexpr std::size_t kMostNakRanges = 7;
 // report: before the part. tidings and noted begin as a cast does: LanePart, then the result, or nothing.
 struct ReportPart {
   Le<std::uint64_t> name;
-  Le<std::uint32_t> have;  // the results of all musters before this one have come
+  std::uint8_t behind;  // the results of all musters before number seq - behind have come
 };
 
-static_assert(sizeof(ReportPart) == sizeof(LanePart));
+static_assert(sizeof(ReportPart) == 9);
 static_assert(sizeof(LanePart) == 12 && sizeof(AckRow) == 8 && sizeof(CastAck) == 40);
 static_assert(sizeof(CastNak) == 16 && sizeof(NakRange) == 4 && alignof(CastAck) == 1);
 constexpr std::size_t kCastHead = sizeof(DatagramHead) + sizeof(LanePart);
 static_assert(kCastHead == 32);
+constexpr std::size_t kLeastLane = sizeof(DatagramHead) + sizeof(ReportPart);  // no kind is shorter
 
 constexpr bool is_lane_kind(DatagramKind kind) noexcept {
   return kind >= DatagramKind::cast && kind <= DatagramKind::noted;

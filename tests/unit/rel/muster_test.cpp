@@ -307,15 +307,15 @@ TEST(Muster, one_that_is_not_of_this_lane_or_of_these_times_changes_nothing) {
   std::array<std::byte, 400> body{};
   wire::ReportPart part;
   part.name = 1;
-  for (const std::uint32_t have : {0u, 2u, 8u, 15u, 5000u, 0x80000000u, 0xffffffffu})
-    for (const std::uint32_t number : {0u, 2u, 11u, 4000u, 0xfffffff0u})
+  for (const std::uint8_t behind : {0, 1, 2, 8, 15, 128, 255})
+    for (const std::uint32_t number : {0u, 2u, 11u, 15u, 130u, 4000u, 0x80000000u, 0xfffffff0u})
       for (const std::size_t bytes : {sizeof part, sizeof part + 8, body.size()}) {
-        part.have = have;
+        part.behind = behind;
         std::memcpy(body.data(), &part, sizeof part);
         world.inject(0, wire::DatagramKind::report, wire::kFlagAskAck, 1, number, {body.data(), bytes});
         world.inject(2, wire::DatagramKind::report, 0, 1, number, {body.data(), bytes});  // not the first
         world.inject(2, wire::DatagramKind::tidings, wire::kFlagAskAck, 1, number, {body.data(), bytes});
-        world.inject(2, wire::DatagramKind::noted, 0, 0, number, {body.data(), sizeof part});
+        world.inject(2, wire::DatagramKind::noted, 0, 0, number, {body.data(), sizeof(wire::LanePart)});
       }
   ASSERT_TRUE(callers.run(milliseconds(1000), 40));
 }

@@ -153,12 +153,12 @@ TEST(LaneWire, acks_naks_and_questions_are_as_the_document_says) {
 TEST(LaneWire, reports_and_tidings_are_as_the_document_says) {
   ReportPart part;
   part.name = kName;
-  part.have = 0x01020304;
+  part.behind = 5;
   const Bytes report = join({bytes_of(part), {'a', 'b'}});
   EXPECT_EQ(plain(make(DatagramKind::report, kFlagHeard | kFlagAskAck, report)),
-            join({head_bytes(9, 72), kNameBytes, {4, 3, 2, 1}, {'a', 'b'}}));
+            join({head_bytes(9, 72), kNameBytes, {5}, {'a', 'b'}}));
   EXPECT_EQ(plain(make(DatagramKind::report, kFlagNoPart, bytes_of(part))),
-            join({head_bytes(9, 16), kNameBytes, {4, 3, 2, 1}}));
+            join({head_bytes(9, 16), kNameBytes, {5}}));
   EXPECT_EQ(plain(make(DatagramKind::tidings, kFlagAskAck, join({bytes_of(some_part()), {'c'}}))),
             join({head_bytes(10, 8), kNameBytes, {2, 1, 4, 3}, {'c'}}));
   EXPECT_EQ(plain(make(DatagramKind::noted, 2, bytes_of(some_part()))),
@@ -171,7 +171,8 @@ TEST(LaneWire, reports_and_tidings_are_as_the_document_says) {
   EXPECT_EQ(open(make(DatagramKind::tidings, kFlagHeard, bytes_of(some_part()))), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::noted, 0, report)), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::noted, kFlagAskAck, bytes_of(some_part()))), Opened::malformed);
-  for (const DatagramKind kind : {DatagramKind::report, DatagramKind::tidings, DatagramKind::noted})
+  EXPECT_EQ(open(make(DatagramKind::report, 0, Bytes(8))), Opened::malformed);
+  for (const DatagramKind kind : {DatagramKind::tidings, DatagramKind::noted})
     EXPECT_EQ(open(make(kind, 0, Bytes(11))), Opened::malformed);
 }
 
