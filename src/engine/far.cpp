@@ -162,6 +162,8 @@ void Loop::count_lanes(p2p::CoreCounters& all) const noexcept {
   all.cast_missed = lanes.missed;
   all.foreign = lanes.foreign;
   all.lanes_moved = lanes.moved;
+  all.musters = lanes.reports + lanes.tidings;
+  all.mustered_again = lanes.mustered_again;
 }
 
 void Loop::lose(p2p::PeerId peer) noexcept {

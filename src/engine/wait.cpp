@@ -75,8 +75,8 @@ bool Loop::is_at_rest() noexcept {
 }
 
 // Who is alone on its host sleeps until its muster is over; what wakes it is most often just that. Where it
-// shares processors with ranks of other hosts it goes home here only: all of them wake at once after a muster,
-// and half of them on each processor is best; for what comes one by one it is best where it is woken.
+// shares processors with ranks of other hosts it goes home here only: all of them wake at once after a
+// muster, and half of them on each processor is best; for what comes one by one it is best where it is woken.
 void Loop::muster(p2p::MusterOp& op) noexcept {
   net_->start(now(), op);
   while (!op.done) {

@@ -132,8 +132,8 @@ Lanes::Mustered Lanes::gather(LaneId lane, std::uint32_t number) noexcept {
   Lane* const one = inner_->find(lane);
   if (one == nullptr) return Mustered::lost;
   HERALD_ASSERT(one->me == 0 && one->members.size() <= kMostMustered);
-  const Muster& muster = Inner::muster_of(*one);
-  const Muster::Slot* const slot = inner_->open_slot(Inner::muster_of(*one), number);
+  Muster& muster = Inner::muster_of(*one);
+  const Muster::Slot* const slot = inner_->open_slot(muster, number);
   if (slot == nullptr) {  // nobody may have reported yet: those who are gone never will
     const bool early = number - muster.untold >= Muster::kKnown;
     return early && one->living + 1u < one->members.size() ? Mustered::lost : Mustered::not_yet;

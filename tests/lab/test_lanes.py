@@ -60,6 +60,7 @@ class Switches(Lanes):
         self.bridge('mcast_query_interval', '100', 'mcast_querier', '1')
         time.sleep(0.7)  # from then on it relies on what it was told
         text, counted = self.casts(1)
+        self.assertGreater(counted['musters'], 0)
         self.assertIsNone(self.told(text), text)
         self.assertGreater(counted['casts'], counted['casts_unicast'])
         # One that forgets members after a second and does not ask them again.

@@ -39,14 +39,15 @@ static void tell_counters(MPI_T_pvar_session session, int count, MPI_T_pvar_hand
 }
 
 int main(int argc, char** argv) {
-  enum { kNames = 7, kMostComms = 64 };
+  enum { kNames = 8, kMostComms = 64 };
   const char* names[kNames] = {"herald_casts",
                                "herald_casts_missed",
                                "herald_casts_unicast",
                                "herald_multicast_unheard",
                                "herald_multicast_heard_again",
                                "herald_multicast_foreign",
-                               "herald_lanes_moved"};
+                               "herald_lanes_moved",
+                               "herald_musters"};
   MPI_T_pvar_session session;
   MPI_T_pvar_handle handles[kNames];
   MPI_Comm comms[kMostComms];

@@ -66,7 +66,7 @@ void Receiver::make_ready(std::size_t slot) noexcept {
   header.msg_controllen = sizeof slots_[slot].control;
 }
 
-// In one piece: each return costs after a system call, because the processor has forgotten where to.
+// In one piece: measured, it takes less time than the same in several functions.
 [[gnu::flatten]] std::span<const UdpArrival> Receiver::receive() noexcept {
   for (std::size_t i = 0; i < dirty_; ++i) make_ready(i);
   dirty_ = 0;
