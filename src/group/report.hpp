@@ -20,9 +20,9 @@
 namespace herald::group {
 
 constexpr Duration kPatience = milliseconds(500);
-constexpr Duration kPatienceAtEnd = milliseconds(100);
-constexpr Duration kGather = milliseconds(500);       // after the last member that is new ...
-constexpr Duration kGatherMost = milliseconds(2000);  // ... and the first
+constexpr Duration kPatienceAtEnd = milliseconds(100);  // with one that has never heard us
+constexpr Duration kGather = milliseconds(500);         // after the last member that is new ...
+constexpr Duration kGatherMost = milliseconds(2000);    // ... and the first
 
 // Of one member: it does not hear the group at all (loses = 0), or loses so many in a hundred.
 struct Notice {
@@ -40,7 +40,7 @@ class Witness {
 
  private:
   std::map<std::pair<std::int32_t, std::int32_t>, Instant> deaf_;  // lane and member, since
-  std::set<std::int32_t> told_;
+  std::set<std::int32_t> told_, heard_;
   std::vector<Notice> ready_;
   bool told_loss_ = false;
 };

@@ -43,6 +43,14 @@ TEST(Witness, at_the_end_less_patience_will_do) {
   EXPECT_EQ(witness.take_due(at(100), true).size(), 1u);
 }
 
+TEST(Witness, at_the_end_one_that_did_hear_is_given_all_the_time) {
+  Witness witness;
+  witness.on_hearing(at(0), 1, 4, true);
+  witness.on_hearing(at(10), 1, 4, false);
+  EXPECT_TRUE(witness.take_due(at(400), true).empty());
+  EXPECT_EQ(witness.take_due(at(510), true).size(), 1u);
+}
+
 TEST(Witness, loss_is_told_once_and_at_once) {
   Witness witness;
   witness.on_loss(3, 30);
