@@ -44,12 +44,12 @@ struct Mesh::Inner {
   void entry_acked(Channel& ch, Entry& entry, int copies, std::span<std::uint32_t> by_link) noexcept;
   void take_credit(Channel& ch, const wire::AckPart& ack) noexcept;
   void find_losses(Channel& ch, Instant now, bool answered) noexcept;
-  void lose(Channel& ch, Instant now, Seq seq) noexcept;
+  void lose(Channel& ch, Seq seq) noexcept;
   void lose_link(Channel& ch, Instant now, LinkId link) noexcept;
-  void lose_oldest(Channel& ch, Instant now, LinkId link) noexcept;
+  void lose_oldest(Channel& ch, LinkId link) noexcept;
   void newest_acked(Channel& ch, Instant now, const wire::AckPart& ack,
                     std::span<std::uint32_t> by_link) noexcept;
-  void lose_all(Channel& ch, Instant now) noexcept;
+  void lose_all(Channel& ch) noexcept;
   void measure_rate(Channel& ch) noexcept;
 
   // receiver.cpp

@@ -32,7 +32,7 @@ void Mesh::Inner::on_ack(Channel& ch, Instant now, const wire::AckPart& ack) noe
     // An ack that brings nothing shows a hole, or repeats itself: go back, once in a round trip.
     const bool stuck =
         !moved && tx.in_flight > 0 && now - tx.log[tx.cursor.next].sent_at > patience(rtt_of(ch));
-    if (stuck) lose_all(ch, now);
+    if (stuck) lose_all(ch);
   } else if (tx.cursor.came != 0 || tx.recovering || ch.links > 1 || !moved) {
     find_losses(ch, now, !moved);
   }
@@ -146,7 +146,7 @@ void Mesh::Inner::take_credit(Channel& ch, const wire::AckPart& ack) noexcept {
   if (before(tx.cursor.limit, limit)) tx.cursor.limit = limit;
 }
 
-void Mesh::Inner::lose(Channel& ch, Instant now, Seq seq) noexcept {
+void Mesh::Inner::lose(Channel& ch, Seq seq) noexcept {
   Sender& tx = ch.tx;
   Entry& entry = tx.log[seq];
   if (entry.state != EntryState::in_flight) return;
@@ -157,7 +157,6 @@ void Mesh::Inner::lose(Channel& ch, Instant now, Seq seq) noexcept {
   if (before(seq, tx.lost_from)) tx.lost_from = seq;
   tx.recovering = true;
   tx.recover = tx.next_tx;
-  tx.last_loss = now;
   wake(ch);
 }
 
@@ -178,7 +177,8 @@ void Mesh::Inner::find_losses(Channel& ch, Instant now, bool answered) noexcept 
     const Instant at = entry.sent_at + patience(link.rtt.known() ? link.rtt : rtt_of(ch));
     if (later >= tx.threshold || at <= now) {
       tx.log[seq].overtaken = later > 0;
-      lose(ch, now, seq);
+      lose(ch, seq);
+      tx.last_loss = now;
     } else if (later > 0) {
       tx.loss_at = std::min(tx.loss_at, at);
     }
@@ -187,19 +187,21 @@ void Mesh::Inner::find_losses(Channel& ch, Instant now, bool answered) noexcept 
 }
 
 void Mesh::Inner::lose_link(Channel& ch, Instant now, LinkId link) noexcept {
+  ch.tx.last_loss = now;
   for (Seq seq = ch.tx.cursor.next; seq != ch.tx.next_tx; ++seq)
-    if (ch.tx.log[seq].link == link) lose(ch, now, seq);
+    if (ch.tx.log[seq].link == link) lose(ch, seq);
 }
 
-void Mesh::Inner::lose_oldest(Channel& ch, Instant now, LinkId link) noexcept {
+// To ask with it: maybe it was not lost, and the peer computes.
+void Mesh::Inner::lose_oldest(Channel& ch, LinkId link) noexcept {
   for (Seq seq = ch.tx.cursor.next; seq != ch.tx.next_tx; ++seq) {
     const Entry& entry = ch.tx.log[seq];
-    if (entry.link == link && entry.state == EntryState::in_flight) return lose(ch, now, seq);
+    if (entry.link == link && entry.state == EntryState::in_flight) return lose(ch, seq);
   }
 }
 
-void Mesh::Inner::lose_all(Channel& ch, Instant now) noexcept {
-  for (Seq seq = ch.tx.cursor.next; seq != ch.tx.next_tx; ++seq) lose(ch, now, seq);
+void Mesh::Inner::lose_all(Channel& ch) noexcept {
+  for (Seq seq = ch.tx.cursor.next; seq != ch.tx.next_tx; ++seq) lose(ch, seq);
 }
 
 void Mesh::Inner::measure_rate(Channel& ch) noexcept {

@@ -140,9 +140,9 @@ void Mesh::Inner::on_link_timeout(Channel& ch, Instant now, LinkId link) noexcep
   }
   if (by.timeouts >= kPersistent) tx.cap = std::max(kLeastCap, tx.cap / 2);
   if (is_go_back()) {
-    lose_all(ch, now);
+    lose_all(ch);
   } else if (by.timeouts <= kDataAsks || by.timeouts % kDataEvery == 0) {
-    lose_oldest(ch, now, link);
+    lose_oldest(ch, link);
   } else {
     tx.ask = true;
   }

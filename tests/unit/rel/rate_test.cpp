@@ -96,6 +96,36 @@ TEST(RelRate, a_first_burst_that_waits_behind_others_is_not_sent_again) {
   EXPECT_EQ(world[1].mesh.counters().resent, 0u);
 }
 
+// It computes, and answers nobody for a while: its port is no reason to send less.
+TEST(RelRate, a_peer_that_was_busy_is_not_taken_for_one_that_loses) {
+  WorldConfig config;
+  config.bits_per_second = 1e8;
+  config.mesh.budget_bytes = 256 << 10;
+  config.mesh.eager_packets = 128;
+  World world(config);
+  bool busy = false;
+  world.cut = [&](PeerId from, PeerId, LinkId) { return busy && from == 1; };
+  std::uint64_t sent = 0;
+  const auto send = [&](std::uint64_t packets) {
+    world[0].send(1, packets, 1000);
+    world.settle(0);
+    sent += packets;
+  };
+  send(200);
+  ASSERT_TRUE(world.run(milliseconds(500), [&] { return world.all_flushed(); }));
+  for (int i = 0; i < 3; ++i) {
+    busy = true;
+    send(2);
+    world.run(milliseconds(6));
+    busy = false;
+    ASSERT_TRUE(world.run(milliseconds(500), [&] { return world.all_flushed(); }));
+  }
+  busy = true;
+  send(60);
+  world.run(milliseconds(10));  // twice what they take
+  EXPECT_EQ(world[1].got_packets, sent);
+}
+
 TEST(RelRate, a_round_trip_that_is_suddenly_long_is_learned) {
   // Who knows the quiet network takes what waits in the switch for lost, as soon as an ack without news seems
   // to answer. Sent again before its ack can come, no packet would ever show how long the round trip is now.
