@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rel/credit_book.hpp: divides what the receive buffer and the switch hold among those who send to us.
-// Who does not ask for more always has the eager window. Who does (kFlagBacklog) gets an equal share of the
-// budget, as far as it is not in the hands of others: what was granted is never taken back.
-// Invariant: what all have beyond their eager windows is never more than the budget.
+// Who does not ask for more always has the eager window. Who does (kFlagBacklog) gets an equal share of what
+// is left of the budget, as far as it is not in the hands of others: what was granted is never taken back.
+// Invariant: what all have together is never more than the budget, unless the eager windows of so many peers
+// take more than half of it; then it is what those have who ask.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -17,8 +18,15 @@ class CreditBook {
   };
 
   CreditBook(std::uint32_t budget_packets, std::uint32_t eager_packets) noexcept
-      : budget_(std::max(budget_packets, eager_packets)), eager_(eager_packets), share_(budget_) {}
+      : budget_(std::max(budget_packets, eager_packets)),
+        eager_(eager_packets),
+        pool_(budget_),
+        share_(budget_) {}
 
+  void add_peer() noexcept {
+    ++peers_;
+    divide();
+  }
   std::uint32_t eager() const noexcept { return eager_; }
   std::uint32_t budget() const noexcept { return budget_; }
   std::uint32_t beyond() const noexcept { return beyond_; }
@@ -27,7 +35,7 @@ class CreditBook {
     if (account.asks == asks) return;
     account.asks = asks;
     asking_ += asks ? 1u : ~0u;
-    share_ = budget_ / std::max(asking_, 1u);
+    divide();
   }
   // Packets that may be on their way from this sender, if it wants `wanted`.
   std::uint32_t window(const Account& account, std::uint32_t wanted) const noexcept {
@@ -35,7 +43,7 @@ class CreditBook {
     if (share_ < eager_) return std::max(share_, kLeast);  // so many ask that even this is too much
     if (wanted <= eager_) return eager_;
     const std::uint64_t taken = std::uint64_t{asking_} * eager_ + beyond_ - account.beyond;
-    const std::uint64_t left = taken < budget_ ? budget_ - taken : 0;
+    const std::uint64_t left = taken < pool_ ? pool_ - taken : 0;
     return std::max(eager_, std::min({wanted, share_, static_cast<std::uint32_t>(eager_ + left)}));
   }
   // So many packets may be on their way now.
@@ -49,10 +57,18 @@ class CreditBook {
  private:
   static constexpr std::uint32_t kLeast = 2;
 
+  // Those who do not ask may begin at any time, all at once.
+  void divide() noexcept {
+    const std::uint64_t reserve = std::uint64_t{peers_ > asking_ ? peers_ - asking_ : 0} * eager_;
+    pool_ = budget_ - static_cast<std::uint32_t>(std::min<std::uint64_t>(reserve, budget_ / 2));
+    share_ = pool_ / std::max(asking_, 1u);
+  }
+
   std::uint32_t budget_;
   std::uint32_t eager_;
-  std::uint32_t share_;
-  std::uint32_t asking_ = 0;
+  std::uint32_t pool_;   // for those who ask
+  std::uint32_t share_;  // of each of them
+  std::uint32_t peers_ = 0, asking_ = 0;
   std::uint32_t beyond_ = 0;
 };
 

@@ -184,6 +184,7 @@ void Mesh::add_peer(PeerId peer, LinkId links) noexcept {
   ch->rx.window = ch->rx.told = static_cast<std::uint16_t>(inner_->config.eager_packets);
   ch->tx.cursor.limit = ch->rx.limit = first + inner_->config.eager_packets;
   inner_->channels[static_cast<std::size_t>(peer)] = ch;
+  inner_->book.add_peer();
 }
 
 std::span<std::byte> Mesh::room(PeerId to, std::size_t least) noexcept {

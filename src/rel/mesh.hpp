@@ -30,12 +30,13 @@ constexpr LinkId kMostLinks = 8;  // to one peer
 
 enum class Repair : std::uint8_t { selective, go_back_n };  // go_back_n: window 16, the papers' baseline
 
-// The window that each of `peers` always has: all may use theirs at once, and stay within the budget. With
-// few peers it is most of the budget, and a long message finds the way open.
+// The window that each of `peers` always has. All may use theirs at once, and leave half of the budget to
+// those who ask for more (credit_book.hpp); one alone has most of it, and a long message finds the way open.
 constexpr std::uint32_t kLeastEager = 2, kMostEager = 128;  // packets
 constexpr std::uint32_t eager_window(std::uint32_t budget_bytes, std::uint32_t datagram_bytes,
                                      std::uint32_t peers) noexcept {
-  return std::clamp(budget_bytes / datagram_bytes / std::max(peers, 1u), kLeastEager, kMostEager);
+  const std::uint32_t shares = peers > 1 ? 2 * peers : 1;
+  return std::clamp(budget_bytes / datagram_bytes / shares, kLeastEager, kMostEager);
 }
 
 struct MeshConfig {

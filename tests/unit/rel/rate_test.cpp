@@ -86,6 +86,26 @@ TEST(RelRate, seven_to_one_does_not_overrun_the_switch) {
   EXPECT_LT(outcome.full, 0.001);
 }
 
+TEST(RelRate, those_who_begin_while_one_has_all_the_credit_do_not_overrun_the_switch) {
+  WorldConfig config;
+  config.nodes = 8;
+  config.bits_per_second = 1e8;
+  config.switch_bytes = 256 << 10;
+  config.mesh.eager_packets = eager_window(config.mesh.budget_bytes, config.mesh.datagram_bytes, 7);
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    config.seed = seed;
+    World world(config);
+    world[1].send_bytes(0, 4 << 20);
+    world.run(milliseconds(30 + static_cast<int>(seed)));
+    for (PeerId from = 2; from <= 7; ++from) {
+      world[from].send_bytes(0, 1 << 20);
+      world.settle(from);
+    }
+    ASSERT_TRUE(world.run(milliseconds(60'000), [&] { return world[0].got_bytes >= 10u << 20; }));
+    EXPECT_EQ(world.dropped_full, 0u) << "seed " << seed;
+  }
+}
+
 TEST(RelRate, a_first_burst_that_waits_behind_others_is_not_sent_again) {
   // Nothing is measured yet, and the first ack comes as late as in a switch whose port is full.
   WorldConfig config;
