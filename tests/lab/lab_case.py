@@ -13,13 +13,15 @@ SOURCE = os.path.abspath(sys.argv.pop(1))
 LAB = SOURCE + '/lab/herald-lab'
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIMIT = 120  # only a hang takes so long
+# Input without an end: Hydra hands the end on to the first host, and dies of SIGPIPE if the job is over by then.
+SILENCE, _END = os.pipe()
 sys.path.insert(0, SOURCE + '/lab')
 
 
 def lab(*words, name, code=0, **more):
     """Runs herald-lab; the result. `code`: what it must end with, None: whatever."""
     command = [LAB, words[0], '--name', name, *map(str, words[1:])]
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT, **more)
+    done = subprocess.run(command, capture_output=True, text=True, stdin=SILENCE, timeout=LIMIT, **more)
     if code is not None and done.returncode != code:
         raise AssertionError(f'{" ".join(command)}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}')
     return done
@@ -58,7 +60,7 @@ class LabCase(unittest.TestCase):
     def start(self, host, *words, **more):
         """A process on a host; it is ended with the test."""
         child = subprocess.Popen([LAB, 'exec', '--name', self.name, host, *words], stdout=subprocess.PIPE, text=True,
-                                 stdin=subprocess.DEVNULL, **more)
+                                 stdin=SILENCE, **more)
 
         def finish():
             if child.poll() is None:

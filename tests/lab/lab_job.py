@@ -5,7 +5,7 @@ import re
 import signal
 import subprocess
 
-from lab_case import LAB, LIMIT, LabCase
+from lab_case import LAB, LIMIT, SILENCE, LabCase
 from heraldlab import hosts, jobs, tool
 
 
@@ -50,7 +50,7 @@ class Job(LabCase):
         """A job that goes on; its first round is over."""
         more = self.options_of(ranks, env)
         child = subprocess.Popen([LAB, 'run', '--name', self.name, '--engine', self.engine, '--timeout', str(limit), *more, *words],
-                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL)
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=SILENCE)
         self.addCleanup(self.finish, child)
         line = child.stdout.readline()
         while line and line != 'started\n':

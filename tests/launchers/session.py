@@ -167,7 +167,12 @@ class Result:
         self.timed_out, self.leftovers = timed_out, leftovers
 
 
-def run_job(command, environment, directory, limit_s, stdin=subprocess.DEVNULL, echo=False, grace_s=3.0):
+# Nothing to read, and no end: Hydra hands the end of its input on to the first host, and dies of SIGPIPE if a short job
+# is over by then, once in a thousand runs of `mpiexec.hydra -n 1 true`.
+SILENCE, _END = os.pipe()
+
+
+def run_job(command, environment, directory, limit_s, stdin=SILENCE, echo=False, grace_s=3.0):
     """Runs a launcher. After it has ended, its processes have grace_s to be gone; what is left is ended and told."""
     mark = uuid.uuid4().hex
     # A place of its own: two mpirun of Open MPI that begin at the same moment trip over each other's directory.
