@@ -18,6 +18,7 @@ help:
 	@echo "make lint                  format, layer rules, clang-tidy, spelling: checks only"
 	@echo "make clean                 remove build/"
 	@echo "Missing packages are installed with apt (as root, or with sudo); SETUP=no leaves them alone."
+	@echo "The library is built twice, the second time for what the first was seen to do; TRAIN=no: once."
 
 ifeq ($(SETUP),no)
 setup = @true
@@ -25,9 +26,10 @@ else
 setup = @scripts/setup
 endif
 
+# Nobody who wants to see it for the first time waits until the library is trained.
 demo:
 	$(setup) build
-	@scripts/build
+	@TRAIN=no scripts/build
 	@scripts/demo
 
 build:

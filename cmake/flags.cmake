@@ -30,3 +30,22 @@ add_library(herald_inner INTERFACE)
 target_compile_options(herald_inner INTERFACE
   -fvisibility=hidden
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fvisibility-inlines-hidden>)
+
+# Training (scripts/train): a library that was built with "make" notes in HERALD_PROFILE_DIR which ways it goes; one that is
+# built with "use" has these laid out straight. What was not run in training is built as without notes, and so is what has
+# changed since.
+set(HERALD_PROFILE "" CACHE STRING "make: the library notes which ways it goes; use: it is built for those; empty: neither")
+set(HERALD_PROFILE_DIR ${PROJECT_SOURCE_DIR}/build/profile CACHE PATH "where the notes are")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12)
+  set(HERALD_CAN_PROFILE ON CACHE INTERNAL "this compiler can be told where the notes are")
+endif()
+if(HERALD_PROFILE AND HERALD_CAN_PROFILE)
+  target_compile_options(herald_inner INTERFACE -fprofile-prefix-path=${PROJECT_BINARY_DIR})
+  if(HERALD_PROFILE STREQUAL "make")
+    target_compile_options(herald_inner INTERFACE -fprofile-generate=${HERALD_PROFILE_DIR} -fprofile-update=prefer-atomic)
+    target_link_options(herald_flags INTERFACE -fprofile-generate)
+  else()
+    target_compile_options(herald_inner INTERFACE -fprofile-use=${HERALD_PROFILE_DIR} -fprofile-partial-training
+      -Wno-missing-profile -Wno-coverage-mismatch)
+  endif()
+endif()
