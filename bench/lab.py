@@ -97,7 +97,7 @@ def measure(network, rows, libraries, options):
             for figures in all_figures:
                 command('fault', *(figures.row.fault or ('heal',)))
                 figures.rounds.append({})
-                for player in figures.row.players:
+                for player in figures.row.players[:: 1 if turn % 2 == 0 else -1]:  # none is always the first
                     if player.library not in options.players or player.name in figures.failed:
                         continue
                     print(f'\r{network}: round {turn + 1} of {options.rounds}, {figures.row.title}, {player.name}'.ljust(100), end='',
