@@ -45,7 +45,9 @@ if(HERALD_PROFILE AND HERALD_CAN_PROFILE)
     target_compile_options(herald_inner INTERFACE -fprofile-generate=${HERALD_PROFILE_DIR} -fprofile-update=prefer-atomic)
     target_link_options(herald_flags INTERFACE -fprofile-generate)
   else()
+    # The compiler says of no file that it read the notes: what was built for others is built again because of the time.
+    file(TIMESTAMP ${HERALD_PROFILE_DIR} HERALD_PROFILE_TIME "%s")
     target_compile_options(herald_inner INTERFACE -fprofile-use=${HERALD_PROFILE_DIR} -fprofile-partial-training
-      -Wno-missing-profile -Wno-coverage-mismatch)
+      -Wno-missing-profile -Wno-coverage-mismatch -DHERALD_PROFILE_TIME=${HERALD_PROFILE_TIME})
   endif()
 endif()
