@@ -27,6 +27,7 @@ std::string describe(std::span<const std::byte> bytes) {
     case wire::DatagramKind::report: kind = "repor"; break;
     case wire::DatagramKind::tidings: kind = "tidin"; break;
     case wire::DatagramKind::noted: kind = "noted"; break;
+    case wire::DatagramKind::brief: kind = "brief"; break;
   }
   const std::uint8_t flags = head.flags;
   char text[200];

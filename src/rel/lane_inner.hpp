@@ -24,6 +24,7 @@ namespace herald::rel {
 constexpr Duration kLeastAckDelay = microseconds(200), kMostAckDelay = milliseconds(4);
 constexpr Duration kSmallHold = microseconds(3200);
 constexpr std::size_t kSmallPacket = 512;
+constexpr std::size_t kBriefLanes = 1024;  // that may be known by a number, of those open at once
 constexpr Duration longest_hold(Duration rtt, std::int64_t trips, bool small) noexcept {
   return {small ? std::max(trips * rtt.ns, kSmallHold.ns) : trips * rtt.ns};
 }
@@ -36,10 +37,15 @@ struct Lanes::Inner {
   void close(Lane& lane) noexcept;
   void bury() noexcept;  // those that were closed while the listener was called, or have drained
   void on_drain(Instant now, bool by_group, const wire::DatagramView& view, Lane& lane) noexcept;
+  bool on_brief(Instant now, std::span<const std::byte> datagram) noexcept;
+  bool is_good(Instant now, wire::Opened opened, const wire::DatagramView& view) noexcept;
+  void hand_to(Instant now, bool by_group, const wire::DatagramView& view, Lane& lane) noexcept;
   void on_stray(Instant now, bool by_group, const wire::DatagramView& view, std::uint64_t name) noexcept;
   void replay(Instant now) noexcept;
   LaneIn& in_of(Lane& lane, std::uint32_t place) noexcept;
   Lane* find(LaneId id) const noexcept;
+  std::uint16_t next_known_as(LaneId id) noexcept;
+  Lane* find_known_as(std::uint32_t known_as) const noexcept;
 
   // lanes.cpp
   std::span<std::byte> room(Lane& lane, std::size_t least) noexcept;
@@ -157,13 +163,18 @@ struct Lanes::Inner {
   Muster::Slot* open_slot(Muster& muster, Seq number) noexcept;  // null: not one that can be gathered
   void on_report(Lane& lane, Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
   void confirm(Muster& muster, std::uint32_t place, Seq have) noexcept;
-  void take_part(Muster& muster, std::uint32_t place, const wire::DatagramView& view) noexcept;
+  void take_part(Muster& muster, std::uint32_t place, const wire::DatagramView& view,
+                 std::span<const std::byte> part) noexcept;
   void tell(Lane& lane, Instant now, Seq number, std::span<const std::byte> result) noexcept;
   void muster_without(Lane& lane, std::uint32_t place) noexcept;  // it is gone
 
   // muster_transmit.cpp
   bool fill_muster(Muster& muster, Instant now, TxBatch& out) noexcept;
   bool fill_reports(Muster& muster, Instant now, TxBatch& out) noexcept;
+  std::span<std::byte> write_report(const Muster& muster, Muster::Report& one,
+                                    std::uint8_t flags) const noexcept;
+  std::span<std::byte> write_brief(const Muster& muster, Muster::Report& one,
+                                   std::uint8_t flags) const noexcept;
   void emit_report(Muster& muster, Instant now, Muster::Report& report, TxBatch& out) noexcept;
   bool fill_tidings(Muster& muster, Instant now, Muster::Slot& slot, TxBatch& out) noexcept;
   bool fill_owed(Muster& muster, TxBatch& out) noexcept;
@@ -179,6 +190,7 @@ struct Lanes::Inner {
   LaneTable table;
   LaneStrays strays;
   std::vector<std::unique_ptr<Lane>> lanes;  // by LaneId
+  std::vector<std::uint8_t> openings;        // by LaneId: how often it was given
   std::vector<Instant> heard_at;             // by peer: any datagram of a lane
   std::vector<bool> lost;                    // by peer
   DeadlineHeap<LaneActor> heap;

@@ -28,6 +28,22 @@ Lane* Lanes::Inner::find(LaneId id) const noexcept {
   return lane == nullptr || lane->closing || lane->draining ? nullptr : lane;
 }
 
+// Where the lane lies, and how often that place was taken: a datagram that comes when another one has it is
+// known to be late.
+std::uint16_t Lanes::Inner::next_known_as(LaneId id) noexcept {
+  const auto at = static_cast<std::size_t>(id);
+  if (at >= kBriefLanes) return 0;
+  if (at >= openings.size()) openings.resize(at + 1);
+  return static_cast<std::uint16_t>(at |
+                                    (1 + openings[at]++ % (wire::kMostKnownAs / kBriefLanes)) * kBriefLanes);
+}
+
+Lane* Lanes::Inner::find_known_as(std::uint32_t known_as) const noexcept {
+  const std::size_t at = known_as % kBriefLanes;
+  Lane* const lane = at < lanes.size() ? lanes[at].get() : nullptr;
+  return lane == nullptr || lane->closing || lane->known_as != known_as ? nullptr : lane;
+}
+
 LaneId Lanes::Inner::open(std::uint64_t name, std::span<const PeerId> members) noexcept {
   HERALD_ASSERT(!members.empty() && members.size() < UINT16_MAX);
   HERALD_ASSERT(table.find(name) == nullptr);
@@ -56,6 +72,7 @@ LaneId Lanes::Inner::open(std::uint64_t name, std::span<const PeerId> members) n
 
   const auto gap = std::find(lanes.begin(), lanes.end(), nullptr);
   lane->id = static_cast<LaneId>(gap - lanes.begin());
+  lane->known_as = next_known_as(lane->id);
   table.insert(name, lane.get());
   strays.note_opened(name);
   replay_due = replay_due || strays.waits_for(name);
@@ -135,7 +152,8 @@ void Lanes::Inner::on_drain(Instant now, bool by_group, const wire::DatagramView
         on_ack(lane, now, from, view);
       break;
     case wire::DatagramKind::cast_nak: on_nak(lane, now, from, view); break;
-    case wire::DatagramKind::report: on_report(lane, now, from, view); break;
+    case wire::DatagramKind::report:
+    case wire::DatagramKind::brief: on_report(lane, now, from, view); break;
     case wire::DatagramKind::noted: break;
     case wire::DatagramKind::data:
     case wire::DatagramKind::ack:

@@ -130,7 +130,8 @@ void Lanes::Inner::dispatch(Instant now, bool by_group, const wire::DatagramView
       }
       break;
     case wire::DatagramKind::cast_nak: on_nak(lane, now, from, view); break;
-    case wire::DatagramKind::report: on_report(lane, now, from, view); break;
+    case wire::DatagramKind::report:
+    case wire::DatagramKind::brief: on_report(lane, now, from, view); break;
     case wire::DatagramKind::tidings: on_tidings(lane, now, by_group, from, view); break;
     case wire::DatagramKind::noted: on_noted(lane, now, from, view); break;
     case wire::DatagramKind::data:
@@ -181,8 +182,48 @@ LaneId Lanes::next_ready() noexcept {
   return -1;
 }
 
+// Counts what is refused; `view` is filled if it was opened.
+bool Lanes::Inner::is_good(Instant now, wire::Opened opened, const wire::DatagramView& view) noexcept {
+  switch (opened) {
+    case wire::Opened::good: break;
+    case wire::Opened::malformed: ++counters.malformed; return false;
+    case wire::Opened::stale_epoch:
+    case wire::Opened::bad_tag: ++counters.forged; return false;
+  }
+  if (view.from >= static_cast<std::uint32_t>(config.peers)) {
+    ++counters.malformed;
+    return false;
+  }
+  clock = now;
+  heard_at[view.from] = now;
+  return true;
+}
+
+void Lanes::Inner::hand_to(Instant now, bool by_group, const wire::DatagramView& view, Lane& lane) noexcept {
+  if (lane.draining)
+    on_drain(now, by_group, view, lane);
+  else
+    dispatch(now, by_group, view, lane);
+  bury();
+}
+
+// Of a lane that is not there any more: it is not answered. Who wants something repeats it, with the name.
+bool Lanes::Inner::on_brief(Instant now, std::span<const std::byte> datagram) noexcept {
+  Lane* const lane = find_known_as(wire::known_as(datagram));
+  if (lane == nullptr) {
+    ++counters.late;
+    return false;
+  }
+  wire::DatagramView view;
+  const auto me = static_cast<std::uint32_t>(config.me);
+  if (!is_good(now, wire::open_brief(config.seal, me, lane->name, datagram, view), view)) return false;
+  hand_to(now, false, view, *lane);
+  return true;
+}
+
 bool Lanes::on_datagram(Instant now, bool by_group, std::span<const std::byte> datagram) noexcept {
   Inner& in = *inner_;
+  if (wire::is_brief(datagram) && !by_group) return in.on_brief(now, datagram);
   if (datagram.size() < wire::kLeastLane ||
       !wire::is_lane_kind(static_cast<wire::DatagramKind>(std::to_integer<std::uint8_t>(datagram[1])))) {
     if (by_group) ++in.counters.foreign;
@@ -194,28 +235,12 @@ bool Lanes::on_datagram(Instant now, bool by_group, std::span<const std::byte> d
   const std::uint32_t to = by_group ? wire::group_seal(name) : static_cast<std::uint32_t>(in.config.me);
   const wire::Opened opened = wire::open_datagram(in.config.seal, to, datagram, view);
   if (by_group && opened != wire::Opened::good) ++in.counters.foreign;
-  switch (opened) {
-    case wire::Opened::good: break;
-    case wire::Opened::malformed: ++in.counters.malformed; return false;
-    case wire::Opened::stale_epoch:
-    case wire::Opened::bad_tag: ++in.counters.forged; return false;
-  }
-  if (view.from >= static_cast<std::uint32_t>(in.config.peers)) {
-    ++in.counters.malformed;
-    return false;
-  }
-  in.clock = now;
-  in.heard_at[view.from] = now;
+  if (!in.is_good(now, opened, view)) return false;
   Lane* const lane = in.table.find(name);
-  if (lane == nullptr || lane->closing) {
-    if (static_cast<PeerId>(view.from) != in.config.me) in.on_stray(now, by_group, view, name);
-    return true;
-  }
-  if (lane->draining)
-    in.on_drain(now, by_group, view, *lane);
-  else
-    in.dispatch(now, by_group, view, *lane);
-  in.bury();
+  if (lane != nullptr && !lane->closing)
+    in.hand_to(now, by_group, view, *lane);
+  else if (static_cast<PeerId>(view.from) != in.config.me)
+    in.on_stray(now, by_group, view, name);
   return true;
 }
 

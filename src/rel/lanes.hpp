@@ -76,6 +76,7 @@ struct LaneCounters {
   std::uint64_t tried = 0;      // a group that nobody hears
   std::uint64_t reports = 0, tidings = 0;  // sent, first time
   std::uint64_t mustered_again = 0;        // sent again, or to answer who did
+  std::uint64_t late = 0;                  // brief reports for lanes that are not there
   std::uint64_t missed = 0;                // packets of others that the group should have brought and did not
 };
 

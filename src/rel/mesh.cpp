@@ -271,7 +271,8 @@ PeerId Mesh::Inner::take(Instant now, LinkId link, wire::Opened opened,
     case wire::DatagramKind::cast_ask:
     case wire::DatagramKind::report:
     case wire::DatagramKind::tidings:
-    case wire::DatagramKind::noted: break;  // refused above
+    case wire::DatagramKind::noted:
+    case wire::DatagramKind::brief: break;  // refused above
   }
   rearm_later(*ch, now);
   return ch->peer;

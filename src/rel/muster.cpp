@@ -71,6 +71,7 @@ void Lanes::Inner::on_tidings(Lane& lane, Instant now, bool by_group, std::uint3
     muster.ack_now = true;
     return wake(muster);
   }
+  muster.known_as = wire::part_at<wire::LanePart>(view.body).rtt_us;
   const auto result = view.body.subspan(sizeof(wire::LanePart));
   one.result.assign(result.begin(), result.end());
   one.state = Muster::Report::State::come;

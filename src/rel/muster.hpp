@@ -44,7 +44,7 @@ struct Muster final : LaneActor {
     Seq number = 0;
     Instant sent_at{};
     Instant again_at = kNever;
-    std::vector<std::byte> datagram;  // head and ReportPart, then the part
+    std::vector<std::byte> datagram;  // head and ReportPart, or room and a head, then the part
     std::vector<std::byte> result;
   };
   // Of the first.
@@ -79,9 +79,10 @@ struct Muster final : LaneActor {
   Seq told_have = 0;  // as the first was told last
   Instant ack_at = kNever;
   bool ack_now = false;
-  bool heard = false;    // the group, since the last report
-  bool excused = false;  // what was overdue was put off; see Mesh::on_return()
-  Duration rtt{};        // 0: not known
+  bool heard = false;          // the group, since the last report
+  bool excused = false;        // what was overdue was put off; see Mesh::on_return()
+  Duration rtt{};              // 0: not known
+  std::uint16_t known_as = 0;  // what the first knows the lane as (wire/lane.hpp); 0: not told
 
   std::array<Slot, kKnown> slots;
   Seq untold = 0;          // all before this one were told

@@ -57,12 +57,13 @@ void Lanes::Inner::on_report(Lane& lane, Instant now, std::uint32_t place,
   muster.excused = false;
   const bool heard = (view.flags & wire::kFlagHeard) != 0;
   if (!heard || member.hearing != Hearing::hears || member.misses != 0) judge(lane, now, place, heard);
-  confirm(muster, place, view.seq - wire::part_at<wire::ReportPart>(view.body).behind);
-  if ((view.flags & wire::kFlagNoPart) == 0) take_part(muster, place, view);
+  const wire::ReportView report = wire::view_report(view.kind, view.body);
+  confirm(muster, place, view.seq - report.behind);
+  if ((view.flags & wire::kFlagNoPart) == 0) take_part(muster, place, view, report.part);
 }
 
-void Lanes::Inner::take_part(Muster& muster, std::uint32_t place, const wire::DatagramView& view) noexcept {
-  const auto part = view.body.subspan(sizeof(wire::ReportPart));
+void Lanes::Inner::take_part(Muster& muster, std::uint32_t place, const wire::DatagramView& view,
+                             std::span<const std::byte> part) noexcept {
   Muster::Owed& owed = muster.owed[place];
   if (part.size() > kMostPart || view.seq - owed.have >= Muster::kAtOnce) return;
   Muster::Slot* const slot = open_slot(muster, view.seq);
@@ -96,6 +97,7 @@ void Lanes::Inner::tell(Lane& lane, Instant now, Seq number, std::span<const std
   slot.datagram.resize(kHead + result.size());
   wire::LanePart part;
   part.name = lane.name;
+  part.rtt_us = lane.known_as;
   std::memcpy(slot.datagram.data() + sizeof(wire::DatagramHead), &part, sizeof part);
   if (!result.empty()) std::memcpy(slot.datagram.data() + kHead, result.data(), result.size());
   slot.count = lane.living;

@@ -13,19 +13,39 @@ constexpr std::size_t kHead = sizeof(wire::DatagramHead);
 
 }  // namespace
 
-void Lanes::Inner::emit_report(Muster& muster, Instant now, Muster::Report& one, TxBatch& out) noexcept {
-  Lane& lane = muster.lane;
-  const auto flags = static_cast<std::uint8_t>((one.tries != 0 ? wire::kFlagAskAck : 0) |
-                                               (muster.heard ? wire::kFlagHeard : 0) | move_flags(lane));
+// The whole report: the lane may not be open there yet, or not any more.
+std::span<std::byte> Lanes::Inner::write_report(const Muster& muster, Muster::Report& one,
+                                                std::uint8_t flags) const noexcept {
   wire::ReportPart part;
-  part.name = lane.name;
+  part.name = muster.lane.name;
   part.behind = static_cast<std::uint8_t>(one.number - muster.have);  // less than kAtOnce
   const std::span<std::byte> all = one.datagram;
   wire::write_head(all.data(), wire::DatagramKind::report, flags, config.seal, config.me, one.number);
   std::memcpy(all.data() + kHead, &part, sizeof part);
-  const PeerId to = lane.members.front();
-  wire::seal(config.seal, static_cast<std::uint32_t>(to), wire::crc32c(all.subspan(kHead)), all.first(kHead));
-  out.entries[out.count++] = {to, 0, all};
+  wire::seal(config.seal, static_cast<std::uint32_t>(muster.lane.members.front()),
+             wire::crc32c(all.subspan(kHead)), all.first(kHead));
+  return all;
+}
+
+std::span<std::byte> Lanes::Inner::write_brief(const Muster& muster, Muster::Report& one,
+                                               std::uint8_t flags) const noexcept {
+  const std::span<std::byte> all = std::span<std::byte>(one.datagram).subspan(sizeof(wire::ReportPart));
+  const std::int32_t from =
+      config.me | static_cast<std::int32_t>(std::uint32_t{muster.known_as} << wire::kKnownAsShift);
+  wire::write_head(all.data(), wire::DatagramKind::brief, flags, config.seal, from, one.number);
+  wire::seal(config.seal, static_cast<std::uint32_t>(muster.lane.members.front()),
+             wire::brief_crc(muster.lane.name, all.subspan(kHead)), all.first(kHead));
+  return all;
+}
+
+void Lanes::Inner::emit_report(Muster& muster, Instant now, Muster::Report& one, TxBatch& out) noexcept {
+  Lane& lane = muster.lane;
+  const auto flags = static_cast<std::uint8_t>((one.tries != 0 ? wire::kFlagAskAck : 0) |
+                                               (muster.heard ? wire::kFlagHeard : 0) | move_flags(lane));
+  const bool brief = one.tries == 0 && muster.known_as != 0 && one.number == muster.have &&
+                     static_cast<std::uint32_t>(config.me) <= wire::kMostBriefRank;
+  const std::span<std::byte> all = brief ? write_brief(muster, one, flags) : write_report(muster, one, flags);
+  out.entries[out.count++] = {lane.members.front(), 0, all};
   if (one.tries != 0)
     ++counters.mustered_again;
   else

@@ -35,6 +35,7 @@ enum class DatagramKind : std::uint8_t {
   report = 9,    // from a member to the first: its part
   tidings = 10,  // from the first to the group or to one member: the result
   noted = 11,    // from the first to one member: its part is here, the result is not
+  brief = 12,    // as a report; the lane is not named (wire/lane.hpp)
 };
 
 constexpr std::uint8_t kFlagAck = 1;  // an AckPart follows the head
@@ -50,7 +51,7 @@ constexpr int kMovedShift = 1;
 constexpr std::uint8_t kFlagDirect = 16;  // cast, cast_ask: acknowledge to the source itself, not up a tree
 constexpr std::uint8_t kFlagRows = 32;    // cast: acks of other members' casts stand behind the packet
 constexpr std::uint8_t kFlagHeard =
-    64;  // cast_ack, cast_nak, report: the source's multicast was heard since the last
+    64;  // cast_ack, cast_nak, report, brief: the source's multicast was heard since the last
 constexpr std::uint8_t kFlagNoPart = 16;   // report: no part; it tells only which results have come
 constexpr std::uint8_t kFlagNotOpen = 32;  // cast_ack: the lane is not open here yet
 constexpr std::uint8_t kFlagClosed = 128;  // cast_ack: the lane is closed here; nothing is wanted any more
@@ -93,6 +94,11 @@ inline bool is_lane_datagram(std::span<const std::byte> datagram) noexcept {
 // By its kind alone, as well: of a muster.
 inline bool is_muster(std::span<const std::byte> datagram) noexcept {
   return datagram.size() > 1 && std::to_integer<std::uint8_t>(datagram[1]) >= 9;
+}
+
+inline bool is_brief(std::span<const std::byte> datagram) noexcept {
+  return datagram.size() > 1 &&
+         std::to_integer<std::uint8_t>(datagram[1]) == static_cast<std::uint8_t>(DatagramKind::brief);
 }
 
 using JobKey = std::array<std::uint64_t, 2>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // wire/lane.hpp: bodies of the datagrams of a lane (kinds from cast on). docs/wire.md describes them byte by
-// byte. Each begins with the name of the lane, and is under the CRC that the tag covers. A datagram to the
-// group is sealed for the low 32 bits of the name in place of a rank.
+// byte. Each but the brief one begins with the name of the lane, and is under the CRC that the tag covers. A
+// datagram to the group is sealed for the low 32 bits of the name in place of a rank.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -50,7 +50,8 @@ struct CastNak {  // then 1 to kMostNakRanges ranges; the head's seq: all before
 };
 constexpr std::size_t kMostNakRanges = 7;
 
-// report: before the part. tidings and noted begin as a cast does: LanePart, then the result, or nothing.
+// report: before the part. tidings and noted begin as a cast does: LanePart, then the result, or nothing;
+// rtt_us of tidings is what the first knows the lane as, in brief.
 struct ReportPart {
   Le<std::uint64_t> name;
   std::uint8_t behind;  // the results of all musters before number seq - behind have come
@@ -62,6 +63,19 @@ static_assert(sizeof(CastNak) == 16 && sizeof(NakRange) == 4 && alignof(CastAck)
 constexpr std::size_t kCastHead = sizeof(DatagramHead) + sizeof(LanePart);
 static_assert(kCastHead == 32);
 constexpr std::size_t kLeastLane = sizeof(DatagramHead) + sizeof(ReportPart);  // no kind is shorter
+
+// brief: a report with nothing behind, from one who was told what the first knows the lane as (not 0): that
+// stands in the high half of the head's `from`, and nothing but the part in the body. What a report has
+// besides would take as long on the link as a small part; all members send theirs to one host. The name is
+// under the CRC, before the part.
+constexpr std::uint32_t kMostBriefRank = 0xffff, kMostKnownAs = 0xffff;
+constexpr int kKnownAsShift = 16;
+std::uint32_t brief_crc(std::uint64_t name, std::span<const std::byte> part) noexcept;
+// What the lane is known as, of a datagram whose kind is brief; 0: it is too short.
+std::uint32_t known_as(std::span<const std::byte> datagram) noexcept;
+// As open_datagram(), of the lane of this name. `from` of the view is the rank alone.
+Opened open_brief(const Seal& seal, std::uint32_t me, std::uint64_t name, std::span<const std::byte> datagram,
+                  DatagramView& view) noexcept;
 
 constexpr bool is_lane_kind(DatagramKind kind) noexcept {
   return kind >= DatagramKind::cast && kind <= DatagramKind::noted;
@@ -80,6 +94,13 @@ struct CastView {
   std::span<const AckRow> rows;
 };
 CastView view_cast(std::uint8_t flags, std::span<const std::byte> body) noexcept;
+
+// A report, or a brief one.
+struct ReportView {
+  std::uint8_t behind = 0;
+  std::span<const std::byte> part;
+};
+ReportView view_report(DatagramKind kind, std::span<const std::byte> body) noexcept;
 
 template <class T>
 const T& part_at(std::span<const std::byte> body, std::size_t at = 0) noexcept {

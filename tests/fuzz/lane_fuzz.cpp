@@ -51,7 +51,13 @@ void make_plausible(const rel::LanesConfig& config, rel::PeerId from, std::uint6
   auto& head = *reinterpret_cast<wire::DatagramHead*>(datagram.data());
   head.version = wire::kDatagramVersion;
   head.epoch = static_cast<std::uint8_t>(config.seal.epoch);
-  head.kind = static_cast<std::uint8_t>(static_cast<std::uint8_t>(wire::DatagramKind::cast) + head.kind % 7);
+  head.kind = static_cast<std::uint8_t>(static_cast<std::uint8_t>(wire::DatagramKind::cast) + head.kind % 8);
+  const std::span<std::byte> all(datagram);
+  if (wire::is_brief(datagram)) {
+    head.from = (head.from & 0x3ffffu & ~wire::kMostBriefRank) | static_cast<std::uint32_t>(from);
+    wire::seal(config.seal, 0, wire::brief_crc(name, all.subspan(sizeof head)), all.first(sizeof head));
+    return;
+  }
   head.from = static_cast<std::uint32_t>(from);
   if (!wire::is_muster(datagram)) head.seq = head.seq + kFirst;
   reinterpret_cast<wire::LanePart*>(datagram.data() + sizeof head)->name = name;
@@ -64,7 +70,6 @@ void make_plausible(const rel::LanesConfig& config, rel::PeerId from, std::uint6
     ack.all_next = ack.all_next + kFirst;
     ack.all_credit = ack.all_credit + kFirst;
   }
-  const std::span<std::byte> all(datagram);
   wire::seal(config.seal, by_group ? wire::group_seal(name) : 0, wire::crc32c(all.subspan(sizeof head)),
              all.first(sizeof head));
 }

@@ -13,6 +13,7 @@ namespace {
 constexpr int kReport = static_cast<int>(wire::DatagramKind::report);
 constexpr int kTidings = static_cast<int>(wire::DatagramKind::tidings);
 constexpr int kNoted = static_cast<int>(wire::DatagramKind::noted);
+constexpr int kBrief = static_cast<int>(wire::DatagramKind::brief);
 
 // Every node of a world calls an allreduce of one number again and again, some of them at once.
 class Callers {
@@ -95,7 +96,8 @@ TEST(Muster, a_packet_from_each_and_one_to_all_and_nothing_else) {
   LaneWorld world(hosts(8));
   Callers callers(world);
   ASSERT_TRUE(callers.run(milliseconds(1000), 100));
-  EXPECT_EQ(world.kinds[kReport], 700u);
+  EXPECT_EQ(world.kinds[kReport], 7u) << "the first of each names the lane";
+  EXPECT_EQ(world.kinds[kBrief], 693u);
   EXPECT_EQ(world.kinds[kTidings], 100u);
   EXPECT_EQ(world.datagrams, 800u);
   ASSERT_TRUE(world.run(milliseconds(50), [&] { return world.all_flushed(); }));
@@ -103,7 +105,7 @@ TEST(Muster, a_packet_from_each_and_one_to_all_and_nothing_else) {
 }
 
 TEST(Muster, what_is_lost_comes_within_a_few_round_trips) {
-  for (const int kind : {kReport, kTidings}) {
+  for (const int kind : {kBrief, kTidings}) {
     LaneWorld world(hosts(8));
     Callers callers(world);
     ASSERT_TRUE(callers.run(milliseconds(100), 5));
@@ -118,6 +120,43 @@ TEST(Muster, what_is_lost_comes_within_a_few_round_trips) {
     EXPECT_LT(world.now() - begin, milliseconds(4)) << kind;
     EXPECT_LE(world[3].lanes.counters().mustered_again, 2u);
   }
+}
+
+// What the first knows a lane as may be another one's later.
+TEST(Muster, a_brief_report_for_a_lane_that_is_closed_is_not_for_the_next) {
+  LaneWorld world(hosts(4));
+  Callers callers(world);
+  std::vector<std::byte> brief;
+  world.drop = [&](PeerId, PeerId, std::span<const std::byte> datagram) {
+    if (std::to_integer<int>(datagram[1]) == kBrief) brief.assign(datagram.begin(), datagram.end());
+    return false;
+  };
+  ASSERT_TRUE(callers.run(milliseconds(100), 3));
+  ASSERT_EQ(brief.size(), sizeof(wire::DatagramHead) + 8);
+  ASSERT_TRUE(world.run(milliseconds(100), [&] { return world.all_flushed(); }));
+  Lanes& lanes = world[0].lanes;
+  const LaneId old = callers.lane(0);
+  EXPECT_TRUE(lanes.on_datagram(world.now(), false, brief)) << "twice changes nothing";
+  EXPECT_FALSE(lanes.on_datagram(world.now(), true, brief)) << "never to the group";
+  lanes.close(old);
+  EXPECT_FALSE(lanes.on_datagram(world.now(), false, brief));
+  const std::array<PeerId, 4> members{0, 1, 2, 3};
+  ASSERT_EQ(lanes.open(77, members), old);
+  const std::uint64_t forged = lanes.counters().forged;
+  EXPECT_FALSE(lanes.on_datagram(world.now(), false, brief));
+  EXPECT_EQ(lanes.counters().forged, forged);
+  EXPECT_EQ(lanes.counters().late, 2u);
+  EXPECT_EQ(lanes.gather(old, 2), Lanes::Mustered::not_yet);
+  EXPECT_TRUE(lanes.part(old, 2, 1).empty());
+  std::uint64_t name = 100;
+  for (int i = 0; i < 62; ++i) {  // until it is known by the same number
+    lanes.close(old);
+    ASSERT_EQ(lanes.open(++name, members), old);
+  }
+  EXPECT_FALSE(lanes.on_datagram(world.now(), false, brief));
+  EXPECT_EQ(lanes.counters().forged, forged + 1) << "the name is under the tag";
+  for (std::size_t size = 0; size < sizeof(wire::DatagramHead); ++size)
+    EXPECT_FALSE(lanes.on_datagram(world.now(), false, {brief.data(), size}));
 }
 
 TEST(Muster, tidings_are_repeated_until_all_have_them) {
