@@ -22,6 +22,29 @@ Piece plain(Piece piece) noexcept {
   return piece;
 }
 
+// As Plan::brief says, of a plan whose list of steps has no end yet; `sends_awaited`: steps wait for sends.
+bool is_brief(const Plan& plan, bool sends_awaited) noexcept {
+  if (plan.scratch_bytes > kBriefScratch || plan.checked || plan.shared || !plan.members.empty())
+    return false;
+  std::size_t sends = 0, receives = 0, musters = 0;
+  for (const Step& step : plan.steps) {
+    switch (step.kind) {
+      case StepKind::report:
+      case StepKind::collect:
+      case StepKind::tell: ++musters; break;
+      case StepKind::send:
+        if (step.bundled || sends_awaited) return false;
+        ++sends;
+        break;
+      case StepKind::recv: ++receives; break;
+      case StepKind::copy:
+      case StepKind::reduce: break;
+      default: return false;
+    }
+  }
+  return (sends != 0) + (receives != 0) + (musters != 0) == 1 && sends <= kBriefMessages && receives <= 1;
+}
+
 }  // namespace
 
 void Builder::keep(const type::Layout* layout) noexcept {
@@ -271,12 +294,8 @@ Piece Builder::scratch_items(const type::Layout& layout, std::int64_t count) noe
 
 Plan Builder::finish(const char* algorithm) noexcept {
   plan_.algorithm = algorithm;
-  plan_.brief = plan_.musters && plan_.scratch_bytes <= kBriefScratch &&
-                std::all_of(plan_.steps.begin(), plan_.steps.end(), [](const Step& step) {
-                  return step.kind == StepKind::report || step.kind == StepKind::collect ||
-                         step.kind == StepKind::tell || step.kind == StepKind::copy ||
-                         step.kind == StepKind::reduce;
-                });
+  const auto after_send = [&](const Edge& edge) { return plan_.steps[edge.from].kind == StepKind::send; };
+  plan_.brief = is_brief(plan_, std::any_of(edges_.begin(), edges_.end(), after_send));
   plan_.steps.emplace_back();  // ends the last list of successors
   std::vector<Step>& steps = plan_.steps;
   const auto edge_less = [](const Edge& x, const Edge& y) {

@@ -61,7 +61,8 @@ enum class StepKind : std::uint8_t {
 constexpr std::int32_t kNobody = -1, kEverybody = -2;  // whom a post or an arrival wakes
 constexpr int kPosts = 2, kMeetings = 3;               // of one rank, and in all, in one part of a run
 constexpr std::size_t kBriefScratch = 8192;            // bytes
-constexpr std::uint32_t kStreamChunk = 16384;          // bytes that a stream moves at a time
+constexpr std::size_t kBriefMessages = 8;
+constexpr std::uint32_t kStreamChunk = 16384;  // bytes that a stream moves at a time
 
 struct Step {
   StepKind kind = StepKind::copy;
@@ -91,7 +92,9 @@ struct Plan {
   bool shared = false;   // has shared-memory steps
   bool pours = false;    // one of them pours or folds
   bool musters = false;  // has a muster
-  bool brief = false;    // and nothing else but copies and reductions, in little memory
+  // Few steps, in little memory, which can run one after another without holding up others: of a muster, or
+  // sends only, or one receive; and copies and reductions, none of which waits for a send.
+  bool brief = false;
   const char* operation = "";
   const char* algorithm = "";
 

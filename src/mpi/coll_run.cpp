@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t kIdleBytes = 32u << 20, kLargestIdle = 4u << 20;
 std::size_t idle_bytes = 0;
 
-// A tag names the collective and, in its last byte, the message within it. Persistent ones are matched by
-// the order of their init calls, so they may be started in any order.
-constexpr std::uint32_t kTagCounts = (1u << 22) - 1, kPersistentTag = 1u << 30;
+// Of the tags of persistent calls, which are matched by the order of their init calls, so they may be started
+// in any order.
+constexpr std::uint32_t kPersistentTag = 1u << 30;
 
 constexpr std::size_t round_up(std::size_t bytes, std::size_t to) noexcept {
   return (bytes + to - 1) / to * to;
@@ -155,7 +155,7 @@ void Execution::begin() noexcept {
     if (channel_ != nullptr) number_ = channel_->take_number();
   } else {
     number_ = comm_->collective_count++;
-    tag = (static_cast<std::uint32_t>(number_) & kTagCounts) << 8;
+    tag = static_cast<std::uint32_t>(tag_of_run(number_));
   }
   tag_ = static_cast<std::int32_t>(tag);
   error_ = MPI_SUCCESS;

@@ -123,6 +123,13 @@ class Execution final : public Work {
   bool done_ = true;
 };
 
+// The tag of the messages of a communicator's collective, by how many came before it: its last byte is for
+// those within the collective.
+constexpr std::uint32_t kTagCounts = (1u << 22) - 1;
+constexpr std::int32_t tag_of_run(std::uint64_t number) noexcept {
+  return static_cast<std::int32_t>((static_cast<std::uint32_t>(number) & kTagCounts) << 8);
+}
+
 // Runs a plan that is brief (coll/plan.hpp) to its end: step by step, with nothing around it.
 int run_brief(Comm& comm, const coll::Plan& plan, const Execution::Binding& binding) noexcept;
 // A step of a muster as the engine wants it.

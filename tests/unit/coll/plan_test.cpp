@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: a step starts before what it needs, twice, or never; windows do not hold; scratch
 // areas overlap or lie outside the scratch memory; the table lacks a collective, names two algorithms alike,
-// or picks one that does not fit; a setting HERALD_COLL_<op> offers other names than the table.
+// or picks one that does not fit; a plan is called brief whose steps cannot run one after another without
+// holding others up, or that would reuse what is still being sent; a setting HERALD_COLL_<op> offers other
+// names than the table.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -72,6 +74,32 @@ TEST(CollBuilder, a_window_bounds_what_is_under_way) {
   EXPECT_EQ(take_all(run), (std::vector<StepId>{0, 1, 2}));
   run.complete(1);
   EXPECT_EQ(take_all(run), std::vector<StepId>{4});
+}
+
+TEST(CollBuilder, a_plan_is_brief_if_its_steps_may_run_in_a_row) {
+  const Piece bytes = plain_bytes(8);
+  const auto brief = [&](auto make) {
+    Builder b;
+    make(b);
+    return b.finish("test").brief;
+  };
+  const auto sends = [&](Builder& b, int count) {
+    for (int i = 1; i <= count; ++i) b.send(i, bytes);
+  };
+  const int most = static_cast<int>(kBriefMessages);
+  EXPECT_TRUE(brief([&](Builder& b) { sends(b, most); }));
+  EXPECT_TRUE(brief([&](Builder& b) { sends(b, 1), b.copy(bytes, bytes); }));
+  EXPECT_TRUE(brief([&](Builder& b) { b.send(1, bytes, {b.copy(bytes, bytes)}); }));
+  EXPECT_TRUE(brief([&](Builder& b) { b.copy(bytes, bytes, {b.recv(1, bytes)}); }));
+  EXPECT_FALSE(brief([&](Builder& b) { sends(b, most + 1); })) << "no room for so many";
+  EXPECT_FALSE(brief([&](Builder& b) { b.copy(bytes, bytes, {b.send(1, bytes)}); }))
+      << "changes what is sent";
+  EXPECT_FALSE(brief([&](Builder& b) { b.recv(1, bytes), b.recv(2, bytes); })) << "2 would wait for 1";
+  EXPECT_FALSE(brief([&](Builder& b) { sends(b, 1), b.recv(2, bytes); }))
+      << "who waits for it could wait long";
+  EXPECT_FALSE(brief([&](Builder& b) { b.bundle(1, bytes); }));
+  EXPECT_FALSE(brief([&](Builder& b) { sends(b, 1), (void)b.scratch(kBriefScratch + 1); }));
+  EXPECT_FALSE(brief([&](Builder& b) { b.copy(bytes, bytes); })) << "nobody to hear";
 }
 
 TEST(CollBuilder, scratch_areas_do_not_overlap_and_stay_inside) {
