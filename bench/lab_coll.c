@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lab_coll.c: collectives between hosts of the lab; built from this one source against any MPI (calls of
 // MPI-1 only). Prints a line for each sample, from rank 0: "MODE BYTES SECONDS", completion at the last rank.
-//   lab_coll barrier|bcast|reduce|allreduce|allgather|gather|scatter|alltoall|to_five BYTES SAMPLES TIMES
+//   lab_coll barrier|bcast|reduce|allreduce|allgather|gather|scatter|alltoall|to_five|to_five_mean BYTES
+//            SAMPLES TIMES
 // to_five is MPI_Scatterv from rank 0 to ranks 1 to 5; with BENCH_OPENED=1, where the library has that, the
-// group is opened before and its data moved. BYTES is what one rank has for another; of bcast and the
+// group is opened before and its data moved. to_five_mean is the same, and prints the mean of all ranks'
+// times instead of the longest. BYTES is what one rank has for another; of bcast and the
 // reductions, all of the data; several sizes, as 8,64,512, are measured one after another. A sample is the
 // mean of TIMES calls, or with 0 of as many as fit into a short time; all ranks begin at a time that was
 // agreed on: all hosts of a lab have one clock.
@@ -24,7 +26,7 @@ enum { kPage = 4096, kMostTimes = 100 };
 static const double kLeadIn = 3e-3;  // seconds from the agreement to the start
 static const double kEnough = 5e-2;  // seconds of a sample, where the number of calls is ours to choose
 
-static int rank, size, in_a_row;
+static int rank, size, in_a_row, mean_of_ranks;
 static char *in, *out;
 
 static double now(void) {
@@ -75,7 +77,8 @@ static const struct {
   void (*call)(int bytes);
 } kModes[] = {{"barrier", barrier},     {"bcast", bcast},         {"reduce", reduce},
               {"allreduce", allreduce}, {"allgather", allgather}, {"gather", gather},
-              {"scatter", scatter},     {"alltoall", alltoall},   {"to_five", to_five}};
+              {"scatter", scatter},     {"alltoall", alltoall},   {"to_five", to_five},
+              {"to_five_mean", to_five}};
 
 static void sleep_until(double when) {
   const struct timespec t = {(time_t)when, (long)((when - (double)(time_t)when) * 1e9)};
@@ -92,8 +95,8 @@ static double sample(void (*call)(int), int bytes, int times, int turn) {
   sleep_until(start);
   for (int i = 0; i < times; ++i) call(bytes);
   took = (now() - start) / times;
-  MPI_Reduce(&took, &last, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-  return last;
+  MPI_Reduce(&took, &last, 1, MPI_DOUBLE, mean_of_ranks ? MPI_SUM : MPI_MAX, 0, MPI_COMM_WORLD);
+  return mean_of_ranks ? last / size : last;
 }
 
 // How many calls to a sample, by trying more and more: a few say little of short calls, as ranks do not wake
@@ -139,6 +142,7 @@ int main(int argc, char** argv) {
   void (*call)(int) = NULL;
   for (size_t i = 0; argc == 5 && i < sizeof kModes / sizeof *kModes; ++i)
     if (strcmp(argv[1], kModes[i].name) == 0) call = kModes[i].call;
+  mean_of_ranks = argc == 5 && strcmp(argv[1], "to_five_mean") == 0;
   in = calloc((size_t)size, (size_t)largest + kPage);
   out = calloc((size_t)size, (size_t)largest + kPage);
   if (call == NULL || in == NULL || out == NULL) {
