@@ -156,9 +156,8 @@ def main():
     facts = plain.machine()
     print(f'{facts["cpu"]}, {facts["cores"]} cores, Linux {facts["kernel"]}, commit {facts["commit"]}; '
           f'medians of {options.rounds} rounds run in turns')
-    names = ['herald', 'push-zero', 'push-all', 'simple', 'push-pull', 'static', 'dynamic', 'remembered', 'opened', 'openmpi', 'mpich',
-             'lam']
-    names = [name for name in names if any(name in one['seconds'] for one in results)]
+    found = dict.fromkeys(name for one in results for name in one['seconds'])
+    names = [name for name in found if name not in lab_rows.ALL] + [name for name in lab_rows.ALL if name in found]
     print(lab_report.table(results, names))
     for each in figures:
         for name, why in each.failed.items():

@@ -81,6 +81,12 @@ def groups():
         ('remembered', {'HERALD_GROUPS': 'remembered'}), ('opened', {'HERALD_GROUPS': 'remembered', 'BENCH_OPENED': '1'}))]
 
 
+def channels(title, words, network='eight', ranks=8):
+    """A broadcast with few and many packets that may leave before the first of them is acknowledged (paper 003, figure 7)."""
+    players = [HERALD] + [Player(f'channels-{count}', 'herald', {'HERALD_LANES_CHANNELS': str(count)}) for count in (4, 8, 16, 32, 64, 512)]
+    return row(title, network, 'bcast', words, players, 'link', ranks=ranks, program='lab_coll')
+
+
 MIB = 1 << 20
 ALL = ('openmpi', 'mpich', 'lam')
 
@@ -118,6 +124,9 @@ ROWS = [
     casts('bcast 64 KiB, by mode', (65536, 21, 1)),
     casts('bcast 1 MiB, by mode', (MIB, 9, 1)),
     casts('bcast 1 MiB, by mode, 1 % loss', (MIB, 9, 1), ('loss', '1%')),
+    channels('bcast 8 B, by channels', (8, 9, 100)),
+    channels('bcast 4 KiB, by channels', (4096, 9, 20)),
+    channels('bcast 1 MiB, by channels', (MIB, 9, 1)),
     collective('allgather 64 KiB', 'allgather', (65536, 9, 1), 7, 1.15),
     collective('allgather 1 MiB', 'allgather', (MIB, 1, 1), 7, 1.08),
     collective('allreduce 1 MiB', 'allreduce', (MIB, 3, 1), 1.75, 1.20),
@@ -141,6 +150,7 @@ ROWS = [
     collective('allreduce 8 B, two ranks on each host', 'allreduce', (8, 9, 100), ranks=16, floor=OfRow('allreduce 8 B')),
     collective('bcast 1 MiB, 2 hosts', 'bcast', (MIB, 9, 1), network='100mbit'),
     collective('bcast 1 MiB, 16 hosts against 2', 'bcast', (MIB, 9, 1), 1, 1.10, network='sixteen', floor=OfRow('bcast 1 MiB, 2 hosts')),
+    channels('bcast 16 MiB at 1 Gbit/s, 4 hosts, by channels', (16 * MIB, 5, 1), 'four-1gbit', 4),
     collective('bcast 16 MiB at 1 Gbit/s, 4 hosts', 'bcast', (16 * MIB, 5, 1), 1, 1.15, network='four-1gbit'),
 ]
 

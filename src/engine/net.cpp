@@ -57,7 +57,8 @@ Net::Net(int rank, int size, const Knobs& knobs, p2p::Core& core)
       lanes_on_(knobs.lanes == "on"),
       socket_bytes_(static_cast<std::uint32_t>(knobs.net_socket_bytes)),
       segment_(knobs.net_segment == "on"),
-      lane_mode_(lane_mode(knobs)) {
+      lane_mode_(lane_mode(knobs)),
+      lane_window_(static_cast<std::uint32_t>(knobs.lanes_channels)) {
   config_.me = rank;
   config_.peers = size;
   config_.give_up = detect_;

@@ -209,7 +209,8 @@ class Net {
   const std::uint32_t socket_bytes_;
   const bool segment_;  // UDP_SEGMENT may be tried
   const rel::LaneMode lane_mode_;
-  group::Pool pool_;  // of lanes' addresses
+  const std::uint32_t lane_window_;  // packets
+  group::Pool pool_;                 // of lanes' addresses
 };
 
 }  // namespace herald::engine

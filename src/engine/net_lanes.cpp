@@ -15,6 +15,7 @@ void Net::start_lanes(const NetStart& start) noexcept {
   config.datagram_bytes = config_.datagram_bytes;
   config.largest_bytes = config_.largest_bytes;
   config.mode = lane_mode_;
+  config.window_packets = lane_window_;
   config.give_up = rel::give_up_after(detect_);  // as the mesh does
   lanes_ = std::make_unique<LaneNet>(
       config, pool_, start.seed + 1, core_,
