@@ -93,7 +93,7 @@ def table(results, names):
         title = one['title'] + (f', {one["bytes"]} B' if titles.count(one['title']) > 1 else '')
         cells = ''.join(f'{_text(one, one["seconds"].get(name)):>14}' for name in names)
         ratios = ''.join(f'{one[key]:>9.3f}' if key in one else f'{"-":>9}' for key in ('to_floor', 'to_best'))
-        goal = f'{one["reach"]}' if one['reach'] else ('the others' if one['beat'] else '')
+        goal = f'{one["reach"]:.4g}' if one['reach'] else ('the others' if one['beat'] else '')
         verdict = {True: ' yes', False: ' NO', None: ''}[one['reached']]
         lines.append(f'{title:<42}{cells}{_text(one, one["floor"]):>14}{ratios}  {goal}{verdict}')
         if 'interval' in one:

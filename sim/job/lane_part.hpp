@@ -83,7 +83,7 @@ class LanePart {
 
   bool on_datagram(Instant now, const Arrival& arrival);
   void on_deadline(Instant now);
-  void on_return(Instant now) { lanes_.on_return(now); }
+  void on_return(Instant now, Duration away) { lanes_.on_return(now, away); }
   bool pump();
   bool transmit(Instant now);
   void redeliver() {

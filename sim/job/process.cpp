@@ -91,8 +91,8 @@ bool Process::receive(Instant now) {
     mesh_.on_datagram(now, link, arrival.bytes);
   }
   if (now >= computing_until_ && std::exchange(was_away_, false)) {
-    mesh_.on_return(now);
-    lanes_.on_return(now);
+    mesh_.on_return(now, now - left_at_);
+    lanes_.on_return(now, now - left_at_);
   }
   const std::optional<Instant> deadline = mesh_.next_deadline();
   if (deadline && *deadline <= now) mesh_.on_deadline(now);
@@ -266,6 +266,7 @@ void Process::compute(Instant now, Duration how_long) {
   const bool tended = config_.tend.ns > 0 && config_.tend < how_long;
   if (tended) computing_until_ = now + how_long;
   was_away_ = true;
+  left_at_ = now;
   net_.pause(me_, tended ? config_.tend : how_long);
 }
 

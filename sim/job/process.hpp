@@ -147,7 +147,7 @@ class Process final : public Node {
   std::vector<std::unique_ptr<Recv>> recvs_;
   std::vector<std::uint32_t> order_, probing_;
   std::size_t step_ = 0;
-  Instant now_, resting_until_, computing_until_, finished_at_ = kNever;
+  Instant now_, resting_until_, computing_until_, left_at_, finished_at_ = kNever;
   bool was_away_ = false;      // since it last took a turn, the program computed
   std::uint64_t pending_ = 0;  // operations that are not done
   std::uint64_t most_buffered_ = 0, idle_turns_ = 0;

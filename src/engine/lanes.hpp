@@ -62,7 +62,7 @@ class LaneNet final : p2p::LaneGroups {
   // A datagram of a lane that came to our own address.
   bool on_datagram(Instant now, std::span<const std::byte> datagram) noexcept;
   bool receive(Instant now, bool thorough) noexcept;
-  void on_return(Instant now) noexcept { lanes_.on_return(now); }
+  void on_return(Instant now, Duration away) noexcept { lanes_.on_return(now, away); }
   bool after_receive(Instant now) noexcept;  // timers, windows that opened, what is due
   void set_open(p2p::Carrier::Door door) noexcept { carrier_.set_open(door); }
   void redeliver() noexcept;

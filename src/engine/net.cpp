@@ -157,7 +157,8 @@ bool Net::pump(Instant now, p2p::PeerId peer) noexcept {
 bool Net::turn(Instant now) noexcept {
   if (now - last_here_ > kStopped) [[unlikely]]
     forgive(now);
-  const bool was_away = !std::exchange(slept_, false) && now - last_turn_ >= kAway;
+  const Duration away = now - last_turn_;
+  const bool was_away = !std::exchange(slept_, false) && away >= kAway;
   last_turn_ = last_here_ = now;
   if (carrier_.door() == p2p::Carrier::Door::later) {
     set_door(p2p::Carrier::Door::open);
@@ -169,8 +170,9 @@ bool Net::turn(Instant now) noexcept {
   if (lanes_->look()) core_.run_finished();
   brief_turns_ = 0;
   if (was_away) {
-    mesh_->on_return(now);
-    lanes_->on_return(now);
+    back_at_ = now;
+    mesh_->on_return(now, away);
+    lanes_->on_return(now, away);
   }
   // Who got something goes on with it; timers come in the next turn, which is soon.
   const bool goes_on = moved && ++turns_moved_ < kTurnsPerDeadline;

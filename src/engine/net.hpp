@@ -113,6 +113,8 @@ class Net {
     return !told_ && now - last_turn_ < kAway && carrier_.door() == p2p::Carrier::Door::open &&
            lanes_->is_at_rest();
   }
+  // The program was away for a while until a moment ago.
+  bool is_just_back(Instant now) const noexcept { return now - back_at_ < kBackFor; }
   // The next turn need not look elsewhere: a system call less for each.
   void woke(const Woken& why) noexcept {
     slept_ = true;
@@ -130,7 +132,7 @@ class Net {
  private:
   // Without a turn for so long, and not because we slept: the program was elsewhere, or did not get a
   // processor.
-  static constexpr Duration kAway = microseconds(300);
+  static constexpr Duration kAway = microseconds(300), kBackFor = microseconds(500);
   static constexpr int kLooks = 8;                                   // more than one
   static constexpr std::uint32_t kSpinsUnwatched = 64;               // in a row
   static constexpr std::uint32_t kPeers = 1, kLanes = 2, kBell = 4;  // marks of the watch
@@ -200,7 +202,7 @@ class Net {
   std::uint32_t silent_peer_turns_ = 0;                    // since something came from a peer
   static constexpr Duration kStopped = milliseconds(100);  // no sign of ourselves: maybe
   void forgive(Instant now) noexcept;
-  Instant last_turn_{}, last_here_{};
+  Instant last_turn_{}, last_here_{}, back_at_{};
   Instant next_ask_{};
   p2p::PeerId next_asked_ = 0;
   std::uint64_t traced_resent_ = 0, traced_dropped_ = 0;

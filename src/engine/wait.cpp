@@ -51,7 +51,9 @@ void Loop::wait_turn() noexcept {
   }
   ++waiters_;
   const bool spun = spin_.spin_us != 0 && waiters_ == 1 && !slept_in_vain_ && spin(before);
-  if (!spun && !slept_in_vain_) yield_turns(before);
+  // Who is back from computing sleeps at once: those who yield keep one that has done more, and whom they may
+  // wait for, from running.
+  if (!spun && !slept_in_vain_ && !(alone_ && net_->is_just_back(now()))) yield_turns(before);
   if (activity_ == before) {
     const Instant begin = spun ? now() : Instant{};
     sleep();

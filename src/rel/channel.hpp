@@ -11,6 +11,7 @@
 #include "rel/credit_book.hpp"
 #include "rel/cursor.hpp"
 #include "rel/deadline_heap.hpp"
+#include "rel/excuse.hpp"
 #include "rel/link.hpp"
 #include "rel/reorder.hpp"
 #include "rel/send_log.hpp"
@@ -44,6 +45,7 @@ struct Sender {
   Instant pace_at{};                  // when the last packet sent is due at the paced rate
   Instant pace_wake = kNever;
   Instant blocked_since = kNever;  // no credit, nothing on its way: ask after a while
+  Excuse excuse;                   // of timeouts, since the last ack; see Mesh::on_return()
   std::uint16_t small = 0;         // packets, of those sent and not acknowledged
   std::uint8_t threshold = kFirstThreshold;
   std::uint8_t blocked_asks = 0;
@@ -54,7 +56,6 @@ struct Sender {
   bool ask_data = false;  // the next data packet asks for an ack, whatever the window
   bool asked = false;     // a timeout asked, and no answer came yet
   bool ask = false;       // an ack datagram that asks is to leave
-  bool excused = false;   // a timeout was put off, and no ack came since; see Mesh::on_return()
 
   static bool is_small(const Entry& entry) noexcept {
     return entry.body_bytes + entry.lent_bytes <= kSmallBody;
@@ -80,11 +81,11 @@ struct Receiver {
   std::uint16_t record_at = 0;  // of the packet at `delivered`: records before this byte were delivered
   std::uint16_t unacked = 0;    // data packets since the last ack ...
   std::uint16_t used = 0;       // ... and the credit that they took, by kSmallPerCredit
+  Excuse excuse;                // of the ack that is owed
   std::uint8_t link = 0;        // by which the newest came
   std::uint8_t copies = 0;      // how often the newest had been sent before
   bool ack_now = false;
-  bool excused = false;  // the ack that is owed was put off
-  bool came = false;     // any data at all
+  bool came = false;  // any data at all
 
   // Microseconds, modulo 2^32, for what is compared within seconds.
   static std::uint32_t clock(Instant now) noexcept { return static_cast<std::uint32_t>(now.ns / 1000); }

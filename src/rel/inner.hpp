@@ -93,7 +93,7 @@ struct Mesh::Inner {
     changed = nullptr;
   }
   void on_timers(Channel& ch, Instant now) noexcept;
-  bool excuse(Channel& ch, Instant now) noexcept;  // false: nothing that can wait
+  bool excuse(Channel& ch, Instant now, Duration time) noexcept;  // false: nothing that can wait
   void on_link_timeout(Channel& ch, Instant now, LinkId link) noexcept;
 
   // ask.cpp

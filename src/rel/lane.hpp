@@ -10,6 +10,7 @@
 #include "base/instant.hpp"
 #include "rel/cursor.hpp"
 #include "rel/deadline_heap.hpp"
+#include "rel/excuse.hpp"
 #include "rel/lane_queue.hpp"
 #include "rel/lanes.hpp"
 #include "rel/link.hpp"
@@ -113,7 +114,7 @@ struct LaneIn final : LaneActor {
   Seq renak_next = kFirstCast;  // `next` when we asked again
   Seq goal = kFirstCast;        // tree: the ack leaves when all below us have those before this one
   bool ack_now = false;
-  bool excused = false;  // the ack that is owed was put off; see Mesh::on_return()
+  Excuse excuse;         // of the ack that is owed
   bool answer = false;   // ack_now: to the source itself, whatever the tree
   bool heard = false;    // its multicast, since the last ack
   bool direct = false;   // acknowledge to the source itself
@@ -143,7 +144,7 @@ struct Lane final : LaneActor {
   bool starving = false;      // likewise, for want of memory
   bool held = false;          // packets wait for the pipe
   bool small = false;         // the last packet was
-  bool excused = false;       // since `lowest` has moved
+  Excuse excuse;              // since `lowest` has moved
   bool some_asks = false;     // a member is to be asked by unicast
   bool group_ask = false;     // a cast_ask is to go to the group ...
   bool group_answer = false;  // ... that wants answers
@@ -169,7 +170,7 @@ struct Lane final : LaneActor {
   Instant oldest_at = kNever;  // since then something is unacknowledged and `lowest` has not moved
   Instant last_tx{};
   Instant tail_at = kNever;             // ask those who have not acknowledged
-  Instant excused_until{};              // not before; see Mesh::on_return()
+  Instant excused_until{};              // not before
   Instant asked_at{};                   // when they were asked last
   Instant notice_at = kNever;           // show the end of a burst
   Instant group_old{}, group_recent{};  // two multicasts, a round trip apart or more

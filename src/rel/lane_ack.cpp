@@ -49,7 +49,8 @@ void Lanes::Inner::acked(LaneIn& in) noexcept {
   in.unacked = 0;
   in.told = in.next;
   in.unacked_since = in.ack_due = in.tree_due = kNever;
-  in.ack_now = in.excused = in.answer = in.heard = in.rides = in.waited = false;
+  in.ack_now = in.answer = in.heard = in.rides = in.waited = false;
+  in.excuse.end();
   in.refused = in.delivered != in.next;  // then the source is to hear of it when we have taken them
 }
 

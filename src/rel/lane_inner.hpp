@@ -123,7 +123,7 @@ struct Lanes::Inner {
   void rearm(LaneActor& actor) noexcept;
   void arm_tail(Lane& lane, Instant now) noexcept;
   void on_timers(LaneActor& actor, Instant now) noexcept;
-  bool excuse(LaneActor& actor, Instant now) noexcept;  // false: nothing that can wait
+  bool excuse(LaneActor& actor, Instant now, Duration time) noexcept;  // false: nothing that can wait
   void on_tail(Lane& lane, Instant now) noexcept;
   void on_in_timers(LaneIn& in, Instant now) noexcept;
 
@@ -156,7 +156,7 @@ struct Lanes::Inner {
   Duration patience(const Muster& muster) const noexcept;  // until something is repeated
   void arm_muster(Muster& muster, Instant at) noexcept;
   void on_muster_timers(Muster& muster, Instant now) noexcept;
-  bool excuse_muster(Muster& muster, Instant now) noexcept;
+  bool excuse_muster(Muster& muster, Instant now, Duration time) noexcept;
   static bool is_settled(const Lane& lane) noexcept;  // nothing is owed to others
 
   // muster_first.cpp: of the first

@@ -186,7 +186,7 @@ void Lanes::Inner::survey(Lane& lane, Instant now) noexcept {
   fit_pipe(lane);
   if (moved) {
     lane.asks = 0;
-    lane.excused = false;
+    lane.excuse.end();
     lane.oldest_at = now;
   }
   if (lane.starving && lane.log.empty()) {

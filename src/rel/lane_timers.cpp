@@ -139,20 +139,21 @@ void Lanes::Inner::on_in_timers(LaneIn& in, Instant now) noexcept {
   }
 }
 
-bool Lanes::Inner::excuse(LaneActor& actor, Instant now) noexcept {
-  if (actor.kind == ActorKind::muster) return excuse_muster(static_cast<Muster&>(actor), now);
+bool Lanes::Inner::excuse(LaneActor& actor, Instant now, Duration time) noexcept {
+  if (actor.kind == ActorKind::muster) return excuse_muster(static_cast<Muster&>(actor), now, time);
   if (actor.kind == ActorKind::receiver) {
     auto& in = static_cast<LaneIn&>(actor);
-    if (in.excused || now < in.ack_due) return false;
-    in.excused = true;
-    in.ack_due = now + std::clamp(rtt_of(in), kLeastAckDelay, kMostAckDelay);
+    if (now < in.ack_due || !in.excuse.may(now, kAckExcused)) return false;
+    in.excuse.note(now);
+    in.ack_due = now + std::max(time, std::clamp(rtt_of(in), kLeastAckDelay, kMostAckDelay));
     return true;
   }
   auto& lane = static_cast<Lane&>(actor);
-  if (lane.excused || lane.asks != 0 || now < std::min(lane.tail_at, lane.notice_at)) return false;
-  lane.excused = true;
-  lane.excused_until = now + Duration{lane.timeout.ns + 2 * rtt_of(lane).ns};
-  if (lane.notice_at <= now) lane.notice_at = now + rtt_of(lane);
+  if (lane.asks != 0 || now < std::min(lane.tail_at, lane.notice_at) || !lane.excuse.may(now, kRepeatExcused))
+    return false;
+  lane.excuse.note(now);
+  lane.excused_until = now + std::max(time, Duration{lane.timeout.ns + 2 * rtt_of(lane).ns});
+  if (lane.notice_at <= now) lane.notice_at = now + std::max(time, rtt_of(lane));
   arm_tail(lane, now);
   return true;
 }

@@ -244,12 +244,12 @@ bool Lanes::on_datagram(Instant now, bool by_group, std::span<const std::byte> d
   return true;
 }
 
-void Lanes::on_return(Instant now) noexcept {
+void Lanes::on_return(Instant now, Duration away) noexcept {
   Inner& in = *inner_;
   in.clock = now;
   for (int i = 0; i < kMostTimersPerCall && !in.heap.empty() && in.heap.top().at <= now; ++i) {
     LaneActor& actor = *in.heap.top().who;
-    if (!in.excuse(actor, now)) in.on_timers(actor, now);
+    if (!in.excuse(actor, now, Excuse::time(away))) in.on_timers(actor, now);
     in.rearm(actor);
   }
 }

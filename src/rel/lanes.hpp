@@ -140,8 +140,8 @@ class Lanes {
   // lane's datagram (kinds of wire/datagram.hpp that belong to the mesh) is refused without being counted.
   bool on_datagram(Instant now, bool by_group, std::span<const std::byte> datagram) noexcept;
   void on_deadline(Instant now) noexcept;
-  void on_return(Instant now) noexcept;  // as the mesh's
-  void forgive(Instant now) noexcept;    // as the mesh's
+  void on_return(Instant now, Duration away) noexcept;  // as the mesh's
+  void forgive(Instant now) noexcept;                   // as the mesh's
   std::optional<Instant> next_deadline() const noexcept;
   // Entries with `to` >= 0 go to that peer; others to the group of lane lane_of(to).
   std::size_t poll_transmit(Instant now, TxBatch& out) noexcept;

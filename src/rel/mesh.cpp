@@ -289,12 +289,12 @@ void Mesh::on_deadline(Instant now) noexcept {
   if (now >= in.sweep_at) in.sweep(now);
 }
 
-void Mesh::on_return(Instant now) noexcept {
+void Mesh::on_return(Instant now, Duration away) noexcept {
   Inner& in = *inner_;
   in.rearm_changed();
   for (int i = 0; i < kMostTimersPerCall && !in.heap.empty() && in.heap.top().at <= now; ++i) {
     Channel& ch = *in.heap.top().who;
-    if (!in.excuse(ch, now)) in.on_timers(ch, now);
+    if (!in.excuse(ch, now, Excuse::time(away))) in.on_timers(ch, now);
     if (!ch.gone) in.rearm(ch, now);
   }
 }

@@ -124,11 +124,9 @@ class Mesh {
   // The driver was elsewhere, maybe for long: to be called before anything else then. If it missed a
   // deadline by much, it could not hear, and peers are not silent for that.
   void forgive(Instant now) noexcept;
-  // Nobody has called for a while, and what had come meanwhile was just handed in. What is overdue since then
-  // (acks; packets of ours that seem lost because nobody read the answers) has a little more time, once:
-  // others are in a hurry for what the caller is about to send, and most of it will be answered by that. All
-  // else that is due is served as by on_deadline().
-  void on_return(Instant now) noexcept;
+  // Nobody has called for so long, and what had come meanwhile was just handed in. What is overdue since then
+  // has a little more time (rel/excuse.hpp). All else that is due is served as by on_deadline().
+  void on_return(Instant now, Duration away) noexcept;
   std::optional<Instant> next_deadline() const noexcept;
   // poll_transmit() or next_ready() has something.
   bool has_work() const noexcept;

@@ -77,7 +77,7 @@ void Lanes::Inner::on_tidings(Lane& lane, Instant now, bool by_group, std::uint3
   one.state = Muster::Report::State::come;
   one.again_at = kNever;
   one.due = false;
-  muster.excused = false;
+  muster.excuse.end();
   while (muster.report_of(muster.have).number == muster.have &&
          muster.report_of(muster.have).state != Muster::Report::State::open)
     ++muster.have;
@@ -142,10 +142,10 @@ void Lanes::Inner::on_muster_timers(Muster& muster, Instant now) noexcept {
   muster.armed = next;
 }
 
-bool Lanes::Inner::excuse_muster(Muster& muster, Instant now) noexcept {
-  if (muster.excused) return false;
-  muster.excused = true;
-  const Instant later = now + patience(muster);
+bool Lanes::Inner::excuse_muster(Muster& muster, Instant now, Duration time) noexcept {
+  if (!muster.excuse.may(now, kAckExcused)) return false;
+  muster.excuse.note(now);
+  const Instant later = now + std::max(time, patience(muster));
   const auto put_off = [&](Instant& at) {
     if (at <= now) at = later;
   };

@@ -80,7 +80,7 @@ struct Muster final : LaneActor {
   Instant ack_at = kNever;
   bool ack_now = false;
   bool heard = false;          // the group, since the last report
-  bool excused = false;        // what was overdue was put off; see Mesh::on_return()
+  Excuse excuse;               // of all that was overdue
   Duration rtt{};              // 0: not known
   std::uint16_t known_as = 0;  // what the first knows the lane as (wire/lane.hpp); 0: not told
 

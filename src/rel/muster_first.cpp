@@ -54,7 +54,7 @@ void Lanes::Inner::on_report(Lane& lane, Instant now, std::uint32_t place,
   LaneMember& member = lane.cursors[place];
   if (member.hearing == Hearing::gone || (lane.draining && lane.muster == nullptr)) return;
   Muster& muster = muster_of(lane);
-  muster.excused = false;
+  muster.excuse.end();
   const bool heard = (view.flags & wire::kFlagHeard) != 0;
   if (!heard || member.hearing != Hearing::hears || member.misses != 0) judge(lane, now, place, heard);
   const wire::ReportView report = wire::view_report(view.kind, view.body);

@@ -195,7 +195,8 @@ void Mesh::Inner::write_ack(Channel& ch, Instant now, wire::AckPart& ack) noexce
                  std::uint32_t{rx.copies} << wire::kDelayBits;
   rx.unacked = rx.used = 0;
   rx.acked_at = Receiver::clock(now);
-  rx.ack_now = rx.excused = false;
+  rx.ack_now = false;
+  rx.excuse.end();
   rx.ack_due = kNever;
 }
 

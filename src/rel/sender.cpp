@@ -26,7 +26,10 @@ void Mesh::Inner::on_ack(Channel& ch, Instant now, const wire::AckPart& ack) noe
     return;
   }
   const bool moved = take_acked(ch, now, ack);
-  if (moved) tx.asked = tx.excused = false;
+  if (moved) {
+    tx.asked = false;
+    tx.excuse.end();
+  }
   take_credit(ch, ack);
   if (is_go_back()) {
     // An ack that brings nothing shows a hole, or repeats itself: go back, once in a round trip.

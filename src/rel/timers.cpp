@@ -107,19 +107,21 @@ void Mesh::Inner::on_timers(Channel& ch, Instant now) noexcept {
   }
 }
 
-bool Mesh::Inner::excuse(Channel& ch, Instant now) noexcept {
+bool Mesh::Inner::excuse(Channel& ch, Instant now, Duration time) noexcept {
   Sender& tx = ch.tx;
   Receiver& rx = ch.rx;
   bool some = false;
-  if (rx.ack_due <= now && !rx.excused) {
-    rx.excused = some = true;
-    rx.ack_due = now + rtt_of(ch).ack_delay(config.first_rtt, config.least_timeout);
+  if (rx.ack_due <= now && rx.excuse.may(now, kAckExcused)) {
+    rx.excuse.note(now);
+    rx.ack_due = now + std::max(time, rtt_of(ch).ack_delay(config.first_rtt, config.least_timeout));
+    some = true;
   }
-  if (tx.excused) return some;
+  if (!tx.excuse.may(now, kRepeatExcused)) return some;
   for (Link& link : ch.all_links()) {
     if (link.in_flight == 0 || link.timeouts != 0 || now < link.since + timeout_of(link)) continue;
-    link.since = now;
-    tx.excused = some = true;
+    link.since = now + time;
+    tx.excuse.note(now);
+    some = true;
   }
   return some;
 }
