@@ -156,9 +156,7 @@ def main():
     facts = plain.machine()
     print(f'{facts["cpu"]}, {facts["cores"]} cores, Linux {facts["kernel"]}, commit {facts["commit"]}; '
           f'medians of {options.rounds} rounds run in turns')
-    found = dict.fromkeys(name for one in results for name in one['seconds'])
-    names = [name for name in found if name not in lab_rows.ALL] + [name for name in lab_rows.ALL if name in found]
-    print(lab_report.table(results, names))
+    print(lab_report.tables(results, lab_rows.ALL))
     for each in figures:
         for name, why in each.failed.items():
             partly = any(name == of for of, _ in each.samples)

@@ -86,6 +86,16 @@ def _text(one, seconds):
     return f'{seconds * 1e6:.1f} us'
 
 
+def tables(results, libraries):
+    """One table for all rows of Herald and other libraries, and one for each set of Herald's own ways that are compared."""
+    groups = {}
+    for one in results:
+        ways = tuple(name for name in one['seconds'] if name not in libraries)
+        groups.setdefault(ways if len(ways) > 1 else ('herald',), []).append(one)
+    return '\n\n'.join(table(rows, [*ways, *(name for name in libraries if any(name in one['seconds'] for one in rows))])
+                       for ways, rows in groups.items())
+
+
 def table(results, names):
     lines = [f'{"":<42}' + ''.join(f'{name:>14}' for name in names) + f'{"floor":>14}{"/floor":>9}{"/best":>9}  reach']
     titles = [one['title'] for one in results]

@@ -171,6 +171,7 @@ bool Net::turn(Instant now) noexcept {
   brief_turns_ = 0;
   if (was_away) {
     back_at_ = now;
+    sleeps_ = 0;
     mesh_->on_return(now, away);
     lanes_->on_return(now, away);
   }

@@ -113,11 +113,12 @@ class Net {
     return !told_ && now - last_turn_ < kAway && carrier_.door() == p2p::Carrier::Door::open &&
            lanes_->is_at_rest();
   }
-  // The program was away for a while until a moment ago.
-  bool is_just_back(Instant now) const noexcept { return now - back_at_ < kBackFor; }
+  // The program was away for a while until a moment ago, and has slept here hardly since.
+  bool is_just_back(Instant now) const noexcept { return sleeps_ < kBackSleeps && now - back_at_ < kBackFor; }
   // The next turn need not look elsewhere: a system call less for each.
   void woke(const Woken& why) noexcept {
     slept_ = true;
+    if (sleeps_ < kBackSleeps) ++sleeps_;
     take(why);
   }
   // Somebody does nothing but take turns: most of a turn is then spent looking at the sockets of peers, so
@@ -133,6 +134,7 @@ class Net {
   // Without a turn for so long, and not because we slept: the program was elsewhere, or did not get a
   // processor.
   static constexpr Duration kAway = microseconds(300), kBackFor = microseconds(500);
+  static constexpr int kBackSleeps = 3;
   static constexpr int kLooks = 8;                                   // more than one
   static constexpr std::uint32_t kSpinsUnwatched = 64;               // in a row
   static constexpr std::uint32_t kPeers = 1, kLanes = 2, kBell = 4;  // marks of the watch
@@ -192,6 +194,7 @@ class Net {
   std::uint32_t spins_ = 0;                                // since somebody slept or asked the watch
   bool told_ = false;                                      // the next turn knows where something has come
   bool slept_ = true;                                      // since the last turn
+  int sleeps_ = 0;                                         // since the program was away; kBackSleeps: or more
   int looks_ = 0;                                          // at peers' sockets in a turn, beyond the first
   bool mesh_stirred_ = true;                               // something came for it since the last brief turn
   int brief_turns_ = 0;                                    // in a row

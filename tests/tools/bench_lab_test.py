@@ -133,6 +133,16 @@ class Figures(unittest.TestCase):
                 self.assertIs(found['reached'], share == 0)
         self.assertIn('- ', lab_report.table([one(title, {})], ['herald']))
 
+    def test_ways_that_are_compared_have_tables_of_their_own(self):
+        size = 1 << 20
+        plain = one('gather 1 MiB', {('herald', size): [0.62], ('lam', size): [0.63]}, drops={'herald': 0.0})
+        ways = one('bcast 1 MiB, by channels', {('herald', size): [0.09], ('channels-4', size): [0.1]})
+        first, second = lab_report.tables([plain, ways], lab_rows.ALL).split('\n\n')
+        self.assertIn('lam', first)
+        self.assertNotIn('channels-4', first)
+        self.assertIn('channels-4', second)
+        self.assertNotIn('lam', second)
+
 
 if __name__ == '__main__':
     unittest.main()
