@@ -38,6 +38,8 @@ bool is_brief(const Plan& plan, bool sends_awaited) noexcept {
         break;
       case StepKind::recv: ++receives; break;
       case StepKind::copy:
+        if (step.cold) return false;
+        break;
       case StepKind::reduce: break;
       default: return false;
     }

@@ -98,6 +98,8 @@ TEST(CollBuilder, a_plan_is_brief_if_its_steps_may_run_in_a_row) {
   EXPECT_FALSE(brief([&](Builder& b) { sends(b, 1), b.recv(2, bytes); }))
       << "who waits for it could wait long";
   EXPECT_FALSE(brief([&](Builder& b) { b.bundle(1, bytes); }));
+  EXPECT_FALSE(brief([&](Builder& b) { sends(b, 1), b.copy(bytes, bytes, {}, true); }))
+      << "a copy of its own kind";
   EXPECT_FALSE(brief([&](Builder& b) { sends(b, 1), (void)b.scratch(kBriefScratch + 1); }));
   EXPECT_FALSE(brief([&](Builder& b) { b.copy(bytes, bytes); })) << "nobody to hear";
 }
