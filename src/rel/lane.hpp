@@ -131,7 +131,7 @@ struct Lane final : LaneActor {
 
   std::uint64_t name = 0;
   LaneId id = -1;
-  std::uint16_t known_as = 0;   // in brief reports (wire/lane.hpp); 0: there are none
+  std::uint16_t known_as = 0;   // in brief reports (wire/brief.hpp); 0: there are none
   std::uint16_t me = 0;         // our place among the members
   std::uint16_t living = 0;     // others that are not gone
   std::uint16_t listening = 0;  // of those, not deaf: the group is worth a multicast

@@ -5,6 +5,7 @@
 
 #include "base/fatal.hpp"
 #include "rel/lane_inner.hpp"
+#include "wire/brief.hpp"
 
 namespace herald::rel {
 

@@ -7,6 +7,7 @@
 
 #include "base/fatal.hpp"
 #include "rel/lane_inner.hpp"
+#include "wire/brief.hpp"
 
 namespace herald::rel {
 namespace {
@@ -216,7 +217,11 @@ bool Lanes::Inner::on_brief(Instant now, std::span<const std::byte> datagram) no
   }
   wire::DatagramView view;
   const auto me = static_cast<std::uint32_t>(config.me);
-  if (!is_good(now, wire::open_brief(config.seal, me, lane->name, datagram, view), view)) return false;
+  const Seq about = lane->muster != nullptr ? lane->muster->untold : 0;
+  wire::Opened opened = wire::open_brief(config.seal, me, lane->name, about, datagram, view);
+  if (opened == wire::Opened::good && view.from >= lane->members.size()) opened = wire::Opened::malformed;
+  if (opened == wire::Opened::good) view.from = static_cast<std::uint32_t>(lane->members[view.from]);
+  if (!is_good(now, opened, view)) return false;
   hand_to(now, false, view, *lane);
   return true;
 }

@@ -44,7 +44,7 @@ struct Muster final : LaneActor {
     Seq number = 0;
     Instant sent_at{};
     Instant again_at = kNever;
-    std::vector<std::byte> datagram;  // head and ReportPart, or room and a head, then the part
+    std::vector<std::byte> datagram;  // head and ReportPart, or room and a BriefHead, then the part
     std::vector<std::byte> result;
   };
   // Of the first.
@@ -82,7 +82,7 @@ struct Muster final : LaneActor {
   bool heard = false;          // the group, since the last report
   Excuse excuse;               // of all that was overdue
   Duration rtt{};              // 0: not known
-  std::uint16_t known_as = 0;  // what the first knows the lane as (wire/lane.hpp); 0: not told
+  std::uint16_t known_as = 0;  // what the first knows the lane as (wire/brief.hpp); 0: not told
 
   std::array<Slot, kKnown> slots;
   Seq untold = 0;          // all before this one were told

@@ -5,6 +5,7 @@
 
 #include "rel/lane_inner.hpp"
 #include "rel/muster.hpp"
+#include "wire/brief.hpp"
 
 namespace herald::rel {
 namespace {
@@ -29,12 +30,11 @@ std::span<std::byte> Lanes::Inner::write_report(const Muster& muster, Muster::Re
 
 std::span<std::byte> Lanes::Inner::write_brief(const Muster& muster, Muster::Report& one,
                                                std::uint8_t flags) const noexcept {
-  const std::span<std::byte> all = std::span<std::byte>(one.datagram).subspan(sizeof(wire::ReportPart));
-  const std::int32_t from =
-      config.me | static_cast<std::int32_t>(std::uint32_t{muster.known_as} << wire::kKnownAsShift);
-  wire::write_head(all.data(), wire::DatagramKind::brief, flags, config.seal, from, one.number);
-  wire::seal(config.seal, static_cast<std::uint32_t>(muster.lane.members.front()),
-             wire::brief_crc(muster.lane.name, all.subspan(kHead)), all.first(kHead));
+  constexpr std::size_t kUnused = kHead + sizeof(wire::ReportPart) - sizeof(wire::BriefHead);
+  const std::span<std::byte> all = std::span<std::byte>(one.datagram).subspan(kUnused);
+  const auto to = static_cast<std::uint32_t>(muster.lane.members.front());
+  const auto place = static_cast<std::uint8_t>(muster.lane.me);  // of at most kMostMustered
+  wire::write_brief(config.seal, to, muster.lane.name, {flags, muster.known_as, place, one.number}, all);
   return all;
 }
 
@@ -42,8 +42,7 @@ void Lanes::Inner::emit_report(Muster& muster, Instant now, Muster::Report& one,
   Lane& lane = muster.lane;
   const auto flags = static_cast<std::uint8_t>((one.tries != 0 ? wire::kFlagAskAck : 0) |
                                                (muster.heard ? wire::kFlagHeard : 0) | move_flags(lane));
-  const bool brief = one.tries == 0 && muster.known_as != 0 && one.number == muster.have &&
-                     static_cast<std::uint32_t>(config.me) <= wire::kMostBriefRank;
+  const bool brief = one.tries == 0 && muster.known_as != 0 && one.number == muster.have;
   const std::span<std::byte> all = brief ? write_brief(muster, one, flags) : write_report(muster, one, flags);
   out.entries[out.count++] = {lane.members.front(), 0, all};
   if (one.tries != 0)

@@ -58,7 +58,7 @@ std::uint8_t known_flags(DatagramKind kind) noexcept {
     case DatagramKind::report: return kFlagAskAck | kFlagNoPart | kFlagHeard | kFlagMoved;
     case DatagramKind::tidings: return kFlagAskAck | kFlagMoved;
     case DatagramKind::noted: return kFlagMoved;
-    case DatagramKind::brief: return kFlagHeard | kFlagMoved;
+    case DatagramKind::brief: break;  // see open_brief()
   }
   return 0;
 }
@@ -86,7 +86,7 @@ bool body_fits(DatagramKind kind, std::uint8_t flags, std::span<const std::byte>
     case DatagramKind::report:
     case DatagramKind::tidings:
     case DatagramKind::noted: return lane_body_fits(kind, flags, body);
-    case DatagramKind::brief: return true;  // as open_brief() finds
+    case DatagramKind::brief: break;
   }
   return false;
 }
@@ -108,17 +108,15 @@ void seal(const Seal& seal, std::uint32_t to, std::uint32_t body_crc, std::span<
 
 namespace {
 
-// All but the tag. `view` is filled if good. `brief`: of that kind, or of the others.
-Opened look_at(const Seal& seal, std::span<const std::byte> datagram, DatagramView& view,
-               bool brief = false) noexcept {
+// All but the tag. `view` is filled if good.
+Opened look_at(const Seal& seal, std::span<const std::byte> datagram, DatagramView& view) noexcept {
   if (datagram.size() < sizeof(DatagramHead)) return Opened::malformed;
   const auto& head = *reinterpret_cast<const DatagramHead*>(datagram.data());
   const auto kind = static_cast<DatagramKind>(static_cast<std::uint8_t>(head.kind));
   const std::uint8_t flags = head.flags;
   const bool has_ack = (flags & kFlagAck) != 0;
   const std::size_t head_bytes = has_ack ? kLargestDatagramHead : sizeof(DatagramHead);
-  if (head.version != kDatagramVersion || (flags & ~known_flags(kind)) != 0 || datagram.size() < head_bytes ||
-      (kind == DatagramKind::brief) != brief)
+  if (head.version != kDatagramVersion || (flags & ~known_flags(kind)) != 0 || datagram.size() < head_bytes)
     return Opened::malformed;
   const auto body = datagram.subspan(head_bytes);
   if (!body_fits(kind, flags, body)) return Opened::malformed;
@@ -150,18 +148,6 @@ Opened open_datagram(const Seal& seal, std::uint32_t me, std::span<const std::by
   if (!has_tag(datagram, tag_of(seal, me, body_crc_of(seen), datagram.data(), seen.ack != nullptr)))
     return Opened::bad_tag;
   view = seen;
-  return Opened::good;
-}
-
-Opened open_brief(const Seal& seal, std::uint32_t me, std::uint64_t name, std::span<const std::byte> datagram,
-                  DatagramView& view) noexcept {
-  DatagramView seen;
-  const Opened opened = look_at(seal, datagram, seen, true);
-  if (opened != Opened::good) return opened;
-  if (!has_tag(datagram, tag_of(seal, me, brief_crc(name, seen.body), datagram.data(), false)))
-    return Opened::bad_tag;
-  view = seen;
-  view.from &= kMostBriefRank;
   return Opened::good;
 }
 

@@ -35,7 +35,7 @@ enum class DatagramKind : std::uint8_t {
   report = 9,    // from a member to the first: its part
   tidings = 10,  // from the first to the group or to one member: the result
   noted = 11,    // from the first to one member: its part is here, the result is not
-  brief = 12,    // as a report; the lane is not named (wire/lane.hpp)
+  brief = 12,    // as a report; with a head of its own (wire/brief.hpp)
 };
 
 constexpr std::uint8_t kFlagAck = 1;  // an AckPart follows the head

@@ -41,15 +41,6 @@ bool lane_body_fits(DatagramKind kind, std::uint8_t flags, std::span<const std::
   return false;
 }
 
-std::uint32_t brief_crc(std::uint64_t name, std::span<const std::byte> part) noexcept {
-  const Le<std::uint64_t> first = name;
-  return crc32c(part, crc32c({reinterpret_cast<const std::byte*>(&first), sizeof first}));
-}
-
-std::uint32_t known_as(std::span<const std::byte> datagram) noexcept {
-  return datagram.size() < sizeof(DatagramHead) ? 0 : part_at<DatagramHead>(datagram).from >> kKnownAsShift;
-}
-
 ReportView view_report(DatagramKind kind, std::span<const std::byte> body) noexcept {
   if (kind == DatagramKind::brief) return {0, body};
   return {part_at<ReportPart>(body).behind, body.subspan(sizeof(ReportPart))};

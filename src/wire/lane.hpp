@@ -64,19 +64,6 @@ constexpr std::size_t kCastHead = sizeof(DatagramHead) + sizeof(LanePart);
 static_assert(kCastHead == 32);
 constexpr std::size_t kLeastLane = sizeof(DatagramHead) + sizeof(ReportPart);  // no kind is shorter
 
-// brief: a report with nothing behind, from one who was told what the first knows the lane as (not 0): that
-// stands in the high half of the head's `from`, and nothing but the part in the body. What a report has
-// besides would take as long on the link as a small part; all members send theirs to one host. The name is
-// under the CRC, before the part.
-constexpr std::uint32_t kMostBriefRank = 0xffff, kMostKnownAs = 0xffff;
-constexpr int kKnownAsShift = 16;
-std::uint32_t brief_crc(std::uint64_t name, std::span<const std::byte> part) noexcept;
-// What the lane is known as, of a datagram whose kind is brief; 0: it is too short.
-std::uint32_t known_as(std::span<const std::byte> datagram) noexcept;
-// As open_datagram(), of the lane of this name. `from` of the view is the rank alone.
-Opened open_brief(const Seal& seal, std::uint32_t me, std::uint64_t name, std::span<const std::byte> datagram,
-                  DatagramView& view) noexcept;
-
 constexpr bool is_lane_kind(DatagramKind kind) noexcept {
   return kind >= DatagramKind::cast && kind <= DatagramKind::noted;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rel/lanes.hpp"
+#include "wire/brief.hpp"
 #include "wire/lane.hpp"
 
 using namespace herald;
@@ -54,8 +55,10 @@ void make_plausible(const rel::LanesConfig& config, rel::PeerId from, std::uint6
   head.kind = static_cast<std::uint8_t>(static_cast<std::uint8_t>(wire::DatagramKind::cast) + head.kind % 8);
   const std::span<std::byte> all(datagram);
   if (wire::is_brief(datagram)) {
-    head.from = (head.from & 0x3ffffu & ~wire::kMostBriefRank) | static_cast<std::uint32_t>(from);
-    wire::seal(config.seal, 0, wire::brief_crc(name, all.subspan(sizeof head)), all.first(sizeof head));
+    const auto& brief = *reinterpret_cast<const wire::BriefHead*>(datagram.data());
+    const auto as = static_cast<std::uint16_t>(brief.known_as & 0xc01);
+    wire::write_brief(config.seal, 0, name, {brief.flags, as, static_cast<std::uint8_t>(from), brief.number},
+                      all);
     return;
   }
   head.from = static_cast<std::uint32_t>(from);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tests/unit/rel/lane_world.hpp"
+#include "wire/brief.hpp"
 #include "wire/lane.hpp"
 
 namespace herald::rel {
@@ -132,7 +133,7 @@ TEST(Muster, a_brief_report_for_a_lane_that_is_closed_is_not_for_the_next) {
     return false;
   };
   ASSERT_TRUE(callers.run(milliseconds(100), 3));
-  ASSERT_EQ(brief.size(), sizeof(wire::DatagramHead) + 8);
+  ASSERT_EQ(brief.size(), sizeof(wire::BriefHead) + 8);
   ASSERT_TRUE(world.run(milliseconds(100), [&] { return world.all_flushed(); }));
   Lanes& lanes = world[0].lanes;
   const LaneId old = callers.lane(0);
@@ -155,7 +156,7 @@ TEST(Muster, a_brief_report_for_a_lane_that_is_closed_is_not_for_the_next) {
   }
   EXPECT_FALSE(lanes.on_datagram(world.now(), false, brief));
   EXPECT_EQ(lanes.counters().forged, forged + 1) << "the name is under the tag";
-  for (std::size_t size = 0; size < sizeof(wire::DatagramHead); ++size)
+  for (std::size_t size = 0; size < sizeof(wire::BriefHead); ++size)
     EXPECT_FALSE(lanes.on_datagram(world.now(), false, {brief.data(), size}));
 }
 
