@@ -16,6 +16,7 @@ void Net::start_lanes(const NetStart& start) noexcept {
   config.largest_bytes = config_.largest_bytes;
   config.mode = lane_mode_;
   config.window_packets = lane_window_;
+  config.held_packets = udp_->receive_bytes() / std::max(config.largest_bytes, config.datagram_bytes);
   config.give_up = rel::give_up_after(detect_);  // as the mesh does
   lanes_ = std::make_unique<LaneNet>(
       config, pool_, start.seed + 1, core_,

@@ -136,6 +136,7 @@ struct Lane final : LaneActor {
   std::uint16_t living = 0;     // others that are not gone
   std::uint16_t listening = 0;  // of those, not deaf: the group is worth a multicast
   bool tree = false;
+  bool all_hear = false;      // those who are not gone, and this is known
   std::uint8_t move = 0;      // see Lanes::set_move()
   bool direct = false;        // a member is gone: the tree has a hole
   bool closing = false;       // to be buried

@@ -7,17 +7,11 @@
 #include "rel/lane_inner.hpp"
 
 namespace herald::rel {
-namespace {
-
-constexpr std::uint32_t kLeastWindow = 4;  // credit that a source has whatever memory there is
-
-}  // namespace
-
 // Credit: what the listener has not taken yet must fit into what we keep, for all sources together.
 void Lanes::Inner::grant(LaneIn& in) noexcept {
   const std::uint64_t slots = config.kept_bytes / kept_pool.slot_bytes();
   const auto share =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(slots / std::max(1u, sources), window));
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(slots / std::max(1u, sources), granted));
   const Seq limit = in.delivered + std::max(share, kLeastWindow);
   if (before(in.limit, limit)) in.limit = limit;
 }
@@ -25,7 +19,7 @@ void Lanes::Inner::grant(LaneIn& in) noexcept {
 // Packets came that are not acknowledged: one ack for many, or after a while without more.
 void Lanes::Inner::owe_ack(LaneIn& in, Instant now) noexcept {
   // The second: a hole is filled that may have held up the source.
-  const std::uint32_t many = std::max(1u, window / 4);
+  const std::uint32_t many = std::max(1u, granted / 4);
   if (in.unacked >= many || in.next - in.told >= many) {
     if (!in.waited) ack_at_once(in, false);
     return;

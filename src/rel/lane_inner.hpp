@@ -24,6 +24,7 @@ namespace herald::rel {
 constexpr Duration kLeastAckDelay = microseconds(200), kMostAckDelay = milliseconds(4);
 constexpr Duration kSmallHold = microseconds(3200);
 constexpr std::size_t kSmallPacket = 512;
+constexpr std::uint32_t kLeastWindow = 4;  // credit that a source has whatever memory there is
 constexpr std::size_t kBriefLanes = 1024;  // that may be known by a number, of those open at once
 constexpr Duration longest_hold(Duration rtt, std::int64_t trips, bool small) noexcept {
   return {small ? std::max(trips * rtt.ns, kSmallHold.ns) : trips * rtt.ns};
@@ -141,8 +142,12 @@ struct Lanes::Inner {
   void emit_ask(Lane& lane, Instant now, std::int32_t place, bool answer, TxBatch& out) noexcept;
   void emit_short(std::int32_t to, std::uint32_t seal_for, wire::DatagramKind kind, std::uint8_t flags,
                   Seq seq, std::span<const std::byte> body, TxBatch& out) noexcept;
+  // That every source begins with.
+  std::uint32_t first_window() const noexcept { return std::min(window, config.first_packets); }
+  // Where packets may have to go several times, to those who are deaf, it is not more, whatever they grant.
+  std::uint32_t window_of(const Lane& lane) const noexcept { return lane.all_hear ? window : first_window(); }
   std::uint32_t pipe_of(const Lane& lane) const noexcept {
-    return lane.tree ? window : std::min(lane.pipe, window);
+    return lane.tree ? window_of(lane) : std::min(lane.pipe, window_of(lane));
   }
   void note_group(Lane& lane, Instant now) noexcept;
   void try_group(Lane& lane, Instant now) noexcept;
@@ -184,7 +189,8 @@ struct Lanes::Inner {
   Prng& prng;
   LaneListener& listener;
   LaneCounters counters;
-  const std::uint32_t window;
+  const std::uint32_t window;   // of our stream, at most
+  const std::uint32_t granted;  // to each source, at most
   PacketPool log_pool;
   PacketPool kept_pool;
   LaneTable table;

@@ -65,7 +65,7 @@ LaneId Lanes::Inner::open(std::uint64_t name, std::span<const PeerId> members) n
   lane->log.set_cursors(lane->living);
   LaneMember fresh;
   fresh.cursor.next = kFirstCast;
-  fresh.cursor.limit = lane->limit = kFirstCast + window;
+  fresh.cursor.limit = lane->limit = kFirstCast + first_window();
   lane->cursors.assign(members.size(), fresh);
   lane->cursors[lane->me].hearing = Hearing::gone;
   lane->timeout = Rtt{}.timeout(config.first_rtt, config.least_timeout);
@@ -168,7 +168,7 @@ LaneIn& Lanes::Inner::in_of(Lane& lane, std::uint32_t place) noexcept {
   if (in == nullptr) {
     in = std::make_unique<LaneIn>(lane, static_cast<std::uint16_t>(place));
     ++sources;
-    in->limit = kFirstCast + window;  // that every source begins with
+    in->limit = kFirstCast + first_window();
     const LaneTree tree = tree_of(lane, place);
     if (lane.tree && tree.children(lane.me) != 0)
       in->below = std::make_unique<LaneIn::Below[]>(tree.children(lane.me));

@@ -55,7 +55,7 @@ void Lanes::Inner::drain(LaneIn& in, Instant now) noexcept {
   if (in.refused && in.delivered != before_it) {
     const Seq told = in.limit;
     grant(in);
-    if (in.delivered == in.next || in.limit - told >= std::max(1u, window / 4)) ack_at_once(in, true);
+    if (in.delivered == in.next || in.limit - told >= std::max(1u, granted / 4)) ack_at_once(in, true);
   }
   rearm(in);
 }

@@ -46,7 +46,7 @@ void Lanes::Inner::fit_pipe(Lane& lane) noexcept {
   if (before(lane.seen, lane.pipe_mark)) return;
   lane.pipe_mark = lane.next_tx;
   if (lane.queue > kLongQueue) lane.pipe = std::max(kLeastPipe, lane.pipe * 3 / 4);
-  if (lane.queue < kShortQueue) lane.pipe = std::min(window, lane.pipe * 5 / 4 + 1);
+  if (lane.queue < kShortQueue) lane.pipe = std::min(window_of(lane), lane.pipe * 5 / 4 + 1);
 }
 
 void Lanes::Inner::set_hearing(Lane& lane, std::uint32_t place, Hearing hearing) noexcept {
@@ -54,6 +54,7 @@ void Lanes::Inner::set_hearing(Lane& lane, std::uint32_t place, Hearing hearing)
   if (member.hearing == hearing || member.hearing == Hearing::gone) return;
   const bool listened = member.hearing != Hearing::deaf;
   const bool listens = hearing == Hearing::unknown || hearing == Hearing::hears;
+  lane.all_hear = lane.all_hear && hearing == Hearing::hears;
   if (listened && !listens) --lane.listening;
   if (!listened && listens) ++lane.listening;
   const bool first_good = member.hearing == Hearing::unknown && hearing == Hearing::hears;
@@ -159,10 +160,12 @@ void Lanes::Inner::on_rows(Lane& lane, Instant now, std::uint32_t place,
 void Lanes::Inner::survey(Lane& lane, Instant now) noexcept {
   Seq lowest = lane.next_tx, seen = lane.next_tx, limit = lane.next_tx + Reorder::kMost;
   Duration rtt{}, base{}, queue{}, timeout{};
+  bool all_hear = true;
   const LaneTree tree = tree_of(lane, lane.me);
   for (std::uint32_t place = 0; place < lane.cursors.size(); ++place) {
     const LaneMember& member = lane.cursors[place];
     if (member.hearing == Hearing::gone) continue;
+    all_hear = all_hear && member.hearing == Hearing::hears;
     if (before(member.cursor.next, lowest)) lowest = member.cursor.next;
     if (member.hearing != Hearing::deaf && before(member.seen, seen)) seen = member.seen;
     if (before(member.cursor.limit, limit)) limit = member.cursor.limit;
@@ -174,6 +177,7 @@ void Lanes::Inner::survey(Lane& lane, Instant now) noexcept {
     base = std::max(base, Duration{member.rtt.least_ns});
     queue = std::max(queue, Duration{std::int64_t{member.rtt.latest_ns} - member.rtt.least_ns});
   }
+  lane.all_hear = all_hear;
   lane.rtt = rtt;
   lane.base = base;
   lane.queue = queue;
@@ -194,7 +198,8 @@ void Lanes::Inner::survey(Lane& lane, Instant now) noexcept {
     lane.starving = false;
     roomy.push(lane);
   }
-  if (lane.refused && before(lane.log.end(), limit) && lane.log.end() - lowest < window) roomy.push(lane);
+  if (lane.refused && before(lane.log.end(), limit) && lane.log.end() - lowest < window_of(lane))
+    roomy.push(lane);
   arm_tail(lane, now);
   if (lane.next_tx != lane.log.end() || !lane.mend_queue.empty() || lane.listening < lane.living ||
       lane.behind != 0)

@@ -22,7 +22,8 @@ Lanes::Inner::Inner(const LanesConfig& config_, Prng& prng_, LaneListener& liste
       prng(prng_),
       listener(listener_),
       window(keeps_order() ? kPaperWindow
-                           : std::clamp<std::uint32_t>(config.window_packets, 4, Reorder::kMost)),
+                           : std::clamp<std::uint32_t>(config.window_packets, kLeastWindow, Reorder::kMost)),
+      granted(std::clamp(config.held_packets, kLeastWindow, window)),
       log_pool(config.datagram_bytes, config.log_bytes),
       kept_pool(std::max(config.datagram_bytes, config.largest_bytes), config.kept_bytes),
       heard_at(static_cast<std::size_t>(config.peers)),
@@ -32,7 +33,8 @@ std::span<std::byte> Lanes::Inner::room(Lane& lane, std::size_t least) noexcept 
   const std::size_t most = config.datagram_bytes - wire::kCastHead;
   HERALD_ASSERT(least <= most);
   open_lane = -1;
-  if (!before(lane.log.end(), lane.limit) || lane.log.end() - lane.lowest >= window || !lane.log.reserve()) {
+  if (!before(lane.log.end(), lane.limit) || lane.log.end() - lane.lowest >= window_of(lane) ||
+      !lane.log.reserve()) {
     lane.refused = true;
     arm_tail(lane, clock);  // nothing may be under way whose ack would bring credit
     rearm(lane);

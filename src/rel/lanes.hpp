@@ -52,7 +52,9 @@ struct LanesConfig {
   wire::Seal seal{};
   std::uint32_t datagram_bytes = 1472;
   std::uint32_t largest_bytes = 0;      // that may come; 0: the same
-  std::uint32_t window_packets = 128;   // of one source, ahead of the slowest member that hears
+  std::uint32_t window_packets = 192;   // of one source, ahead of the slowest member that hears ...
+  std::uint32_t first_packets = 128;    // ... at first; then as members grant. The same on all members
+  std::uint32_t held_packets = 192;     // that our socket holds while we are away: nobody is granted more
   std::uint32_t log_bytes = 8 << 20;    // all lanes together
   std::uint32_t kept_bytes = 8 << 20;   // packets out of order, or not taken by the listener yet
   std::uint32_t flat_members = 16;      // up to so many acknowledge to the source itself, more by a tree

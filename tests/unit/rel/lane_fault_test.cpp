@@ -272,6 +272,31 @@ TEST(LaneFault, a_lane_may_be_closed_by_who_hears_on_it) {
   EXPECT_TRUE(world[0].lost.empty());
 }
 
+// What one socket holds is not what another does: a source goes by what it is granted.
+TEST(LaneFault, who_holds_little_stops_the_source_where_it_began) {
+  LaneWorldConfig config = small(4);
+  config.held[2] = 24;
+  LaneWorld world(config);
+  bool takes = false;
+  world[2].gate = [&](PeerId) { return takes; };
+  world[0].cast(1, 1000, 0);
+  world.run(milliseconds(500));
+  EXPECT_EQ((world[1].expected[{1, 0}]), config.lanes.first_packets);
+  takes = true;
+  world[2].lanes.redeliver();
+  world.settle(2);
+  ASSERT_TRUE(world.run(milliseconds(1000), [&] { return world.have(0, 1000) && world.all_flushed(); }));
+  takes = false;
+  world[0].cast(1, 1000, 0);
+  world.run(milliseconds(500));
+  EXPECT_EQ((world[1].expected[{1, 0}]), 1000 + 24u);
+  takes = true;
+  world[2].lanes.redeliver();
+  world.settle(2);
+  ASSERT_TRUE(world.run(milliseconds(1000), [&] { return world.have(0, 2000) && world.all_flushed(); }));
+  expect_clean(world);
+}
+
 TEST(LaneFault, who_does_not_take_stops_the_source_at_its_credit_and_no_sooner) {
   LaneWorldConfig config = small(4);
   config.lanes.kept_bytes = 1 << 20;

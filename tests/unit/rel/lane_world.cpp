@@ -14,6 +14,7 @@ LanesConfig lanes_config(const LaneWorldConfig& config, PeerId me) {
   LanesConfig lanes = config.lanes;
   lanes.me = me;
   lanes.peers = config.nodes;
+  if (const auto held = config.held.find(me); held != config.held.end()) lanes.held_packets = held->second;
   lanes.seal = {{0x0123456789abcdef, 0xfedcba9876543210}, 7};
   return lanes;
 }

@@ -31,6 +31,7 @@ struct LaneWorldConfig {
   Duration reorder_by = microseconds(300);
   bool all_open = true;  // every node opens lane 1 of all nodes
   LanesConfig lanes;
+  std::map<PeerId, std::uint32_t> held;  // held_packets of some
 };
 
 class LaneWorld;
