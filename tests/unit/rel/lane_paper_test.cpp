@@ -17,14 +17,6 @@ LaneWorldConfig paper(LaneMode mode, int nodes, std::uint64_t seed) {
   return config;
 }
 
-void expect_clean(LaneWorld& world) {
-  for (PeerId id = 0; id < world.size(); ++id) {
-    EXPECT_EQ(world[id].wrong, 0u) << id;
-    EXPECT_TRUE(world[id].lost.empty()) << id;
-    EXPECT_EQ(world[id].lanes.buffered_bytes(), 0u) << id;
-  }
-}
-
 class LanePaper : public testing::TestWithParam<LaneMode> {};
 
 TEST_P(LanePaper, nothing_is_lost_whatever_the_network_does) {

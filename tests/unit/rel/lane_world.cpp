@@ -261,4 +261,19 @@ LaneCounters LaneWorld::sum() {
   return all;
 }
 
+LaneWorldConfig small(int nodes) {
+  LaneWorldConfig config;
+  config.nodes = nodes;
+  config.lanes.give_up = milliseconds(500);
+  return config;
+}
+
+void expect_clean(LaneWorld& world) {
+  for (PeerId id = 0; id < world.size(); ++id) {
+    EXPECT_EQ(world[id].wrong, 0u) << id;
+    EXPECT_TRUE(world[id].lost.empty()) << id;
+    EXPECT_EQ(world[id].lanes.buffered_bytes(), 0u) << id;
+  }
+}
+
 }  // namespace herald::rel

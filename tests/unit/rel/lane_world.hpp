@@ -137,4 +137,9 @@ class LaneWorld {
   std::priority_queue<std::shared_ptr<Event>, std::vector<std::shared_ptr<Event>>, Later> events_;
 };
 
+// Lanes that give a member up soon.
+LaneWorldConfig small(int nodes);
+// All came right, nobody was lost, and nothing is left.
+void expect_clean(LaneWorld& world);
+
 }  // namespace herald::rel
