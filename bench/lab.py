@@ -59,7 +59,11 @@ class Figures:
         if why:
             self.failed[player.name] = why
         for line in (out or '').splitlines():
-            mode, size, value = line.split()
+            words = line.split()
+            if len(words) != 3:  # the library or its launcher has something to say
+                self.failed[player.name] = line[:300]
+                continue
+            mode, size, value = words
             if mode == row.mode:
                 self.samples.setdefault((player.name, int(size)), []).append(float(value))
                 self.rounds[-1].setdefault((player.name, int(size)), []).append(float(value))
