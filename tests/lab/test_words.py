@@ -52,9 +52,13 @@ class Words(unittest.TestCase):
         self.assertIn('iifname { "h2", "h2.1" } oifname != { "h2", "h2.1" } counter drop', text)
         self.assertEqual(text.count('dup to'), 6)
 
-    def test_a_burst_holds_the_largest_packet(self):
-        words = network.shaping({**some_lab(), 'mtu': 9000}, 'eth0', 1)
-        self.assertGreaterEqual(int(words[words.index('burst') + 1]), 9000 + 14)
+    def test_a_burst_holds_the_largest_packet_and_what_a_late_timer_needs(self):
+        def burst(mtu, rate):
+            words = network.shaping({**some_lab(), 'mtu': mtu, 'rate': rate}, 'eth0', 1)
+            return int(words[words.index('burst') + 1])
+        self.assertGreaterEqual(burst(9000, '100mbit'), 9000 + 14)
+        self.assertEqual([burst(1500, rate) for rate in ('500kbit', '100mbit', '1gbit', '2.5gbit')],
+                         [4096, 4096, 12500, 31250])
 
 
 class Agent(unittest.TestCase):
