@@ -30,7 +30,7 @@ class Home {
   void judge(Instant now, Duration others_ran) noexcept;
 
  private:
-  static constexpr std::uint32_t kAskedPerLook = 64;
+  static constexpr std::uint32_t kAskedPerLook = 4;
   static constexpr std::uint32_t kWatched = 256;
   static constexpr Duration kFirst = milliseconds(5), kLeastAfterTrouble = milliseconds(1000),
                             kLongest = milliseconds(64'000);

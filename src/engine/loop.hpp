@@ -153,6 +153,7 @@ class Loop final : public Engine {
   void stop_spinning(Instant time, Duration least) noexcept;
   bool was_put_off() noexcept;
   void yield_turns(std::uint64_t before) noexcept;
+  void yield_to_reporters(const p2p::MusterOp& op) noexcept;
   // A turn would bring nothing, as far as that can be told for less than a turn.
   bool is_still(Instant time) noexcept {
     return alone_ && hooks_.empty() && !core_.wants_to_send() && net_->is_still(time);

@@ -87,13 +87,7 @@ void Loop::muster(p2p::MusterOp& op) noexcept {
       continue;
     }
     ++waiters_;
-    // Those who share its processor may be about to report.
-    for (int i = op.step == p2p::MusterStep::collect ? kYieldsToCollect : 0;
-         i > 0 && !op.done && net_->is_still(now()); --i) {
-      const std::uint32_t depth = lock_.give_up();
-      ::sched_yield();
-      lock_.take_back(depth);
-    }
+    if (op.step == p2p::MusterStep::collect) yield_to_reporters(op);
     if (home_.is_time()) home_.look(now());
     if (!op.done) sleep();
     --waiters_;
@@ -103,6 +97,19 @@ void Loop::muster(p2p::MusterOp& op) noexcept {
     if (!enough) progress();
   }
   settle();
+}
+
+// Those who share its processor may be about to report; one that keeps it for long does something else.
+void Loop::yield_to_reporters(const p2p::MusterOp& op) noexcept {
+  Instant last = now();
+  for (int i = kYieldsToCollect; i != 0 && !op.done && net_->is_still(last); --i) {
+    const std::uint32_t depth = lock_.give_up();
+    ::sched_yield();
+    lock_.take_back(depth);
+    const Instant time = now();
+    if (time - last > kSoon) return;
+    last = time;
+  }
 }
 
 // False if this is no time for it: others use the processors just now. True: all of the time, or with
