@@ -34,7 +34,10 @@ constexpr std::array kTroubles{
     NamedLane{LaneTrouble::small, "lane-small", "little room: ports, sockets, logs, windows"},
     NamedLane{LaneTrouble::crowd, "lane-crowd", "many members, acknowledged by a tree"},
     NamedLane{LaneTrouble::deal, "lane-deal", "calls from one to several, whose parts travel together"},
+    NamedLane{LaneTrouble::stolen, "lane-stolen",
+              "processors that hosts share are taken away, again and again"},
 };
+constexpr std::size_t kMixed = kTroubles.size() - 1;  // the first so many
 
 constexpr std::array kWays{
     NamedWay{LaneWay::simple, "lane-simple", "Simple Broadcast of paper 000, under one of these troubles"},
@@ -240,6 +243,7 @@ void Maker::happenings() {
       break;
     }
     case LaneTrouble::pause: pauses(); break;
+    case LaneTrouble::stolen: thefts(); break;
     case LaneTrouble::death: death(); break;
     default: break;
   }
@@ -283,7 +287,7 @@ bool make_lane_setup(const std::string& scenario, std::uint64_t seed, Setup& set
   const bool any = scenario == "lanes" || (way != LaneWay::usual && plus == std::string::npos);
   std::size_t which = kTroubles.size();
   if (any) {
-    which = pick.below(kTroubles.size());
+    which = pick.below(kMixed);
     if (kTroubles[which].trouble == LaneTrouble::crowd && pick.below(4) != 0) which = 0;
   } else {
     const std::string trouble = plus == std::string::npos ? scenario : scenario.substr(plus + 1);

@@ -37,7 +37,9 @@ constexpr std::array kTroubles{
     Named{Trouble::refusal, "refusal", "packets that are not taken at once"},
     Named{Trouble::go_back_n, "go-back-n", "the baseline's repair, with losses"},
     Named{Trouble::crowd, "crowd", "many hosts"},
+    Named{Trouble::stolen, "stolen", "processors that hosts share are taken away, again and again"},
 };
+constexpr std::size_t kMixed = kTroubles.size() - 1;  // the first so many
 
 class Maker : SetupMaker {
  public:
@@ -173,6 +175,7 @@ void Maker::happenings() {
       }
       break;
     case Trouble::pause: pauses(); break;
+    case Trouble::stolen: thefts(); break;
     case Trouble::death: death(); break;
     case Trouble::link:
     case Trouble::plug: link_happenings(); break;
@@ -249,7 +252,7 @@ bool make_setup(const std::string& scenario, std::uint64_t seed, Setup& setup) {
   std::size_t which = kTroubles.size();
   if (scenario == "mix") {
     Prng pick(pattern_seed(seed, 3));
-    which = pick.below(kTroubles.size());
+    which = pick.below(kMixed);
     // Crowds are dear: one seed in a hundred or so.
     if (kTroubles[which].trouble == Trouble::crowd && pick.below(4) != 0) which = 0;
   } else {

@@ -33,6 +33,7 @@ enum class Trouble : std::uint8_t {
   refusal,       // packets are not always taken at once
   go_back_n,     // the papers' way of repair, with losses
   crowd,         // many hosts
+  stolen,        // processors that hosts share are taken away, again and again
 };
 
 struct Named {
@@ -64,6 +65,7 @@ enum class LaneTrouble : std::uint8_t {
   small,    // little room
   crowd,    // many members
   deal,     // parts for single members, together
+  stolen,   // processors that hosts share are taken away, again and again
 };
 
 struct NamedLane {
@@ -93,8 +95,9 @@ std::span<const NamedWay> lane_ways() noexcept;
 // is one way under one trouble.
 bool make_lane_setup(const std::string& scenario, std::uint64_t seed, Setup& setup);
 
-// "mix" chooses by the seed; "short", or "short+" and one of the others, is the same with messages that go
-// the short way where they can. False if there is no such scenario.
+// "mix" chooses by the seed, but never "stolen", which came later: a seed keeps its meaning; "short", or
+// "short+" and one of the others, is the same with messages that go the short way where they can. False if
+// there is no such scenario.
 bool make_setup(const std::string& scenario, std::uint64_t seed, Setup& setup);
 
 }  // namespace herald::sim

@@ -73,6 +73,24 @@ void SetupMaker::pauses() {
   }
 }
 
+void SetupMaker::thefts() {
+  const auto processors = static_cast<HostId>(between(chance_, 1, 3));
+  const Duration run = milliseconds(between(chance_, 1, 40)), gone = milliseconds(between(chance_, 2, 150));
+  const Duration under_way = std::min(Duration{4 * likely_.ns + 50'000'000}, milliseconds(5000));
+  for (HostId which = 0; which < processors; ++which) {
+    Instant at = Instant{} + up_to(chance_, run);
+    while (at < Instant{} + under_way) {
+      const Duration how_long = up_to(chance_, gone);
+      plan(at, "processor " + std::to_string(which) + " is taken away", [=](Net& net) {
+        for (HostId host = which; host < net.config().hosts; host += processors) net.pause(host, how_long);
+      });
+      at = at + how_long;
+      plan(at, "processor " + std::to_string(which) + " is back", [](Net&) {});
+      at = at + microseconds(100) + up_to(chance_, run);
+    }
+  }
+}
+
 void SetupMaker::death() {
   setup_.dies = some_host();
   setup_.death = some_time();

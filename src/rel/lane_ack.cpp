@@ -7,6 +7,7 @@
 #include "rel/lane_inner.hpp"
 
 namespace herald::rel {
+
 // Credit: what the listener has not taken yet must fit into what we keep, for all sources together.
 void Lanes::Inner::grant(LaneIn& in) noexcept {
   const std::uint64_t slots = config.kept_bytes / kept_pool.slot_bytes();

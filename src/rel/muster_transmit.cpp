@@ -33,7 +33,8 @@ std::span<std::byte> Lanes::Inner::write_brief(const Muster& muster, Muster::Rep
   constexpr std::size_t kUnused = kHead + sizeof(wire::ReportPart) - sizeof(wire::BriefHead);
   const std::span<std::byte> all = std::span<std::byte>(one.datagram).subspan(kUnused);
   const auto to = static_cast<std::uint32_t>(muster.lane.members.front());
-  const auto place = static_cast<std::uint8_t>(muster.lane.me);  // of at most kMostMustered
+  static_assert(kMostMustered <= wire::kMostBriefPlace + 1);
+  const auto place = static_cast<std::uint8_t>(muster.lane.me);
   wire::write_brief(config.seal, to, muster.lane.name, {flags, muster.known_as, place, one.number}, all);
   return all;
 }
