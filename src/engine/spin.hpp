@@ -20,7 +20,7 @@ constexpr int kYieldsForMessage = 4;
 constexpr int kYieldsForAll = 64;
 // The same where all others are on other hosts: a turn asks the sockets then, and what comes wakes us anyway.
 // So many take as long as an answer from a host near by.
-constexpr int kYieldsAlone = 16, kYieldsToCollect = 32;
+constexpr int kYieldsAlone = 40, kYieldsToCollect = 32;
 constexpr int kYieldsBusy = 2;  // and so often while others, who do not yield, use the processors
 
 struct SpinPlan {
