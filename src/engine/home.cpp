@@ -18,7 +18,7 @@ int nth(const path::CpuMask& mask, int n) noexcept {
 
 }  // namespace
 
-int choose_home(std::span<const path::CpuMask> masks, std::size_t me) noexcept {
+int choose_home(std::span<const path::CpuMask> masks, std::size_t me, bool alone) noexcept {
   const path::CpuMask& own = masks[me];
   const auto cpus = static_cast<int>(count_cpus(own));
   int ranks = 0, place = 0;
@@ -29,7 +29,7 @@ int choose_home(std::span<const path::CpuMask> masks, std::size_t me) noexcept {
     ++ranks;
   }
   if (cpus < 2 || ranks <= cpus) return -1;
-  return nth(own, static_cast<int>(std::int64_t{place} * cpus / ranks));
+  return nth(own, alone ? place % cpus : static_cast<int>(std::int64_t{place} * cpus / ranks));
 }
 
 void Home::look(Instant now) noexcept {
@@ -39,7 +39,6 @@ void Home::look(Instant now) noexcept {
     if (now - went_ > Duration{kPeace * pause_.ns}) pause_ = kFirst;
     return;
   }
-  if (now - went_ < Duration{2 * pause_.ns}) pause_ = std::min(Duration{pause_.ns * 2}, kLongest);
   went_ = now;
   watched_ = kWatched;
   cpu_set_t before, only;

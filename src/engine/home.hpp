@@ -3,8 +3,7 @@
 // waker runs and evens that out within many milliseconds only; ranks that wait for each other all the time
 // then share one processor while another stands idle. So each has a home, and goes there now and then when it
 // waits elsewhere. It may still run anywhere: the kernel moves it when it has a reason. If somebody at home
-// keeps the processor for long, or the kernel moves us again and again, home is left alone for longer and
-// longer.
+// keeps the processor for long, home is left alone for longer and longer.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -14,9 +13,10 @@
 
 namespace herald::engine {
 
-// The home of the rank at `me`: neighbours together, as many on each processor. -1: none, because there is a
-// processor for each, or because somebody has said where they may run.
-int choose_home(std::span<const path::CpuMask> masks, std::size_t me) noexcept;
+// The home of the rank at `me`, as many on each processor. -1: none, because there is a processor for each, or
+// because somebody has said where they may run. `alone`: each is on a host of its own, and neighbours are put
+// on different processors: one takes what has come while the other sends. Otherwise they are together.
+int choose_home(std::span<const path::CpuMask> masks, std::size_t me, bool alone) noexcept;
 
 class Home {
  public:
@@ -32,7 +32,7 @@ class Home {
  private:
   static constexpr std::uint32_t kAskedPerLook = 4;
   static constexpr std::uint32_t kWatched = 256;
-  static constexpr Duration kFirst = milliseconds(5), kLeastAfterTrouble = milliseconds(1000),
+  static constexpr Duration kFirst = milliseconds(1), kLeastAfterTrouble = milliseconds(1000),
                             kLongest = milliseconds(64'000);
   static constexpr Duration kMuch = milliseconds(1);  // who yields does not take so long
   static constexpr std::int64_t kPeace = 8;           // times as long at home: all is well

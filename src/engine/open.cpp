@@ -136,7 +136,7 @@ void Loop::plan_spin(const Knobs& knobs) {
   spin_ = choose_spin(masks, static_cast<std::size_t>(rank_), quota, knobs.spin_us);
   core_.set_crowded(spin_.spin_us == 0);
   if (spin_.spin_us == 0 && knobs.home == "auto")
-    home_.set(choose_home(masks, static_cast<std::size_t>(rank_)));
+    home_.set(choose_home(masks, static_cast<std::size_t>(rank_), alone_));
   if (knobs.progress == "auto" && has_free_core(masks, static_cast<std::size_t>(rank_), quota))
     assist_ = Assist::wanted;
   // In a crowd we sleep often, and the kernel's barrier is dear; and where nobody rings it is for nothing.

@@ -76,9 +76,7 @@ bool Loop::is_at_rest() noexcept {
   return (spin_.spin_us == 0 || time < no_spin_until_) && net_->is_at_rest(time);
 }
 
-// Who is alone on its host sleeps until its muster is over; what wakes it is most often just that. Where it
-// shares processors with ranks of other hosts it goes home here only: all of them wake at once after a
-// muster, and half of them on each processor is best; for what comes one by one it is best where it is woken.
+// Who is alone on its host sleeps until its muster is over; what wakes it is most often just that.
 void Loop::muster(p2p::MusterOp& op) noexcept {
   net_->start(now(), op);
   while (!op.done) {
@@ -164,7 +162,7 @@ void Loop::yield_turns(std::uint64_t before) noexcept {
     lock_.take_back(depth);
     const Instant time = now();
     if (home_.is_new()) home_.judge(time, time - last);
-    if (!alone_ && home_.is_time()) home_.look(time);
+    if (home_.is_time()) home_.look(time);
     if (activity_ == before && !is_still(time)) progress();
     if (time - last > kLongYield) {
       no_yield_for_ = std::clamp(Duration{no_yield_for_.ns * 2}, kShortestNoSpin, kLongestNoYield);

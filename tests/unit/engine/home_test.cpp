@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: ranks are not spread evenly; ranks that somebody has bound are moved; a rank that was
 // taken home may run nowhere else from then on; it is taken home again and again though somebody else keeps
-// that processor.
+// that processor; or it stays away because the kernel has moved it often.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -16,9 +16,9 @@ using namespace herald::engine;
 
 namespace {
 
-std::vector<int> homes(const std::vector<path::CpuMask>& masks) {
+std::vector<int> homes(const std::vector<path::CpuMask>& masks, bool alone = false) {
   std::vector<int> all;
-  for (std::size_t me = 0; me < masks.size(); ++me) all.push_back(choose_home(masks, me));
+  for (std::size_t me = 0; me < masks.size(); ++me) all.push_back(choose_home(masks, me, alone));
   return all;
 }
 
@@ -46,8 +46,9 @@ void go(int cpu, const cpu_set_t& may) {
 Instant at(std::int64_t ms) { return Instant{} + milliseconds(ms); }
 
 // From elsewhere, between these times. The kernel may be quicker and take us there, but not always.
-bool is_taken_home(Home& home, const cpu_set_t& may, int from, std::int64_t first_ms, std::int64_t last_ms) {
-  for (std::int64_t ms = first_ms; !home.is_new() && ms <= last_ms; ms += 100) {
+bool is_taken_home(Home& home, const cpu_set_t& may, int from, std::int64_t first_ms, std::int64_t last_ms,
+                   std::int64_t step_ms = 100) {
+  for (std::int64_t ms = first_ms; !home.is_new() && ms <= last_ms; ms += step_ms) {
     go(from, may);
     home.look(at(ms));
   }
@@ -59,6 +60,12 @@ bool is_taken_home(Home& home, const cpu_set_t& may, int from, std::int64_t firs
 TEST(Home, ranks_are_spread_evenly_neighbours_together) {
   EXPECT_EQ(homes(std::vector<path::CpuMask>(5, mask(0b1010))), (std::vector<int>{1, 1, 1, 3, 3}));
   EXPECT_EQ(homes(std::vector<path::CpuMask>(8, mask(0b11))), (std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1}));
+}
+
+TEST(Home, hosts_of_one_rank_each_are_put_in_turn) {
+  EXPECT_EQ(homes(std::vector<path::CpuMask>(5, mask(0b1010)), true), (std::vector<int>{1, 3, 1, 3, 1}));
+  EXPECT_EQ(homes(std::vector<path::CpuMask>(8, mask(0b11)), true),
+            (std::vector<int>{0, 1, 0, 1, 0, 1, 0, 1}));
 }
 
 TEST(Home, those_on_other_hosts_do_not_count) {
@@ -84,6 +91,18 @@ TEST(Home, a_thread_goes_there_and_may_leave) {
     cpu_set_t now;
     ASSERT_EQ(::sched_getaffinity(0, sizeof now, &now), 0);
     EXPECT_TRUE(CPU_EQUAL(&now, &may));
+  });
+}
+
+// Most often a waker has drawn it away, which says nothing about home.
+TEST(Home, who_is_moved_away_again_and_again_goes_home_as_often) {
+  with_two([](const cpu_set_t& may, int away, int home_cpu) {
+    Home home;
+    home.set(home_cpu);
+    for (std::int64_t time = 1000; time < 1400; time += 20) {
+      EXPECT_TRUE(is_taken_home(home, may, away, time, time + 10, 1)) << time;
+      while (home.is_new()) home.judge(at(time), microseconds(2));
+    }
   });
 }
 
