@@ -109,7 +109,7 @@ void Loop::assist_listen() noexcept {
   std::uint32_t seen = 0;
   if (!lie_down(seen)) return;
   assist_ = Assist::listening;
-  rest(seen, kAssistSleep);
+  rest(seen, {}, kAssistSleep);
   assist_ = Assist::awake;
   get_up();
 }

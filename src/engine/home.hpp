@@ -13,9 +13,9 @@
 
 namespace herald::engine {
 
-// The home of the rank at `me`, as many on each processor. -1: none, because there is a processor for each, or
-// because somebody has said where they may run. `alone`: each is on a host of its own, and neighbours are put
-// on different processors: one takes what has come while the other sends. Otherwise they are together.
+// The home of the rank at `me`, as many on each processor. -1: none, because there is a processor for each,
+// or because somebody has said where they may run. `alone`: each is on a host of its own, and neighbours are
+// put on different processors: one takes what has come while the other sends. Otherwise they are together.
 int choose_home(std::span<const path::CpuMask> masks, std::size_t me, bool alone) noexcept;
 
 class Home {

@@ -69,6 +69,7 @@ class LaneNet final : p2p::LaneGroups {
   bool is_at_rest() const noexcept {
     return !stirred_ && !carrier_.holds() && !(news_for_desk_ && desk_.waits());
   }
+  bool wants_to_send() const noexcept { return lanes_.wants_to_send(); }
   std::vector<p2p::PeerId> take_lost() noexcept { return carrier_.take_lost(); }
   bool has_news() const noexcept { return carrier_.has_news(); }
   // Tells the rank that prints of members that do not hear us (group/report.hpp); that one prints.

@@ -148,7 +148,9 @@ class Loop final : public Engine {
   void assist_park() noexcept;
   bool run_hooks() noexcept;
   void settle() noexcept;
+  bool waits_for_net(Instant& time) noexcept;
   bool is_at_rest() noexcept;
+  void rest_first(Instant time) noexcept;
   bool spin(std::uint64_t before) noexcept;
   void stop_spinning(Instant time, Duration least) noexcept;
   bool was_put_off() noexcept;
@@ -158,9 +160,9 @@ class Loop final : public Engine {
   bool is_still(Instant time) noexcept {
     return alone_ && hooks_.empty() && !core_.wants_to_send() && net_->is_still(time);
   }
-  void sleep() noexcept;
+  void sleep(Duration least = {}) noexcept;
   bool lie_down(std::uint32_t& seen) noexcept;
-  void rest(std::uint32_t seen, Duration longest) noexcept;
+  void rest(std::uint32_t seen, Duration least, Duration longest) noexcept;
   void get_up() noexcept;
   void sleep_inside() noexcept;
   bool is_far(p2p::PeerId peer) const noexcept { return net_ && far_[static_cast<std::size_t>(peer)]; }

@@ -157,8 +157,9 @@ bool Net::pump(Instant now, p2p::PeerId peer) noexcept {
 bool Net::turn(Instant now) noexcept {
   if (now - last_here_ > kStopped) [[unlikely]]
     forgive(now);
-  const Duration away = now - last_turn_;
-  const bool was_away = !std::exchange(slept_, false) && away >= kAway;
+  const bool slept = std::exchange(slept_, false), rested = away_.ns != 0;
+  const Duration away = rested ? std::exchange(away_, {}) : now - last_turn_;
+  const bool was_away = rested || (!slept && away >= kAway);
   last_turn_ = last_here_ = now;
   if (carrier_.door() == p2p::Carrier::Door::later) {
     set_door(p2p::Carrier::Door::open);

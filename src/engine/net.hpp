@@ -115,6 +115,15 @@ class Net {
   }
   // The program was away for a while until a moment ago, and has slept here hardly since.
   bool is_just_back(Instant now) const noexcept { return sleeps_ < kBackSleeps && now - back_at_ < kBackFor; }
+  // The program has been here for a while, call after call.
+  bool is_settled(Instant now) const noexcept { return now - back_at_ > kAway; }
+  // It was away until now, and nothing that we know of waits for a turn but what has a time of its own.
+  bool comes_back(Instant now) const noexcept {
+    return !slept_ && !told_ && now - last_turn_ >= kAway && carrier_.door() == p2p::Carrier::Door::open &&
+           !mesh_->has_work() && lanes_->is_at_rest() && !lanes_->wants_to_send();
+  }
+  // It comes back, and sleeps before its first turn.
+  void rest_first(Instant now) noexcept { away_ = now - last_turn_; }
   // The next turn need not look elsewhere: a system call less for each.
   void woke(const Woken& why) noexcept {
     slept_ = true;
@@ -206,6 +215,7 @@ class Net {
   static constexpr Duration kStopped = milliseconds(100);  // no sign of ourselves: maybe
   void forgive(Instant now) noexcept;
   Instant last_turn_{}, last_here_{}, back_at_{};
+  Duration away_{};  // the program was, before it slept without a turn; 0: it has had one
   Instant next_ask_{};
   p2p::PeerId next_asked_ = 0;
   std::uint64_t traced_resent_ = 0, traced_dropped_ = 0;

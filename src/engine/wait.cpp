@@ -10,7 +10,8 @@
 namespace herald::engine {
 namespace {
 
-constexpr Duration kLongestSleep = milliseconds(100);      // a safety net: whoever has news rings
+constexpr Duration kLongestSleep = milliseconds(100);  // a safety net: whoever has news rings
+constexpr Duration kFirstRest = microseconds(200);
 constexpr int kTurnsPerClock = 32, kTurnsPerClockNet = 8;  // a turn of the net takes longer
 // So long between two looks at the clock while spinning means that another process had the processor. The
 // kernel's own threads do that now and then; who takes much of the time needs it, and spinning is then left
@@ -45,7 +46,10 @@ class Spinning {
 
 void Loop::wait_turn() noexcept {
   const std::uint64_t before = activity_;
-  if (!is_at_rest() && progress()) {
+  Instant time;
+  const bool only_net = waits_for_net(time);
+  if (only_net && waiters_ == 0 && net_->comes_back(time)) return rest_first(time);
+  if (!(only_net && net_->is_at_rest(time)) && progress()) {
     slept_in_vain_ = false;
     return;
   }
@@ -67,13 +71,27 @@ void Loop::wait_turn() noexcept {
 }
 
 // Where all others are on other hosts and spinning is no use, a sleep is as good as a turn: it ends at once
-// if something has come or is due. After a sleep there is a turn, whatever ended it.
-bool Loop::is_at_rest() noexcept {
+// if something has come or is due. After a sleep there is a turn, whatever ended it. `time` is set then.
+bool Loop::waits_for_net(Instant& time) noexcept {
   if (!alone_ || slept_in_vain_ || !hooks_.empty() || core_.wants_to_send() || !departing_.empty() ||
       self_.inbox().front() != nullptr)
     return false;
-  const Instant time = now();
-  return (spin_.spin_us == 0 || time < no_spin_until_) && net_->is_at_rest(time);
+  time = now();
+  return spin_.spin_us == 0 || time < no_spin_until_;
+}
+
+bool Loop::is_at_rest() noexcept {
+  Instant time;
+  return waits_for_net(time) && net_->is_at_rest(time);
+}
+
+// Others may be back at the same time, and the one that all wait for among them. So what has become due while
+// we were elsewhere comes after them; what has come is taken at once.
+void Loop::rest_first(Instant time) noexcept {
+  ++waiters_;
+  net_->rest_first(time);
+  sleep(kFirstRest);
+  --waiters_;
 }
 
 // Who is alone on its host sleeps until its muster is over; what wakes it is most often just that.
@@ -86,7 +104,7 @@ void Loop::muster(p2p::MusterOp& op) noexcept {
     }
     ++waiters_;
     if (op.step == p2p::MusterStep::collect) yield_to_reporters(op);
-    if (home_.is_time()) home_.look(now());
+    if (net_->is_settled(now()) && home_.is_time()) home_.look(now());
     if (!op.done) sleep();
     --waiters_;
     in_turn_ = true;
@@ -162,7 +180,7 @@ void Loop::yield_turns(std::uint64_t before) noexcept {
     lock_.take_back(depth);
     const Instant time = now();
     if (home_.is_new()) home_.judge(time, time - last);
-    if (home_.is_time()) home_.look(time);
+    if ((!alone_ || net_->is_settled(time)) && home_.is_time()) home_.look(time);
     if (activity_ == before && !is_still(time)) progress();
     if (time - last > kLongYield) {
       no_yield_for_ = std::clamp(Duration{no_yield_for_.ns * 2}, kShortestNoSpin, kLongestNoYield);
@@ -193,7 +211,7 @@ bool Loop::yield() noexcept {
 // Lost wake-ups: we say that we sleep, then look once more; whoever has news does it the other way round. The
 // lock is held until the doorbell has been read, so a thread that completes our operation afterwards changes
 // it.
-void Loop::sleep() noexcept {
+void Loop::sleep(Duration least) noexcept {
   if (net_ && polling_) {
     if (assist_ == Assist::listening) {  // we had taken the flag down when we came in
       bell_->sleeping.store(assist_where_, std::memory_order_seq_cst);
@@ -205,7 +223,7 @@ void Loop::sleep() noexcept {
   if (!lie_down(seen)) return;
   ++sleepers_;
   process_trace.add(TraceEvent::sleep_begin);
-  rest(seen, kLongestSleep);
+  rest(seen, least, kLongestSleep);
   process_trace.add(TraceEvent::sleep_end);
   --sleepers_;
   get_up();
@@ -225,10 +243,11 @@ bool Loop::lie_down(std::uint32_t& seen) noexcept {
   return false;
 }
 
-// Without the lock, until somebody rings.
-void Loop::rest(std::uint32_t seen, Duration longest) noexcept {
+// Without the lock, until somebody rings. What is due before `least` is over waits for that.
+void Loop::rest(std::uint32_t seen, Duration least, Duration longest) noexcept {
   polling_ = net_ != nullptr;
-  const Instant due = net_ ? net_->find_due() : Instant{}, time = net_ ? now() : Instant{};
+  const Instant next = net_ ? net_->find_due() : Instant{}, time = net_ ? now() : Instant{};
+  const Instant due = std::max(next, time + least);
   Net::Woken why;
   const std::uint32_t depth = lock_.give_up();
   if (net_)

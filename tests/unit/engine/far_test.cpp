@@ -61,9 +61,13 @@ TEST(Far, little_allowance_and_little_buffer) {
   EXPECT_TRUE(job.run(4, [](engine::Engine& engine, boot::Boot&) { all_to_all(engine, 40); }));
 }
 
-TEST(Far, who_computes_is_not_dead_and_loses_nothing) {
+namespace {
+
+// With 0 it sleeps when it comes back, before it has looked at what is due.
+void compute_for_long(std::int64_t spin_us) {
   FarJob job;
   job.knobs.detect_ms = 500;
+  job.knobs.spin_us = spin_us;
   EXPECT_TRUE(job.run(2, [](engine::Engine& engine, boot::Boot&) {
     engine.when_peer_dies(count_death);
     std::vector<unsigned char> data(200000), back(data.size());
@@ -83,6 +87,11 @@ TEST(Far, who_computes_is_not_dead_and_loses_nothing) {
     CHILD_CHECK(deaths == 0);
   }));
 }
+
+}  // namespace
+
+TEST(Far, who_computes_is_not_dead_and_loses_nothing) { compute_for_long(-1); }
+TEST(Far, who_computes_and_then_sleeps_is_not_dead_and_loses_nothing) { compute_for_long(0); }
 
 TEST(Far, a_dead_peer_is_noticed_by_who_waits_for_it_and_by_who_sends_to_it) {
   FarJob job;
