@@ -151,6 +151,7 @@ class Loop final : public Engine {
   bool waits_for_net(Instant& time) noexcept;
   bool is_at_rest() noexcept;
   void rest_first(Instant time) noexcept;
+  void look_home(Instant time) noexcept;
   bool spin(std::uint64_t before) noexcept;
   void stop_spinning(Instant time, Duration least) noexcept;
   bool was_put_off() noexcept;

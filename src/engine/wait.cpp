@@ -94,6 +94,11 @@ void Loop::rest_first(Instant time) noexcept {
   --waiters_;
 }
 
+// After a pause one that moves makes the others wait, where all come back at once.
+void Loop::look_home(Instant time) noexcept {
+  if (!alone_ || net_->is_settled(time)) home_.look(time);
+}
+
 // Who is alone on its host sleeps until its muster is over; what wakes it is most often just that.
 void Loop::muster(p2p::MusterOp& op) noexcept {
   net_->start(now(), op);
@@ -104,7 +109,7 @@ void Loop::muster(p2p::MusterOp& op) noexcept {
     }
     ++waiters_;
     if (op.step == p2p::MusterStep::collect) yield_to_reporters(op);
-    if (net_->is_settled(now()) && home_.is_time()) home_.look(now());
+    if (home_.is_time()) look_home(now());
     if (!op.done) sleep();
     --waiters_;
     in_turn_ = true;
@@ -180,7 +185,7 @@ void Loop::yield_turns(std::uint64_t before) noexcept {
     lock_.take_back(depth);
     const Instant time = now();
     if (home_.is_new()) home_.judge(time, time - last);
-    if ((!alone_ || net_->is_settled(time)) && home_.is_time()) home_.look(time);
+    if (home_.is_time()) look_home(time);
     if (activity_ == before && !is_still(time)) progress();
     if (time - last > kLongYield) {
       no_yield_for_ = std::clamp(Duration{no_yield_for_.ns * 2}, kShortestNoSpin, kLongestNoYield);
