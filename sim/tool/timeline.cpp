@@ -35,9 +35,9 @@ std::string describe(std::span<const std::byte> bytes) {
                            (flags & wire::kFlagRecords) != 0 ? " records" : "",
                            (flags & wire::kFlagBacklog) != 0 ? " backlog" : "",
                            (flags & wire::kFlagAskAck) != 0 ? " ask" : "");
-  if ((flags & wire::kFlagAck) != 0 && bytes.size() >= wire::kLargestDatagramHead) {
-    wire::AckPart ack;
-    std::memcpy(&ack, bytes.data() + sizeof head, sizeof ack);
+  const std::size_t before_body = wire::head_bytes(flags);
+  if ((flags & wire::kFlagAck) != 0 && bytes.size() >= before_body) {
+    const wire::AckPart ack = wire::read_ack(bytes.subspan(sizeof head, before_body - sizeof head));
     std::snprintf(text + used, sizeof text - static_cast<std::size_t>(used),
                   " [next %u credit %u holes %llx newest %u]", static_cast<std::uint32_t>(ack.next),
                   static_cast<std::uint32_t>(ack.credit),

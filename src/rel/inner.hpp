@@ -61,7 +61,7 @@ struct Mesh::Inner {
   void grant(Channel& ch) noexcept;
   void owe_ack(Channel& ch, Instant now) noexcept;
   static std::uint32_t ack_every(const Receiver& rx) noexcept;  // packets in order
-  void write_ack(Channel& ch, Instant now, wire::AckPart& ack) noexcept;
+  wire::AckBytes write_ack(Channel& ch, Instant now) noexcept;
 
   // links.cpp
   void heard(Channel& ch, Instant now, LinkId link) noexcept;

@@ -256,7 +256,7 @@ PeerId Mesh::Inner::take(Instant now, LinkId link, wire::Opened opened,
     return ch->peer;
   }
   heard(*ch, now, link);
-  if (view.ack != nullptr) on_ack(*ch, now, *view.ack);
+  if (!view.ack.empty()) on_ack(*ch, now, wire::read_ack(view.ack));
   switch (view.kind) {
     case wire::DatagramKind::data: on_data(*ch, now, link, view); break;
     case wire::DatagramKind::ack:

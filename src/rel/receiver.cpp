@@ -178,8 +178,9 @@ void Mesh::Inner::owe_ack(Channel& ch, Instant now) noexcept {
   rx.ack_due = now + rtt_of(ch).ack_delay(config.first_rtt, config.least_timeout);
 }
 
-void Mesh::Inner::write_ack(Channel& ch, Instant now, wire::AckPart& ack) noexcept {
+wire::AckBytes Mesh::Inner::write_ack(Channel& ch, Instant now) noexcept {
   Receiver& rx = ch.rx;
+  wire::AckPart ack;
   std::uint64_t holes = 0;
   if (rx.end != rx.next && rx.reorder.count() != 0)
     for (std::uint32_t i = 0; i < Cursor::kReach; ++i)
@@ -198,6 +199,7 @@ void Mesh::Inner::write_ack(Channel& ch, Instant now, wire::AckPart& ack) noexce
   rx.ack_now = false;
   rx.excuse.end();
   rx.ack_due = kNever;
+  return wire::write_ack(ack);
 }
 
 }  // namespace herald::rel

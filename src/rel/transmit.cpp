@@ -131,14 +131,14 @@ Tx Mesh::Inner::emit_data(Channel& ch, Instant now, Seq seq, bool alone) noexcep
   const std::size_t body_bytes = body.size() + entry.lent_bytes;
   const bool carries =
       body_bytes + wire::kLargestDatagramHead <= config.datagram_bytes && carries_ack(ch.rx, now, body_bytes);
-  const std::size_t head_bytes = carries ? wire::kLargestDatagramHead : sizeof(wire::DatagramHead);
-  std::byte* const at = body.data() - head_bytes;
+  std::size_t head_bytes = sizeof(wire::DatagramHead);
   if (carries) {
-    flags |= wire::kFlagAck;
-    wire::AckPart ack;
-    write_ack(ch, now, ack);
-    std::memcpy(at + sizeof(wire::DatagramHead), &ack, sizeof ack);
+    const wire::AckBytes ack = write_ack(ch, now);
+    flags |= ack.flags;
+    head_bytes += ack.size;
+    std::memcpy(body.data() - ack.size, ack.room.data(), ack.size);
   }
+  std::byte* const at = body.data() - head_bytes;
   wire::write_head(at, wire::DatagramKind::data, flags, config.seal, config.me, seq);
   if (carries || alone)
     wire::seal(config.seal, static_cast<std::uint32_t>(ch.peer), entry.body_crc, {at, head_bytes});
@@ -174,18 +174,18 @@ void Mesh::Inner::seal_now() noexcept {
 
 void Mesh::Inner::emit_ack(Channel& ch, Instant now, TxBatch& out) noexcept {
   Sender& tx = ch.tx;
-  std::uint8_t flags = wire::kFlagAck;
+  std::uint8_t flags = 0;
   if (tx.backlog || tx.refused) flags |= wire::kFlagBacklog;
   if (tx.ask) flags |= wire::kFlagAskAck;
   const bool answers = !tx.ask && ch.rx.link < ch.links && ch.link[ch.rx.link].state != LinkState::dead;
   const LinkId by = answers ? ch.rx.link : choose_link(ch.all_links());
   tx.ask = false;
-  wire::AckPart ack;
-  write_ack(ch, now, ack);
+  const wire::AckBytes ack = write_ack(ch, now);
+  flags |= ack.flags;
   auto& room = out.shorts[out.count];
   wire::write_head(room.data(), wire::DatagramKind::ack, flags, config.seal, config.me, tx.next_tx);
-  std::memcpy(room.data() + sizeof(wire::DatagramHead), &ack, sizeof ack);
-  const std::span<std::byte> bytes(room.data(), wire::kLargestDatagramHead);
+  std::memcpy(room.data() + sizeof(wire::DatagramHead), ack.room.data(), ack.size);
+  const std::span<std::byte> bytes(room.data(), sizeof(wire::DatagramHead) + ack.size);
   wire::seal(config.seal, static_cast<std::uint32_t>(ch.peer), 0, bytes);
   out.entries[out.count++] = {ch.peer, by, bytes};
   ++counters.acks_sent;

@@ -56,7 +56,7 @@ Opened open_brief(const Seal& seal, std::uint32_t me, std::uint64_t name, std::u
   const auto off = static_cast<std::int8_t>(static_cast<std::uint8_t>(head.number - about));
   const std::uint32_t number = about + static_cast<std::uint32_t>(off);
   if (head.tag != tag_of(seal, me, name, number, datagram)) return Opened::bad_tag;
-  view = {DatagramKind::brief, head.flags, head.place, number, nullptr, datagram.subspan(sizeof(BriefHead))};
+  view = {DatagramKind::brief, head.flags, head.place, number, {}, datagram.subspan(sizeof(BriefHead))};
   return Opened::good;
 }
 

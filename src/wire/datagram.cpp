@@ -25,30 +25,28 @@ std::uint64_t pair(std::uint32_t low, std::uint32_t high) noexcept {
 
 // SipHash-2-4 of head with tag 0, ack part, rank, epoch and CRC; that is always a row of whole words.
 std::uint64_t tag_of(const Seal& seal, std::uint32_t to, std::uint32_t body_crc, const std::byte* head,
-                     bool has_ack) noexcept {
+                     std::size_t ack_bytes) noexcept {
   SipHash hash(seal.key);
   hash.add(load<std::uint64_t>(head));
   hash.add(load<std::uint32_t>(head + 8));  // seq, and the first half of the tag
-  std::size_t length = sizeof(DatagramHead) + kUnsent;
-  if (has_ack) {
-    const std::byte* ack = head + sizeof(DatagramHead);
+  const std::byte* const ack = head + sizeof(DatagramHead);
+  std::uint32_t odd = 0;  // stands before the rank: the tag's second half, or the last of the ack part
+  if (ack_bytes != 0) {
     hash.add(pair(0, load<std::uint32_t>(ack)));
-    hash.add(load<std::uint64_t>(ack + 4));
-    hash.add(load<std::uint64_t>(ack + 12));
-    hash.add(pair(load<std::uint32_t>(ack + 20), to));
-    length += sizeof(AckPart);
-  } else {
-    hash.add(pair(0, to));
+    for (std::size_t at = 4; at + 4 < ack_bytes; at += 8) hash.add(load<std::uint64_t>(ack + at));
+    odd = load<std::uint32_t>(ack + ack_bytes - 4);
   }
+  hash.add(pair(odd, to));
   hash.add(pair(seal.epoch, body_crc));
-  return hash.finish(0, length);
+  return hash.finish(0, sizeof(DatagramHead) + kUnsent + ack_bytes);
 }
 
 // The flags that a kind may have.
 std::uint8_t known_flags(DatagramKind kind) noexcept {
   switch (kind) {
-    case DatagramKind::data: return kFlagAck | kFlagRecords | kFlagBacklog | kFlagAskAck | kFlagCopies;
-    case DatagramKind::ack: return kFlagAck | kFlagBacklog | kFlagAskAck;
+    case DatagramKind::data:
+      return kFlagAck | kFlagShort | kFlagRecords | kFlagBacklog | kFlagAskAck | kFlagCopies;
+    case DatagramKind::ack: return kFlagAck | kFlagShort | kFlagBacklog | kFlagAskAck;
     case DatagramKind::probe:
     case DatagramKind::probe_reply: return kFlagAck;
     case DatagramKind::cast: return kFlagAskAck | kFlagDirect | kFlagRows | kFlagMoved;
@@ -102,11 +100,42 @@ std::uint64_t siphash24(const JobKey& key, std::span<const std::byte> bytes) noe
   return hash.finish(rest, bytes.size());
 }
 
+AckBytes write_ack(const AckPart& ack) noexcept {
+  AckBytes out;
+  const std::uint32_t credit = ack.credit - ack.next, delay_us = ack.delay_us;  // copies above the delay
+  if (ack.holes == 0 && ack.newest + 1 == ack.next && credit <= UINT16_MAX && delay_us <= UINT16_MAX) {
+    const ShortAck brief{ack.next, static_cast<std::uint16_t>(credit), static_cast<std::uint16_t>(delay_us)};
+    std::memcpy(out.room.data(), &brief, sizeof brief);
+    out.size = sizeof brief;
+    out.flags = kFlagAck | kFlagShort;
+  } else {
+    std::memcpy(out.room.data(), &ack, sizeof ack);
+    out.size = sizeof ack;
+  }
+  return out;
+}
+
+AckPart read_ack(std::span<const std::byte> bytes) noexcept {
+  AckPart ack;
+  if (bytes.size() == sizeof ack) {
+    std::memcpy(&ack, bytes.data(), sizeof ack);
+    return ack;
+  }
+  const auto& brief = *reinterpret_cast<const ShortAck*>(bytes.data());
+  const std::uint32_t next = brief.next;
+  return {next, next + brief.credit, 0, next - 1, std::uint32_t{brief.delay_us}};
+}
+
 void seal(const Seal& seal, std::uint32_t to, std::uint32_t body_crc, std::span<std::byte> head) noexcept {
-  set_tag(head.data(), tag_of(seal, to, body_crc, head.data(), head.size() >= kLargestDatagramHead));
+  set_tag(head.data(), tag_of(seal, to, body_crc, head.data(), head.size() - sizeof(DatagramHead)));
 }
 
 namespace {
+
+bool is_short_of_nothing(DatagramKind kind, std::uint8_t flags) noexcept {
+  return (kind == DatagramKind::data || kind == DatagramKind::ack) &&
+         (flags & (kFlagAck | kFlagShort)) == kFlagShort;
+}
 
 // All but the tag. `view` is filled if good.
 Opened look_at(const Seal& seal, std::span<const std::byte> datagram, DatagramView& view) noexcept {
@@ -114,18 +143,18 @@ Opened look_at(const Seal& seal, std::span<const std::byte> datagram, DatagramVi
   const auto& head = *reinterpret_cast<const DatagramHead*>(datagram.data());
   const auto kind = static_cast<DatagramKind>(static_cast<std::uint8_t>(head.kind));
   const std::uint8_t flags = head.flags;
-  const bool has_ack = (flags & kFlagAck) != 0;
-  const std::size_t head_bytes = has_ack ? kLargestDatagramHead : sizeof(DatagramHead);
-  if (head.version != kDatagramVersion || (flags & ~known_flags(kind)) != 0 || datagram.size() < head_bytes)
+  const std::size_t before_body = head_bytes(flags);
+  if (head.version != kDatagramVersion || (flags & ~known_flags(kind)) != 0 ||
+      datagram.size() < before_body || is_short_of_nothing(kind, flags))
     return Opened::malformed;
-  const auto body = datagram.subspan(head_bytes);
+  const auto body = datagram.subspan(before_body);
   if (!body_fits(kind, flags, body)) return Opened::malformed;
   if (head.epoch != (seal.epoch & 0xff)) return Opened::stale_epoch;
   view.kind = kind;
   view.flags = flags;
   view.from = head.from;
   view.seq = head.seq;
-  view.ack = has_ack ? reinterpret_cast<const AckPart*>(datagram.data() + sizeof(DatagramHead)) : nullptr;
+  view.ack = datagram.subspan(sizeof(DatagramHead), before_body - sizeof(DatagramHead));
   view.body = body;
   return Opened::good;
 }
@@ -145,7 +174,7 @@ Opened open_datagram(const Seal& seal, std::uint32_t me, std::span<const std::by
   DatagramView seen;
   const Opened opened = look_at(seal, datagram, seen);
   if (opened != Opened::good) return opened;
-  if (!has_tag(datagram, tag_of(seal, me, body_crc_of(seen), datagram.data(), seen.ack != nullptr)))
+  if (!has_tag(datagram, tag_of(seal, me, body_crc_of(seen), datagram.data(), seen.ack.size())))
     return Opened::bad_tag;
   view = seen;
   return Opened::good;
@@ -164,8 +193,9 @@ void open_datagrams(const Seal& seal, std::uint32_t me, std::span<OpenedDatagram
   for (OpenedDatagram& one : all) {
     one.opened = look_at(seal, one.datagram, one.view);
     if (one.opened != Opened::good) continue;
-    if (one.view.ack != nullptr) {
-      if (!has_tag(one.datagram, tag_of(seal, me, body_crc_of(one.view), one.datagram.data(), true)))
+    if (!one.view.ack.empty()) {
+      const std::uint32_t crc = body_crc_of(one.view);
+      if (!has_tag(one.datagram, tag_of(seal, me, crc, one.datagram.data(), one.view.ack.size())))
         one.opened = Opened::bad_tag;
       continue;
     }

@@ -2,7 +2,7 @@
 // wire/datagram.hpp: what goes between hosts: one datagram is one packet of a channel. docs/wire.md describes
 // it byte by byte and tests/unit/wire holds it with golden bytes.
 //
-//   DatagramHead | AckPart, if kFlagAck | body
+//   DatagramHead | AckPart or ShortAck, if kFlagAck | body
 //
 // The tag is SipHash-2-4 under the job's key over the head with tag 0, the ack part, the receiver's rank, the
 // whole epoch, and the CRC32C of the body; rank, epoch and CRC are not sent: both sides know them. So a body
@@ -38,13 +38,14 @@ enum class DatagramKind : std::uint8_t {
   brief = 12,    // as a report; with a head of its own (wire/brief.hpp)
 };
 
-constexpr std::uint8_t kFlagAck = 1;  // an AckPart follows the head
+constexpr std::uint8_t kFlagAck = 1;  // an ack part follows the head
 constexpr std::uint8_t kFlagRecords =
     2;  // data: the body is a row of records, each 2 bytes of length and a packet
 constexpr std::uint8_t kFlagBacklog = 4;    // data, ack: the sender has more than its credit lets it send
 constexpr std::uint8_t kFlagAskAck = 8;     // data, ack, cast, cast_ask, report, tidings: answer at once
-constexpr std::uint8_t kFlagCopies = 0xf0;  // data: how often it was sent before (at most 15), in these bits
-constexpr int kCopiesShift = 4;
+constexpr std::uint8_t kFlagShort = 16;     // data, ack, with kFlagAck: the ack part is a ShortAck
+constexpr std::uint8_t kFlagCopies = 0xe0;  // data: how often it was sent before (at most 7), in these bits
+constexpr int kCopiesShift = 5;
 constexpr std::uint8_t kFlagMoved =
     6;  // of lanes: how often the lane moved to another address, in these bits
 constexpr int kMovedShift = 1;
@@ -76,13 +77,20 @@ struct AckPart {
 
 constexpr int kDelayBits = 28;
 
+// What most acks have to say: no holes, and the newest, sent once, is the last before `next`.
+struct ShortAck {
+  Le<std::uint32_t> next;    // these as in an AckPart ...
+  Le<std::uint16_t> credit;  // ... but counted from `next`
+  Le<std::uint16_t> delay_us;
+};
+
 struct ProbeBody {
   Le<std::uint32_t> link;    // the sender's number for this link to the receiver
   Le<std::uint32_t> number;  // of the probe
 };
 
 static_assert(sizeof(DatagramHead) == 20 && alignof(DatagramHead) == 1);
-static_assert(sizeof(AckPart) == 24 && sizeof(ProbeBody) == 8);
+static_assert(sizeof(AckPart) == 24 && sizeof(ShortAck) == 8 && sizeof(ProbeBody) == 8);
 constexpr std::size_t kLargestDatagramHead = sizeof(DatagramHead) + sizeof(AckPart);
 constexpr std::size_t kRecordHead = 2;
 
@@ -99,6 +107,22 @@ inline bool is_muster(std::span<const std::byte> datagram) noexcept {
 inline bool is_brief(std::span<const std::byte> datagram) noexcept {
   return datagram.size() > 1 &&
          std::to_integer<std::uint8_t>(datagram[1]) == static_cast<std::uint8_t>(DatagramKind::brief);
+}
+
+// An ack part as it is sent, and the flags that say so; and the way back, of 8 or 24 bytes.
+struct AckBytes {
+  std::array<std::byte, sizeof(AckPart)> room;
+  std::uint8_t size = 0;
+  std::uint8_t flags = kFlagAck;
+  std::span<const std::byte> bytes() const noexcept { return {room.data(), size}; }
+};
+AckBytes write_ack(const AckPart& ack) noexcept;
+AckPart read_ack(std::span<const std::byte> bytes) noexcept;
+
+// Of data, ack, probe and probe_reply: the head, and the ack part if the flags say that there is one.
+inline std::size_t head_bytes(std::uint8_t flags) noexcept {
+  if ((flags & kFlagAck) == 0) return sizeof(DatagramHead);
+  return sizeof(DatagramHead) + ((flags & kFlagShort) != 0 ? sizeof(ShortAck) : sizeof(AckPart));
 }
 
 using JobKey = std::array<std::uint64_t, 2>;
@@ -137,7 +161,7 @@ struct DatagramView {
   std::uint8_t flags = 0;
   std::uint32_t from = 0;
   std::uint32_t seq = 0;
-  const AckPart* ack = nullptr;  // null: none
+  std::span<const std::byte> ack;  // for read_ack(); empty: none
   std::span<const std::byte> body;
 };
 

@@ -50,13 +50,16 @@ void make_plausible(const rel::MeshConfig& config, rel::PeerId from, std::vector
   head.epoch = static_cast<std::uint8_t>(config.seal.epoch);
   head.from = static_cast<std::uint32_t>(from);
   head.seq = head.seq + config.first_seq;
-  std::size_t head_bytes = sizeof head;
-  if ((head.flags & wire::kFlagAck) != 0 && datagram.size() >= wire::kLargestDatagramHead) {
-    head_bytes = wire::kLargestDatagramHead;
+  std::size_t head_bytes = wire::head_bytes(head.flags);
+  if (head_bytes > datagram.size()) head_bytes = sizeof head;
+  if (head_bytes == wire::kLargestDatagramHead) {
     auto& ack = *reinterpret_cast<wire::AckPart*>(datagram.data() + sizeof head);
     ack.next = ack.next + config.first_seq;
     ack.credit = ack.credit + config.first_seq;
     ack.newest = ack.newest + config.first_seq;
+  } else if (head_bytes > sizeof head) {
+    auto& ack = *reinterpret_cast<wire::ShortAck*>(datagram.data() + sizeof head);
+    ack.next = ack.next + config.first_seq;
   }
   const std::span<std::byte> all(datagram);
   wire::seal(config.seal, 0, wire::crc32c(all.subspan(head_bytes)), all.first(head_bytes));

@@ -110,8 +110,8 @@ class Credits {
     world.watch = [this, &world](const Tx& tx, PeerId from) {
       const auto& head = *reinterpret_cast<const wire::DatagramHead*>(tx.datagram.data());
       if (from != 0 || (head.flags & wire::kFlagAck) == 0) return;
-      wire::AckPart ack;
-      std::memcpy(&ack, tx.datagram.data() + sizeof head, sizeof ack);
+      const wire::AckPart ack =
+          wire::read_ack(tx.datagram.subspan(sizeof head, wire::head_bytes(head.flags) - sizeof head));
       limit_[static_cast<std::size_t>(tx.to)] = ack.credit;
       std::int64_t all = 0;
       for (std::size_t peer = 1; peer < limit_.size(); ++peer) {

@@ -30,6 +30,16 @@ AckPart some_ack() {
   return ack;
 }
 
+AckPart some_short_ack() {
+  AckPart ack;
+  ack.next = 0x00000001;
+  ack.credit = 0x00001235;
+  ack.holes = 0;
+  ack.newest = 0x00000000;
+  ack.delay_us = 0x5354;
+  return ack;
+}
+
 Bytes make(DatagramKind kind, std::uint8_t flags, std::uint32_t seq, const Bytes& body,
            const Seal& with = kSeal, std::uint32_t to = kMe) {
   DatagramHead head;
@@ -40,11 +50,14 @@ Bytes make(DatagramKind kind, std::uint8_t flags, std::uint32_t seq, const Bytes
   head.from = 7;
   head.seq = seq;
   head.tag = 0xdeadbeef;  // whatever stood there before does not count
-  const std::size_t head_bytes = (flags & kFlagAck) != 0 ? kLargestDatagramHead : sizeof head;
-  Bytes out(head_bytes);
+  Bytes out(head_bytes(flags));
   std::memcpy(out.data(), &head, sizeof head);
-  const AckPart ack = some_ack();
-  if (head_bytes > sizeof head) std::memcpy(out.data() + sizeof head, &ack, sizeof ack);
+  if ((flags & kFlagAck) != 0) {
+    const AckBytes ack = write_ack((flags & kFlagShort) != 0 ? some_short_ack() : some_ack());
+    EXPECT_EQ(ack.flags, flags & (kFlagAck | kFlagShort));
+    EXPECT_EQ(ack.size, out.size() - sizeof head);
+    std::memcpy(out.data() + sizeof head, ack.room.data(), ack.size);
+  }
   seal(with, to, crc32c(std::as_bytes(std::span(body))), std::as_writable_bytes(std::span(out)));
   out.insert(out.end(), body.begin(), body.end());
   return out;
@@ -89,14 +102,55 @@ TEST(Datagram, data_with_an_ack_is_as_the_document_says) {
   EXPECT_EQ(view.flags, kFlagAck | kFlagBacklog);
   EXPECT_EQ(view.from, 7u);
   EXPECT_EQ(view.seq, 0x0a0b0c0du);
-  ASSERT_NE(view.ack, nullptr);
-  EXPECT_EQ(view.ack->next, 0x11121314u);
-  EXPECT_EQ(view.ack->credit, 0x21222324u);
-  EXPECT_EQ(view.ack->holes, 0x3132333435363738u);
-  EXPECT_EQ(view.ack->newest, 0x41424344u);
-  EXPECT_EQ(view.ack->delay_us, 0x51525354u);
+  ASSERT_EQ(view.ack.size(), sizeof(AckPart));
+  const AckPart ack = read_ack(view.ack);
+  EXPECT_EQ(ack.next, 0x11121314u);
+  EXPECT_EQ(ack.credit, 0x21222324u);
+  EXPECT_EQ(ack.holes, 0x3132333435363738u);
+  EXPECT_EQ(ack.newest, 0x41424344u);
+  EXPECT_EQ(ack.delay_us, 0x51525354u);
   EXPECT_EQ(view.body.size(), 3u);
   EXPECT_EQ(std::to_integer<char>(view.body[0]), 'a');
+}
+
+TEST(Datagram, a_short_ack_is_as_the_document_says) {
+  const Bytes ack{1, 0, 0, 0, 0x34, 0x12, 0x54, 0x53};  // next, credit after it, delay
+  Bytes made = make(DatagramKind::data, kFlagAck | kFlagShort, 0x0a0b0c0d, {'a'});
+  DatagramView view;
+  ASSERT_EQ(open(made, view), Opened::good);
+  ASSERT_EQ(view.body.size(), 1u);
+  const AckPart read = read_ack(view.ack);
+  EXPECT_EQ(std::memcmp(&read, std::vector{some_short_ack()}.data(), sizeof read), 0);
+  std::fill(made.begin() + 12, made.begin() + 20, 0);
+  EXPECT_EQ(made,
+            join({1, 1, 17, 4, 7, 0, 0, 0, 0x0d, 0x0c, 0x0b, 0x0a, 0, 0, 0, 0, 0, 0, 0, 0}, ack, {'a'}));
+}
+
+// Whatever it says, the reader gets that; the short form only where it says it all.
+TEST(Datagram, an_ack_is_read_as_it_was_written) {
+  Prng chance(3);
+  int shorter = 0;
+  for (int i = 0; i < 20000; ++i) {
+    AckPart ack = some_short_ack();
+    ack.next = static_cast<std::uint32_t>(chance.next());
+    ack.newest = ack.next - (chance.below(4) == 0 ? chance.below(3) : 1);
+    ack.credit = ack.next +
+                 (chance.below(4) == 0 ? static_cast<std::uint32_t>(chance.next()) >> chance.below(32)
+                                       : chance.below(1000)) -
+                 (chance.below(8) == 0);
+    if (chance.below(4) == 0) ack.holes = chance.next() >> chance.below(64);
+    ack.delay_us = static_cast<std::uint32_t>(chance.next()) >> chance.below(32);
+    const AckBytes bytes = write_ack(ack);
+    const AckPart read = read_ack(bytes.bytes());
+    ASSERT_EQ(std::memcmp(&read, &ack, sizeof ack), 0) << i;
+    const bool small = ack.holes == 0 && ack.newest + 1 == ack.next && ack.credit - ack.next <= 0xffff &&
+                       ack.delay_us <= 0xffff;
+    ASSERT_EQ(bytes.size, small ? 8 : 24) << i;
+    ASSERT_EQ(bytes.flags, small ? kFlagAck | kFlagShort : kFlagAck) << i;
+    shorter += small;
+  }
+  EXPECT_GT(shorter, 3000);
+  EXPECT_LT(shorter, 17000);
 }
 
 TEST(Datagram, records_acks_and_probes_are_as_the_document_says) {
@@ -120,11 +174,12 @@ TEST(Datagram, records_acks_and_probes_are_as_the_document_says) {
   EXPECT_EQ(make(DatagramKind::probe, 0, 0, body), probe);
   DatagramView view;
   EXPECT_EQ(open(probe, view), Opened::good);
-  EXPECT_EQ(view.ack, nullptr);
+  EXPECT_TRUE(view.ack.empty());
 }
 
 TEST(Datagram, the_tag_is_the_hash_of_what_the_document_lists) {
-  for (const std::uint8_t flags : {std::uint8_t{0}, kFlagAck}) {
+  for (const int each : {0, int{kFlagAck}, kFlagAck | kFlagShort}) {
+    const auto flags = static_cast<std::uint8_t>(each);
     const Bytes body(100, 'b');
     const Bytes sent = make(DatagramKind::data, flags, 5, body);
     const std::size_t head_bytes = sent.size() - body.size();
@@ -140,10 +195,12 @@ TEST(Datagram, the_tag_is_the_hash_of_what_the_document_lists) {
 }
 
 TEST(Datagram, any_wrong_bit_is_found) {
-  for (const Bytes& good : {make(DatagramKind::data, 0, 1, Bytes(33, 'd')),
-                            make(DatagramKind::data, kFlagAck | kFlagRecords, 1, {2, 0, 'x', 'y'}),
-                            make(DatagramKind::ack, kFlagAck, 1, {}), make(DatagramKind::ack, 0, 1, {}),
-                            make(DatagramKind::probe_reply, 0, 0, Bytes(8, 'p'))}) {
+  for (const Bytes& good :
+       {make(DatagramKind::data, 0, 1, Bytes(33, 'd')),
+        make(DatagramKind::data, kFlagAck | kFlagRecords, 1, {2, 0, 'x', 'y'}),
+        make(DatagramKind::data, kFlagAck | kFlagShort, 1, Bytes(20, 's')),
+        make(DatagramKind::ack, kFlagAck | kFlagShort, 1, {}), make(DatagramKind::ack, kFlagAck, 1, {}),
+        make(DatagramKind::ack, 0, 1, {}), make(DatagramKind::probe_reply, 0, 0, Bytes(8, 'p'))}) {
     ASSERT_EQ(open(good), Opened::good);
     for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
       Bytes bad = good;
@@ -156,6 +213,7 @@ TEST(Datagram, any_wrong_bit_is_found) {
 TEST(Datagram, a_datagram_that_is_cut_or_longer_is_refused) {
   for (const Bytes& good :
        {make(DatagramKind::data, kFlagAck, 1, Bytes(9, 'd')), make(DatagramKind::ack, kFlagAck, 1, {}),
+        make(DatagramKind::ack, kFlagAck | kFlagShort, 1, {}),
         make(DatagramKind::probe, 0, 0, Bytes(8, 'p'))}) {
     for (std::size_t n = 0; n < good.size(); ++n)
       EXPECT_NE(open(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(n))), Opened::good) << n;
@@ -181,6 +239,8 @@ TEST(Datagram, constants_lengths_and_rows_that_make_no_sense_are_malformed_thoug
   EXPECT_EQ(open(make(static_cast<DatagramKind>(5), 0, 0, {})), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::ack, 16, 0, {})), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::ack, 128, 0, {})), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::data, kFlagShort, 0, {'a'})), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::probe, kFlagAck | kFlagShort, 0, eight)), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::ack, kFlagRecords, 0, {})), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::ack, 0, 0, {'a'})), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::probe, kFlagBacklog, 0, eight)), Opened::malformed);
@@ -204,7 +264,7 @@ TEST(Datagram, random_bytes_are_never_good) {
     if (bytes.size() > 3 && i % 2 == 0) {
       bytes[0] = kDatagramVersion;
       bytes[1] = static_cast<unsigned char>(1 + chance.below(4));
-      bytes[2] = static_cast<unsigned char>(chance.below(16));
+      bytes[2] = static_cast<unsigned char>(chance.below(32));
       bytes[3] = 4;
     }
     const Opened opened = open(bytes);
