@@ -33,6 +33,7 @@
 #include "p2p/message.hpp"
 #include "p2p/ops.hpp"
 #include "p2p/peer.hpp"
+#include "p2p/said.hpp"
 #include "wire/p2p_packet.hpp"
 
 namespace herald::p2p {
@@ -167,7 +168,8 @@ class Core {
   };
   Pushed plan_push(Peer& to, std::uint64_t bytes, std::size_t room) const noexcept;
   std::size_t write_push(Peer& to, SendOp& op, std::span<std::byte> room) noexcept;
-  std::size_t write_whole(SendOp& op, std::uint16_t flags, std::span<std::byte> room) noexcept;
+  std::size_t write_far_head(const ShortSend& what, std::uint32_t seq, std::byte* room) noexcept;
+  std::size_t write_whole(SendOp& op, bool cast, std::span<std::byte> room) noexcept;
   std::size_t write_data(SendOp& op, std::span<std::byte> room, Lent* lent) noexcept;
   bool lend(SendOp& op, std::uint32_t bytes, Lent& lent) noexcept;
   bool has_lent(const SendOp& op) noexcept;
@@ -236,6 +238,7 @@ class Core {
 
   Status on_push(PeerId from, std::span<const std::byte> packet) noexcept;
   Status on_whole(PeerId from, std::span<const std::byte> packet) noexcept;
+  Status on_again(PeerId from, std::span<const std::byte> packet) noexcept;
   Status take_push(PeerId from, const wire::PushPacket& header, std::span<const std::byte> body) noexcept;
   bool on_pull(PeerId from, const wire::PullPacket& packet) noexcept;
   Status on_data(PeerId from, std::span<const std::byte> packet) noexcept;
@@ -280,6 +283,7 @@ class Core {
   bool crowded_ = false;
   Near& near(PeerId id) noexcept { return nears_[static_cast<std::size_t>(id)]; }
   std::vector<Near> nears_;  // by peer, if any is direct
+  SaidBook said_;
   std::uint32_t offers_ = 0;
   DirectPool directs_;
   List<Op> finished_;

@@ -34,7 +34,7 @@ std::size_t Core::write_cast(SendOp& op, std::span<std::byte> room) noexcept {
     op.seq = next_cast_++;
     if (op.data.total() <= room.size() - sizeof(PushPacket)) {
       op.unlink();
-      return write_whole(op, kFlagCast, room);
+      return write_whole(op, true, room);
     }
     PushPacket header;
     header.prefix = p2p_prefix(P2pKind::push, kFlagCast);

@@ -49,23 +49,6 @@ std::size_t Core::push_now(const ShortSend& what, std::byte* room) noexcept {
   return sizeof(PushPacket) + what.bytes;
 }
 
-std::size_t Core::push_far_now(const ShortSend& what, std::byte* room) noexcept {
-  Peer& to = peer(what.to);
-  WholePacket header;
-  header.prefix = p2p_prefix(P2pKind::whole);
-  header.seq = to.next_seq++;
-  header.context = what.context;
-  header.source = what.source;
-  header.tag = what.tag;
-  std::memcpy(room, &header, sizeof header);
-  copy(room + sizeof header, what.data, what.bytes);
-  to.pushed += static_cast<std::uint32_t>(what.bytes) + kRecord;
-  ++counters_.sent;
-  ++counters_.finished;
-  counters_.sent_bytes += what.bytes;
-  return sizeof header + what.bytes;
-}
-
 std::size_t Core::push_now(SendOp& op, std::byte* room) noexcept {
   const std::uint64_t bytes = op.data.total();
   op.done = op.cancelled = false;

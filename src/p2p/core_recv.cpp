@@ -200,6 +200,7 @@ Status Core::on_packet(PeerId from, std::span<const std::byte> packet) noexcept 
       case P2pKind::moved: good = meetings_.leave_theirs(as<MovedPacket>(packet).meeting, from); break;
       case P2pKind::notice: good = on_notice(from, as<NoticePacket>(packet)); break;
       case P2pKind::whole: return on_whole(from, packet);
+      case P2pKind::again: return on_again(from, packet);
     }
   }
   if (!good) ++counters_.bad_packets;
@@ -218,17 +219,9 @@ Status Core::on_push(PeerId from, std::span<const std::byte> packet) noexcept {
   const auto& header = as<PushPacket>(packet);
   const std::uint16_t flags = header.prefix.flags;
   const Status status = take_push(from, header, packet.subspan(sizeof header));
-  if (status == Status::ok && (flags & kFlagCast) == 0) hear(from, header.seq, (flags & kFlagInPlace) != 0);
-  return status;
-}
-
-Status Core::on_whole(PeerId from, std::span<const std::byte> packet) noexcept {
-  const auto& head = as<WholePacket>(packet);
-  const std::span<const std::byte> payload = packet.subspan(sizeof head);
-  const auto bytes = static_cast<std::uint32_t>(payload.size());
-  const PushPacket push{head.prefix, head.seq, head.context, head.source, head.tag, bytes, 0, bytes};
-  const Status status = take_push(from, push, payload);
-  if (status == Status::ok && (head.prefix.flags & kFlagCast) == 0) hear(from, head.seq, false);
+  if (status != Status::ok || (flags & kFlagCast) != 0) return status;
+  hear(from, header.seq, (flags & kFlagInPlace) != 0);
+  if (peer(from).far) said_.hear(peer(from), {header.context, header.source, header.seq + 1});
   return status;
 }
 

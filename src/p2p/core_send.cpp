@@ -19,7 +19,8 @@ Core::Core(const CoreConfig& config) noexcept
                                               std::max<std::uint64_t>(config.direct_bytes, 1) - 1)),
       most_far_now_(config.mode == PushMode::pull ? std::min(config.far_first, config.most_pushed) : 0),
       peers_(static_cast<std::size_t>(config.peers)),
-      recvs_(config.most_pulls) {}
+      recvs_(config.most_pulls),
+      said_(static_cast<std::size_t>(config.peers)) {}
 
 Core::~Core() {
   contexts_.for_each([this](Context& context) {
@@ -73,11 +74,6 @@ template void Core::control(PeerId, const AllowancePacket&) noexcept;
 template void Core::control(PeerId, const MeetPacket&) noexcept;
 template void Core::control(PeerId, const MovedPacket&) noexcept;
 template void Core::control(PeerId, const NoticePacket&) noexcept;
-
-void Core::set_far(PeerId id) noexcept {
-  peer(id).far = true;
-  peer(id).push_limit = config_.far_allowance;
-}
 
 void Core::start(SendOp& op) noexcept {
   Peer& to = peer(op.lane >= 0 ? 0 : op.to);
@@ -150,8 +146,9 @@ std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) no
   to.pushed += share.all + (answered ? 0 : kRecord);
   if (to.far && !answered && share.first == bytes) {
     op.push_end = share.all;
-    return write_whole(op, 0, room);
+    return write_whole(op, false, room);
   }
+  if (to.far) said_.say(to, op.context, op.source);
   PushPacket header;
   header.prefix = p2p_prefix(P2pKind::push, synchronous ? kFlagSynchronous : std::uint16_t{0});
   header.seq = op.seq;
@@ -176,21 +173,6 @@ std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) no
   else if (!answered)
     leave(op);
   return sizeof header + (op.direct ? write_runs(op, room.subspan(sizeof header)) : share.first);
-}
-
-std::size_t Core::write_whole(SendOp& op, std::uint16_t flags, std::span<std::byte> room) noexcept {
-  WholePacket header;
-  header.prefix = p2p_prefix(P2pKind::whole, flags);
-  header.seq = op.seq;
-  header.context = op.context;
-  header.source = op.source;
-  header.tag = op.tag;
-  std::memcpy(room.data(), &header, sizeof header);
-  const std::size_t bytes = op.data.pack(room.data() + sizeof header, room.size() - sizeof header);
-  ++counters_.sent;
-  counters_.sent_bytes += bytes;
-  leave(op);
-  return sizeof header + bytes;
 }
 
 // All bytes have gone and nobody is asked about them.

@@ -31,6 +31,7 @@ struct Peer : ListLink {  // linked among those for whom there is something
     std::uint32_t returned = 0;  // those that are back
     std::uint32_t kept;          // memory for those that nobody receives yet
   };
+  std::uint16_t far_place = 0;  // when far: where it is in SaidBook; 0: nowhere yet
   // When near:
   bool was_long : 1 = false;  // the last message
   bool hushes : 1 = false;    // it was told to push nothing

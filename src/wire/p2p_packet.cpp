@@ -83,6 +83,7 @@ bool decode(std::span<const std::byte> packet, P2pKind& kind) noexcept {
       break;
     case P2pKind::dismiss: good = fits<DismissPacket>(packet, 0); break;
     case P2pKind::whole: good = fits_with_payload<WholePacket>(packet, kFlagCast); break;
+    case P2pKind::again: good = packet.size() >= sizeof(AgainPacket); break;  // has no flags
   }
   if (good) kind = claimed;
   return good;

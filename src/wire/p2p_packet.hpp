@@ -31,6 +31,7 @@ enum class P2pKind : std::uint8_t {
   invite = 13,       // by a lane: some of its members are to open another one
   dismiss = 14,      // by such a lane: nothing more comes by it
   whole = 15,        // between hosts: a push that is all of a message and awaits no answer, shorter
+  again = 16,        // the same of one that follows another of the same communicator, shorter still
 };
 
 constexpr std::uint16_t kFlagSynchronous = 1;  // push: answer with ack or pull when matched
@@ -63,6 +64,14 @@ struct WholePacket {
   Le<std::uint32_t> seq;  // these as in a push
   Le<std::uint64_t> context;
   Le<std::int32_t> source;
+  Le<std::int32_t> tag;
+};
+
+// Then the message. Context and source are those of the message before it from this sender to this receiver,
+// seq is the next: packets come in order.
+struct AgainPacket {
+  Le<std::uint8_t> version;
+  Le<std::uint8_t> kind;
   Le<std::int32_t> tag;
 };
 
@@ -164,6 +173,7 @@ static_assert(sizeof(BundlePacket) == 4 && sizeof(BundlePart) == 6 && alignof(Bu
 static_assert(sizeof(P2pPrefix) == 4 && alignof(P2pPrefix) == 1);
 static_assert(sizeof(PushPacket) == 40 && alignof(PushPacket) == 1);
 static_assert(sizeof(WholePacket) == 24 && alignof(WholePacket) == 1);
+static_assert(sizeof(AgainPacket) == 6 && alignof(AgainPacket) == 1);
 static_assert(sizeof(PullPacket) == 32 && sizeof(DataPacket) == 16);
 static_assert(sizeof(AckPacket) == 12 && sizeof(CancelPacket) == 20 && sizeof(CancelReplyPacket) == 12);
 static_assert(sizeof(RunPart) == 16 && sizeof(MeetPacket) == 32 && sizeof(MovedPacket) == 8);

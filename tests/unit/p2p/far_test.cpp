@@ -31,6 +31,7 @@ std::size_t unasked(World& world) {
     EXPECT_TRUE(wire::decode(view, kind));
     bytes += packet->size() - (kind == wire::P2pKind::push    ? sizeof(wire::PushPacket)
                                : kind == wire::P2pKind::whole ? sizeof(wire::WholePacket)
+                               : kind == wire::P2pKind::again ? sizeof(wire::AgainPacket)
                                                               : sizeof(wire::DataPacket));
   }
   return bytes;
@@ -224,6 +225,66 @@ TEST(P2pFar, a_peer_that_dies_in_the_middle_of_its_push) {
   world.core(0).run_finished();
 }
 
+// The next one of the same communicator has a shorter one still. What could go wrong: the two sides do not
+// mean the same message before it.
+TEST(P2pFar, one_after_another_of_the_same_communicator_says_no_more_than_its_tag) {
+  World world = far();
+  const auto head_of = [&](std::uint64_t context, int source, int tag) {
+    const Bytes bytes = random_bytes(50, static_cast<std::uint64_t>(tag));
+    p2p::SendOp send;
+    send.data = type::Cursor::bytes(const_cast<unsigned char*>(bytes.data()), bytes.size());
+    send.context = context;
+    send.to = 1;
+    send.source = source;
+    send.tag = tag;
+    world.start(0, send);
+    const Bytes* const packet = world.transmit(0, 1);
+    const std::size_t size = packet == nullptr ? 0 : packet->size() - bytes.size();
+    world.settle();
+    Bytes room(50);
+    p2p::RecvOp receive;
+    receive.data = type::Cursor::bytes(room.data(), room.size());
+    receive.context = context;
+    receive.source = source;
+    receive.tag = tag;
+    world.core(1).start(receive);
+    world.settle();
+    EXPECT_TRUE(receive.done) << tag;
+    EXPECT_EQ(receive.from_source, source);
+    EXPECT_EQ(room, bytes) << tag;
+    return size;
+  };
+  constexpr std::size_t kWhole = sizeof(wire::WholePacket), kAgain = sizeof(wire::AgainPacket);
+  EXPECT_EQ(head_of(1, 0, 3), kWhole);
+  EXPECT_EQ(head_of(1, 0, 4), kAgain);
+  EXPECT_EQ(head_of(1, 0, -5), kAgain);
+  EXPECT_EQ(head_of(2, 0, 6), kWhole) << "another communicator";
+  EXPECT_EQ(head_of(2, 0, 6), kAgain);
+  EXPECT_EQ(head_of(2, 7, 6), kWhole) << "another rank in it";
+  EXPECT_EQ(head_of(1, 0, 3), kWhole);
+  {
+    Send between(world, 0, 1, 3, random_bytes(5000, 1), 2);  // of another communicator, and asked for
+    Recv recv(world, 1, 0, 3, 5000, 2);
+    world.settle();
+    EXPECT_TRUE(between.done && recv.done);
+    EXPECT_EQ(recv.buffer, between.bytes);
+  }
+  EXPECT_EQ(head_of(2, 0, 9), kAgain) << "the long one was of this";
+  EXPECT_EQ(head_of(1, 0, 9), kWhole);
+  EXPECT_EQ(world.core(1).counters().bad_packets, 0u);
+}
+
+TEST(P2pFar, an_again_after_nothing_is_dropped) {
+  const Bytes again{wire::kP2pVersion, 16, 3, 0, 0, 0, 'a'};
+  World world = far();
+  EXPECT_EQ(world.core(1).on_packet(0, std::as_bytes(std::span(again))), Status::ok);
+  EXPECT_EQ(world.core(1).counters().bad_packets, 1u);
+  EXPECT_EQ(world.core(1).messages_held(), 0u);
+  World near(2, 100, kPacket);
+  EXPECT_EQ(near.core(1).on_packet(0, std::as_bytes(std::span(again))), Status::ok);
+  EXPECT_EQ(near.core(1).counters().bad_packets, 1u);
+}
+
 // The short way between hosts. What could go wrong: other bytes than by the long one, other numbers, other
 // accounts; it is taken where the other would do something else.
 TEST(P2pFar, the_short_way_writes_what_the_long_one_writes) {
@@ -238,7 +299,8 @@ TEST(P2pFar, the_short_way_writes_what_the_long_one_writes) {
     Send other(twin, 0, 1, i, bytes);
     const Bytes* const packet = twin.transmit(0, 1);
     ASSERT_NE(packet, nullptr);
-    EXPECT_EQ(at_once, packet->size() == sizeof(wire::WholePacket) + bytes.size()) << i;
+    const std::size_t head = i == 0 ? sizeof(wire::WholePacket) : sizeof(wire::AgainPacket);
+    EXPECT_EQ(at_once, packet->size() == head + bytes.size()) << i;
     if (at_once && chance.below(4) != 0) {
       Bytes room(kPacket);
       room.resize(world.core(0).push_far_now(what, std::as_writable_bytes(std::span(room)).data()));

@@ -197,9 +197,13 @@ class Scene {
       EXPECT_TRUE(offered) << "only a message that took its offer may keep a receive";
   }
 
-  // Both kinds have the same fields up to the tag.
   static bool begins_message(wire::P2pKind kind) {
-    return kind == wire::P2pKind::push || kind == wire::P2pKind::whole;
+    return kind == wire::P2pKind::push || kind == wire::P2pKind::whole || kind == wire::P2pKind::again;
+  }
+  // Push and whole have the same fields up to the tag.
+  static std::uint32_t seq_of(wire::P2pKind kind, std::span<const std::byte> packet, std::uint32_t& last) {
+    if (kind == wire::P2pKind::again) return ++last;
+    return last = wire::as<wire::WholePacket>(packet).seq;
   }
 
   void transmit(int from, int to) {
@@ -211,7 +215,7 @@ class Scene {
     if (!begins_message(kind)) return;
     auto& queue = queued_[{from, to}];
     ASSERT_FALSE(queue.empty());
-    by_seq_[{from, to, wire::as<wire::WholePacket>(view).seq}] = queue.front();
+    by_seq_[{from, to, seq_of(kind, view, last_sent_[{from, to}])}] = queue.front();
     queue.pop_front();
   }
 
@@ -221,7 +225,8 @@ class Scene {
     const auto view = std::as_bytes(std::span(packet));
     wire::P2pKind kind{};
     ASSERT_TRUE(wire::decode(view, kind));
-    if (begins_message(kind)) arrives(to, *by_seq_.at({from, to, wire::as<wire::WholePacket>(view).seq}));
+    if (begins_message(kind))
+      arrives(to, *by_seq_.at({from, to, seq_of(kind, view, last_came_[{from, to}])}));
     if (kind == wire::P2pKind::cancel)
       recalled(to, *by_seq_.at({from, to, wire::as<wire::CancelPacket>(view).seq}));
     world_.deliver(from, to);
@@ -309,6 +314,7 @@ class Scene {
   std::vector<std::unique_ptr<Received>> receives_;
   std::map<std::pair<int, int>, std::deque<Sent*>> queued_;
   std::map<std::tuple<int, int, std::uint32_t>, Sent*> by_seq_;
+  std::map<std::pair<int, int>, std::uint32_t> last_sent_, last_came_;
   std::vector<std::deque<Received*>> posted_;
   std::vector<std::deque<Sent*>> unexpected_;
 };

@@ -81,6 +81,17 @@ TEST(P2pPacket, a_whole_message_is_as_the_document_says) {
   EXPECT_FALSE(accepts(longer, P2pKind::whole)) << "it cannot be synchronous";
 }
 
+TEST(P2pPacket, one_more_of_the_same_communicator_is_as_the_document_says) {
+  const AgainPacket packet{kP2pVersion, static_cast<std::uint8_t>(P2pKind::again), -2};
+  const Bytes golden{3, 16, 0xfe, 0xff, 0xff, 0xff};  // version, again, tag -2
+  EXPECT_EQ(bytes_of(packet), golden);
+  EXPECT_TRUE(accepts(golden, P2pKind::again)) << "an empty message";
+  Bytes longer = golden;
+  longer.push_back('a');
+  EXPECT_TRUE(accepts(longer, P2pKind::again));
+  EXPECT_FALSE(accepts(Bytes(golden.begin(), golden.end() - 1), P2pKind::again));
+}
+
 TEST(P2pPacket, pull_is_as_the_document_says) {
   PullPacket packet;
   packet.prefix = p2p_prefix(P2pKind::pull);
