@@ -157,6 +157,7 @@ struct Lanes::Inner {
   bool report(Lane& lane, Seq number, std::span<const std::byte> part) noexcept;
   void on_tidings(Lane& lane, Instant now, bool by_group, std::uint32_t place,
                   const wire::DatagramView& view) noexcept;
+  bool report_again(Muster& muster, Instant now) noexcept;
   void on_noted(Lane& lane, Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
   Duration patience(const Muster& muster) const noexcept;  // until something is repeated
   void arm_muster(Muster& muster, Instant at) noexcept;
@@ -168,7 +169,7 @@ struct Lanes::Inner {
   Muster::Slot* open_slot(Muster& muster, Seq number) noexcept;  // null: not one that can be gathered
   void on_report(Lane& lane, Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
   void confirm(Muster& muster, std::uint32_t place, Seq have) noexcept;
-  void take_part(Muster& muster, std::uint32_t place, const wire::DatagramView& view,
+  void take_part(Muster& muster, Instant now, std::uint32_t place, const wire::DatagramView& view,
                  std::span<const std::byte> part) noexcept;
   void tell(Lane& lane, Instant now, Seq number, std::span<const std::byte> result) noexcept;
   void muster_without(Lane& lane, std::uint32_t place) noexcept;  // it is gone
@@ -183,6 +184,7 @@ struct Lanes::Inner {
   void emit_report(Muster& muster, Instant now, Muster::Report& report, TxBatch& out) noexcept;
   bool fill_tidings(Muster& muster, Instant now, Muster::Slot& slot, TxBatch& out) noexcept;
   bool fill_owed(Muster& muster, TxBatch& out) noexcept;
+  bool fill_reminder(Muster& muster, Instant now, TxBatch& out) noexcept;
   void emit_tidings(Muster& muster, const Muster::Slot& slot, std::uint32_t place, TxBatch& out) noexcept;
 
   const LanesConfig config;

@@ -68,7 +68,7 @@ void Lanes::Inner::on_tidings(Lane& lane, Instant now, bool by_group, std::uint3
   Muster::Report& one = muster.report_of(view.seq);
   if (one.state != Muster::Report::State::open || one.number != view.seq) {
     if ((view.flags & wire::kFlagAskAck) == 0) return;
-    muster.ack_now = true;
+    muster.ack_now = !report_again(muster, now);
     return wake(muster);
   }
   muster.known_as = wire::part_at<wire::LanePart>(view.body).rtt_us;
@@ -95,6 +95,17 @@ void Lanes::Inner::on_noted(Lane& lane, Instant now, std::uint32_t place,
   one.noted = true;
   const Duration wait{kNotedPatience * patience(muster).ns << std::min<int>(one.tries, kMostTries)};
   one.again_at = now + std::min(wait, kMostNotedPatience);
+}
+
+// The first asks: true if a report, of which it is not known that it has come, is to leave again.
+bool Lanes::Inner::report_again(Muster& muster, Instant now) noexcept {
+  bool some = false;
+  for (Muster::Report& one : muster.reports) {
+    if (one.state != Muster::Report::State::open || one.noted || one.tries == 0) continue;
+    if (now - one.sent_at >= Duration{patience(muster).ns / 2}) one.due = true;
+    some = true;
+  }
+  return some;
 }
 
 bool Lanes::Inner::is_settled(const Lane& lane) noexcept {
@@ -125,6 +136,13 @@ void Lanes::Inner::on_muster_timers(Muster& muster, Instant now) noexcept {
   }
   next = std::min(next, muster.ack_at);
   for (Muster::Slot& slot : muster.slots) {
+    if (slot.state == Muster::Slot::State::gathering && slot.again_at <= now) {
+      muster.remind = muster.remind || slot.wanted;
+      slot.tries = std::min<std::uint8_t>(slot.tries + 1, kMostTries);
+      slot.again_at = now + wait(slot.tries);
+      wake(muster);
+    }
+    if (slot.state == Muster::Slot::State::gathering) next = std::min(next, slot.again_at);
     if (slot.state != Muster::Slot::State::told) continue;
     if (slot.again_at <= now) {
       slot.tries = std::min<std::uint8_t>(slot.tries + 1, kMostTries);

@@ -8,7 +8,8 @@
 // not report again soon says so in a report without a part. Who waits for tidings repeats its report, at
 // intervals that grow; the first answers with the tidings, or that it has noted the part; it repeats tidings
 // that somebody has not acknowledged. So each side mends what the other may have lost, and packets that come
-// twice change nothing.
+// twice change nothing. A member may be asleep, deaf to all but the group (engine/wait.cpp): a first that
+// waits reminds the group, by tidings that most of them have, and who has reported reports again.
 //
 //   member  idle --report--> open --tidings--> come --taken--> idle
 //   first   idle --some part, or wanted--> gathering --told--> told --all have it--> idle
@@ -51,8 +52,9 @@ struct Muster final : LaneActor {
   struct Slot {
     enum class State : std::uint8_t { idle, gathering, told };
     State state = State::idle;
-    bool due = false;   // the tidings are to leave, to all
-    bool lost = false;  // somebody will never report
+    bool due = false;     // the tidings are to leave, to all
+    bool lost = false;    // somebody will never report
+    bool wanted = false;  // gathering: the first waits for it
     std::uint8_t tries = 0;
     std::uint16_t count = 0;  // gathering: parts that have come; told: members that may not have it
     Seq number = 0;
@@ -89,6 +91,7 @@ struct Muster final : LaneActor {
   std::vector<Owed> owed;  // by place
   std::uint16_t told = 0;  // slots
   bool some_owed = false;
+  bool remind = false;  // the group, of what was told last
 
   Instant armed = kNever;                      // called then; may be too early
   std::vector<std::vector<std::byte>> copies;  // of tidings to single members, while they leave

@@ -24,6 +24,8 @@ Muster::Slot* Lanes::Inner::open_slot(Muster& muster, Seq number) noexcept {
   slot.state = Muster::Slot::State::gathering;
   slot.lost = std::any_of(muster.lane.cursors.begin() + 1, muster.lane.cursors.end(),
                           [](const LaneMember& one) { return one.hearing == Hearing::gone; });
+  slot.wanted = false;
+  slot.again_at = kNever;
   slot.count = 0;
   slot.tries = 0;
   slot.sizes.assign(muster.lane.members.size(), Muster::kNotCome);
@@ -59,10 +61,10 @@ void Lanes::Inner::on_report(Lane& lane, Instant now, std::uint32_t place,
   if (!heard || member.hearing != Hearing::hears || member.misses != 0) judge(lane, now, place, heard);
   const wire::ReportView report = wire::view_report(view.kind, view.body);
   confirm(muster, place, view.seq - report.behind);
-  if ((view.flags & wire::kFlagNoPart) == 0) take_part(muster, place, view, report.part);
+  if ((view.flags & wire::kFlagNoPart) == 0) take_part(muster, now, place, view, report.part);
 }
 
-void Lanes::Inner::take_part(Muster& muster, std::uint32_t place, const wire::DatagramView& view,
+void Lanes::Inner::take_part(Muster& muster, Instant now, std::uint32_t place, const wire::DatagramView& view,
                              std::span<const std::byte> part) noexcept {
   Muster::Owed& owed = muster.owed[place];
   if (part.size() > kMostPart || view.seq - owed.have >= Muster::kAtOnce) return;
@@ -77,7 +79,10 @@ void Lanes::Inner::take_part(Muster& muster, std::uint32_t place, const wire::Da
   }
   if (slot->sizes[place] == Muster::kNotCome) {
     slot->sizes[place] = static_cast<std::uint16_t>(part.size());
-    ++slot->count;
+    if (++slot->count == 1) {
+      slot->again_at = now + patience(muster);
+      arm_muster(muster, slot->again_at);
+    }
     if (!part.empty()) {
       if (slot->parts.empty()) slot->parts.resize(muster.lane.members.size() * kMostPart);
       std::memcpy(slot->parts.data() + place * kMostPart, part.data(), part.size());
@@ -135,11 +140,12 @@ Lanes::Mustered Lanes::gather(LaneId lane, std::uint32_t number) noexcept {
   if (one == nullptr) return Mustered::lost;
   HERALD_ASSERT(one->me == 0 && one->members.size() <= kMostMustered);
   Muster& muster = Inner::muster_of(*one);
-  const Muster::Slot* const slot = inner_->open_slot(muster, number);
+  Muster::Slot* const slot = inner_->open_slot(muster, number);
   if (slot == nullptr) {  // nobody may have reported yet: those who are gone never will
     const bool early = number - muster.untold >= Muster::kKnown;
     return early && one->living + 1u < one->members.size() ? Mustered::lost : Mustered::not_yet;
   }
+  slot->wanted = true;
   const std::size_t others = one->members.size() - 1;
   if (slot->count == others) return Mustered::all;
   if (!slot->lost) return Mustered::not_yet;

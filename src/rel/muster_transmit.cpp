@@ -119,6 +119,24 @@ bool Lanes::Inner::fill_tidings(Muster& muster, Instant now, Muster::Slot& slot,
   return false;
 }
 
+// The tidings before the oldest that are not told, as a question. Where there were none, nobody sleeps.
+bool Lanes::Inner::fill_reminder(Muster& muster, Instant now, TxBatch& out) noexcept {
+  Lane& lane = muster.lane;
+  if (out.full()) return true;
+  muster.remind = false;
+  Muster::Slot& slot = muster.slot_of(muster.untold - 1);
+  if (slot.number != muster.untold - 1 || slot.datagram.empty() || slot.due || lane.listening == 0)
+    return false;
+  const std::span<std::byte> all = slot.datagram;
+  wire::write_head(all.data(), wire::DatagramKind::tidings, wire::kFlagAskAck | move_flags(lane), config.seal,
+                   config.me, slot.number);
+  wire::seal(config.seal, wire::group_seal(lane.name), wire::crc32c(all.subspan(kHead)), all.first(kHead));
+  out.entries[out.count++] = {-1 - lane.id, 0, all};
+  note_group(lane, now);
+  ++counters.mustered_again;
+  return false;
+}
+
 bool Lanes::Inner::fill_owed(Muster& muster, TxBatch& out) noexcept {
   Lane& lane = muster.lane;
   for (std::uint32_t place = 1; place < muster.owed.size(); ++place) {
@@ -155,6 +173,7 @@ bool Lanes::Inner::fill_muster(Muster& muster, Instant now, TxBatch& out) noexce
     for (Muster::Slot& slot : muster.slots)
       if (slot.due) more = fill_tidings(muster, now, slot, out) || more;
     if (muster.some_owed) more = fill_owed(muster, out) || more;
+    if (muster.remind) more = fill_reminder(muster, now, out) || more;
   }
   return more;
 }

@@ -4,94 +4,12 @@
 #include <array>
 #include <cstring>
 
-#include "tests/unit/rel/lane_world.hpp"
+#include "tests/unit/rel/callers.hpp"
 #include "wire/brief.hpp"
 #include "wire/lane.hpp"
 
 namespace herald::rel {
 namespace {
-
-constexpr int kReport = static_cast<int>(wire::DatagramKind::report);
-constexpr int kTidings = static_cast<int>(wire::DatagramKind::tidings);
-constexpr int kNoted = static_cast<int>(wire::DatagramKind::noted);
-constexpr int kBrief = static_cast<int>(wire::DatagramKind::brief);
-
-// Every node of a world calls an allreduce of one number again and again, some of them at once.
-class Callers {
- public:
-  explicit Callers(LaneWorld& world_) : world(world_), next(static_cast<std::size_t>(world_.size())) {}
-
-  static std::uint64_t part(PeerId node, std::uint32_t number) {
-    return number * 1000u + static_cast<std::uint64_t>(node) * 7;
-  }
-  std::uint64_t sum(std::uint32_t number) const {
-    std::uint64_t all = 0;
-    for (PeerId id = 0; id < world.size(); ++id) all += part(id, number);
-    return all;
-  }
-  LaneId lane(PeerId id) { return world[id].ids[1]; }
-
-  // One step of a node that has begun all musters before `until`. True if it has gone on.
-  bool go_on(PeerId id, std::uint32_t until) {
-    std::uint32_t& at = next[static_cast<std::size_t>(id)];
-    if (at == until || world[id].dead) return false;
-    Lanes& lanes = world[id].lanes;
-    if (id == 0) {
-      if (lanes.gather(lane(0), at) != Lanes::Mustered::all) return false;
-      std::uint64_t all = part(0, at);
-      for (PeerId from = 1; from < world.size(); ++from)
-        all += value(lanes.part(lane(0), at, static_cast<std::size_t>(from)));
-      lanes.tell(world.now(), lane(0), at, bytes(all));
-    } else {
-      if (reported.insert({id, at}).second) {
-        EXPECT_TRUE(lanes.report(lane(id), at, bytes(part(id, at))));
-      }
-      world.settle(id);
-      std::span<const std::byte> result;
-      if (lanes.result(lane(id), at, result) != Lanes::Mustered::all) return false;
-      EXPECT_EQ(value(result), sum(at)) << id;
-      lanes.take_result(lane(id), at);
-    }
-    ++at;
-    world.settle(id);
-    return true;
-  }
-  // All nodes have come to `until` within the time.
-  bool run(Duration time, std::uint32_t until) {
-    return world.run(time, [&] {
-      bool all = true;
-      for (PeerId id = 0; id < world.size(); ++id) {
-        while (go_on(id, until)) {
-        }
-        all = all && (next[static_cast<std::size_t>(id)] == until || world[id].dead);
-      }
-      return all;
-    });
-  }
-
-  LaneWorld& world;
-  std::vector<std::uint32_t> next;
-  std::set<std::pair<PeerId, std::uint32_t>> reported;
-
- private:
-  static std::uint64_t value(std::span<const std::byte> from) {
-    std::uint64_t number = 0;
-    EXPECT_EQ(from.size(), sizeof number);
-    if (from.size() == sizeof number) std::memcpy(&number, from.data(), sizeof number);
-    return number;
-  }
-  std::span<const std::byte> bytes(std::uint64_t number) {
-    std::memcpy(room_.data(), &number, sizeof number);
-    return room_;
-  }
-  std::array<std::byte, 8> room_{};
-};
-
-LaneWorldConfig hosts(int nodes) {
-  LaneWorldConfig config;
-  config.nodes = nodes;
-  return config;
-}
 
 TEST(Muster, a_packet_from_each_and_one_to_all_and_nothing_else) {
   LaneWorld world(hosts(8));
@@ -176,21 +94,6 @@ TEST(Muster, tidings_are_repeated_until_all_have_them) {
   EXPECT_GE(world[0].lanes.counters().mustered_again, 3u);
   world.drop = nullptr;
   ASSERT_TRUE(world.run(milliseconds(300), [&] { return world.all_flushed(); }));
-}
-
-TEST(Muster, who_waits_for_one_that_computes_asks_seldom) {
-  LaneWorld world(hosts(8));
-  Callers callers(world);
-  ASSERT_TRUE(callers.run(milliseconds(100), 2));
-  world.kinds.clear();
-  for (PeerId id = 1; id < 8; ++id) callers.go_on(id, 3);
-  world.run(milliseconds(2000));  // the first does not call
-  EXPECT_LE(world.kinds[kReport], 7u * 14);
-  EXPECT_LE(world.kinds[kNoted], 7u * 14);
-  EXPECT_GE(world.kinds[kNoted], 7u);
-  const Instant begin = world.now();
-  ASSERT_TRUE(callers.run(milliseconds(1000), 3));
-  EXPECT_LT(world.now() - begin, milliseconds(1));
 }
 
 TEST(Muster, who_hears_no_multicast_is_told_by_itself_at_once) {
