@@ -75,10 +75,12 @@ def casts(title, words, fault=()):
 
 
 def groups():
-    """Herald's ways to manage groups (paper 001, figure 6)."""
+    """Herald's ways to manage groups (paper 001, figure 6). By default (herald; opened) it picks how a group that it knows is served, the others
+    serve it by a lane."""
     return [HERALD] + [Player(name, 'herald', env) for name, env in (
         ('static', {'HERALD_GROUPS': 'static'}), ('dynamic', {'HERALD_GROUPS': 'dynamic'}),
-        ('remembered', {'HERALD_GROUPS': 'remembered'}), ('opened', {'HERALD_GROUPS': 'remembered', 'BENCH_OPENED': '1'}))]
+        ('remembered', {'HERALD_GROUPS': 'remembered'}), ('opened', {'BENCH_OPENED': '1'}),
+        ('opened-lane', {'HERALD_GROUPS': 'remembered', 'BENCH_OPENED': '1'}))]
 
 
 def channels(title, words, network='eight', ranks=8):
