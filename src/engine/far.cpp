@@ -164,6 +164,7 @@ void Loop::count_lanes(p2p::CoreCounters& all) const noexcept {
   all.lanes_moved = lanes.moved;
   all.musters = lanes.reports + lanes.tidings;
   all.mustered_again = lanes.mustered_again;
+  all.dozes = net_->dozes();
 }
 
 void Loop::lose(p2p::PeerId peer) noexcept {

@@ -83,7 +83,7 @@ bool LaneNet::on_datagram(Instant now, std::span<const std::byte> datagram) noex
 bool LaneNet::receive(Instant now, bool thorough) noexcept {
   bool moved = false;
   for (int i = 0; mcast_ && i < kReceiveBatches; ++i) {
-    const auto arrivals = mcast_->receive();
+    const auto arrivals = dozed_.empty() ? mcast_->receive() : std::exchange(dozed_, {});
     for (std::size_t k = 0; k < arrivals.size(); ++k) {
       if (lanes_.on_datagram(now, true, arrivals[k])) {
         note(arrivals[k]);

@@ -62,6 +62,13 @@ class LaneNet final : p2p::LaneGroups {
   // A datagram of a lane that came to our own address.
   bool on_datagram(Instant now, std::span<const std::byte> datagram) noexcept;
   bool receive(Instant now, bool thorough) noexcept;
+  // Whether all that we wait for is tidings to a group; then, to sleep until something has come to one: it is
+  // received next. False: nothing came.
+  bool may_doze() const noexcept { return mcast_ && !carrier_.has_calls() && lanes_.has_only_musters(); }
+  bool doze() noexcept {
+    dozed_ = mcast_->await();
+    return !dozed_.empty();
+  }
   void on_return(Instant now, Duration away) noexcept { lanes_.on_return(now, away); }
   bool after_receive(Instant now) noexcept;  // timers, windows that opened, what is due
   void set_open(p2p::Carrier::Door door) noexcept { carrier_.set_open(door); }
@@ -120,6 +127,7 @@ class LaneNet final : p2p::LaneGroups {
   bool stirred_ = true;   // something happened since the last look at what is due
   bool news_for_desk_ = false;
   std::unique_ptr<path::McastPath> mcast_;
+  std::span<const std::span<const std::byte>> dozed_;  // what ended that
   group::Pool pool_;
   std::unique_ptr<rel::TxBatch> batch_, single_;
   std::vector<path::McastPath::Send> to_groups_;  // as single_

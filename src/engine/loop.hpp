@@ -151,6 +151,8 @@ class Loop final : public Engine {
   bool waits_for_net(Instant& time) noexcept;
   bool is_at_rest() noexcept;
   void rest_first(Instant time) noexcept;
+  bool may_doze() noexcept;
+  void doze() noexcept;
   void look_home(Instant time) noexcept;
   bool spin(std::uint64_t before) noexcept;
   void stop_spinning(Instant time, Duration least) noexcept;
@@ -176,6 +178,7 @@ class Loop final : public Engine {
 
   const int rank_;
   const int size_;
+  const bool threads_;  // several may call
   Lock lock_;
   p2p::Core core_;
   path::SelfPath self_;

@@ -104,6 +104,13 @@ class Net {
   Woken sleep(Instant now, Instant due, Duration longest) noexcept {
     return to_woken(watch_.sleep(now, due, longest));
   }
+  // For who waits for tidings of a muster: whether nothing else matters to it for some milliseconds, as far
+  // as can be told; then it may sleep until something comes by a lane, or those are over. Musters that had to
+  // wait so long put an end to that for a while: something may be lost here now and then.
+  bool may_doze() noexcept;
+  bool doze() noexcept { return lanes_->doze(); }
+  void dozed(bool came) noexcept;
+  std::uint64_t dozes() const noexcept { return dozes_; }
   // Nothing has come and nothing is due since the last turn: another one would be in vain. Where just one
   // socket is in use a turn costs no more than to ask; then it is false.
   bool is_still(Instant now) noexcept;
@@ -113,6 +120,8 @@ class Net {
     return !told_ && now - last_turn_ < kAway && carrier_.door() == p2p::Carrier::Door::open &&
            lanes_->is_at_rest();
   }
+  // It is known that something has come: a sleep would end at once.
+  bool is_told() const noexcept { return told_ && !(skip_peers_ && skip_lanes_); }
   // The program was away for a while until a moment ago, and has slept here hardly since.
   bool is_just_back(Instant now) const noexcept { return sleeps_ < kBackSleeps && now - back_at_ < kBackFor; }
   // The program has been here for a while, call after call.
@@ -144,7 +153,9 @@ class Net {
   // processor.
   static constexpr Duration kAway = microseconds(300), kBackFor = microseconds(500);
   static constexpr int kBackSleeps = 3;
-  static constexpr int kLooks = 8;                                   // more than one
+  static constexpr int kLooks = 8;  // more than one
+  static constexpr std::uint32_t kLeastAwake = 8, kMostAwake = 8192, kDozesToForget = 256,
+                                 kAwakeAfterLoss = 128;              // musters
   static constexpr std::uint32_t kSpinsUnwatched = 64;               // in a row
   static constexpr std::uint32_t kPeers = 1, kLanes = 2, kBell = 4;  // marks of the watch
   static Woken to_woken(std::uint32_t marks) noexcept {
@@ -206,6 +217,9 @@ class Net {
   int sleeps_ = 0;                                         // since the program was away; kBackSleeps: or more
   int looks_ = 0;                                          // at peers' sockets in a turn, beyond the first
   bool mesh_stirred_ = true;                               // something came for it since the last brief turn
+  std::uint64_t dozes_ = 0;                                // so far
+  std::uint64_t mustered_again_ = 0;                       // as it was before the last muster
+  std::uint32_t awake_for_ = 0, awake_ = kLeastAwake;      // musters without: still, and the next time
   int brief_turns_ = 0;                                    // in a row
   Instant due_{};                                          // nothing is, before, as the last sleeper found
   int turns_moved_ = 0;                                    // since the deadlines were looked at

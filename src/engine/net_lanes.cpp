@@ -2,6 +2,7 @@
 // engine/net_lanes.cpp: the net's lanes: by which interface, and what they have in common with the mesh.
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "engine/net.hpp"
 
@@ -51,6 +52,28 @@ p2p::PeerId Net::take_lost() noexcept {
   const p2p::PeerId peer = carrier_.take_lost();
   if (peer >= 0) process_trace.add(TraceEvent::peer_lost, std::uint64_t{0}, peer);
   return peer;
+}
+
+bool Net::may_doze() noexcept {
+  const std::uint64_t again = lanes_->counters().mustered_again;
+  if (std::exchange(mustered_again_, again) != again) awake_for_ = std::max(awake_for_, kAwakeAfterLoss);
+  if (awake_for_ != 0) {
+    --awake_for_;
+    return false;
+  }
+  if (told_ || !mesh_->is_idle() || !lanes_->may_doze() || lanes_->report_at() != rel::kNever) return false;
+  due_ = next_deadline().value_or(rel::kNever);
+  return true;
+}
+
+// What has come elsewhere is not known.
+void Net::dozed(bool came) noexcept {
+  slept_ = true;
+  if (sleeps_ < kBackSleeps) ++sleeps_;
+  if (++dozes_ % kDozesToForget == 0) awake_ = std::max(awake_ / 2, kLeastAwake);
+  if (came) return take({.lanes = true});
+  awake_for_ = awake_;
+  awake_ = std::min(awake_ * 2, kMostAwake);
 }
 
 std::optional<Instant> Net::next_deadline() const noexcept {

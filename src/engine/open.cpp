@@ -49,6 +49,7 @@ std::unique_ptr<Engine> Engine::open(boot::Boot& boot, const Knobs& knobs, bool 
 Loop::Loop(int rank, int size, const Knobs& knobs, bool threads_multiple) noexcept
     : rank_(rank),
       size_(size),
+      threads_(threads_multiple),
       lock_(threads_multiple),
       core_(core_config(rank, size, knobs)),
       outlets_(static_cast<std::size_t>(size)),

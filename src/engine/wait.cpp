@@ -110,7 +110,10 @@ void Loop::muster(p2p::MusterOp& op) noexcept {
     ++waiters_;
     if (op.step == p2p::MusterStep::collect) yield_to_reporters(op);
     if (home_.is_time()) look_home(now());
-    if (!op.done) sleep();
+    if (!op.done && op.step == p2p::MusterStep::report && may_doze())
+      doze();
+    else if (!op.done && !net_->is_told())
+      sleep();
     --waiters_;
     in_turn_ = true;
     const bool enough = net_->brief_turn(now());
@@ -118,6 +121,23 @@ void Loop::muster(p2p::MusterOp& op) noexcept {
     if (!enough) progress();
   }
   settle();
+}
+
+// Nothing else can be meant for us: no other thread calls, no rank is near, no message is under way.
+bool Loop::may_doze() noexcept {
+  return !threads_ && assist_ == Assist::none && core_.receives_under_way() == 0 &&
+         core_.sends_under_way() == 0 && net_->may_doze();
+}
+
+void Loop::doze() noexcept {
+  polling_ = true;
+  const std::uint32_t depth = lock_.give_up();
+  process_trace.add(TraceEvent::sleep_begin);
+  const bool came = net_->doze();
+  process_trace.add(TraceEvent::sleep_end);
+  lock_.take_back(depth);
+  polling_ = false;
+  net_->dozed(came);
 }
 
 // Those who share its processor may be about to report; one that keeps it for long does something else.

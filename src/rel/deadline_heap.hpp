@@ -22,6 +22,7 @@ class DeadlineHeap {
 
   bool empty() const noexcept { return items_.empty(); }
   const Item& top() const noexcept { return items_.front(); }
+  const std::vector<Item>& items() const noexcept { return items_; }  // in no order that counts
 
   void set(T& who, Instant at) noexcept {
     if (who.heap_place == kOut) {

@@ -303,6 +303,13 @@ std::optional<Instant> Lanes::next_deadline() const noexcept {
   return at;
 }
 
+bool Lanes::has_only_musters() const noexcept {
+  const Inner& in = *inner_;
+  return in.sending.empty() && in.strays.replies().empty() && !in.replay_due && !in.redeliver_due &&
+         std::all_of(in.heap.items().begin(), in.heap.items().end(),
+                     [](const auto& item) { return item.who->kind == ActorKind::muster; });
+}
+
 std::size_t Lanes::poll_transmit(Instant now, TxBatch& out) noexcept {
   Inner& in = *inner_;
   in.clock = now;

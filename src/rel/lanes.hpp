@@ -145,6 +145,7 @@ class Lanes {
   void on_return(Instant now, Duration away) noexcept;  // as the mesh's
   void forgive(Instant now) noexcept;                   // as the mesh's
   std::optional<Instant> next_deadline() const noexcept;
+  bool has_only_musters() const noexcept;  // nothing else has a time of its own, or is to leave
   // Entries with `to` >= 0 go to that peer; others to the group of lane lane_of(to).
   std::size_t poll_transmit(Instant now, TxBatch& out) noexcept;
   bool wants_to_send() const noexcept;

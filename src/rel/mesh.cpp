@@ -309,6 +309,11 @@ std::optional<Instant> Mesh::next_deadline() const noexcept {
   return at;
 }
 
+bool Mesh::is_idle() const noexcept {
+  inner_->rearm_changed();
+  return inner_->heap.empty() && !has_work();
+}
+
 bool Mesh::has_work() const noexcept {
   const Inner& in = *inner_;
   return !in.sending.empty() || !in.roomy.empty() || (!in.starved.empty() && !in.log_pool.full());

@@ -130,6 +130,7 @@ class Mesh {
   std::optional<Instant> next_deadline() const noexcept;
   // poll_transmit() or next_ready() has something.
   bool has_work() const noexcept;
+  bool is_idle() const noexcept;  // nothing is under way, owed or to be asked
   // Fills `out` with what is to leave now; call again until it fills nothing. The batch refers to the log:
   // send it before anything else is called.
   std::size_t poll_transmit(Instant now, TxBatch& out) noexcept;

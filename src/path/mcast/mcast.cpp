@@ -66,8 +66,7 @@ bool McastPath::open_sender(std::string& why) {
 }
 
 bool McastPath::open_receiver(std::string& why) {
-  receive_fd_ =
-      ::socket(config_.family == 4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  receive_fd_ = ::socket(config_.family == 4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   sockaddr_storage any{};
   socklen_t length = sizeof(sockaddr_in);
   if (config_.family == 4) {
@@ -89,6 +88,7 @@ bool McastPath::open_receiver(std::string& why) {
   good = good && ::bind(receive_fd_, reinterpret_cast<const sockaddr*>(&any), length) == 0;
   if (!good) why = failure("no socket that hears groups");
   if (good) set_buffer(receive_fd_, SO_RCVBUFFORCE, SO_RCVBUF, config_.socket_bytes);
+  if (good) (void)set(receive_fd_, SOL_SOCKET, SO_RCVTIMEO, timeval{.tv_sec = 0, .tv_usec = kDozeUs});
   return good;
 }
 
@@ -227,12 +227,19 @@ bool McastPath::read_group(const msghdr& header, GroupAddress& out) const noexce
 std::span<const std::span<const std::byte>> McastPath::receive() noexcept {
   more_ = false;
   if (joined_.empty()) return {};  // nothing can come: a turn costs no system call for it
-  return singles_ != kMany && controls_.empty() ? receive_one() : receive_many();
+  return singles_ != kMany && controls_.empty() ? receive_one(MSG_DONTWAIT) : receive_many();
 }
 
-std::span<const std::span<const std::byte>> McastPath::receive_one() noexcept {
-  const long bytes = ::syscall(SYS_recvfrom, receive_fd_, memory_.get(), slot_bytes_,
-                               MSG_DONTWAIT | MSG_TRUNC, nullptr, nullptr);
+std::span<const std::span<const std::byte>> McastPath::await() noexcept {
+  more_ = false;
+  if (joined_.empty() || !controls_.empty()) return {};
+  singles_ = kOne;
+  return receive_one(0);
+}
+
+std::span<const std::span<const std::byte>> McastPath::receive_one(int flags) noexcept {
+  const long bytes =
+      ::syscall(SYS_recvfrom, receive_fd_, memory_.get(), slot_bytes_, flags | MSG_TRUNC, nullptr, nullptr);
   singles_ = bytes < 0          ? kOne
              : singles_ == kOne ? kOneCame
                                 : kMany;  // two without a pause: there may be more

@@ -54,6 +54,9 @@ class McastPath {
   std::size_t send(std::span<const Send> batch) noexcept;
   // What has come: at most one batch. The spans are good until the next call.
   std::span<const std::span<const std::byte>> receive() noexcept;
+  // Sleeps until one comes, for some milliseconds at most: nothing else ends that. Where it is known that
+  // nothing else matters, that is a system call less than to be told of it by a watch and to fetch it then.
+  std::span<const std::span<const std::byte>> await() noexcept;
   // The last receive() took as many as fit: there are probably more.
   bool may_have_more() const noexcept { return more_; }
   // From now on, to which group each of them came is known.
@@ -67,6 +70,7 @@ class McastPath {
 
  private:
   static constexpr std::size_t kBatch = 64;
+  static constexpr long kDozeUs = 4000;  // the kernel counts such times in ticks: it may be twice as long
   static constexpr std::size_t kControl = 64;  // bytes: room for one of the two kinds of packet info
   struct alignas(cmsghdr) Control {
     std::byte bytes[kControl];
@@ -78,7 +82,7 @@ class McastPath {
   };
   std::size_t send_many(std::span<const Send> batch) noexcept;
   std::size_t row_length(std::span<const Send> batch) const noexcept;
-  std::span<const std::span<const std::byte>> receive_one() noexcept;
+  std::span<const std::span<const std::byte>> receive_one(int flags) noexcept;
   std::span<const std::span<const std::byte>> receive_many() noexcept;
   bool read_group(const msghdr& header, GroupAddress& out) const noexcept;
   explicit McastPath(const McastConfig& config) : config_(config) {}
