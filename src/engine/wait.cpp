@@ -131,11 +131,11 @@ bool Loop::may_doze() noexcept {
 
 void Loop::doze() noexcept {
   polling_ = true;
-  const std::uint32_t depth = lock_.give_up();
   process_trace.add(TraceEvent::sleep_begin);
+  const std::uint32_t depth = lock_.give_up();
   const bool came = net_->doze();
-  process_trace.add(TraceEvent::sleep_end);
   lock_.take_back(depth);
+  process_trace.add(TraceEvent::sleep_end);
   polling_ = false;
   net_->dozed(came);
 }

@@ -182,6 +182,7 @@ struct Lanes::Inner {
   std::span<std::byte> write_brief(const Muster& muster, Muster::Report& one,
                                    std::uint8_t flags) const noexcept;
   void emit_report(Muster& muster, Instant now, Muster::Report& report, TxBatch& out) noexcept;
+  void emit_to_group(Lane& lane, Instant now, Muster::Slot& slot, std::uint8_t flags, TxBatch& out) noexcept;
   bool fill_tidings(Muster& muster, Instant now, Muster::Slot& slot, TxBatch& out) noexcept;
   bool fill_owed(Muster& muster, TxBatch& out) noexcept;
   bool fill_reminder(Muster& muster, Instant now, TxBatch& out) noexcept;

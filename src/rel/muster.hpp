@@ -8,8 +8,8 @@
 // not report again soon says so in a report without a part. Who waits for tidings repeats its report, at
 // intervals that grow; the first answers with the tidings, or that it has noted the part; it repeats tidings
 // that somebody has not acknowledged. So each side mends what the other may have lost, and packets that come
-// twice change nothing. A member may be asleep, deaf to all but the group (engine/wait.cpp): a first that
-// waits reminds the group, by tidings that most of them have, and who has reported reports again.
+// twice change nothing. A member may be asleep, deaf to all but the group: a first that waits reminds the
+// group, by tidings that most of them have, and who has reported reports again.
 //
 //   member  idle --report--> open --tidings--> come --taken--> idle
 //   first   idle --some part, or wanted--> gathering --told--> told --all have it--> idle

@@ -97,18 +97,23 @@ void Lanes::Inner::emit_tidings(Muster& muster, const Muster::Slot& slot, std::u
   out.entries[out.count++] = {to, 0, all};
 }
 
+void Lanes::Inner::emit_to_group(Lane& lane, Instant now, Muster::Slot& slot, std::uint8_t flags,
+                                 TxBatch& out) noexcept {
+  const std::span<std::byte> all = slot.datagram;
+  wire::write_head(all.data(), wire::DatagramKind::tidings,
+                   static_cast<std::uint8_t>(flags | move_flags(lane)), config.seal, config.me, slot.number);
+  wire::seal(config.seal, wire::group_seal(lane.name), wire::crc32c(all.subspan(kHead)), all.first(kHead));
+  out.entries[out.count++] = {-1 - lane.id, 0, all};
+  note_group(lane, now);
+}
+
 // To the group, if somebody hears it, and to those who do not, one by one. True: there is no room for all.
 bool Lanes::Inner::fill_tidings(Muster& muster, Instant now, Muster::Slot& slot, TxBatch& out) noexcept {
   Lane& lane = muster.lane;
   if (TxBatch::kMost - out.count < lane.members.size()) return true;
   slot.due = false;
   if (lane.listening != 0) {
-    const std::span<std::byte> all = slot.datagram;
-    wire::write_head(all.data(), wire::DatagramKind::tidings, move_flags(lane), config.seal, config.me,
-                     slot.number);
-    wire::seal(config.seal, wire::group_seal(lane.name), wire::crc32c(all.subspan(kHead)), all.first(kHead));
-    out.entries[out.count++] = {-1 - lane.id, 0, all};
-    note_group(lane, now);
+    emit_to_group(lane, now, slot, 0, out);
   } else {
     try_group(lane, now);
     if (lane.group_ask) wake(lane);
@@ -127,12 +132,7 @@ bool Lanes::Inner::fill_reminder(Muster& muster, Instant now, TxBatch& out) noex
   Muster::Slot& slot = muster.slot_of(muster.untold - 1);
   if (slot.number != muster.untold - 1 || slot.datagram.empty() || slot.due || lane.listening == 0)
     return false;
-  const std::span<std::byte> all = slot.datagram;
-  wire::write_head(all.data(), wire::DatagramKind::tidings, wire::kFlagAskAck | move_flags(lane), config.seal,
-                   config.me, slot.number);
-  wire::seal(config.seal, wire::group_seal(lane.name), wire::crc32c(all.subspan(kHead)), all.first(kHead));
-  out.entries[out.count++] = {-1 - lane.id, 0, all};
-  note_group(lane, now);
+  emit_to_group(lane, now, slot, wire::kFlagAskAck, out);
   ++counters.mustered_again;
   return false;
 }
