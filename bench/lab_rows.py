@@ -85,7 +85,7 @@ def groups():
 
 def channels(title, words, network='eight', ranks=8):
     """A broadcast with few and many packets that may leave before the first of them is acknowledged (paper 003, figure 7)."""
-    players = [HERALD] + [Player(f'channels-{count}', 'herald', {'HERALD_LANES_CHANNELS': str(count)}) for count in (4, 8, 16, 32, 64, 128, 512)]
+    players = [HERALD] + [Player(f'channels-{count}', 'herald', {'HERALD_LANE_WINDOW': str(count)}) for count in (4, 8, 16, 32, 64, 128, 512)]
     return row(title, network, 'bcast', words, players, 'link', ranks=ranks, program='lab_coll')
 
 

@@ -33,12 +33,12 @@ bool is_rare(coll::Op op) noexcept {
 
 bool is_deal(const coll::Algorithm& algorithm) noexcept { return algorithm.name == std::string_view("deal"); }
 
-bool is_muster(const coll::Algorithm& algorithm) noexcept {
-  return algorithm.name == std::string_view("muster");
+bool is_fused(const coll::Algorithm& algorithm) noexcept {
+  return algorithm.name == std::string_view("fused");
 }
 
 Collective::Collective(const Script& script, std::uint32_t index, std::int32_t place, std::int32_t lane_id,
-                       std::uint64_t seed, p2p::Core& core, StartMuster start_muster)
+                       std::uint64_t seed, p2p::Core& core, StartFused start_fused)
     : spec_(script.collectives[index]),
       lane_(script.lanes[spec_.lane]),
       index_(index),
@@ -47,7 +47,7 @@ Collective::Collective(const Script& script, std::uint32_t index, std::int32_t p
       deals_by_(lane_id),
       seed_(seed),
       core_(core),
-      start_muster_(std::move(start_muster)) {
+      start_fused_(std::move(start_fused)) {
   make_buffers();
   plan_ = coll::make_plan(*spec_.algorithm, make_ask());
   scratch_.resize(plan_.scratch_bytes + 64);
@@ -125,10 +125,10 @@ void Collective::make_buffers() {
     for (std::size_t i = 0; i + 1 < recv_.size(); ++i) recv_[i] = item(place_, i);
 }
 
-coll::Ask Collective::make_ask() {
+coll::CollSpec Collective::make_ask() {
   const auto n = static_cast<std::int32_t>(lane_.members.size());
   const bool root = place_ == spec_.root;
-  coll::Ask ask;
+  coll::CollSpec ask;
   ask.op = spec_.op;
   ask.rank = place_;
   ask.size = n;
@@ -193,7 +193,7 @@ coll::Ask Collective::make_ask() {
 }
 
 // Each block has a type of its own, and lies at a byte.
-void Collective::by_type(coll::Ask& ask) {
+void Collective::by_type(coll::CollSpec& ask) {
   layouts_.assign(lane_.members.size(), &word());
   for (std::vector<std::int64_t>* places : {&send_places_, &recv_places_})
     for (std::int64_t& at : *places) at *= 4;
@@ -251,9 +251,10 @@ std::string Collective::awaited() const {
              (slot.recv->phase == p2p::RecvPhase::posted ? "" : "+");
     if (slot.send != nullptr && !slot.send->done)
       out += slot.send->lane >= 0 ? " to all" : " to " + std::to_string(slot.send->to);
-    if (slot.muster != nullptr && !slot.muster->done)
-      out += (slot.muster->step == p2p::MusterStep::report ? " tidings of muster " : " reports of muster ") +
-             std::to_string(muster_);
+    if (slot.fused != nullptr && !slot.fused->done)
+      out +=
+          (slot.fused->step == p2p::FusedStep::report ? " result_of_all of fused " : " reports of fused ") +
+          std::to_string(fused_);
   }
   return out;
 }
@@ -278,7 +279,7 @@ void Collective::perform(coll::StepId id) {
     case coll::StepKind::cast: return post(step, id);
     case coll::StepKind::report:
     case coll::StepKind::collect:
-    case coll::StepKind::tell: return muster(step, id);
+    case coll::StepKind::tell: return fused(step, id);
     case coll::StepKind::copy: {
       type::Cursor from = cursor(step.a, places_), to = cursor(step.b, places_);
       type::copy(from, to);
@@ -324,22 +325,22 @@ void Collective::post(const coll::Step& step, coll::StepId id) {
   core_.start(*slot.send);
 }
 
-void Collective::muster(const coll::Step& step, coll::StepId id) {
+void Collective::fused(const coll::Step& step, coll::StepId id) {
   Slot& slot = slots_[step.slot];
   slot.step = id;
-  slot.muster = std::make_unique<p2p::MusterOp>();
-  p2p::MusterOp& op = *slot.muster;
+  slot.fused = std::make_unique<p2p::FusedOp>();
+  p2p::FusedOp& op = *slot.fused;
   op.on_done = on_done;
   op.owner = &slot;
-  op.step = step.kind == coll::StepKind::report    ? p2p::MusterStep::report
-            : step.kind == coll::StepKind::collect ? p2p::MusterStep::collect
-                                                   : p2p::MusterStep::tell;
+  op.step = step.kind == coll::StepKind::report    ? p2p::FusedStep::report
+            : step.kind == coll::StepKind::collect ? p2p::FusedStep::collect
+                                                   : p2p::FusedStep::tell;
   op.lane = lane_id_;
-  op.number = muster_;
+  op.number = fused_;
   op.members = static_cast<std::uint32_t>(step.partner);
   op.data = cursor(step.a, places_);
   if (step.kind == coll::StepKind::report) op.into = cursor(step.b, places_);
-  start_muster_(op);
+  start_fused_(op);
 }
 
 // What fails goes on, as in the library: others may wait for what comes after.

@@ -17,10 +17,10 @@ namespace herald::sim {
 
 class Collective {
  public:
-  using StartMuster = std::function<void(p2p::MusterOp&)>;
+  using StartFused = std::function<void(p2p::FusedOp&)>;
   // `place` among the members of `lane`; `lane_id` is this process's number for it.
   Collective(const Script& script, std::uint32_t index, std::int32_t place, std::int32_t lane_id,
-             std::uint64_t seed, p2p::Core& core, StartMuster start_muster);
+             std::uint64_t seed, p2p::Core& core, StartFused start_fused);
   Collective(const Collective&) = delete;
   Collective& operator=(const Collective&) = delete;
 
@@ -32,8 +32,8 @@ class Collective {
   // Places of those for whom we have parts, if these go over a lane of their own; by which they go.
   const std::vector<int>& concerned() const noexcept { return plan_.members; }
   void deal_by(std::int32_t lane) noexcept { deals_by_ = lane; }
-  bool musters() const noexcept { return plan_.musters; }
-  void number_muster(std::uint32_t number) noexcept { muster_ = number; }
+  bool fused_count() const noexcept { return plan_.fused_count; }
+  void number_fused(std::uint32_t number) noexcept { fused_ = number; }
   Status status() const noexcept { return status_; }
   std::string awaited() const;  // members from whom something is still to come, and what is to go
   // What is wrong with the result; empty: nothing.
@@ -47,15 +47,15 @@ class Collective {
     coll::StepId step = coll::kNone;
     std::unique_ptr<p2p::SendOp> send;
     std::unique_ptr<p2p::RecvOp> recv;
-    std::unique_ptr<p2p::MusterOp> muster;
+    std::unique_ptr<p2p::FusedOp> fused;
   };
   void make_buffers();
-  coll::Ask make_ask();
-  void by_type(coll::Ask& ask);
+  coll::CollSpec make_ask();
+  void by_type(coll::CollSpec& ask);
   void advance();
   void perform(coll::StepId id);
   void post(const coll::Step& step, coll::StepId id);
-  void muster(const coll::Step& step, coll::StepId id);
+  void fused(const coll::Step& step, coll::StepId id);
   static void on_done(p2p::Op& op);
   std::uint32_t item(std::int32_t from, std::uint64_t i) const noexcept;
   std::uint32_t wanted(std::uint64_t i) const noexcept;
@@ -72,8 +72,8 @@ class Collective {
   std::int32_t deals_by_;  // -1: single messages
   const std::uint64_t seed_;
   p2p::Core& core_;
-  const StartMuster start_muster_;
-  std::uint32_t muster_ = 0;
+  const StartFused start_fused_;
+  std::uint32_t fused_ = 0;
   std::vector<std::uint32_t> send_, recv_;
   std::vector<std::int64_t> send_counts_, send_places_, recv_counts_, recv_places_;
   std::vector<const type::Layout*> layouts_;
@@ -91,6 +91,6 @@ class Collective {
 bool is_rare(coll::Op op) noexcept;
 // From one to several, over a lane.
 bool is_deal(const coll::Algorithm& algorithm) noexcept;
-bool is_muster(const coll::Algorithm& algorithm) noexcept;
+bool is_fused(const coll::Algorithm& algorithm) noexcept;
 
 }  // namespace herald::sim

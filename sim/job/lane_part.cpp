@@ -67,18 +67,18 @@ LanePart::LanePart(Net& net, const Script& script, HostId me, std::uint64_t seed
       lanes_(lanes_config(config, me, script.steps.size()), lanes_chance_, ear_),
       addresses_(addresses),
       groups_(net, me, addresses.poor < 0 || addresses.poor == me ? addresses.most_groups : 64),
-      keeper_(me, static_cast<std::int32_t>(script.steps.size()), core, carrier_, lanes_),
-      desk_(core, lanes_),
-      musters_(script.lanes.size()),
+      registry_(me, static_cast<std::int32_t>(script.steps.size()), core, carrier_, lanes_),
+      fused_ops_(core, lanes_),
+      fused_counts_(script.lanes.size()),
       ids_(script.lanes.size(), -1),
       runs_(script.collectives.size()) {
   carrier_.join(lanes_);
-  if (addresses_.used) keeper_.use(addresses_.pool, &groups_);
+  if (addresses_.used) registry_.use(addresses_.pool, &groups_);
 }
 
 void LanePart::open(std::uint32_t lane) {
   const LaneSpec& spec = script_.lanes[lane];
-  const rel::LaneId id = keeper_.open(spec.name, spec.members);
+  const rel::LaneId id = registry_.open(spec.name, spec.members);
   ids_[lane] = id;
   if (script_lane_.size() <= static_cast<std::size_t>(id))
     script_lane_.resize(static_cast<std::size_t>(id) + 1);
@@ -90,11 +90,11 @@ void LanePart::close(std::uint32_t lane) {
   settle();
   std::erase_if(kept_, [&](const Kept& part) {
     if (part.whole != lane) return false;
-    keeper_.close(part.lane);
+    registry_.close(part.lane);
     return true;
   });
-  desk_.drop(ids_[lane]);
-  keeper_.close(ids_[lane]);
+  fused_ops_.drop(ids_[lane]);
+  registry_.close(ids_[lane]);
   if (!addresses_.used) net_.leave(lane, me_, 0);
   ids_[lane] = -1;
 }
@@ -108,7 +108,7 @@ void LanePart::choose_lane(std::uint32_t collective, Collective& run) {
     members.push_back(script_.lanes[spec.lane].members[static_cast<std::size_t>(place)]);
   rel::LaneId lane = -1;
   if (spec.own_lane) {
-    lane = keeper_.open_part(ids_[spec.lane], members);
+    lane = registry_.open_part(ids_[spec.lane], members);
     if (lane >= 0) own_[collective] = lane;
   } else {
     const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& part) {
@@ -117,7 +117,7 @@ void LanePart::choose_lane(std::uint32_t collective, Collective& run) {
     if (found != kept_.end()) {
       lane = found->lane;
     } else if (kept_.size() < kMostKept) {
-      lane = keeper_.open_part(ids_[spec.lane], members);
+      lane = registry_.open_part(ids_[spec.lane], members);
       if (lane >= 0) kept_.push_back({spec.lane, std::move(members), lane});
     }
   }
@@ -132,8 +132,8 @@ void LanePart::start(std::uint32_t collective, Instant now) {
       static_cast<std::int32_t>(std::find(members.begin(), members.end(), me_) - members.begin());
   runs_[collective] =
       std::make_unique<Collective>(script_, collective, place, ids_[spec.lane], seed_, core_,
-                                   [this](p2p::MusterOp& op) { desk_.start(net_.now(), op); });
-  if (runs_[collective]->musters()) runs_[collective]->number_muster(musters_[spec.lane]++);
+                                   [this](p2p::FusedOp& op) { fused_ops_.start(net_.now(), op); });
+  if (runs_[collective]->fused_count()) runs_[collective]->number_fused(fused_counts_[spec.lane]++);
   if (!runs_[collective]->concerned().empty()) choose_lane(collective, *runs_[collective]);
   runs_[collective]->start(now);
   under_way_.push_back(collective);
@@ -150,18 +150,18 @@ bool LanePart::on_datagram(Instant now, const Arrival& arrival) {
   const bool good = lanes_.on_datagram(now, arrival.multicast, arrival.bytes);
   if (!good && counters.malformed + counters.forged == before) ++refused_;
   if (!good && arrival.multicast && addresses_.used)
-    keeper_.on_foreign(now, {0xef, 0xc0, static_cast<std::uint8_t>(arrival.group >> 8),
-                             static_cast<std::uint8_t>(arrival.group & 0xff)});
+    registry_.on_foreign(now, {0xef, 0xc0, static_cast<std::uint8_t>(arrival.group >> 8),
+                               static_cast<std::uint8_t>(arrival.group & 0xff)});
   return good;
 }
 
 // As engine/lanes.cpp does after it has received.
 void LanePart::on_deadline(Instant now) {
-  keeper_.answer_calls();
+  registry_.answer_calls();
   const std::optional<Instant> due = lanes_.next_deadline();
   if (due && *due <= now) lanes_.on_deadline(now);
-  keeper_.leave_old(now);
-  keeper_.turn(now);
+  registry_.leave_old(now);
+  registry_.turn(now);
 }
 
 bool LanePart::settle() {
@@ -171,7 +171,7 @@ bool LanePart::settle() {
     if (!runs_[each]->done()) return false;
     const auto own = own_.find(each);
     if (own != own_.end()) {
-      keeper_.close_part(own->second);
+      registry_.close_part(own->second);
       own_.erase(own);
       some = true;
     }
@@ -181,7 +181,7 @@ bool LanePart::settle() {
 }
 
 bool LanePart::pump() {
-  bool moved = desk_.waits() && desk_.look();
+  bool moved = fused_ops_.waits() && fused_ops_.look();
   moved = carrier_.pump_ready() || moved;
   for (const rel::LaneId id : ids_)
     if (id >= 0 && core_.wants_to_cast(id)) moved = carrier_.pump(id) || moved;
@@ -211,16 +211,17 @@ bool LanePart::transmit(Instant now) {
 }
 
 GroupId LanePart::group_of(rel::LaneId lane) const {
-  return addresses_.used ? group_number(keeper_.group_of(lane))
+  return addresses_.used ? group_number(registry_.group_of(lane))
                          : script_lane_[static_cast<std::size_t>(lane)];
 }
 
 std::string LanePart::leaks() const {
   const bool all_closed = std::all_of(ids_.begin(), ids_.end(), [](rel::LaneId id) { return id < 0; });
-  if (all_closed && keeper_.guests() != 0)
-    return std::to_string(keeper_.guests()) + " lanes of parts are open, and what they are parts of is not";
-  if (keeper_.is_ending()) return "a lane of a part is not closed";
-  const std::uint64_t wanted = keeper_.joins();
+  if (all_closed && registry_.invited() != 0)
+    return std::to_string(registry_.invited()) +
+           " lanes of parts are open, and what they are parts of is not";
+  if (registry_.is_ending()) return "a lane of a part is not closed";
+  const std::uint64_t wanted = registry_.joins();
   if (addresses_.used && groups_.joins() != wanted)
     return std::to_string(groups_.joins()) + " joins, " + std::to_string(wanted) + " wanted";
   return {};

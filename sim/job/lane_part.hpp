@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
+#include "p2p/fused_ops.hpp"
 #include "p2p/lane_carrier.hpp"
-#include "p2p/lane_keeper.hpp"
-#include "p2p/muster_desk.hpp"
+#include "p2p/lane_registry.hpp"
 #include "rel/lanes.hpp"
 #include "sim/job/collective.hpp"
 #include "sim/net/net.hpp"
@@ -83,7 +83,7 @@ class LanePart {
 
   bool on_datagram(Instant now, const Arrival& arrival);
   void on_deadline(Instant now);
-  void on_return(Instant now, Duration away) { lanes_.on_return(now, away); }
+  void on_resume(Instant now, Duration away) { lanes_.on_resume(now, away); }
   bool pump();
   bool transmit(Instant now);
   void redeliver() {
@@ -91,7 +91,7 @@ class LanePart {
   }
   void set_open(p2p::Carrier::Door door) { carrier_.set_open(door); }
   std::vector<p2p::PeerId> take_lost() { return carrier_.take_lost(); }
-  void forget(HostId peer) { keeper_.forget(peer); }
+  void forget(HostId peer) { registry_.forget(peer); }
 
   std::optional<Instant> next_deadline() const {
     if (carrier_.has_calls()) return Instant{};
@@ -126,9 +126,9 @@ class LanePart {
   rel::Lanes lanes_;
   const LaneAddresses addresses_;
   NetGroups groups_;
-  p2p::LaneKeeper keeper_;
-  p2p::MusterDesk desk_;
-  std::vector<std::uint32_t> musters_;  // by the script's lanes, so far
+  p2p::LaneRegistry registry_;
+  p2p::FusedOps fused_ops_;
+  std::vector<std::uint32_t> fused_counts_;  // by the script's lanes, so far
   rel::TxBatch batch_;
   std::vector<rel::LaneId> ids_;            // of the script's lanes; -1: not open
   std::vector<std::uint32_t> script_lane_;  // by LaneId

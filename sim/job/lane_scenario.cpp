@@ -46,7 +46,8 @@ constexpr std::array kWays{
     NamedWay{LaneWay::parts, "lane-parts", "lanes of some members of another, made by one who calls them"},
     NamedWay{LaneWay::rare, "lane-rare",
              "alltoallw, reduce_scatter, scan and exscan, which the others leave out"},
-    NamedWay{LaneWay::musters, "lane-muster", "many short calls in which all report to one, which tells all"},
+    NamedWay{LaneWay::fused_count, "lane-fused",
+             "many short calls in which all report to one, which tells all"},
 };
 
 class Maker : SetupMaker {
@@ -110,7 +111,7 @@ void Maker::machines() {
     net.socket_bytes = one_of<std::uint32_t>({64'000, 212'992, 4 << 20});
     setup_.process.core.cast_unexpected = one_of<std::uint32_t>({4096, 1 << 16});
   }
-  setup_.process.tend = milliseconds(one_of<std::int64_t>({0, 1, 10, 100}));
+  setup_.process.keep_alive = milliseconds(one_of<std::int64_t>({0, 1, 10, 100}));
   if (is(LaneTrouble::refusal)) setup_.process.refuses = one_of({0.02, 0.2});
 }
 
@@ -160,12 +161,12 @@ void Maker::program() {
     limits.computes = true;
   }
   limits.rare = way_ == LaneWay::rare;
-  limits.musters = way_ == LaneWay::musters;
-  if (limits.musters) {
+  limits.fused_count = way_ == LaneWay::fused_count;
+  if (limits.fused_count) {
     limits.collectives *= 4;
     limits.under_way = one_of<std::uint32_t>({1, 4, 12, 24});
   }
-  limits.deals = (limits.deals && !limits.musters) || limits.parts || limits.rare;
+  limits.deals = (limits.deals && !limits.fused_count) || limits.parts || limits.rare;
   setup_.script = write_lane_script(limits, chance_);
   for (const auto& steps : setup_.script.steps)
     for (const Step& step : steps) computing_ += static_cast<double>(step.time.ns) / 1e9;
@@ -243,7 +244,7 @@ void Maker::happenings() {
       break;
     }
     case LaneTrouble::pause: pauses(); break;
-    case LaneTrouble::stolen: thefts(); break;
+    case LaneTrouble::stolen: preemptions(); break;
     case LaneTrouble::death: death(); break;
     default: break;
   }

@@ -12,8 +12,8 @@
 namespace herald::sim {
 namespace {
 
-static_assert(coll::kMusterPart <= rel::Lanes::kMostPart && coll::kMusterResult <= rel::Lanes::kMostResult &&
-              coll::kMostMustered <= int{rel::Lanes::kMostMustered});
+static_assert(coll::kFusedPart <= rel::Lanes::kMostPart && coll::kFusedResult <= rel::Lanes::kMostResult &&
+              coll::kMaxFusedMembers <= int{rel::Lanes::kMaxFusedMembers});
 
 class Writer {
  public:
@@ -76,8 +76,8 @@ const coll::Algorithm* Writer::some_algorithm(int ranks) {
     if (is_deal(*each) && !(limits_.deals && !plain)) continue;
     if (limits_.deals && !limits_.rare && !plain && !is_deal(*each) && chance_.below(4) != 0) continue;
     if (is_rare(each->op) != limits_.rare) continue;
-    if (is_muster(*each) && !limits_.musters) continue;
-    if (limits_.musters && ranks <= coll::kMostMustered && !plain && !is_muster(*each) &&
+    if (is_fused(*each) && !limits_.fused_count) continue;
+    if (limits_.fused_count && ranks <= coll::kMaxFusedMembers && !plain && !is_fused(*each) &&
         chance_.below(8) != 0)
       continue;
     // Some of the rare ones have no plan with a lane.
@@ -114,7 +114,7 @@ void Writer::add_collective() {
   spec.op = spec.algorithm->op;
   spec.root = static_cast<std::int32_t>(below(members));
   spec.count = spec.op == coll::Op::barrier ? 0 : some_count(spec.op, members);
-  if (is_muster(*spec.algorithm)) {  // short ones only; the library chooses another way for others
+  if (is_fused(*spec.algorithm)) {  // short ones only; the library chooses another way for others
     const std::size_t most = spec.op == coll::Op::allgather ? rel::Lanes::kMostResult / members : 256;
     spec.count = std::min(spec.count, static_cast<std::int64_t>(std::min(most, rel::Lanes::kMostPart) / 4));
   }

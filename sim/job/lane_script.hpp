@@ -15,13 +15,13 @@ struct LaneLimits {
   std::uint64_t largest = 1 << 18;      // of one collective at one process
   std::uint32_t under_way = 3;
   Duration longest_pause = milliseconds(2);
-  Duration latest{};      // a member may come so late
-  bool closes = true;     // some lanes, as soon as their last collective is over
-  bool computes = false;  // some pauses make no progress
-  bool deals = false;     // calls from one to several besides; else none of them
-  bool parts = false;     // of those some over lanes of those concerned
-  bool rare = false;      // only ops that is_rare() names; else none of them
-  bool musters = false;   // mostly those that is_muster() names
+  Duration latest{};         // a member may come so late
+  bool closes = true;        // some lanes, as soon as their last collective is over
+  bool computes = false;     // some pauses make no progress
+  bool deals = false;        // calls from one to several besides; else none of them
+  bool parts = false;        // of those some over lanes of those concerned
+  bool rare = false;         // only ops that is_rare() names; else none of them
+  bool fused_count = false;  // mostly those that is_muster() names
 };
 
 Script write_lane_script(const LaneLimits& limits, Prng& chance);

@@ -14,7 +14,7 @@ namespace herald::sim {
 namespace {
 
 constexpr int kReceived = 64;  // datagrams in one turn, as one recvmmsg brings
-constexpr HostId kAskAtOnce = 64;
+constexpr HostId kProbedAtOnce = 64;
 constexpr int kBatches = 16;  // sent in one go
 constexpr int kRounds = 64;   // of a turn
 
@@ -62,7 +62,7 @@ Process::Process(Net& net, const Script& script, HostId me, std::uint64_t seed, 
   for (HostId peer = 0; peer < static_cast<HostId>(script.steps.size()); ++peer) {
     if (peer == me) continue;
     mesh_.add_peer(peer, net.config().links);
-    core_.set_far(peer);
+    core_.set_remote(peer);
   }
   net.attach(me, *this);
 }
@@ -91,8 +91,8 @@ bool Process::receive(Instant now) {
     mesh_.on_datagram(now, link, arrival.bytes);
   }
   if (now >= computing_until_ && std::exchange(was_away_, false)) {
-    mesh_.on_return(now, now - left_at_);
-    lanes_.on_return(now, now - left_at_);
+    mesh_.on_resume(now, now - left_at_);
+    lanes_.on_resume(now, now - left_at_);
   }
   const std::optional<Instant> deadline = mesh_.next_deadline();
   if (deadline && *deadline <= now) mesh_.on_deadline(now);
@@ -101,19 +101,19 @@ bool Process::receive(Instant now) {
 }
 
 // The program computes: what comes is acknowledged and kept, Core is not touched.
-void Process::tend(Instant now) {
+void Process::keep_alive(Instant now) {
   carrier_.set_open(p2p::Carrier::Door::later);
   lanes_.set_open(p2p::Carrier::Door::later);
   receive(now);
   transmit(now);
-  ask_around(now);
-  net_.pause(me_, std::min(config_.tend, computing_until_ - now));
+  probe_idle_peers(now);
+  net_.pause(me_, std::min(config_.keep_alive, computing_until_ - now));
 }
 
 void Process::turn(Instant now) {
   now_ = now;
-  if (now < computing_until_) return tend(now);
-  const std::uint64_t said = said_, taken = moody_.asked() + lanes_.taken();
+  if (now < computing_until_) return keep_alive(now);
+  const std::uint64_t said = header_context_, taken = moody_.asked() + lanes_.taken();
   const std::size_t step = step_;
   if (carrier_.door() == p2p::Carrier::Door::later || config_.refuses > 0) {
     carrier_.set_open(p2p::Carrier::Door::open);
@@ -122,11 +122,11 @@ void Process::turn(Instant now) {
   }
   lanes_.redeliver();
   const bool heard = receive(now);
-  ask_around(now);
+  probe_idle_peers(now);
   bool moved = true;
   for (int i = 0; moved && i < kRounds; ++i) {
     moved = core_.run_finished();
-    moved = see_off() || moved;
+    moved = drain_departing() || moved;
     moved = run_steps(now) || moved;
     moved = pump() || moved;
     moved = transmit(now) || moved;
@@ -134,12 +134,13 @@ void Process::turn(Instant now) {
   if (moved) net_.poke(me_, now + microseconds(1));
   if (is_finished() && finished_at_ == kNever) finished_at_ = now;
   most_buffered_ = std::max(most_buffered_, mesh_.buffered_bytes());
-  if (!heard && said == said_ && step == step_ && taken == moody_.asked() + lanes_.taken()) ++idle_turns_;
+  if (!heard && said == header_context_ && step == step_ && taken == moody_.asked() + lanes_.taken())
+    ++idle_turns_;
 }
 
 Instant Process::wake_at() const {
   Instant at = resting_ ? resting_until_ : kNever;
-  at = std::min(at, next_ask_);
+  at = std::min(at, next_probe_);
   if (moody_.refused()) at = std::min(at, now_ + microseconds(100));
   if (config_.twitch.ns > 0 && !is_finished()) at = std::min(at, now_ + config_.twitch);
   if (blocked_) return at;  // there is a turn when the interface has room again
@@ -170,11 +171,11 @@ bool Process::transmit(Instant now) {
   }
   const std::uint64_t sent = net_.counters().sent;
   moved = lanes_.transmit(now) || moved;
-  said_ += net_.counters().sent - sent;
+  header_context_ += net_.counters().sent - sent;
   return moved;
 }
 
-bool Process::see_off() {
+bool Process::drain_departing() {
   bool moved = false;
   for (p2p::PeerId peer = carrier_.take_lost(); peer >= 0; peer = carrier_.take_lost()) {
     lose(peer);
@@ -202,13 +203,13 @@ void Process::lose(HostId peer) {
 }
 
 // Of everybody something is heard now and then, also if nothing is sent: so the dead are found.
-void Process::ask_around(Instant now) {
-  if (now < next_ask_) return;
-  next_ask_ = now + Duration{config_.mesh.give_up.ns / 4};
+void Process::probe_idle_peers(Instant now) {
+  if (now < next_probe_) return;
+  next_probe_ = now + Duration{config_.mesh.give_up.ns / 4};
   const auto peers = static_cast<HostId>(script_.steps.size());
-  for (HostId i = 0, asked = 0; i < peers && asked < kAskAtOnce; ++i) {
-    const HostId peer = next_asked_;
-    next_asked_ = (next_asked_ + 1) % peers;
+  for (HostId i = 0, asked = 0; i < peers && asked < kProbedAtOnce; ++i) {
+    const HostId peer = next_probed_;
+    next_probed_ = (next_probed_ + 1) % peers;
     if (peer == me_ || core_.is_gone(peer)) continue;
     mesh_.ask(now, peer);
     ++asked;
@@ -263,11 +264,11 @@ bool Process::run_step(Instant now, const Step& step) {
 }
 
 void Process::compute(Instant now, Duration how_long) {
-  const bool tended = config_.tend.ns > 0 && config_.tend < how_long;
+  const bool tended = config_.keep_alive.ns > 0 && config_.keep_alive < how_long;
   if (tended) computing_until_ = now + how_long;
   was_away_ = true;
   left_at_ = now;
-  net_.pause(me_, tended ? config_.tend : how_long);
+  net_.pause(me_, tended ? config_.keep_alive : how_long);
 }
 
 void Process::on_done(p2p::Op& op) {

@@ -38,7 +38,7 @@ struct ProcessConfig {
   LaneAddresses addresses;
   double refuses = 0;  // packets that are not taken at once
   // While the program computes somebody answers the network so often, in its place; 0: nobody does.
-  Duration tend{};
+  Duration keep_alive{};
   bool hears_of_links = false;         // the system says so when our own link is down
   Betrayal betrayal = Betrayal::none;  // done once, to the tenth packet
   Duration twitch{};                   // a turn so often, for nothing; 0: no
@@ -103,7 +103,7 @@ class Process final : public Node {
   std::string state() const;
 
  private:
-  void tend(Instant now);
+  void keep_alive(Instant now);
   bool receive(Instant now);
   bool run_steps(Instant now);
   bool run_step(Instant now, const Step& step);
@@ -117,8 +117,8 @@ class Process final : public Node {
   void heed(std::uint32_t index);
   bool pump();
   bool transmit(Instant now);
-  bool see_off();
-  void ask_around(Instant now);
+  bool drain_departing();
+  void probe_idle_peers(Instant now);
   void lose(HostId peer);
   std::uint8_t link_to(HostId peer, rel::LinkId link) const noexcept;
   rel::LinkId link_from(HostId peer, std::uint8_t link) const noexcept;
@@ -151,9 +151,9 @@ class Process final : public Node {
   bool was_away_ = false;      // since it last took a turn, the program computed
   std::uint64_t pending_ = 0;  // operations that are not done
   std::uint64_t most_buffered_ = 0, idle_turns_ = 0;
-  std::uint64_t said_ = 0;  // datagrams sent
-  Instant next_ask_;
-  HostId next_asked_ = 0;
+  std::uint64_t header_context_ = 0;  // datagrams sent
+  Instant next_probe_;
+  HostId next_probed_ = 0;
   bool resting_ = false, blocked_ = false;
 };
 

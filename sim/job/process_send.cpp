@@ -11,7 +11,7 @@ void Process::put(const rel::Tx& tx) {
   const std::uint8_t link = link_to(tx.to, tx.link);
   if (config_.hears_of_links && !net_.is_up(me_, link)) broken_.push_back({tx.to, tx.link});
   net_.send(me_, link, tx.to, tx.datagram, tx.rest);
-  ++said_;
+  ++header_context_;
 }
 
 void Process::tell_broken(Instant now) {

@@ -92,14 +92,14 @@ void Maker::machines() {
     net.nic_drops = true;
     net.shape.nic_bytes = one_of<std::uint32_t>({24'000, 64'000, 128'000});
   }
-  setup_.process.tend = milliseconds(one_of<std::int64_t>({0, 1, 10, 100}));
+  setup_.process.keep_alive = milliseconds(one_of<std::int64_t>({0, 1, 10, 100}));
   if (is(Trouble::refusal)) setup_.process.refuses = one_of({0.02, 0.2});
   p2p::CoreConfig& core = setup_.process.core;
   if (chance_.below(4) == 0) core.mode = one_of({p2p::PushMode::zero, p2p::PushMode::all});
-  core.far_more = one_of<std::uint32_t>({0, 8192, 1 << 16});
-  core.far_allowance = one_of<std::uint32_t>({16 << 10, 1 << 19});
-  core.far_copied = core.far_allowance == 1 << 19 ? core.far_more : 0;
-  if (core.far_more != 0) mesh.row_packets = core.far_more == 8192 ? 8 : 32;
+  core.remote_more = one_of<std::uint32_t>({0, 8192, 1 << 16});
+  core.remote_allowance = one_of<std::uint32_t>({16 << 10, 1 << 19});
+  core.remote_copied = core.remote_allowance == 1 << 19 ? core.remote_more : 0;
+  if (core.remote_more != 0) mesh.row_packets = core.remote_more == 8192 ? 8 : 32;
 }
 
 void Maker::faults() {
@@ -175,7 +175,7 @@ void Maker::happenings() {
       }
       break;
     case Trouble::pause: pauses(); break;
-    case Trouble::stolen: thefts(); break;
+    case Trouble::stolen: preemptions(); break;
     case Trouble::death: death(); break;
     case Trouble::link:
     case Trouble::plug: link_happenings(); break;

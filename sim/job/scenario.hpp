@@ -78,12 +78,12 @@ std::span<const NamedLane> lane_troubles() noexcept;
 // What lanes do besides, under one of these troubles, chosen by the seed.
 enum class LaneWay : std::uint8_t {
   usual,
-  simple,     // Simple Broadcast of paper 000
-  push_pull,  // Push-Pull Broadcast of paper 000
-  moves,      // lanes move to other addresses, and share them
-  parts,      // lanes of some members of others; they move and share, too
-  rare,       // ops that the others leave out
-  musters,    // many short calls in which all report to one
+  simple,       // Simple Broadcast of paper 000
+  push_pull,    // Push-Pull Broadcast of paper 000
+  moves,        // lanes move to other addresses, and share them
+  parts,        // lanes of some members of others; they move and share, too
+  rare,         // ops that the others leave out
+  fused_count,  // many short calls in which all report to one
 };
 struct NamedWay {
   LaneWay way;

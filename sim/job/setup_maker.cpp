@@ -73,7 +73,7 @@ void SetupMaker::pauses() {
   }
 }
 
-void SetupMaker::thefts() {
+void SetupMaker::preemptions() {
   const auto processors = static_cast<HostId>(between(chance_, 1, 3));
   const Duration run = milliseconds(between(chance_, 1, 40)), gone = milliseconds(between(chance_, 2, 150));
   const Duration under_way = std::min(Duration{4 * likely_.ns + 50'000'000}, milliseconds(5000));

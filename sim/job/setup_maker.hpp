@@ -31,7 +31,7 @@ class SetupMaker {
   void some_loss();     // troubles seldom come alone
   void end_faults();    // what every setup has of them, and the sum of losses
   void pauses();        // hosts that stop for a while
-  void thefts();        // processors that hosts share are taken away
+  void preemptions();   // processors that hosts share are taken away
   void death();         // of a host
   void key_and_size();  // of the datagrams
 

@@ -25,9 +25,9 @@ std::string describe(std::span<const std::byte> bytes) {
     case wire::DatagramKind::cast_nak: kind = "c_nak"; break;
     case wire::DatagramKind::cast_ask: kind = "c_ask"; break;
     case wire::DatagramKind::report: kind = "repor"; break;
-    case wire::DatagramKind::tidings: kind = "tidin"; break;
-    case wire::DatagramKind::noted: kind = "noted"; break;
-    case wire::DatagramKind::brief: kind = "brief"; break;
+    case wire::DatagramKind::result_of_all: kind = "tidin"; break;
+    case wire::DatagramKind::acked: kind = "acked"; break;
+    case wire::DatagramKind::compact: kind = "compact"; break;
   }
   const std::uint8_t flags = head.flags;
   char text[200];

@@ -23,15 +23,15 @@ Piece plain(Piece piece) noexcept {
 }
 
 // As Plan::brief says, of a plan whose list of steps has no end yet; `sends_awaited`: steps wait for sends.
-bool is_brief(const Plan& plan, bool sends_awaited) noexcept {
-  if (plan.scratch_bytes > kBriefScratch || plan.checked || plan.shared || !plan.members.empty())
+bool is_inline(const Plan& plan, bool sends_awaited) noexcept {
+  if (plan.scratch_bytes > kInlineScratch || plan.checked || plan.shared || !plan.members.empty())
     return false;
-  std::size_t sends = 0, receives = 0, musters = 0;
+  std::size_t sends = 0, receives = 0, fused_count = 0;
   for (const Step& step : plan.steps) {
     switch (step.kind) {
       case StepKind::report:
       case StepKind::collect:
-      case StepKind::tell: ++musters; break;
+      case StepKind::tell: ++fused_count; break;
       case StepKind::send:
         if (step.bundled || sends_awaited) return false;
         ++sends;
@@ -44,7 +44,8 @@ bool is_brief(const Plan& plan, bool sends_awaited) noexcept {
       default: return false;
     }
   }
-  return (sends != 0) + (receives != 0) + (musters != 0) == 1 && sends <= kBriefMessages && receives <= 1;
+  return (sends != 0) + (receives != 0) + (fused_count != 0) == 1 && sends <= kInlineMessages &&
+         receives <= 1;
 }
 
 }  // namespace
@@ -117,7 +118,7 @@ StepId Builder::report(const Piece& from, const Piece& to, After after) noexcept
   Step& step = add(StepKind::report, plain(from), after);
   step.b = plain(to);
   step.slot = plan_.slots++;
-  plan_.musters = true;
+  plan_.fused_count = true;
   keep(step.b.layout);
   return last();
 }
@@ -126,7 +127,7 @@ StepId Builder::collect(int members, const Piece& to, After after) noexcept {
   Step& step = add(StepKind::collect, plain(to), after);
   step.partner = members;
   step.slot = plan_.slots++;
-  plan_.musters = true;
+  plan_.fused_count = true;
   return last();
 }
 
@@ -190,9 +191,9 @@ void Builder::then() noexcept {
 }
 
 Step& Builder::add_shared(StepKind kind, int number, int partner, const Piece& a, After after) noexcept {
-  HERALD_ASSERT(
-      number <
-      (kind == StepKind::arrive || kind == StepKind::meet || kind == StepKind::combine ? kMeetings : kPosts));
+  HERALD_ASSERT(number < (kind == StepKind::arrive || kind == StepKind::meet || kind == StepKind::combine
+                              ? kBarrierWords
+                              : kPosts));
   plan_.shared = true;
   Step& step = add(kind, a, after);
   step.tag = static_cast<std::uint8_t>(number);
@@ -229,10 +230,10 @@ StepId Builder::put(int to, int number, const Piece& from, After after) noexcept
 
 bool Builder::is_one_run(const Piece& piece) noexcept { return plain(piece).layout == nullptr; }
 
-StepId Builder::pour(int to, const Piece& from, std::uint32_t unit) noexcept {
-  HERALD_ASSERT(!plan_.pours);
-  plan_.pours = true;
-  add_shared(StepKind::pour, 0, to, plain(from), {}).unit = unit;
+StepId Builder::stream_write(int to, const Piece& from, std::uint32_t unit) noexcept {
+  HERALD_ASSERT(!plan_.stream_writes);
+  plan_.stream_writes = true;
+  add_shared(StepKind::stream_write, 0, to, plain(from), {}).unit = unit;
   return last();
 }
 
@@ -244,28 +245,28 @@ StepId Builder::draw(int from, const Piece& to, std::uint32_t unit, bool cold) n
   return last();
 }
 
-StepId Builder::fold(const Piece& own, const Piece& to, int pour_to) noexcept {
-  HERALD_ASSERT(!plan_.pours && own.layout->dense() && own.layout->size() <= kStreamChunk);
-  plan_.pours = true;
-  Step& step = add_shared(StepKind::fold, 0, pour_to, own, {});
+StepId Builder::fold(const Piece& own, const Piece& to, int stream_write_to) noexcept {
+  HERALD_ASSERT(!plan_.stream_writes && own.layout->dense() && own.layout->size() <= kStreamChunk);
+  plan_.stream_writes = true;
+  Step& step = add_shared(StepKind::fold, 0, stream_write_to, own, {});
   step.b = to;
   step.unit = static_cast<std::uint32_t>(own.layout->size());
   return last();
 }
 
-StepId Builder::arrive(int meeting, int wake, After after) noexcept {
-  add_shared(StepKind::arrive, meeting, wake, Piece{}, after);
+StepId Builder::arrive(int barrier_word, int wake, After after) noexcept {
+  add_shared(StepKind::arrive, barrier_word, wake, Piece{}, after);
   return last();
 }
 
-StepId Builder::meet(int meeting, After after) noexcept {
-  add_shared(StepKind::meet, meeting, kNobody, Piece{}, after);
+StepId Builder::meet(int barrier_word, After after) noexcept {
+  add_shared(StepKind::meet, barrier_word, kNobody, Piece{}, after);
   return last();
 }
 
-StepId Builder::combine(int meeting, const Piece& like, After after) noexcept {
-  HERALD_ASSERT(meeting + 1 < kMeetings && like.layout->dense());
-  add_shared(StepKind::combine, meeting, kEverybody, like, after);
+StepId Builder::combine(int barrier_word, const Piece& like, After after) noexcept {
+  HERALD_ASSERT(barrier_word + 1 < kBarrierWords && like.layout->dense());
+  add_shared(StepKind::combine, barrier_word, kEverybody, like, after);
   return last();
 }
 
@@ -297,7 +298,7 @@ Piece Builder::scratch_items(const type::Layout& layout, std::int64_t count) noe
 Plan Builder::finish(const char* algorithm) noexcept {
   plan_.algorithm = algorithm;
   const auto after_send = [&](const Edge& edge) { return plan_.steps[edge.from].kind == StepKind::send; };
-  plan_.brief = is_brief(plan_, std::any_of(edges_.begin(), edges_.end(), after_send));
+  plan_.inline_plan = is_inline(plan_, std::any_of(edges_.begin(), edges_.end(), after_send));
   plan_.steps.emplace_back();  // ends the last list of successors
   std::vector<Step>& steps = plan_.steps;
   const auto edge_less = [](const Edge& x, const Edge& y) {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "coll/ask.hpp"
+#include "coll/coll_spec.hpp"
 #include "coll/plan.hpp"
 
 namespace herald::coll {
@@ -26,7 +26,7 @@ class Builder {
   // Those of this plan want a lane of just these ranks.
   void bundle_among(std::vector<int> ranks) noexcept { plan_.members = std::move(ranks); }
   StepId cast(const Piece& from, After after = {}) noexcept;
-  // A muster: members of the lane other than the first report; the first collects, then tells.
+  // A fused exchange: members of the lane other than the first report; the first collects, then tells.
   StepId report(const Piece& from, const Piece& to, After after = {}) noexcept;
   StepId collect(int members, const Piece& to, After after = {}) noexcept;
   StepId tell(const Piece& from, After after = {}) noexcept;
@@ -43,19 +43,19 @@ class Builder {
   StepId put(int to, int number, const Piece& from, After after = {}) noexcept;
   // Whether others can read or write it by its address.
   static bool is_one_run(const Piece& piece) noexcept;
-  StepId pour(int to, const Piece& from, std::uint32_t unit = 1) noexcept;
+  StepId stream_write(int to, const Piece& from, std::uint32_t unit = 1) noexcept;
   StepId draw(int from, const Piece& to, std::uint32_t unit = 1, bool cold = false) noexcept;
   // Dense items, each at most a chunk.
-  StepId fold(const Piece& own, const Piece& to, int pour_to) noexcept;
-  StepId arrive(int meeting, int wake, After after = {}) noexcept;
-  StepId meet(int meeting, After after = {}) noexcept;
-  StepId combine(int meeting, const Piece& like, After after) noexcept;  // dense items
+  StepId fold(const Piece& own, const Piece& to, int stream_write_to) noexcept;
+  StepId arrive(int barrier_word, int wake, After after = {}) noexcept;
+  StepId meet(int barrier_word, After after = {}) noexcept;
+  StepId combine(int barrier_word, const Piece& like, After after) noexcept;  // dense items
   // `step` needs `earlier` too. Only for the step added last.
   void also(StepId step, StepId earlier) noexcept;
 
   // Plans out of parts (make/two_level.hpp). From here on partners of messages are indices of `ranks`; empty:
   // they are ranks again. `ranks` must live as long as it is in use. Shared-memory steps of the `second` part
-  // have posts and meetings of their own.
+  // have posts and split copies of their own.
   void among(std::span<const int> ranks, bool second = false) noexcept;
   // What follows waits for everything before; windows begin anew.
   void then() noexcept;

@@ -27,39 +27,39 @@ std::uint64_t Key::hash() const noexcept {
 
 void PlanCache::clear() noexcept {
   for (Set& set : sets_)
-    for (Kept*& kept : set)
-      if (kept != nullptr) release(std::exchange(kept, nullptr));
+    for (CachedPlan*& cached : set)
+      if (cached != nullptr) release(std::exchange(cached, nullptr));
 }
 
-Kept* PlanCache::find(const Key& key, std::uint64_t hash) noexcept {
+CachedPlan* PlanCache::find(const Key& key, std::uint64_t hash) noexcept {
   Set& set = sets_[hash % kSets];
   for (std::size_t way = 0; way < kWays && set[way] != nullptr; ++way) {
-    Kept* kept = set[way];
-    if (kept->hash != hash || !std::ranges::equal(kept->key, key.words())) continue;
+    CachedPlan* cached = set[way];
+    if (cached->hash != hash || !std::ranges::equal(cached->key, key.words())) continue;
     if (way != 0) std::rotate(set.begin(), set.begin() + way, set.begin() + way + 1);
     ++counters_.found;
-    retain(kept);
-    return kept;
+    retain(cached);
+    return cached;
   }
   return nullptr;
 }
 
-Kept* PlanCache::add(Plan plan, const Key& key, std::uint64_t hash,
-                     std::span<const type::Layout* const> named) noexcept {
+CachedPlan* PlanCache::add(Plan plan, const Key& key, std::uint64_t hash,
+                           std::span<const type::Layout* const> named) noexcept {
   ++counters_.made;
-  Kept* kept = new Kept;
-  kept->plan = std::move(plan);
-  if (kept->plan.memory() + key.words().size_bytes() > kLargestPlan) return kept;
-  kept->hash = hash;
-  kept->key.assign(key.words().begin(), key.words().end());
+  CachedPlan* cached = new CachedPlan;
+  cached->plan = std::move(plan);
+  if (cached->plan.memory() + key.words().size_bytes() > kLargestPlan) return cached;
+  cached->hash = hash;
+  cached->key.assign(key.words().begin(), key.words().end());
   for (const type::Layout* layout : named)
-    if (layout != nullptr && !layout->dense()) kept->named.emplace_back(layout);
+    if (layout != nullptr && !layout->dense()) cached->named.emplace_back(layout);
   Set& set = sets_[hash % kSets];
   if (set.back() != nullptr) release(set.back());
   std::move_backward(set.begin(), set.end() - 1, set.end());
-  set.front() = kept;
-  retain(kept);
-  return kept;
+  set.front() = cached;
+  retain(cached);
+  return cached;
 }
 
 }  // namespace herald::coll

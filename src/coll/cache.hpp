@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "coll/ask.hpp"
 #include "coll/check.hpp"
+#include "coll/coll_spec.hpp"
 #include "coll/plan.hpp"
 
 namespace herald::coll {
@@ -41,7 +41,7 @@ class Key {
 };
 
 // A plan that is kept, by the cache and by whoever runs it.
-struct Kept {
+struct CachedPlan {
   Plan plan;
   Facts facts;  // of a checked plan
   std::uint64_t hash = 0;
@@ -53,16 +53,16 @@ struct Kept {
   void* idle = nullptr;
   void (*drop_idle)(void*) = nullptr;
 
-  Kept() = default;
-  Kept(const Kept&) = delete;
-  Kept& operator=(const Kept&) = delete;
-  ~Kept() {
+  CachedPlan() = default;
+  CachedPlan(const CachedPlan&) = delete;
+  CachedPlan& operator=(const CachedPlan&) = delete;
+  ~CachedPlan() {
     if (idle != nullptr) drop_idle(idle);
   }
 };
-inline void retain(Kept* kept) noexcept { ++kept->refs; }
-inline void release(Kept* kept) noexcept {
-  if (--kept->refs == 0) delete kept;
+inline void retain(CachedPlan* cached) noexcept { ++cached->refs; }
+inline void release(CachedPlan* cached) noexcept {
+  if (--cached->refs == 0) delete cached;
 }
 
 class PlanCache {
@@ -75,10 +75,10 @@ class PlanCache {
   ~PlanCache() { clear(); }
 
   // Null if there is none. The caller gets a count of its own.
-  Kept* find(const Key& key, std::uint64_t hash) noexcept;
+  CachedPlan* find(const Key& key, std::uint64_t hash) noexcept;
   // Remembers a plan, unless it is too large. The caller has a count of its own on what comes back.
-  Kept* add(Plan plan, const Key& key, std::uint64_t hash,
-            std::span<const type::Layout* const> named) noexcept;
+  CachedPlan* add(Plan plan, const Key& key, std::uint64_t hash,
+                  std::span<const type::Layout* const> named) noexcept;
 
   // Those who run a plan keep it.
   void clear() noexcept;
@@ -89,7 +89,7 @@ class PlanCache {
   const Counters& counters() const noexcept { return counters_; }
 
  private:
-  using Set = std::array<Kept*, kWays>;  // most recently used first
+  using Set = std::array<CachedPlan*, kWays>;  // most recently used first
   std::array<Set, kSets> sets_{};
   Counters counters_;
 };

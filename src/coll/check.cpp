@@ -53,7 +53,7 @@ std::string one_text(const Facts& facts) {
 
 }  // namespace
 
-Facts facts_of(const Ask& ask) noexcept {
+Facts facts_of(const CollSpec& ask) noexcept {
   Facts facts;
   facts.rank = ask.rank;
   facts.op = ask.op;
@@ -70,7 +70,7 @@ Facts facts_of(const Ask& ask) noexcept {
 constexpr int kFactsRound = 192;
 
 // As the allgather after Bruck: log2(n) rounds.
-void exchange_facts(const Ask& ask, Builder& b) noexcept {
+void exchange_facts(const CollSpec& ask, Builder& b) noexcept {
   const int n = ask.size;
   const Piece all = b.scratch(sizeof(Facts) * static_cast<std::uint64_t>(n));
   const auto records = [&](int begin, int end) {
@@ -96,7 +96,7 @@ void exchange_facts(const Ask& ask, Builder& b) noexcept {
   b.gate(checked);
 }
 
-Plan make_check(const Ask& ask) noexcept {
+Plan make_check(const CollSpec& ask) noexcept {
   Builder builder;
   exchange_facts(ask, builder);
   Plan plan = builder.finish("check");

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
-#include "coll/ask.hpp"
 #include "coll/builder.hpp"
+#include "coll/coll_spec.hpp"
 
 namespace herald::coll {
 
@@ -30,13 +30,13 @@ struct Facts {
 static_assert(sizeof(Facts) == 48);
 
 // What is known when the plan is made: all but form and reduction.
-Facts facts_of(const Ask& ask) noexcept;
+Facts facts_of(const CollSpec& ask) noexcept;
 
 // Adds the exchange and the step `check`; steps added from now on wait for it. First thing in a plan.
-void exchange_facts(const Ask& ask, Builder& builder) noexcept;
+void exchange_facts(const CollSpec& ask, Builder& builder) noexcept;
 
 // A plan that does nothing else.
-Plan make_check(const Ask& ask) noexcept;
+Plan make_check(const CollSpec& ask) noexcept;
 
 // The first rank, in rank order, whose call does not match rank 0's; null if all match. `records` begins with
 // those of `rank` and goes round.

@@ -33,35 +33,36 @@ enum class StepKind : std::uint8_t {
   send,  // a to partner
   recv,  // a from partner
   cast,  // a to all others, over the communicator's lane; each receives it as from a send
-  // A muster over the communicator's lane: all report to its first member, which tells all (rel/muster.hpp).
-  // A plan has at most one; its members count them, so these steps need calls in the same order everywhere.
+  // A fused exchange over the communicator's lane: all report to its first member, which tells all
+  // (rel/fused_exchange.hpp). A plan has at most one; its members count them, so these steps need calls in
+  // the same order everywhere.
   report,   // a to the first, and what it tells to b
   collect,  // the parts of all others to a, which has room for a part of each of `partner` members
   tell,     // a to all others
   copy,     // a to b
   reduce,   // b = a op b, item by item: a is the left operand
   check,    // a holds what every rank calls (coll/check.hpp): the run goes on only if they match
-  // Shared-memory steps, over a board that all ranks of the communicator on this host see
-  // (path/shm/board.hpp); partner counts those. A step that must wait for another rank does not block: it is
-  // tried again.
+  // Shared-memory steps, over a collective segment that all ranks of the communicator on this host see
+  // (path/shm/coll_segment.hpp); partner counts those. A step that must wait for another rank does not block:
+  // it is tried again.
   post,  // a becomes readable by all, as post `tag` of this rank; `copied`: at once free again. Wakes partner
   fetch,   // from post `tag` of partner, after its first b.first bytes, to a; `whole`: it should be no longer
   put,     // a, to where post `tag` of partner lies, which is room for it, posted by address
-  arrive,  // this rank is counted at meeting `tag`; the last one wakes partner
-  meet,    // all ranks have arrived at meeting `tag`
+  arrive,  // this rank is counted at split copy `tag`; the last one wakes partner
+  meet,    // all ranks have arrived at split copy `tag`
   // As arrive; and the last one reduces all that was posted as number 0, each as long as a, in the order of
-  // ranks, onto the last rank's post. All of them then count as arrived at the next meeting.
+  // ranks, onto the last rank's post. All of them then count as arrived at the next split copy.
   combine,
   // As post and fetch (number 0), through chunks of shared memory, a few at a time (path/shm/stream.hpp). A
   // plan pours or folds at most once. `unit`: what is cut is cut between runs of so many bytes.
-  pour,  // a, to partner, or to all other ranks
-  draw,  // from partner, to a
+  stream_write,  // a, to partner, or to all other ranks
+  draw,          // from partner, to a
   fold,  // what all others pour here and a, reduced in the order of ranks, to b; also poured to partner
 };
 constexpr std::int32_t kNobody = -1, kEverybody = -2;  // whom a post or an arrival wakes
-constexpr int kPosts = 2, kMeetings = 3;               // of one rank, and in all, in one part of a run
-constexpr std::size_t kBriefScratch = 8192;            // bytes
-constexpr std::size_t kBriefMessages = 8;
+constexpr int kPosts = 2, kBarrierWords = 3;           // of one rank, and in all, in one part of a run
+constexpr std::size_t kInlineScratch = 8192;           // bytes
+constexpr std::size_t kInlineMessages = 8;
 constexpr std::uint32_t kStreamChunk = 16384;  // bytes that a stream moves at a time
 
 struct Step {
@@ -88,13 +89,13 @@ struct Plan {
   std::uint64_t scratch_bytes = 0;
   // Bundled sends go over a lane of just these ranks, we among them; empty: over the communicator's.
   std::vector<int> members;
-  bool checked = false;  // begins with a check
-  bool shared = false;   // has shared-memory steps
-  bool pours = false;    // one of them pours or folds
-  bool musters = false;  // has a muster
-  // Few steps, in little memory, which can run one after another without holding up others: of a muster, or
-  // sends only, or one receive; and copies and reductions, none of which waits for a send.
-  bool brief = false;
+  bool checked = false;        // begins with a check
+  bool shared = false;         // has shared-memory steps
+  bool stream_writes = false;  // one of them pours or folds
+  bool fused_count = false;    // has a fused exchange
+  // Few steps, in little memory, which can run one after another without holding up others: of a fused
+  // exchange, or sends only, or one receive; and copies and reductions, none of which waits for a send.
+  bool inline_plan = false;
   const char* operation = "";
   const char* algorithm = "";
 

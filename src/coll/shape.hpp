@@ -22,17 +22,17 @@ struct Shape {
   int ranks = 1;
   int hosts = 1;
   bool commutes = true;  // the reduction, if there is one
-  // All ranks of a host share a board in memory; a post copied onto it has at most so many bytes. 0: there is
-  // none.
+  // All ranks of a host share a collective segment in memory; a post copied onto it has at most so many
+  // bytes. 0: there is none.
   std::uint32_t shared_bytes = 0;
-  bool reads_peers = false;   // and they can read each other's memory
-  bool lane = false;          // each rank is a host of its own, and one send reaches all (cast steps)
-  int largest_host = 1;       // ranks on it; where there are several hosts
-  bool host_order = true;     // the ranks count up host after host
-  bool leaders_lane = false;  // one send reaches the leaders of all hosts
-  bool streams = false;       // and the board has streams
-  bool in_order = true;       // all ranks start this call in the same order among others
-  bool crowded = false;       // and they outnumber the processors that they may use
+  bool reads_peers = false;     // and they can read each other's memory
+  bool lane = false;            // each rank is a host of its own, and one send reaches all (cast steps)
+  int largest_host = 1;         // ranks on it; where there are several hosts
+  bool host_order = true;       // the ranks count up host after host
+  bool leaders_lane = false;    // one send reaches the leaders of all hosts
+  bool streams = false;         // and the collective segment has streams
+  bool in_order = true;         // all ranks start this call in the same order among others
+  bool oversubscribed = false;  // and they outnumber the processors that they may use
   Cost cost;
 };
 
@@ -48,7 +48,7 @@ constexpr Shape shape_of(int ranks, int hosts, bool commutes) noexcept {
 
 // What an algorithm that cannot do it says that it would cost.
 constexpr double kNeverNs = 1e300;
-// What a post may copy, on the board of a communicator of usual size.
+// What a post may copy, on the collective segment of a communicator of usual size.
 constexpr std::uint32_t kUsualSharedBytes = 4048;
 
 // Smallest k with 2^k >= n.

@@ -101,9 +101,9 @@ constexpr const Algorithm* kTable[] = {
     &kAlltoallTwoLevel,
     &kReduceScatterTwoLevel,
     &kReduceScatterBlockTwoLevel,
-    &kBarrierMuster,
-    &kAllgatherMuster,
-    &kAllreduceMuster,
+    &kBarrierFused,
+    &kAllgatherFused,
+    &kAllreduceFused,
 };
 
 }  // namespace
@@ -130,7 +130,7 @@ const Algorithm& choose(Op op, std::uint64_t bytes, const Shape& shape) noexcept
   return *best;
 }
 
-Plan make_plan(const Algorithm& algorithm, const Ask& ask, bool checked) noexcept {
+Plan make_plan(const Algorithm& algorithm, const CollSpec& ask, bool checked) noexcept {
   Builder builder;
   if (checked && ask.size > 1) exchange_facts(ask, builder);
   algorithm.make(ask, builder);

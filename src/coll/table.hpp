@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <span>
 
-#include "coll/ask.hpp"
 #include "coll/builder.hpp"
+#include "coll/coll_spec.hpp"
 #include "coll/shape.hpp"
 
 namespace herald::coll {
@@ -18,7 +18,7 @@ struct Algorithm {
   bool (*fits)(const Shape& shape);
   // Nanoseconds until the last rank is done. `bytes` is Ask::bytes.
   double (*estimate)(std::uint64_t bytes, const Shape& shape);
-  void (*make)(const Ask& ask, Builder& builder);
+  void (*make)(const CollSpec& ask, Builder& builder);
 };
 
 std::span<const Algorithm* const> algorithms() noexcept;
@@ -28,8 +28,8 @@ const Algorithm* find_algorithm(Op op, const char* name) noexcept;
 const Algorithm& choose(Op op, std::uint64_t bytes, const Shape& shape) noexcept;
 
 // With `checked` the ranks first compare what they call (coll/check.hpp).
-Plan make_plan(const Algorithm& algorithm, const Ask& ask, bool checked = false) noexcept;
+Plan make_plan(const Algorithm& algorithm, const CollSpec& ask, bool checked = false) noexcept;
 // Between two groups: Ask::sides is set. Its parts are the cheapest plans for the ranks of each group.
-Plan make_plan_between(const Ask& ask) noexcept;
+Plan make_plan_between(const CollSpec& ask) noexcept;
 
 }  // namespace herald::coll

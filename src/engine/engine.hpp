@@ -62,11 +62,11 @@ class Engine {
   // Sends with SendOp::bundled may wait for this.
   virtual void flush_lane(std::int32_t lane) noexcept = 0;
 
-  // A step of a muster: a short call of all members of a lane, in which the first one hears of all and tells
-  // all. Numbered alike by all of them, lane by lane.
-  virtual void start(p2p::MusterOp& op) noexcept = 0;
+  // A step of a fused exchange: a short call of all members of a lane, in which the first one hears of all
+  // and tells all. Numbered alike by all of them, lane by lane.
+  virtual void start(p2p::FusedOp& op) noexcept = 0;
   // The same, and waits until it is done. Op::on_done must be null.
-  virtual void muster(p2p::MusterOp& op) noexcept = 0;
+  virtual void fused(p2p::FusedOp& op) noexcept = 0;
 
   // One turn: true if anything moved.
   virtual bool progress() noexcept = 0;
@@ -116,12 +116,12 @@ class Engine {
   // A thread of ours that goes on with what is under way while the program is elsewhere (knob progress).
   // Wanted: there is a processor for it, and it waits for a reason. True: the lock is for something from here
   // on, and the caller holds it.
-  virtual bool wants_assistant() const noexcept = 0;
-  virtual bool start_assistant() noexcept = 0;
+  virtual bool wants_progress_thread() const noexcept = 0;
+  virtual bool start_progress_thread() noexcept = 0;
   // Numbers the hosts: the same number on all ranks, equal for peers that share a host.
   virtual int host_number(p2p::PeerId peer) const noexcept = 0;
   // Some peers are on other hosts.
-  virtual bool has_far() const noexcept = 0;
+  virtual bool has_remote() const noexcept = 0;
   // The name of the host where a peer runs, for messages.
   virtual std::string host_of(p2p::PeerId peer) const = 0;
 

@@ -97,8 +97,8 @@ bool Loop::open_net(boot::Boot& boot, const Knobs& knobs, std::string& why) {
             std::to_string(peer) + " on host " + card.host + ": " + detail;
       return false;
     }
-    far_[static_cast<std::size_t>(peer)] = true;
-    if (is_same_machine(here, card.machine)) rivals_[peer] = card.machine.cpus;
+    remote_[static_cast<std::size_t>(peer)] = true;
+    if (is_same_machine(here, card.machine)) co_located_[peer] = card.machine.cpus;
   }
   alone_ = start.local_ranks == 1;
   net_->start(start);
@@ -106,9 +106,10 @@ bool Loop::open_net(boot::Boot& boot, const Knobs& knobs, std::string& why) {
   return true;
 }
 
-bool Loop::start_tender(std::string& why) {
+bool Loop::start_keep_alive(std::string& why) {
   lock_.activate();
-  if (tender_.start([](void* self) { static_cast<Loop*>(self)->tend(); }, this, kTendEvery)) return true;
+  if (keep_alive_.start([](void* self) { static_cast<Loop*>(self)->keep_alive(); }, this, kTendEvery))
+    return true;
   why =
       "no thread could be started to answer other hosts while the program computes: raise the limit on "
       "processes";
@@ -137,7 +138,7 @@ void Loop::flush_lane(std::int32_t lane) noexcept {
   settle();
 }
 
-void Loop::start(p2p::MusterOp& op) noexcept {
+void Loop::start(p2p::FusedOp& op) noexcept {
   net_->start(now(), op);
   settle();
 }
@@ -162,8 +163,8 @@ void Loop::count_lanes(p2p::CoreCounters& all) const noexcept {
   all.cast_missed = lanes.missed;
   all.foreign = lanes.foreign;
   all.lanes_moved = lanes.moved;
-  all.musters = lanes.reports + lanes.tidings;
-  all.mustered_again = lanes.mustered_again;
+  all.fused_count = lanes.reports + lanes.result_of_all;
+  all.fused_resent = lanes.fused_resent;
   all.dozes = net_->dozes();
 }
 
@@ -174,12 +175,12 @@ void Loop::lose(p2p::PeerId peer) noexcept {
   if (peer_died_ != nullptr) peer_died_(peer);
 }
 
-// From the tender's thread: the program has not called for a while, and the network wants answers.
-void Loop::tend() noexcept {
+// From the keep-alive thread's thread: the program has not called for a while, and the network wants answers.
+void Loop::keep_alive() noexcept {
   lock();
   const Instant time = now();
   const bool away = !polling_ && time - net_->last_turn() >= kAwayFor;
-  if (away || closed_) net_->tend(time);
+  if (away || closed_) net_->keep_alive(time);
   // Nobody takes turns any more: who waits for the launcher to gather all ranks would wait for the dead, too.
   const p2p::PeerId dead = closed_ ? net_->take_lost() : -1;
   unlock();
@@ -195,10 +196,10 @@ bool Loop::is_quiet() const noexcept {
 }
 
 // Everything that we sent is acknowledged. What peers send from here on is for nobody, but they want to hear
-// that it came: the tender goes on until end().
+// that it came: the keep-alive thread goes on until end().
 void Loop::leave_net() noexcept {
   net_->detach(now());
-  tender_.hurry(kTendAtEnd);
+  keep_alive_.hurry(kTendAtEnd);
 }
 
 }  // namespace herald::engine

@@ -21,8 +21,8 @@ LaneNet::LaneNet(const rel::LanesConfig& config, const group::Pool& pool, std::u
       core_(core),
       carrier_(core),
       lanes_(config, prng_, carrier_),
-      keeper_(config.me, config.peers, core, carrier_, lanes_),
-      desk_(core, lanes_),
+      registry_(config.me, config.peers, core, carrier_, lanes_),
+      fused_ops_(core, lanes_),
       to_peers_(std::move(to_peers)),
       verbose_(verbose),
       pool_(pool),
@@ -38,7 +38,7 @@ bool LaneNet::open(const path::McastConfig& config, std::string& why) {
   own.port = group::port_of(pool_);
   own.datagram_bytes = std::max(config_.datagram_bytes, config_.largest_bytes);
   mcast_ = path::McastPath::open(own, why);
-  if (mcast_) keeper_.use(pool_, this);
+  if (mcast_) registry_.use(pool_, this);
   return mcast_ != nullptr;
 }
 
@@ -69,8 +69,8 @@ bool LaneNet::pump(Instant now, rel::LaneId lane) noexcept {
   return moved;
 }
 
-void LaneNet::start(Instant now, p2p::MusterOp& op) noexcept {
-  desk_.start(now, op);
+void LaneNet::start(Instant now, p2p::FusedOp& op) noexcept {
+  fused_ops_.start(now, op);
   (void)transmit(now);
 }
 
@@ -93,7 +93,7 @@ bool LaneNet::receive(Instant now, bool thorough) noexcept {
       stirred_ = true;
       // Somebody else uses the group. Where it is not known which one, the next ones will tell.
       mcast_->track_groups();
-      if (const path::GroupAddress* const group = mcast_->group_of(k)) keeper_.on_foreign(now, *group);
+      if (const path::GroupAddress* const group = mcast_->group_of(k)) registry_.on_foreign(now, *group);
     }
     if (thorough ? arrivals.empty() : !mcast_->may_have_more()) break;
   }
@@ -101,17 +101,17 @@ bool LaneNet::receive(Instant now, bool thorough) noexcept {
 }
 
 bool LaneNet::after_receive(Instant now) noexcept {
-  keeper_.answer_calls();
+  registry_.answer_calls();
   const std::optional<Instant> due = lanes_.next_deadline();
   if (due && *due <= now) {
     stirred_ = true;
     lanes_.on_deadline(now);
   }
-  keeper_.leave_old(now);
-  if (keeper_.take_stirred()) stirred_ = true;
+  registry_.leave_old(now);
+  if (registry_.take_stirred()) stirred_ = true;
   if (!stirred_) return false;
   stirred_ = false;
-  keeper_.turn(now);
+  registry_.turn(now);
   const bool moved = carrier_.pump_ready();
   return transmit(now) || moved;
 }
@@ -132,7 +132,7 @@ bool LaneNet::transmit(Instant now) noexcept {
       if (entry.to >= 0)
         single_->entries[single_->count++] = entry;
       else
-        to_groups_.push_back({&keeper_.group_of(rel::Lanes::lane_of(entry.to)), entry.datagram});
+        to_groups_.push_back({&registry_.group_of(rel::Lanes::lane_of(entry.to)), entry.datagram});
     }
     if (!to_groups_.empty()) send_groups();
     if (single_->count != 0) to_peers_(now, *single_);
@@ -154,7 +154,7 @@ void LaneNet::send_groups() noexcept {
 
 void LaneNet::take_news(Instant now) noexcept {
   for (const p2p::LaneCarrier::News& news : carrier_.take_news()) {
-    if (keeper_.is_part(news.lane)) continue;  // they may not have joined yet
+    if (registry_.is_part(news.lane)) continue;  // they may not have joined yet
     witness_.on_hearing(now, news.lane, news.member, news.hears);
     if (verbose_ == 0) continue;
     std::fprintf(stderr, "herald: rank %d: rank %d %s\n", config_.me, news.member,

@@ -15,9 +15,9 @@
 #include "base/prng.hpp"
 #include "group/address.hpp"
 #include "group/report.hpp"
+#include "p2p/fused_ops.hpp"
 #include "p2p/lane_carrier.hpp"
-#include "p2p/lane_keeper.hpp"
-#include "p2p/muster_desk.hpp"
+#include "p2p/lane_registry.hpp"
 #include "path/mcast/mcast.hpp"
 #include "rel/lanes.hpp"
 
@@ -37,44 +37,44 @@ class LaneNet final : p2p::LaneGroups {
   // Without it all goes to single members.
   bool open(const path::McastConfig& config, std::string& why);
 
-  // See p2p/lane_keeper.hpp.
+  // See p2p/lane_registry.hpp.
   rel::LaneId open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept {
-    return keeper_.open(name, members);
+    return registry_.open(name, members);
   }
   void close_lane(rel::LaneId lane) noexcept {
-    desk_.drop(lane);
-    keeper_.close(lane);
+    fused_ops_.drop(lane);
+    registry_.close(lane);
   }
   rel::LaneId open_part(rel::LaneId whole, std::span<const p2p::PeerId> members) noexcept {
-    return keeper_.open_part(whole, members);
+    return registry_.open_part(whole, members);
   }
-  void close_part(rel::LaneId lane) noexcept { keeper_.close_part(lane); }
+  void close_part(rel::LaneId lane) noexcept { registry_.close_part(lane); }
 
   bool pump(Instant now, rel::LaneId lane) noexcept;
-  void start(Instant now, p2p::MusterOp& op) noexcept;
-  // Musters that may have finished, because something has come since the last time. True if one has.
+  void start(Instant now, p2p::FusedOp& op) noexcept;
+  // Fused exchanges that may have finished, because something has come since the last time. True if one has.
   bool look() noexcept {
-    if (!news_for_desk_ || !desk_.waits()) return false;
-    news_for_desk_ = false;
-    return desk_.look();
+    if (!news_for_fused_ || !fused_ops_.waits()) return false;
+    news_for_fused_ = false;
+    return fused_ops_.look();
   }
-  void forgive(Instant now) noexcept { lanes_.forgive(now); }
+  void on_clock_gap(Instant now) noexcept { lanes_.on_clock_gap(now); }
   // A datagram of a lane that came to our own address.
   bool on_datagram(Instant now, std::span<const std::byte> datagram) noexcept;
   bool receive(Instant now, bool thorough) noexcept;
-  // Whether all that we wait for is tidings to a group; then, to sleep until something has come to one: it is
-  // received next. False: nothing came.
-  bool may_doze() const noexcept { return mcast_ && !carrier_.has_calls() && lanes_.has_only_musters(); }
+  // Whether all that we wait for is the result to a group; then, to sleep until something has come to one: it
+  // is received next. False: nothing came.
+  bool may_doze() const noexcept { return mcast_ && !carrier_.has_calls() && lanes_.has_only_fused(); }
   bool doze() noexcept {
     dozed_ = mcast_->await();
     return !dozed_.empty();
   }
-  void on_return(Instant now, Duration away) noexcept { lanes_.on_return(now, away); }
+  void on_resume(Instant now, Duration away) noexcept { lanes_.on_resume(now, away); }
   bool after_receive(Instant now) noexcept;  // timers, windows that opened, what is due
   void set_open(p2p::Carrier::Door door) noexcept { carrier_.set_open(door); }
   void redeliver() noexcept;
   bool is_at_rest() const noexcept {
-    return !stirred_ && !carrier_.holds() && !(news_for_desk_ && desk_.waits());
+    return !stirred_ && !carrier_.holds() && !(news_for_fused_ && fused_ops_.waits());
   }
   bool wants_to_send() const noexcept { return lanes_.wants_to_send(); }
   std::vector<p2p::PeerId> take_lost() noexcept { return carrier_.take_lost(); }
@@ -92,8 +92,8 @@ class LaneNet final : p2p::LaneGroups {
   bool is_flushed() const noexcept { return lanes_.is_flushed(); }
   int descriptor() const noexcept { return mcast_ ? mcast_->descriptor() : -1; }
   void forget(p2p::PeerId peer) noexcept {
-    keeper_.forget(peer);
-    news_for_desk_ = true;
+    registry_.forget(peer);
+    news_for_fused_ = true;
   }
   const rel::LaneCounters& counters() const noexcept { return lanes_.counters(); }
 
@@ -104,10 +104,10 @@ class LaneNet final : p2p::LaneGroups {
   void on_moved(std::uint8_t move) noexcept override;
   void on_strangers() noexcept override;
 
-  // Something has come. Musters leave nothing to be done but what they say.
+  // Something has come. Fused exchanges leave nothing to be done but what they say.
   void note(std::span<const std::byte> datagram) noexcept {
-    news_for_desk_ = true;
-    stirred_ = stirred_ || !wire::is_muster(datagram) || lanes_.wants_to_send();
+    news_for_fused_ = true;
+    stirred_ = stirred_ || !wire::is_fused(datagram) || lanes_.wants_to_send();
   }
   bool transmit(Instant now) noexcept;
   void send_groups() noexcept;
@@ -118,14 +118,14 @@ class LaneNet final : p2p::LaneGroups {
   p2p::Core& core_;
   p2p::LaneCarrier carrier_;
   rel::Lanes lanes_;
-  p2p::LaneKeeper keeper_;
-  p2p::MusterDesk desk_;
+  p2p::LaneRegistry registry_;
+  p2p::FusedOps fused_ops_;
   ToPeers to_peers_;
   const int verbose_;
   group::Witness witness_;
   group::Report report_;  // used by rank 0
   bool stirred_ = true;   // something happened since the last look at what is due
-  bool news_for_desk_ = false;
+  bool news_for_fused_ = false;
   std::unique_ptr<path::McastPath> mcast_;
   std::span<const std::span<const std::byte>> dozed_;  // what ended that
   group::Pool pool_;

@@ -28,7 +28,7 @@ void Loop::start(p2p::SendOp& op) noexcept {
 }
 
 void Loop::start(p2p::RecvOp& op) noexcept {
-  if (core_.may_be_offered(op) && !in_turn_) look_for(op);
+  if (core_.may_be_advertised(op) && !in_turn_) look_for(op);
   core_.start(op);
   if (core_.wants_to_send()) pump_all();
   settle();
@@ -81,7 +81,7 @@ void Loop::settle() noexcept {
 // else's turn.
 bool Loop::pump(p2p::PeerId peer) noexcept {
   Outlet& to = outlet(peer);
-  if (is_far(peer)) return pump_far(peer);
+  if (is_remote(peer)) return pump_far(peer);
   if (!to.is_open()) {  // no path, or closed
     core_.on_peer_gone(peer);
     return true;
@@ -165,8 +165,8 @@ bool Loop::progress() noexcept {
   if (own_ != nullptr) moved = drain_all() || moved;
   if (net_) moved = turn_net() || moved;
   if (core_.wants_to_send()) moved = pump_all() || moved;
-  if (core_.has_direct() || core_.hopes_for_offers()) moved = move_direct() || moved;
-  if (!departing_.empty()) see_off();
+  if (core_.has_direct() || core_.awaits_ads()) moved = move_direct() || moved;
+  if (!departing_.empty()) drain_departing();
   if (!hooks_.empty()) moved = run_hooks() || moved;
   in_turn_ = false;
   settle();
@@ -179,7 +179,7 @@ void Loop::depart(p2p::PeerId peer) noexcept {
   if (std::find(departing_.begin(), departing_.end(), peer) == departing_.end()) departing_.push_back(peer);
 }
 
-void Loop::see_off() noexcept {
+void Loop::drain_departing() noexcept {
   std::vector<p2p::PeerId> left;
   left.swap(departing_);
   for (const p2p::PeerId peer : left) {

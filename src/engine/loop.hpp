@@ -3,8 +3,8 @@
 // A turn: drain the inboxes into Core, send what Core wants, run the hooks. A waiting call takes turns until
 // something moved; if nothing does for the spin time, it sleeps on the doorbell of our inbox, which peers
 // ring when they wrote to us or made room for us, and threads of this process when they completed something.
-// With peers on other hosts one thread sleeps on the sockets and the doorbell together, for all; and a tender
-// (a thread of ours) answers the network while the program computes.
+// With peers on other hosts one thread sleeps on the sockets and the doorbell together, for all; and a
+// keep-alive thread (a thread of ours) answers the network while the program computes.
 #pragma once
 #include <map>
 #include <memory>
@@ -12,12 +12,12 @@
 
 #include "engine/engine.hpp"
 #include "engine/home.hpp"
+#include "engine/keep_alive_thread.hpp"
 #include "engine/lock.hpp"
 #include "engine/near.hpp"
 #include "engine/net.hpp"
 #include "engine/outlet.hpp"
 #include "engine/spin.hpp"
-#include "engine/tender.hpp"
 #include "p2p/core.hpp"
 #include "path/self/self.hpp"
 #include "path/shm/shm.hpp"
@@ -39,8 +39,8 @@ class Loop final : public Engine {
   bool is_local(p2p::PeerId peer) const noexcept override;
   void start(p2p::SendOp& op) noexcept override;
   void start(p2p::RecvOp& op) noexcept override;
-  void start(p2p::MusterOp& op) noexcept override;
-  void muster(p2p::MusterOp& op) noexcept override;
+  void start(p2p::FusedOp& op) noexcept override;
+  void fused(p2p::FusedOp& op) noexcept override;
   bool send_now(const p2p::ShortSend& what) noexcept override;
   bool receive_now(p2p::RecvOp& op) noexcept override;
   bool probe(std::uint64_t context, std::int32_t source, std::int32_t tag,
@@ -73,10 +73,10 @@ class Loop final : public Engine {
   Instant now() const noexcept override;
   void lock() noexcept override {
     lock_.lock();
-    if (lock_.is_outermost()) come_in();
+    if (lock_.is_outermost()) enter();
   }
   void unlock() noexcept override {
-    if (lock_.is_outermost()) go_out();
+    if (lock_.is_outermost()) leave_lock();
     lock_.unlock();
   }
   std::uint32_t give_up_lock() noexcept override { return lock_.give_up(); }
@@ -85,11 +85,11 @@ class Loop final : public Engine {
   int host_number(p2p::PeerId peer) const noexcept override {
     return shm_ ? shm_->first_on_host_of(peer) : net_ ? peer : 0;
   }
-  bool has_far() const noexcept override { return net_ != nullptr; }
+  bool has_remote() const noexcept override { return net_ != nullptr; }
   std::string host_of(p2p::PeerId peer) const override;
-  bool wants_assistant() const noexcept override { return assist_ == Assist::wanted; }
-  bool start_assistant() noexcept override;
-  void end() noexcept override { tender_.stop(); }
+  bool wants_progress_thread() const noexcept override { return progress_state_ == ThreadState::wanted; }
+  bool start_progress_thread() noexcept override;
+  void end() noexcept override { keep_alive_.stop(); }
   void close() noexcept override;
   void emergency_cleanup() noexcept override;
 
@@ -110,7 +110,7 @@ class Loop final : public Engine {
   bool open_shm(boot::Boot& boot, const Knobs& knobs, std::size_t packet_bytes, std::string& why);
   bool reach_others(boot::Boot& boot, const Knobs& knobs, bool udp, std::string& why);
   bool open_net(boot::Boot& boot, const Knobs& knobs, std::string& why);
-  bool start_tender(std::string& why);
+  bool start_keep_alive(std::string& why);
   bool exchange_cards(boot::Boot& boot, const std::string& own, std::vector<std::string>& cards,
                       std::string& why);
   void plan_spin(const Knobs& knobs);
@@ -137,15 +137,15 @@ class Loop final : public Engine {
   bool turn_net() noexcept;
   void count_lanes(p2p::CoreCounters& all) const noexcept;
   void lose(p2p::PeerId peer) noexcept;
-  void tend() noexcept;
-  void stop_assistant() noexcept;
-  void wake_assistant() noexcept;
+  void keep_alive() noexcept;
+  void stop_progress_thread() noexcept;
+  void wake_progress_thread() noexcept;
   bool is_under_way() const noexcept;
-  void come_in() noexcept;
-  void go_out() noexcept;
-  void assist() noexcept;
-  void assist_listen() noexcept;
-  void assist_park() noexcept;
+  void enter() noexcept;
+  void leave_lock() noexcept;
+  void progress_thread() noexcept;
+  void progress_listen() noexcept;
+  void progress_park() noexcept;
   bool run_hooks() noexcept;
   void settle() noexcept;
   bool waits_for_net(Instant& time) noexcept;
@@ -153,25 +153,25 @@ class Loop final : public Engine {
   void rest_first(Instant time) noexcept;
   bool may_doze() noexcept;
   void doze() noexcept;
-  void look_home(Instant time) noexcept;
+  void check_affinity(Instant time) noexcept;
   bool spin(std::uint64_t before) noexcept;
   void stop_spinning(Instant time, Duration least) noexcept;
-  bool was_put_off() noexcept;
+  bool was_preempted() noexcept;
   void yield_turns(std::uint64_t before) noexcept;
-  void yield_to_reporters(const p2p::MusterOp& op) noexcept;
+  void yield_to_reporters(const p2p::FusedOp& op) noexcept;
   // A turn would bring nothing, as far as that can be told for less than a turn.
   bool is_still(Instant time) noexcept {
     return alone_ && hooks_.empty() && !core_.wants_to_send() && net_->is_still(time);
   }
   void sleep(Duration least = {}) noexcept;
-  bool lie_down(std::uint32_t& seen) noexcept;
+  bool prepare_to_block(std::uint32_t& seen) noexcept;
   void rest(std::uint32_t seen, Duration least, Duration longest) noexcept;
-  void get_up() noexcept;
+  void after_wake() noexcept;
   void sleep_inside() noexcept;
-  bool is_far(p2p::PeerId peer) const noexcept { return net_ && far_[static_cast<std::size_t>(peer)]; }
+  bool is_remote(p2p::PeerId peer) const noexcept { return net_ && remote_[static_cast<std::size_t>(peer)]; }
   void look_after_peers() noexcept;
   void depart(p2p::PeerId peer) noexcept;
-  void see_off() noexcept;
+  void drain_departing() noexcept;
   bool is_quiet() const noexcept;
   void leave_net() noexcept;
   void say_goodbye() noexcept;
@@ -193,30 +193,31 @@ class Loop final : public Engine {
   std::uint64_t unheard_ = 0;         // sent by the short way since we last looked for answers, by weight
   path::Inbox* own_ = nullptr;        // in shared memory; null: none
   path::Doorbell* bell_ = nullptr;
-  std::unique_ptr<Net> net_;                     // null: all are on this host
-  std::vector<bool> far_;                        // by peer: reached by the net
-  std::map<p2p::PeerId, path::CpuMask> rivals_;  // of those, who run on our machine, and where they may
-  path::BellSocket bell_socket_;                 // rings for bell_ when we sleep on sockets
-  path::Doorbell inner_bell_{};                  // for threads beside the one that sleeps on sockets
-  bool polling_ = false;                         // one does
-  bool alone_ = false;                           // all others are on other hosts
-  int generation_ = 0;                           // of the exchange of cards: the same on all ranks
-  Tender tender_;
-  // The assistant, see assist.cpp: none -> awake <-> listening, parked; wanted: as soon as there is a reason.
-  enum class Assist : std::uint8_t { none, wanted, awake, listening, parked };
-  Assist assist_ = Assist::none;
-  bool assist_stop_ = false;
-  std::uint32_t assist_where_ = 0;  // what it sleeps on, as the doorbell calls it
-  std::uint32_t inside_ = 0;        // threads of the program in a call that holds the lock, or gave it up
-  int program_cpu_ = -1;            // where the program was when it last went out
-  path::Doorbell assist_bell_{};    // for it alone
-  Tender assistant_;
+  std::unique_ptr<Net> net_;                         // null: all are on this host
+  std::vector<bool> remote_;                         // by peer: reached by the net
+  std::map<p2p::PeerId, path::CpuMask> co_located_;  // of those, who run on our machine, and where they may
+  path::BellSocket bell_socket_;                     // rings for bell_ when we sleep on sockets
+  path::Doorbell inner_bell_{};                      // for threads beside the one that sleeps on sockets
+  bool polling_ = false;                             // one does
+  bool alone_ = false;                               // all others are on other hosts
+  int generation_ = 0;                               // of the exchange of cards: the same on all ranks
+  KeepAliveThread keep_alive_;
+  // The progress thread, see assist.cpp: none -> awake <-> listening, parked; wanted: as soon as there is a
+  // reason.
+  enum class ThreadState : std::uint8_t { none, wanted, awake, listening, parked };
+  ThreadState progress_state_ = ThreadState::none;
+  bool progress_stop_ = false;
+  std::uint32_t progress_where_ = 0;  // what it sleeps on, as the doorbell calls it
+  std::uint32_t inside_ = 0;          // threads of the program in a call that holds the lock, or gave it up
+  int program_cpu_ = -1;              // where the program was when it last went out
+  path::Doorbell progress_bell_{};    // for it alone
+  KeepAliveThread progress_thread_;
   std::vector<HookEntry> hooks_;
   SpinPlan spin_;
   std::int64_t slice_before_ = 0;  // of the thread that opened us; 0: as it was
-  Thefts thefts_;
+  PreemptionMeter preemptions_;
   Home home_;
-  std::int64_t put_off_ = 0;  // times, when it was last asked
+  std::int64_t switches_seen_ = 0;  // times, when it was last asked
   Duration no_spin_for_{};
   Instant no_spin_until_{};
   Duration no_yield_for_{};

@@ -19,8 +19,8 @@ std::span<const iovec> vectors(std::span<const type::Run> runs) noexcept {
   return {reinterpret_cast<const iovec*>(runs.data()), runs.size()};
 }
 
-constexpr std::size_t kMeetingsBytes = p2p::kAllMeetings * sizeof(p2p::Meeting);
-static_assert(kMeetingsBytes + sizeof(path::RegionTable) <= path::kSideBytes);
+constexpr std::size_t kSplitCopiesBytes = p2p::kAllSplitCopies * sizeof(p2p::SplitCopy);
+static_assert(kSplitCopiesBytes + sizeof(path::RegionTable) <= path::kSideBytes);
 
 std::uint64_t bytes_in(std::span<const type::Run> runs) noexcept {
   std::uint64_t bytes = 0;
@@ -44,10 +44,10 @@ void copy(std::span<const type::Run> to, std::span<const type::Run> from) noexce
 
 }  // namespace
 
-p2p::Meeting* meetings_in(std::byte* side) noexcept { return reinterpret_cast<p2p::Meeting*>(side); }
+p2p::SplitCopy* split_copies_in(std::byte* side) noexcept { return reinterpret_cast<p2p::SplitCopy*>(side); }
 
 path::RegionTable& regions_in(std::byte* side) noexcept {
-  return *reinterpret_cast<path::RegionTable*>(side + kMeetingsBytes);
+  return *reinterpret_cast<path::RegionTable*>(side + kSplitCopiesBytes);
 }
 
 bool NearMover::map(std::int32_t peer, std::span<const type::Run> there,
@@ -92,9 +92,9 @@ void Loop::open_direct(const Knobs& knobs) {
   if (!shm_ || knobs.cma == "off") return;
   alloc_bytes_ = static_cast<std::size_t>(knobs.alloc_bytes);
   regions_.open(&regions_in(shm_->own_side()));
-  core_.set_meetings(meetings_in(shm_->own_side()));
+  core_.set_split_copies(split_copies_in(shm_->own_side()));
   for (int peer = 0; peer < size_; ++peer)
-    if (peer != rank_ && shm_->can_reach(peer)) core_.set_direct(peer, meetings_in(shm_->side_of(peer)));
+    if (peer != rank_ && shm_->can_reach(peer)) core_.set_direct(peer, split_copies_in(shm_->side_of(peer)));
   mover_ = std::make_unique<NearMover>(*shm_);
 }
 

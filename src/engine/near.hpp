@@ -5,14 +5,14 @@
 #include <memory>
 #include <vector>
 
-#include "p2p/meeting.hpp"
+#include "p2p/split_copy.hpp"
 #include "path/shm/region.hpp"
 #include "path/shm/shm.hpp"
 
 namespace herald::engine {
 
-// What lies beside an inbox: meetings, then the table of regions.
-p2p::Meeting* meetings_in(std::byte* side) noexcept;
+// What lies beside an inbox: split copies, then the table of regions.
+p2p::SplitCopy* split_copies_in(std::byte* side) noexcept;
 path::RegionTable& regions_in(std::byte* side) noexcept;
 
 class NearMover final : public p2p::Mover {

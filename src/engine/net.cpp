@@ -11,11 +11,11 @@
 namespace herald::engine {
 namespace {
 
-constexpr int kTurnsPerDeadline = 8, kBriefTurns = 16;  // at most
+constexpr int kTurnsPerDeadline = 8, kShortTurnsInRow = 16;  // at most
 constexpr std::uint32_t kSilentTurns = 64, kTurnsPerLook = 4;
 constexpr std::uint32_t kSilentPeerTurns = 4, kTurnsPerPeerLook = 2;  // of peers, while a lane brings much
 constexpr std::size_t kMostSockets = 16;
-constexpr int kAskAtOnce = 64;  // peers, of whom none was heard lately
+constexpr int kProbedAtOnce = 64;  // peers, of whom none was heard lately
 
 p2p::PushMode push_mode(const Knobs& knobs) {
   if (knobs.push_mode == "zero") return p2p::PushMode::zero;
@@ -36,10 +36,10 @@ p2p::CoreConfig core_config(int rank, int size, const Knobs& knobs) {
   config.push_bytes = static_cast<std::uint32_t>(knobs.push_bytes);
   config.mode = push_mode(knobs);
   config.direct_bytes = static_cast<std::uint64_t>(knobs.cma_bytes);
-  config.near_allowance = static_cast<std::uint32_t>(knobs.shm_allowance_bytes);
-  config.far_more = static_cast<std::uint32_t>(knobs.net_push_bytes);
-  config.far_copied = static_cast<std::uint32_t>(knobs.net_copy_bytes);
-  config.far_allowance = static_cast<std::uint32_t>(knobs.net_allowance_bytes);
+  config.local_allowance = static_cast<std::uint32_t>(knobs.shm_allowance_bytes);
+  config.remote_more = static_cast<std::uint32_t>(knobs.net_push_bytes);
+  config.remote_copied = static_cast<std::uint32_t>(knobs.net_copy_bytes);
+  config.remote_allowance = static_cast<std::uint32_t>(knobs.net_allowance_bytes);
   return config;
 }
 
@@ -58,7 +58,7 @@ Net::Net(int rank, int size, const Knobs& knobs, p2p::Core& core)
       socket_bytes_(static_cast<std::uint32_t>(knobs.net_socket_bytes)),
       segment_(knobs.net_segment == "on"),
       lane_mode_(lane_mode(knobs)),
-      lane_window_(static_cast<std::uint32_t>(knobs.lanes_channels)) {
+      lane_window_(static_cast<std::uint32_t>(knobs.lane_window)) {
   config_.me = rank;
   config_.peers = size;
   config_.give_up = detect_;
@@ -90,7 +90,7 @@ bool Net::add_peer(p2p::PeerId peer, const std::string& card, std::string& why) 
   const int links = udp_->add_peer(peer, card, why);
   if (links <= 0) return false;
   links_[static_cast<std::size_t>(peer)] = static_cast<rel::LinkId>(std::min<int>(links, rel::kMostLinks));
-  core_.set_far(peer);
+  core_.set_remote(peer);
   return true;
 }
 
@@ -125,15 +125,15 @@ bool Net::is_used(p2p::PeerId peer) const noexcept {
 }
 
 // The process may have been stopped: before peers are judged by their silence.
-void Net::forgive(Instant now) noexcept {
+void Net::on_clock_gap(Instant now) noexcept {
   last_here_ = now;
-  mesh_->forgive(now);
-  lanes_->forgive(now);
+  mesh_->on_clock_gap(now);
+  lanes_->on_clock_gap(now);
 }
 
 bool Net::send_now(Instant now, const p2p::ShortSend& what) noexcept {
   if (now - last_here_ > kStopped) [[unlikely]]
-    forgive(now);
+    on_clock_gap(now);
   rel::Tx one;
   if (!carrier_.send_now(now, what, one)) return false;
   out_[0] = {one.to, one.link, one.datagram, one.rest};
@@ -143,7 +143,7 @@ bool Net::send_now(Instant now, const p2p::ShortSend& what) noexcept {
 
 bool Net::pump(Instant now, p2p::PeerId peer) noexcept {
   if (now - last_here_ > kStopped) [[unlikely]]
-    forgive(now);
+    on_clock_gap(now);
   bool moved = false;
   do {
     if (!carrier_.pump(peer)) break;
@@ -156,7 +156,7 @@ bool Net::pump(Instant now, p2p::PeerId peer) noexcept {
 // With all that receives in one piece, as path/udp/receiver.cpp says.
 bool Net::turn(Instant now) noexcept {
   if (now - last_here_ > kStopped) [[unlikely]]
-    forgive(now);
+    on_clock_gap(now);
   const bool slept = std::exchange(slept_, false), rested = away_.ns != 0;
   const Duration away = rested ? std::exchange(away_, {}) : now - last_turn_;
   const bool was_away = rested || (!slept && away >= kAway);
@@ -169,12 +169,12 @@ bool Net::turn(Instant now) noexcept {
   bool moved = receive(now, false);
   for (int i = 0; i < looks_ && !moved; ++i) moved = receive_peers(now, false);
   if (lanes_->look()) core_.run_finished();
-  brief_turns_ = 0;
+  short_turns_in_row_ = 0;
   if (was_away) {
     back_at_ = now;
     sleeps_ = 0;
-    mesh_->on_return(now, away);
-    lanes_->on_return(now, away);
+    mesh_->on_resume(now, away);
+    lanes_->on_resume(now, away);
   }
   // Who got something goes on with it; timers come in the next turn, which is soon.
   const bool goes_on = moved && ++turns_moved_ < kTurnsPerDeadline;
@@ -187,14 +187,14 @@ bool Net::turn(Instant now) noexcept {
   moved = carrier_.pump_ready() || moved;
   moved = transmit(now) || moved;
   moved = lanes_->after_receive(now) || moved;
-  ask_around(now);
+  probe_idle_peers(now);
   return moved;
 }
 
 // Timers, what waits to be sent and questions come in a whole turn, which is due after a few of these.
-bool Net::brief_turn(Instant now) noexcept {
+bool Net::short_turn(Instant now) noexcept {
   if (!told_ || (skip_peers_ && skip_lanes_) || now >= due_ || now - last_here_ > kStopped ||
-      ++brief_turns_ > kBriefTurns || carrier_.door() != p2p::Carrier::Door::open)
+      ++short_turns_in_row_ > kShortTurnsInRow || carrier_.door() != p2p::Carrier::Door::open)
     return false;
   slept_ = false;
   last_turn_ = last_here_ = now;
@@ -204,15 +204,15 @@ bool Net::brief_turn(Instant now) noexcept {
   return !mesh_stirred_ && lanes_->is_at_rest();
 }
 
-void Net::tend(Instant now) noexcept {
-  forgive(now);
+void Net::keep_alive(Instant now) noexcept {
+  on_clock_gap(now);
   if (carrier_.door() == p2p::Carrier::Door::open) set_door(p2p::Carrier::Door::later);
   (void)receive(now, true);
   const std::optional<Instant> due = mesh_->next_deadline();
   if (due && *due <= now) mesh_->on_deadline(now);
   (void)transmit(now);
   (void)lanes_->after_receive(now);
-  ask_around(now);
+  probe_idle_peers(now);
 }
 
 void Net::detach(Instant now) noexcept {
@@ -338,12 +338,12 @@ void Net::send_out(Instant now, std::size_t count) noexcept {
 
 // Peers of whom nothing was heard for a while are asked whether they live, some at a time; a peer that does
 // not answer within the detection time is lost, also if nobody had sent it anything.
-void Net::ask_around(Instant now) noexcept {
-  if (now < next_ask_) return;
-  next_ask_ = now + Duration{detect_.ns / 4};
-  for (int i = 0, asked = 0; i < size_ && asked < kAskAtOnce; ++i) {
-    const p2p::PeerId peer = next_asked_;
-    next_asked_ = (next_asked_ + 1) % size_;
+void Net::probe_idle_peers(Instant now) noexcept {
+  if (now < next_probe_) return;
+  next_probe_ = now + Duration{detect_.ns / 4};
+  for (int i = 0, asked = 0; i < size_ && asked < kProbedAtOnce; ++i) {
+    const p2p::PeerId peer = next_probed_;
+    next_probed_ = (next_probed_ + 1) % size_;
     if (links_[static_cast<std::size_t>(peer)] == 0 || core_.is_gone(peer)) continue;
     mesh_->ask(now, peer);
     ++asked;

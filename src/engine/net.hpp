@@ -51,13 +51,13 @@ class Net {
   void close_part(rel::LaneId lane) noexcept { lanes_->close_part(lane); }
   bool pump_lane(Instant now, rel::LaneId lane) noexcept {
     if (now - last_here_ > kStopped) [[unlikely]]
-      forgive(now);
+      on_clock_gap(now);
     return lanes_->pump(now, lane);
   }
 
-  void start(Instant now, p2p::MusterOp& op) noexcept {
+  void start(Instant now, p2p::FusedOp& op) noexcept {
     if (now - last_here_ > kStopped) [[unlikely]]
-      forgive(now);
+      on_clock_gap(now);
     lanes_->start(now, op);
   }
 
@@ -68,9 +68,9 @@ class Net {
   // Takes what came, and sends what is due. True if anything moved.
   bool turn(Instant now) noexcept;
   // After a sleep: takes what came, and nothing more. False: there is more to do.
-  bool brief_turn(Instant now) noexcept;
+  bool short_turn(Instant now) noexcept;
   // The same for a process that is elsewhere: nothing reaches Core.
-  void tend(Instant now) noexcept;
+  void keep_alive(Instant now) noexcept;
   // Core is about to go: what still comes for it is thrown away. What has come is acknowledged.
   void detach(Instant now) noexcept;
 
@@ -104,9 +104,10 @@ class Net {
   Woken sleep(Instant now, Instant due, Duration longest) noexcept {
     return to_woken(watch_.sleep(now, due, longest));
   }
-  // For who waits for tidings of a muster: whether nothing else matters to it for some milliseconds, as far
-  // as can be told; then it may sleep until something comes by a lane, or those are over. Musters that had to
-  // wait so long put an end to that for a while: something may be lost here now and then.
+  // For who waits for the result of a fused exchange: whether nothing else matters to it for some
+  // milliseconds, as far as can be told; then it may sleep until something comes by a lane, or those are
+  // over. Fused exchanges that had to wait so long put an end to that for a while: something may be lost here
+  // now and then.
   bool may_doze() noexcept;
   bool doze() noexcept { return lanes_->doze(); }
   void dozed(bool came) noexcept;
@@ -123,11 +124,11 @@ class Net {
   // It is known that something has come: a sleep would end at once.
   bool is_told() const noexcept { return told_ && !(skip_peers_ && skip_lanes_); }
   // The program was away for a while until a moment ago, and has slept here hardly since.
-  bool is_just_back(Instant now) const noexcept { return sleeps_ < kBackSleeps && now - back_at_ < kBackFor; }
+  bool just_resumed(Instant now) const noexcept { return sleeps_ < kBackSleeps && now - back_at_ < kBackFor; }
   // The program has been here for a while, call after call.
   bool is_settled(Instant now) const noexcept { return now - back_at_ > kAway; }
   // It was away until now, and nothing that we know of waits for a turn but what has a time of its own.
-  bool comes_back(Instant now) const noexcept {
+  bool is_resuming(Instant now) const noexcept {
     return !slept_ && !told_ && now - last_turn_ >= kAway && carrier_.door() == p2p::Carrier::Door::open &&
            !mesh_->has_work() && lanes_->is_at_rest() && !lanes_->wants_to_send();
   }
@@ -155,7 +156,7 @@ class Net {
   static constexpr int kBackSleeps = 3;
   static constexpr int kLooks = 8;  // more than one
   static constexpr std::uint32_t kLeastAwake = 8, kMostAwake = 8192, kDozesToForget = 256,
-                                 kAwakeAfterLoss = 128;              // musters
+                                 kAwakeAfterLoss = 128;              // fused exchanges
   static constexpr std::uint32_t kSpinsUnwatched = 64;               // in a row
   static constexpr std::uint32_t kPeers = 1, kLanes = 2, kBell = 4;  // marks of the watch
   static Woken to_woken(std::uint32_t marks) noexcept {
@@ -186,7 +187,7 @@ class Net {
   bool transmit(Instant now) noexcept;
   void send(Instant now, const rel::TxBatch& batch) noexcept;
   void send_out(Instant now, std::size_t count) noexcept;
-  void ask_around(Instant now) noexcept;
+  void probe_idle_peers(Instant now) noexcept;
   void wait_writable() const noexcept;
   void start_lanes(const NetStart& start) noexcept;
   std::optional<Instant> next_deadline() const noexcept;
@@ -210,28 +211,28 @@ class Net {
   std::array<path::UdpSend, rel::TxBatch::kMost> out_;  // the batch, as the path wants it
   std::vector<rel::LinkId> links_;                      // to each peer; 0: not ours
   HostNames hosts_;
-  path::Watch watch_;                                      // all that we sleep on
-  std::uint32_t spins_ = 0;                                // since somebody slept or asked the watch
-  bool told_ = false;                                      // the next turn knows where something has come
-  bool slept_ = true;                                      // since the last turn
-  int sleeps_ = 0;                                         // since the program was away; kBackSleeps: or more
-  int looks_ = 0;                                          // at peers' sockets in a turn, beyond the first
-  bool mesh_stirred_ = true;                               // something came for it since the last brief turn
-  std::uint64_t dozes_ = 0;                                // so far
-  std::uint64_t mustered_again_ = 0;                       // as it was before the last muster
-  std::uint32_t awake_for_ = 0, awake_ = kLeastAwake;      // musters without: still, and the next time
-  int brief_turns_ = 0;                                    // in a row
-  Instant due_{};                                          // nothing is, before, as the last sleeper found
-  int turns_moved_ = 0;                                    // since the deadlines were looked at
-  bool skip_peers_ = false, skip_lanes_ = false;           // in the next turn: nothing has come there
-  std::uint32_t silent_turns_ = 0;                         // since something came by a lane
-  std::uint32_t silent_peer_turns_ = 0;                    // since something came from a peer
+  path::Watch watch_;                                  // all that we sleep on
+  std::uint32_t spins_ = 0;                            // since somebody slept or asked the watch
+  bool told_ = false;                                  // the next turn knows where something has come
+  bool slept_ = true;                                  // since the last turn
+  int sleeps_ = 0;                                     // since the program was away; kBackSleeps: or more
+  int looks_ = 0;                                      // at peers' sockets in a turn, beyond the first
+  bool mesh_stirred_ = true;                           // something came for it since the last brief turn
+  std::uint64_t dozes_ = 0;                            // so far
+  std::uint64_t fused_resent_ = 0;                     // as it was before the last fused exchange
+  std::uint32_t awake_for_ = 0, awake_ = kLeastAwake;  // fused exchanges without: still, and the next time
+  int short_turns_in_row_ = 0;                         // in a row
+  Instant due_{};                                      // nothing is, before, as the last sleeper found
+  int turns_moved_ = 0;                                // since the deadlines were looked at
+  bool skip_peers_ = false, skip_lanes_ = false;       // in the next turn: nothing has come there
+  std::uint32_t silent_turns_ = 0;                     // since something came by a lane
+  std::uint32_t silent_peer_turns_ = 0;                // since something came from a peer
   static constexpr Duration kStopped = milliseconds(100);  // no sign of ourselves: maybe
-  void forgive(Instant now) noexcept;
+  void on_clock_gap(Instant now) noexcept;
   Instant last_turn_{}, last_here_{}, back_at_{};
   Duration away_{};  // the program was, before it slept without a turn; 0: it has had one
-  Instant next_ask_{};
-  p2p::PeerId next_asked_ = 0;
+  Instant next_probe_{};
+  p2p::PeerId next_probed_ = 0;
   std::uint64_t traced_resent_ = 0, traced_dropped_ = 0;
   const int verbose_;
   const bool lanes_on_;

@@ -55,8 +55,8 @@ p2p::PeerId Net::take_lost() noexcept {
 }
 
 bool Net::may_doze() noexcept {
-  const std::uint64_t again = lanes_->counters().mustered_again;
-  if (std::exchange(mustered_again_, again) != again) awake_for_ = std::max(awake_for_, kAwakeAfterLoss);
+  const std::uint64_t again = lanes_->counters().fused_resent;
+  if (std::exchange(fused_resent_, again) != again) awake_for_ = std::max(awake_for_, kAwakeAfterLoss);
   if (awake_for_ != 0) {
     --awake_for_;
     return false;

@@ -54,10 +54,10 @@ Loop::Loop(int rank, int size, const Knobs& knobs, bool threads_multiple) noexce
       core_(core_config(rank, size, knobs)),
       outlets_(static_cast<std::size_t>(size)),
       inlet_of_(static_cast<std::size_t>(size), -1),
-      far_(static_cast<std::size_t>(size)) {}
+      remote_(static_cast<std::size_t>(size)) {}
 
 Loop::~Loop() {
-  stop_assistant();
+  stop_progress_thread();
   emergency_cleanup();
 }
 
@@ -83,8 +83,9 @@ bool Loop::open(boot::Boot& boot, const Knobs& knobs, std::string& why) {
   plan_spin(knobs);
   if (size_ > 1) slice_before_ = shorten_slice(microseconds(knobs.slice_us).ns);
   open_direct(knobs);
-  if (net_ && !start_tender(why)) return false;  // from here on another thread looks at all that was set up
-  if (knobs.progress == "thread" && start_assistant()) unlock();
+  if (net_ && !start_keep_alive(why))
+    return false;  // from here on another thread looks at all that was set up
+  if (knobs.progress == "thread" && start_progress_thread()) unlock();
   return true;
 }
 
@@ -129,17 +130,17 @@ void Loop::plan_spin(const Knobs& knobs) {
   std::vector<path::CpuMask> masks(static_cast<std::size_t>(size_));
   Quota quota{read_cpu_quota(), 0};
   for (int peer = 0; peer < size_; ++peer) {
-    if (is_far(peer)) continue;
+    if (is_remote(peer)) continue;
     masks[static_cast<std::size_t>(peer)] = shm_ ? shm_->cpus_of(peer) : read_affinity();
     ++quota.ranks;
   }
-  for (const auto& [peer, cpus] : rivals_) masks[static_cast<std::size_t>(peer)] = cpus;
+  for (const auto& [peer, cpus] : co_located_) masks[static_cast<std::size_t>(peer)] = cpus;
   spin_ = choose_spin(masks, static_cast<std::size_t>(rank_), quota, knobs.spin_us);
-  core_.set_crowded(spin_.spin_us == 0);
+  core_.set_oversubscribed(spin_.spin_us == 0);
   if (spin_.spin_us == 0 && knobs.home == "auto")
     home_.set(choose_home(masks, static_cast<std::size_t>(rank_), alone_));
   if (knobs.progress == "auto" && has_free_core(masks, static_cast<std::size_t>(rank_), quota))
-    assist_ = Assist::wanted;
+    progress_state_ = ThreadState::wanted;
   // In a crowd we sleep often, and the kernel's barrier is dear; and where nobody rings it is for nothing.
   if (spin_.spin_us != 0 && !alone_) bell_->be_quick();
 }
@@ -178,7 +179,7 @@ void Loop::close() noexcept {
     seen = activity_;
     if (time - moved > (core_.sends_under_way() != 0 ? kFlushSends : kFlushAnswers)) break;
   }
-  stop_assistant();
+  stop_progress_thread();
   restore_slice(std::exchange(slice_before_, 0));
   if (!closed_) {
     if (net_) {

@@ -31,7 +31,7 @@ void Loop::publish_now(Outlet& to, p2p::PeerId peer, std::size_t size) noexcept 
 }
 
 bool Loop::send_now(const p2p::ShortSend& what) noexcept {
-  if (is_far(what.to)) return !closed_ && net_->send_now(now(), what);
+  if (is_remote(what.to)) return !closed_ && net_->send_now(now(), what);
   Outlet& to = outlet(what.to);
   std::byte* room = claim_now(to, what.to, what.bytes);
   if (room == nullptr) return false;

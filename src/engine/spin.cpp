@@ -25,12 +25,12 @@ bool overlap(const CpuMask& a, const CpuMask& b) noexcept {
 }
 
 // Ranks that may run where we may, ourselves too, and the processors that they have together.
-struct Rivals {
+struct CoLocated {
   std::size_t ranks = 0, cpus = 0;
 };
 
-Rivals rivals(std::span<const CpuMask> masks, std::size_t me) noexcept {
-  Rivals found;
+CoLocated co_located(std::span<const CpuMask> masks, std::size_t me) noexcept {
+  CoLocated found;
   CpuMask reach{};
   for (const CpuMask& mask : masks) {
     if (!overlap(mask, masks[me])) continue;
@@ -91,7 +91,7 @@ std::size_t count_cpus(const CpuMask& mask) noexcept {
   return cpus;
 }
 
-bool Thefts::add(Instant now, Duration stolen) noexcept {
+bool PreemptionMeter::add(Instant now, Duration stolen) noexcept {
   const std::int64_t fair = (now - last_).ns / kFair;
   taken_ = {std::max<std::int64_t>(taken_.ns - fair, 0) + stolen.ns};
   last_ = now;
@@ -103,19 +103,19 @@ bool Thefts::add(Instant now, Duration stolen) noexcept {
 SpinPlan choose_spin(std::span<const CpuMask> masks, std::size_t me, const Quota& quota,
                      std::int64_t knob_us) noexcept {
   if (knob_us >= 0) return {knob_us, true};
-  const Rivals around = rivals(masks, me);
-  const bool crowded =
+  const CoLocated around = co_located(masks, me);
+  const bool oversubscribed =
       around.ranks > around.cpus || (quota.cpus > 0 && static_cast<double>(quota.ranks) > quota.cpus);
-  return {crowded ? 0 : kSpinAloneUs};
+  return {oversubscribed ? 0 : kSpinAloneUs};
 }
 
 bool has_free_core(std::span<const CpuMask> masks, std::size_t me, const Quota& quota) noexcept {
-  const Rivals around = rivals(masks, me);
+  const CoLocated around = co_located(masks, me);
   const bool enough = quota.cpus <= 0 || quota.cpus >= 2 * static_cast<double>(quota.ranks);
   return enough && count_cpus(masks[me]) >= 2 && around.cpus >= 2 * around.ranks;
 }
 
-std::int64_t times_put_off() noexcept {
+std::int64_t involuntary_switches() noexcept {
   rusage use{};
   (void)::getrusage(RUSAGE_THREAD, &use);
   return use.ru_nivcsw;

@@ -25,11 +25,11 @@ constexpr int kYieldsBusy = 2;  // and so often while others, who do not yield, 
 
 struct SpinPlan {
   std::int64_t spin_us = 0;  // 0: yield a number of times, then sleep
-  bool stubborn = false;     // also where others want the processor: somebody has said so
+  bool forced = false;       // also where others want the processor: somebody has said so
 };
 
 // Time in which others had our processor while we spun.
-class Thefts {
+class PreemptionMeter {
  public:
   // Another theft, of so long, has just ended. True: all of late is more than a sixteenth of the time, by
   // more than a kernel thread takes at once. It is then forgotten.
@@ -71,7 +71,7 @@ std::int64_t shorten_slice(std::int64_t ns) noexcept;
 void restore_slice(std::int64_t ns) noexcept;  // 0: nothing to do
 
 // How often another thread was given the processor of the calling one, which wanted to go on.
-std::int64_t times_put_off() noexcept;
+std::int64_t involuntary_switches() noexcept;
 
 // Between two looks at memory that another processor will change.
 inline void relax() noexcept {

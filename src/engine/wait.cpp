@@ -19,7 +19,7 @@ constexpr int kTurnsPerClock = 32, kTurnsPerClockNet = 8;  // a turn of the net 
 constexpr Duration kStolen = microseconds(15);
 constexpr Duration kSoon = microseconds(50);
 constexpr Duration kShortestNoSpin = milliseconds(2);
-constexpr Duration kNoSpinAmongRivals = milliseconds(32);  // every try costs all of them a millisecond
+constexpr Duration kNoSpinAfterPreemption = milliseconds(32);  // every try costs all of them a millisecond
 constexpr Duration kLongestNoSpin = milliseconds(500), kLongestNoYield = milliseconds(200);
 constexpr std::int64_t kPeace = 8;  // times as long without trouble: it is forgotten
 // A yield that takes so long gave the processor to one who keeps it for all of its time slice. Then sleeping
@@ -48,7 +48,7 @@ void Loop::wait_turn() noexcept {
   const std::uint64_t before = activity_;
   Instant time;
   const bool only_net = waits_for_net(time);
-  if (only_net && waiters_ == 0 && net_->comes_back(time)) return rest_first(time);
+  if (only_net && waiters_ == 0 && net_->is_resuming(time)) return rest_first(time);
   if (!(only_net && net_->is_at_rest(time)) && progress()) {
     slept_in_vain_ = false;
     return;
@@ -57,12 +57,12 @@ void Loop::wait_turn() noexcept {
   const bool spun = spin_.spin_us != 0 && waiters_ == 1 && !slept_in_vain_ && spin(before);
   // Who is back from computing sleeps at once: those who yield keep one that has done more, and whom they may
   // wait for, from running.
-  if (!spun && !slept_in_vain_ && !(alone_ && net_->is_just_back(now()))) yield_turns(before);
+  if (!spun && !slept_in_vain_ && !(alone_ && net_->just_resumed(now()))) yield_turns(before);
   if (activity_ == before) {
     const Instant begin = spun ? now() : Instant{};
     sleep();
     // Spinning brought nothing and sleeping did at once: whom we waited for needed this processor.
-    if (spun && !spin_.stubborn && now() - begin < kSoon) stop_spinning(now(), kShortestNoSpin);
+    if (spun && !spin_.forced && now() - begin < kSoon) stop_spinning(now(), kShortestNoSpin);
     slept_in_vain_ = activity_ == before;  // who waits for long sleeps on, but for one look
   } else {
     slept_in_vain_ = false;
@@ -95,12 +95,12 @@ void Loop::rest_first(Instant time) noexcept {
 }
 
 // After a pause one that moves makes the others wait, where all come back at once.
-void Loop::look_home(Instant time) noexcept {
+void Loop::check_affinity(Instant time) noexcept {
   if (!alone_ || net_->is_settled(time)) home_.look(time);
 }
 
-// Who is alone on its host sleeps until its muster is over; what wakes it is most often just that.
-void Loop::muster(p2p::MusterOp& op) noexcept {
+// Who is alone on its host sleeps until its fused exchange is over; what wakes it is most often just that.
+void Loop::fused(p2p::FusedOp& op) noexcept {
   net_->start(now(), op);
   while (!op.done) {
     if (in_turn_ || !is_at_rest()) {
@@ -108,15 +108,15 @@ void Loop::muster(p2p::MusterOp& op) noexcept {
       continue;
     }
     ++waiters_;
-    if (op.step == p2p::MusterStep::collect) yield_to_reporters(op);
-    if (home_.is_time()) look_home(now());
-    if (!op.done && op.step == p2p::MusterStep::report && may_doze())
+    if (op.step == p2p::FusedStep::collect) yield_to_reporters(op);
+    if (home_.is_time()) check_affinity(now());
+    if (!op.done && op.step == p2p::FusedStep::report && may_doze())
       doze();
     else if (!op.done && !net_->is_told())
       sleep();
     --waiters_;
     in_turn_ = true;
-    const bool enough = net_->brief_turn(now());
+    const bool enough = net_->short_turn(now());
     in_turn_ = false;
     if (!enough) progress();
   }
@@ -125,7 +125,7 @@ void Loop::muster(p2p::MusterOp& op) noexcept {
 
 // Nothing else can be meant for us: no other thread calls, no rank is near, no message is under way.
 bool Loop::may_doze() noexcept {
-  return !threads_ && assist_ == Assist::none && core_.receives_under_way() == 0 &&
+  return !threads_ && progress_state_ == ThreadState::none && core_.receives_under_way() == 0 &&
          core_.sends_under_way() == 0 && net_->may_doze();
 }
 
@@ -141,7 +141,7 @@ void Loop::doze() noexcept {
 }
 
 // Those who share its processor may be about to report; one that keeps it for long does something else.
-void Loop::yield_to_reporters(const p2p::MusterOp& op) noexcept {
+void Loop::yield_to_reporters(const p2p::FusedOp& op) noexcept {
   Instant last = now();
   for (int i = kYieldsToCollect; i != 0 && !op.done && net_->is_still(last); --i) {
     const std::uint32_t depth = lock_.give_up();
@@ -167,8 +167,8 @@ bool Loop::spin(std::uint64_t before) noexcept {
     if (activity_ == before) progress();
     if (turn % turns_per_clock != 0) continue;
     const Instant time = now();
-    if (!spin_.stubborn && time - last > kStolen && was_put_off() && thefts_.add(time, time - last)) {
-      stop_spinning(time, kNoSpinAmongRivals);
+    if (!spin_.forced && time - last > kStolen && was_preempted() && preemptions_.add(time, time - last)) {
+      stop_spinning(time, kNoSpinAfterPreemption);
       return false;
     }
     if (time > end) break;
@@ -181,9 +181,9 @@ bool Loop::spin(std::uint64_t before) noexcept {
 
 // Since it was last asked. A machine that others share stands still now and then, and nobody here is the
 // cause.
-bool Loop::was_put_off() noexcept {
-  const std::int64_t times = times_put_off();
-  return std::exchange(put_off_, times) != times;
+bool Loop::was_preempted() noexcept {
+  const std::int64_t times = involuntary_switches();
+  return std::exchange(switches_seen_, times) != times;
 }
 
 void Loop::stop_spinning(Instant time, Duration least) noexcept {
@@ -205,7 +205,7 @@ void Loop::yield_turns(std::uint64_t before) noexcept {
     lock_.take_back(depth);
     const Instant time = now();
     if (home_.is_new()) home_.judge(time, time - last);
-    if (home_.is_time()) look_home(time);
+    if (home_.is_time()) check_affinity(time);
     if (activity_ == before && !is_still(time)) progress();
     if (time - last > kLongYield) {
       no_yield_for_ = std::clamp(Duration{no_yield_for_.ns * 2}, kShortestNoSpin, kLongestNoYield);
@@ -238,25 +238,25 @@ bool Loop::yield() noexcept {
 // it.
 void Loop::sleep(Duration least) noexcept {
   if (net_ && polling_) {
-    if (assist_ == Assist::listening) {  // we had taken the flag down when we came in
-      bell_->sleeping.store(assist_where_, std::memory_order_seq_cst);
+    if (progress_state_ == ThreadState::listening) {  // we had taken the flag down when we came in
+      bell_->sleeping.store(progress_where_, std::memory_order_seq_cst);
       if (progress()) return;
     }
     return sleep_inside();
   }
   std::uint32_t seen = 0;
-  if (!lie_down(seen)) return;
+  if (!prepare_to_block(seen)) return;
   ++sleepers_;
   process_trace.add(TraceEvent::sleep_begin);
   rest(seen, least, kLongestSleep);
   process_trace.add(TraceEvent::sleep_end);
   --sleepers_;
-  get_up();
+  after_wake();
 }
 
 // Says that we sleep, then looks once more; false: there was something to do. Where nobody writes into our
 // memory there is nothing to look at: sockets wake us for what has come before, too.
-bool Loop::lie_down(std::uint32_t& seen) noexcept {
+bool Loop::prepare_to_block(std::uint32_t& seen) noexcept {
   seen = bell_->before_sleep(net_ ? path::Doorbell::kOnSocket : path::Doorbell::kOnFutex);
   if (alone_) return true;
   for (std::size_t n = core_.wanting(); n != 0; --n) {
@@ -285,7 +285,7 @@ void Loop::rest(std::uint32_t seen, Duration least, Duration longest) noexcept {
   if (why.bell) bell_socket_.drain();
 }
 
-void Loop::get_up() noexcept {
+void Loop::after_wake() noexcept {
   if (net_ && sleepers_ != 0) inner_bell_.ring();  // somebody else may want to sleep on the sockets
   if (net_ || sleepers_ == 0) bell_->awake();
   look_after_peers();

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "coll/ask.hpp"
+#include "coll/coll_spec.hpp"
 #include "mpi/objects.hpp"
 #include "mpi/request.hpp"
 

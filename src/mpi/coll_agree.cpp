@@ -14,7 +14,7 @@
 namespace herald::mpi {
 namespace {
 
-const std::uint64_t probe_word = path::Board::kProbe;
+const std::uint64_t probe_word = path::CollSegment::kProbe;
 
 int ranks_here() noexcept {
   const engine::Engine& engine = runtime().engine();
@@ -50,7 +50,7 @@ bool Agreement::advance() noexcept {
     switch (stage_) {
       case Stage::offered: ask_all(Stage::attached, good && attach()); break;
       case Stage::attached:
-        state_.board.unlink();
+        state_.segment.unlink();
         if (!good || !all_said_yes()) {
           settle(false);
           return true;
@@ -66,35 +66,35 @@ bool Agreement::advance() noexcept {
   return moved;
 }
 
-// The first rank of a host makes its board. Where there is one host only, it also says how large it is:
-// communicators that are many get small ones, and in the end none.
+// The first rank of a host makes its collective segment. Where there is one host only, it also says how large
+// it is: communicators that are many get small ones, and in the end none.
 void Agreement::offer() noexcept {
   const int host = state_.cluster->host_of(comm_.rank);
   const std::vector<int>& ranks = state_.cluster->on_host(host);
   const Knobs& knobs = runtime().knobs();
-  offer_.board_bytes = static_cast<std::uint64_t>(knobs.coll_board_bytes);
-  offer_.stream_bytes = static_cast<std::uint64_t>(knobs.coll_stream_bytes);
+  ad_.segment_bytes = static_cast<std::uint64_t>(knobs.coll_segment_bytes);
+  ad_.stream_bytes = static_cast<std::uint64_t>(knobs.coll_stream_bytes);
   if (state_.cluster->place_of(comm_.rank) == 0 && ranks.size() > 1) {
     // As many others may lead communicators like this one.
     const auto alike = static_cast<std::uint64_t>(
         std::max<std::size_t>(1, static_cast<std::size_t>(ranks_here()) / ranks.size()));
-    const BoardBudget left = board_budget(alike);
+    const SegmentBudget left = segment_budget(alike);
     if (state_.cluster->hosts() == 1) {
-      offer_.board_bytes = std::min(offer_.board_bytes, left.board_bytes);
-      offer_.stream_bytes = std::min(offer_.stream_bytes, left.stream_bytes);
+      ad_.segment_bytes = std::min(ad_.segment_bytes, left.segment_bytes);
+      ad_.stream_bytes = std::min(ad_.stream_bytes, left.stream_bytes);
     }
-    const path::BoardShape shape = state_.board_shape(host, offer_.board_bytes, offer_.stream_bytes);
-    if (::getrandom(&offer_.nonce, sizeof offer_.nonce, 0) != sizeof offer_.nonce)
-      offer_.nonce = static_cast<std::uint64_t>(::getpid());
+    const path::SegmentShape shape = state_.segment_shape(host, ad_.segment_bytes, ad_.stream_bytes);
+    if (::getrandom(&ad_.nonce, sizeof ad_.nonce, 0) != sizeof ad_.nonce)
+      ad_.nonce = static_cast<std::uint64_t>(::getpid());
     const std::string path = runtime().engine().new_shm_path();
     if (shape.place_bytes != 0 && shape.bytes() <= left.all_bytes && !path.empty() &&
-        path.size() < sizeof offer_.path && state_.board.create(path, shape, offer_.nonce)) {
-      std::memcpy(offer_.path, path.c_str(), path.size() + 1);
+        path.size() < sizeof ad_.path && state_.segment.create(path, shape, ad_.nonce)) {
+      std::memcpy(ad_.path, path.c_str(), path.size() + 1);
       state_.charge(shape, alike);
     }
   }
   round_ = agree_on_host(comm_, static_cast<int>(Stage::offered), ranks, state_.cluster->place_of(comm_.rank),
-                         &offer_, sizeof offer_);
+                         &ad_, sizeof ad_);
   if (round_ != nullptr) round_->launch();
 }
 
@@ -102,17 +102,17 @@ bool Agreement::attach() noexcept {
   const int host = state_.cluster->host_of(comm_.rank), place = state_.cluster->place_of(comm_.rank);
   const std::vector<int>& ranks = state_.cluster->on_host(host);
   for (const int rank : ranks) state_.peers.push_back(comm_.peer(rank));
-  state_.most_bytes = offer_.board_bytes;
-  state_.stream_bytes = offer_.stream_bytes;
+  state_.most_bytes = ad_.segment_bytes;
+  state_.stream_bytes = ad_.stream_bytes;
   if (ranks.size() == 1) return true;
-  offer_.path[sizeof offer_.path - 1] = '\0';
-  const path::BoardShape shape = state_.board_shape(host, offer_.board_bytes, offer_.stream_bytes);
-  if (offer_.path[0] == '\0' || shape.place_bytes == 0) return false;
-  if (place != 0 && !state_.board.attach(offer_.path, shape, offer_.nonce)) return false;
+  ad_.path[sizeof ad_.path - 1] = '\0';
+  const path::SegmentShape shape = state_.segment_shape(host, ad_.segment_bytes, ad_.stream_bytes);
+  if (ad_.path[0] == '\0' || shape.place_bytes == 0) return false;
+  if (place != 0 && !state_.segment.attach(ad_.path, shape, ad_.nonce)) return false;
   path::allow_reading();
-  state_.board.owner(place) = {.pid = ::getpid(),
-                               .spins = runtime().engine().may_spin() ? 1 : 0,
-                               .probe = reinterpret_cast<std::uintptr_t>(&probe_word)};
+  state_.segment.owner(place) = {.pid = ::getpid(),
+                                 .spins = runtime().engine().may_spin() ? 1 : 0,
+                                 .probe = reinterpret_cast<std::uintptr_t>(&probe_word)};
   return true;
 }
 
@@ -121,10 +121,10 @@ bool Agreement::probe() noexcept {
   const std::vector<p2p::PeerId>& peers = state_.peers;
   if (peers.size() == 1) return true;
   const auto me = std::find(peers.begin(), peers.end(), runtime().engine().rank()) - peers.begin();
-  const path::Board::Owner& next = state_.board.owner(static_cast<int>((me + 1) % std::ssize(peers)));
+  const path::CollSegment::Owner& next = state_.segment.owner(static_cast<int>((me + 1) % std::ssize(peers)));
   std::uint64_t word = 0;
   const path::MemoryRun run{&word, sizeof word};
-  return path::read_memory(next.pid, next.probe, {&run, 1}) && word == path::Board::kProbe;
+  return path::read_memory(next.pid, next.probe, {&run, 1}) && word == path::CollSegment::kProbe;
 }
 
 void Agreement::ask_all(Stage stage, bool mine) noexcept {
@@ -144,7 +144,7 @@ void Agreement::settle(bool agreed) noexcept {
   const std::unique_ptr<Agreement> self = std::move(state_.agreement);
   Comm* comm = &comm_;
   state_.settle(*comm, agreed);
-  for (Held* call : held_) call->go_on();
+  for (DeferredColl* call : held_) call->go_on();
   runtime().engine().wake_waiters();
   release(comm);  // maybe the last count, and with it the state
 }

@@ -8,9 +8,9 @@
 namespace herald::mpi {
 namespace {
 
-Wanted wanted(Comm& comm, coll::Op op, int root, const void* send, void* recv, std::size_t bytes) noexcept {
+CollCall wanted(Comm& comm, coll::Op op, int root, const void* send, void* recv, std::size_t bytes) noexcept {
   const type::Layout& byte = type::basic_layout(type::Basic::byte);
-  Wanted all;
+  CollCall all;
   all.ask.op = op;
   all.ask.rank = comm.rank;
   all.ask.size = comm.size;
@@ -31,7 +31,7 @@ coll::Key& new_key(Comm& comm) noexcept {
   return key;
 }
 
-Execution* make(Comm& comm, Wanted& all) noexcept {
+Execution* make(Comm& comm, CollCall& all) noexcept {
   return Execution::make(comm, find_plan(comm, all, new_key(comm)), all.binding);
 }
 
@@ -47,7 +47,7 @@ int run(Execution* execution) noexcept {
 static int call(Comm& comm, coll::Op op, int root, const void* send, void* recv, std::size_t bytes) noexcept {
   CommColl& state = coll_state(comm);
   if (state.agreement) state.await_agreement();
-  Wanted all = wanted(comm, op, root, send, recv, bytes);
+  CollCall all = wanted(comm, op, root, send, recv, bytes);
   state.tell(all.ask, false);
   return run(make(comm, all));
 }
@@ -63,14 +63,14 @@ int bcast_bytes(Comm& comm, void* data, std::size_t bytes, int root) noexcept {
 int barrier(Comm& comm) noexcept { return call(comm, coll::Op::barrier, 0, nullptr, nullptr, 0); }
 
 Execution* agree_bytes(Comm& comm, int round, const void* mine, void* all, std::size_t bytes) noexcept {
-  Wanted what = wanted(comm, coll::Op::allgather, 0, mine, all, bytes);
+  CollCall what = wanted(comm, coll::Op::allgather, 0, mine, all, bytes);
   what.binding.agreement = round;
   return make(comm, what);
 }
 
 Execution* agree_on_host(Comm& comm, int round, const std::vector<int>& ranks, int place, void* data,
                          std::size_t bytes) noexcept {
-  coll::Ask ask;
+  coll::CollSpec ask;
   ask.op = coll::Op::bcast;
   ask.rank = place;
   ask.size = static_cast<int>(ranks.size());
@@ -80,21 +80,21 @@ Execution* agree_on_host(Comm& comm, int round, const std::vector<int>& ranks, i
   builder.among(ranks);
   const coll::Algorithm& binomial = *coll::find_algorithm(coll::Op::bcast, "binomial");
   binomial.make(ask, builder);
-  auto* kept = new coll::Kept;
-  kept->plan = builder.finish(binomial.name);
-  kept->plan.operation = name_of(ask.op);
+  auto* cached = new coll::CachedPlan;
+  cached->plan = builder.finish(binomial.name);
+  cached->plan.operation = name_of(ask.op);
   Execution::Binding binding;
   binding.recv = data;
   binding.agreement = round;
-  return Execution::make(comm, kept, binding);
+  return Execution::make(comm, cached, binding);
 }
 
 std::unique_ptr<Work> ibcast_bytes(Comm& comm, void* data, std::size_t bytes, int root, int (*then)(void*),
                                    void* argument) noexcept {
   CommColl& state = coll_state(comm);
-  Wanted all = wanted(comm, coll::Op::bcast, root, nullptr, data, bytes);
+  CollCall all = wanted(comm, coll::Op::bcast, root, nullptr, data, bytes);
   if (state.agreement) {
-    auto held = std::make_unique<Held>(comm, all, new_key(comm));
+    auto held = std::make_unique<DeferredColl>(comm, all, new_key(comm));
     held->call_then(then, argument);
     return held;
   }

@@ -35,13 +35,13 @@ int failed(Call& call, int error) noexcept {
 }
 
 // Runs the plan of a blocking call; takes over the caller's count of it.
-int run_plan(Call& call, Comm& comm, coll::Kept* kept, const Execution::Binding& binding) noexcept {
-  if (kept->plan.brief && !process_trace.on()) {
-    const int error = run_brief(comm, kept->plan, binding);
-    coll::release(kept);
+int run_plan(Call& call, Comm& comm, coll::CachedPlan* cached, const Execution::Binding& binding) noexcept {
+  if (cached->plan.inline_plan && !process_trace.on()) {
+    const int error = run_inline(comm, cached->plan, binding);
+    coll::release(cached);
     return error == MPI_SUCCESS ? error : failed(call, error);
   }
-  Execution* execution = Execution::make(comm, kept, binding);
+  Execution* execution = Execution::make(comm, cached, binding);
   if (execution == nullptr) return no_memory(call);
   const int error = execution->run();
   if (execution->reason() != nullptr) [[unlikely]]
@@ -65,23 +65,23 @@ Caller::Caller(Call& call, Comm& comm, coll::Op op, How how, int root) noexcept
       runs_(comm.remote == nullptr ? comm : *comm.both),
       how_(how),
       key_(coll_state(runs_).key),
-      ask_(wanted_.ask),
-      binding_(wanted_.binding) {
-  ask_.root = root;
+      spec_(call_spec_.ask),
+      binding_(call_spec_.binding) {
+  spec_.root = root;
   if (comm.remote != nullptr) {
     sides_ = {comm.lower ? 0 : comm.partner_count, comm.lower ? comm.size : 0, comm.partner_count};
-    ask_.sides = &sides_;
-    if (root == MPI_ROOT) ask_.root = coll::kRootHere;
-    if (root == MPI_PROC_NULL) ask_.root = coll::kRootBeside;
+    spec_.sides = &sides_;
+    if (root == MPI_ROOT) spec_.root = coll::kRootHere;
+    if (root == MPI_PROC_NULL) spec_.root = coll::kRootBeside;
   } else if (!checks_collectives()) {
     // Ranks whose calls do not match would wait for each other there before they could compare them.
-    consider_board(comm, how.form == How::Form::keep, how.form != How::Form::start);
+    consider_segment(comm, how.form == How::Form::keep, how.form != How::Form::start);
   }
-  ask_.op = op;
-  ask_.rank = comm.rank;
-  ask_.size = comm.size;
-  ask_.send.buffer = coll::Buffer::send;
-  ask_.recv.buffer = coll::Buffer::recv;
+  spec_.op = op;
+  spec_.rank = comm.rank;
+  spec_.size = comm.size;
+  spec_.send.buffer = coll::Buffer::send;
+  spec_.recv.buffer = coll::Buffer::recv;
   key_.clear();
   key_.grow(kKeyHead);  // written last; rows of counts follow
 }
@@ -146,7 +146,7 @@ void Caller::side(coll::Blocks& blocks, const void*& place, const DataV& data) n
   if (!check_arrays(partners, data.counts, data.counts_arg, data.displacements, data.displacements_arg))
     return;
   const auto n = static_cast<std::size_t>(partners);
-  Wanted::Rows& rows = rows_of(blocks);
+  CollCall::Rows& rows = rows_of(blocks);
   rows = {true, key_.words().size(), n};
   std::int64_t* words = key_.grow(2 * n);
   MPI_Count largest = 0, at_begin = 0;
@@ -170,7 +170,7 @@ void Caller::side(coll::Blocks& blocks, const void*& place, const DataW& data) n
     return;
   call_.out(data.types, data.types_arg);
   const auto n = static_cast<std::size_t>(partners);
-  Wanted::Rows& rows = rows_of(blocks);
+  CollCall::Rows& rows = rows_of(blocks);
   rows = {true, key_.words().size(), n};
   std::int64_t* words = key_.grow(2 * n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -178,7 +178,7 @@ void Caller::side(coll::Blocks& blocks, const void*& place, const DataW& data) n
     words[n + i] = data.displacements[i];
   }
   std::vector<const type::Layout*>& layouts =
-      &blocks == &ask_.send ? wanted_.send_layouts : wanted_.recv_layouts;
+      &blocks == &spec_.send ? call_spec_.send_layouts : call_spec_.recv_layouts;
   for (std::size_t i = 0; i < n && !call_.failed(); ++i) {
     const Datatype* type = find(data.types[i]);
     if (!check_type(type, data.types_arg, static_cast<std::int64_t>(i))) return;
@@ -194,7 +194,7 @@ void Caller::side(coll::Blocks& blocks, const void*& place, const DataW& data) n
 void Caller::reduction(Op* op, Datatype* datatype) noexcept {
   if (call_.failed()) return;
   if (check_op(call_, *op, *datatype) != MPI_SUCCESS) return;
-  ask_.commutes = op->commutes;
+  spec_.commutes = op->commutes;
   binding_.op = op;
   binding_.datatype = datatype;
 }
@@ -202,7 +202,7 @@ void Caller::reduction(Op* op, Datatype* datatype) noexcept {
 void Caller::send_in_parts(Counts counts, Arg counts_arg) noexcept {
   if (call_.failed() || !check_arrays(comm_.size, counts, counts_arg, counts, counts_arg)) return;
   const auto n = static_cast<std::size_t>(comm_.size);
-  wanted_.send_rows = {true, key_.words().size(), n};
+  call_spec_.send_rows = {true, key_.words().size(), n};
   std::int64_t* words = key_.grow(2 * n);
   std::int64_t at = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -223,18 +223,18 @@ void Caller::distinct(const void* one, Arg one_arg, const void* other, Arg other
 
 // The exchange of HERALD_CHECK=collectives alone, counted as a blocking call.
 Execution* Caller::make_check(coll::Form form) noexcept {
-  auto* kept = new coll::Kept;
-  kept->plan = coll::make_check(ask_);
-  kept->facts = coll::facts_of(ask_);
+  auto* cached = new coll::CachedPlan;
+  cached->plan = coll::make_check(spec_);
+  cached->facts = coll::facts_of(spec_);
   Execution::Binding binding;
   binding.op = binding_.op;
   binding.form = form;
-  return Execution::make(comm_, kept, binding);
+  return Execution::make(comm_, cached, binding);
 }
 
 // In the background: the other ranks may be far from their call, and this one goes back to the program.
 void Caller::tell_refused() noexcept {
-  ask_.bytes = 0;
+  spec_.bytes = 0;
   if (Execution* check = make_check(coll::Form::refused))
     let_go(new_work(&comm_, std::unique_ptr<Work>(check), false));
 }
@@ -250,13 +250,13 @@ int Caller::finish_failed() noexcept {
 
 // Only nonblocking calls come here while the ranks agree.
 int Caller::hold() noexcept {
-  *how_.request = handle_of(new_work(&comm_, std::make_unique<Held>(comm_, wanted_, key_), false));
+  *how_.request = handle_of(new_work(&comm_, std::make_unique<DeferredColl>(comm_, call_spec_, key_), false));
   return MPI_SUCCESS;
 }
 
 int Caller::go(std::uint64_t bytes) noexcept {
   if (call_.failed()) return finish_failed();
-  ask_.bytes = bytes;
+  spec_.bytes = bytes;
   binding_.recv = const_cast<void*>(recv_);
   binding_.persistent = how_.form == How::Form::keep;
   binding_.form = binding_.persistent             ? coll::Form::persistent
@@ -265,18 +265,19 @@ int Caller::go(std::uint64_t bytes) noexcept {
   CommColl& state = coll_state(runs_);
   if (comm_.remote == nullptr) {
     if (state.agreement) return hold();
-    state.tell(ask_, binding_.persistent);
+    state.tell(spec_, binding_.persistent);
   }
-  coll::Kept* kept = find_plan(runs_, wanted_, key_);
-  if (memo_ != nullptr && !binding_.persistent && !kept->plan.checked && (state.tried || comm_.size == 1))
-    state.memos.add(*memo_, kept);
-  if (how_.form == How::Form::wait) return run_plan(call_, runs_, kept, binding_);
+  coll::CachedPlan* cached = find_plan(runs_, call_spec_, key_);
+  if (call_key_ != nullptr && !binding_.persistent && !cached->plan.checked &&
+      (state.tried || comm_.size == 1))
+    state.call_cache.add(*call_key_, cached);
+  if (how_.form == How::Form::wait) return run_plan(call_, runs_, cached, binding_);
   // What persistent calls do is matched by the order of those, so they are compared with all others here.
-  if (binding_.persistent && kept->plan.checked) {
+  if (binding_.persistent && cached->plan.checked) {
     Execution* check = make_check(binding_.form);
     const int error = check == nullptr ? MPI_ERR_NO_MEM : check->run();
     if (error != MPI_SUCCESS) {
-      coll::release(kept);
+      coll::release(cached);
       if (check == nullptr) return no_memory(call_);
       (void)call_.fail(error, "%s", check->reason() != nullptr ? check->reason() : "failed");
       Execution::recycle(check);
@@ -284,12 +285,13 @@ int Caller::go(std::uint64_t bytes) noexcept {
     }
     Execution::recycle(check);
   }
-  return start_plan(call_, comm_, Execution::make(runs_, kept, binding_), how_);
+  return start_plan(call_, comm_, Execution::make(runs_, cached, binding_), how_);
 }
 
-int run_again(Call& call, Comm& comm, coll::Kept* kept, const Execution::Binding& binding, How how) noexcept {
-  if (how.form == How::Form::wait) return run_plan(call, comm, kept, binding);
-  return start_plan(call, comm, Execution::make(comm, kept, binding), how);
+int run_again(Call& call, Comm& comm, coll::CachedPlan* cached, const Execution::Binding& binding,
+              How how) noexcept {
+  if (how.form == How::Form::wait) return run_plan(call, comm, cached, binding);
+  return start_plan(call, comm, Execution::make(comm, cached, binding), how);
 }
 
 }  // namespace herald::mpi

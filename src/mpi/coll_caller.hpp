@@ -7,10 +7,10 @@
 #pragma once
 #include <vector>
 
-#include "coll/ask.hpp"
+#include "coll/coll_spec.hpp"
 #include "mpi/call.hpp"
-#include "mpi/coll_held.hpp"
 #include "mpi/coll_run.hpp"
+#include "mpi/deferred_coll.hpp"
 
 namespace herald::mpi {
 
@@ -57,15 +57,15 @@ class Caller {
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
 
-  bool at_root() const noexcept { return comm_.rank == ask_.root; }
+  bool at_root() const noexcept { return comm_.rank == spec_.root; }
   // Checks, and makes it the send or receive side. `blocks`: how many blocks of `count` lie in the buffer.
-  void send(const Data& data, int blocks = 1) noexcept { side(ask_.send, binding_.send, data, blocks); }
-  void recv(const Data& data, int blocks = 1) noexcept { side(ask_.recv, recv_, data, blocks); }
-  void send(const DataV& data) noexcept { side(ask_.send, binding_.send, data); }
-  void recv(const DataV& data) noexcept { side(ask_.recv, recv_, data); }
-  void send(const DataW& data) noexcept { side(ask_.send, binding_.send, data); }
-  void recv(const DataW& data) noexcept { side(ask_.recv, recv_, data); }
-  void in_place() noexcept { ask_.in_place = true; }
+  void send(const Data& data, int blocks = 1) noexcept { side(spec_.send, binding_.send, data, blocks); }
+  void recv(const Data& data, int blocks = 1) noexcept { side(spec_.recv, recv_, data, blocks); }
+  void send(const DataV& data) noexcept { side(spec_.send, binding_.send, data); }
+  void recv(const DataV& data) noexcept { side(spec_.recv, recv_, data); }
+  void send(const DataW& data) noexcept { side(spec_.send, binding_.send, data); }
+  void recv(const DataW& data) noexcept { side(spec_.recv, recv_, data); }
+  void in_place() noexcept { spec_.in_place = true; }
   // The operation, and that it fits the type of the receive side (or of the send side).
   void reduction(Op* op, Datatype* datatype) noexcept;
   // Blocks of the send side that lie one after another, of these sizes (MPI_Reduce_scatter).
@@ -74,9 +74,9 @@ class Caller {
   void distinct(const void* one, Arg one_arg, const void* other, Arg other_arg, std::uint64_t bytes) noexcept;
 
   // If the call turns out right, it may be found again by this.
-  void remember(const Memo& memo) noexcept { memo_ = &memo; }
+  void remember(const CallKey& call_key) noexcept { call_key_ = &call_key; }
 
-  coll::Ask& ask() noexcept { return ask_; }
+  coll::CollSpec& ask() noexcept { return spec_; }
   bool failed() const noexcept { return call_.failed(); }
   // `bytes` is Ask::bytes. Returns what the entry point returns.
   int go(std::uint64_t bytes) noexcept;
@@ -90,8 +90,8 @@ class Caller {
   void side(coll::Blocks& blocks, const void*& place, const DataW& data) noexcept;
   bool check_arrays(int count, Counts counts, Arg counts_arg, Counts displacements,
                     Arg displacements_arg) noexcept;
-  Wanted::Rows& rows_of(const coll::Blocks& blocks) noexcept {
-    return &blocks == &ask_.send ? wanted_.send_rows : wanted_.recv_rows;
+  CollCall::Rows& rows_of(const coll::Blocks& blocks) noexcept {
+    return &blocks == &spec_.send ? call_spec_.send_rows : call_spec_.recv_rows;
   }
   int finish_failed() noexcept;
   int hold() noexcept;
@@ -104,19 +104,20 @@ class Caller {
   coll::Sides sides_;
   How how_;
   coll::Key& key_;
-  Wanted wanted_;
-  coll::Ask& ask_;
+  CollCall call_spec_;
+  coll::CollSpec& spec_;
   Execution::Binding& binding_;
   const void* recv_ = nullptr;
-  const Memo* memo_ = nullptr;
+  const CallKey* call_key_ = nullptr;
 };
 
 // Runs or starts the plan of a call that was made before; takes over the caller's count of it. Returns what
 // the entry point returns.
-int run_again(Call& call, Comm& comm, coll::Kept* kept, const Execution::Binding& binding, How how) noexcept;
+int run_again(Call& call, Comm& comm, coll::CachedPlan* cached, const Execution::Binding& binding,
+              How how) noexcept;
 // The plan of such a call, blocking or nonblocking, with a count for the caller; null if there is none.
-inline coll::Kept* recall(Comm& comm, How how, const Memo& memo) noexcept {
-  return how.form != How::Form::keep ? coll_state(comm).memos.find(memo) : nullptr;
+inline coll::CachedPlan* recall(Comm& comm, How how, const CallKey& call_key) noexcept {
+  return how.form != How::Form::keep ? coll_state(comm).call_cache.find(call_key) : nullptr;
 }
 
 inline bool is_in_place(const void* buffer) noexcept { return buffer == MPI_IN_PLACE; }

@@ -15,7 +15,7 @@ namespace herald::mpi::api {
   int name(Call& call, HERALD_LIST parameters) { return name##_how(call, HERALD_LIST arguments, How{}); } \
   int i##name(Call& call, HERALD_LIST parameters, MPI_Request* request) {                                 \
     const int error = name##_how(call, HERALD_LIST arguments, How{How::Form::start, request});            \
-    runtime().assist(call);                                                                               \
+    runtime().progress_thread(call);                                                                      \
     return error;                                                                                         \
   }                                                                                                       \
   int name##_init(Call& call, HERALD_LIST parameters, Info*, MPI_Request* request) {                      \

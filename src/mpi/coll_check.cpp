@@ -12,7 +12,7 @@ namespace herald::mpi {
 bool checks_collectives() noexcept { return list_has(runtime().knobs().check, "collectives"); }
 
 void Execution::write_facts(const Binding& binding) noexcept {
-  coll::Facts facts = kept_->facts;
+  coll::Facts facts = cached_->facts;
   facts.form = binding.form;
   if (binding.op != nullptr) {
     const char* name = binding.op->kind == Op::Kind::predefined ? binding.op->name

@@ -55,7 +55,7 @@ void warn(coll::Op op, const std::string& forced, const coll::Shape& shape,
 }
 
 // HERALD_VERBOSE=3 shows what is chosen whenever a plan is made.
-const coll::Algorithm& told(const coll::Algorithm& chosen, const coll::Ask& ask) noexcept {
+const coll::Algorithm& told(const coll::Algorithm& chosen, const coll::CollSpec& ask) noexcept {
   if (runtime().knobs().verbose >= 3) [[unlikely]]
     std::fprintf(stderr, "herald: rank %d: %s of %llu bytes on %d ranks by %s\n", runtime().engine().rank(),
                  name_of(ask.op), static_cast<unsigned long long>(ask.bytes), ask.size, chosen.name);
@@ -64,16 +64,16 @@ const coll::Algorithm& told(const coll::Algorithm& chosen, const coll::Ask& ask)
 
 }  // namespace
 
-const coll::Algorithm& choose_algorithm(const coll::Ask& ask, const coll::Shape& shape) noexcept {
+const coll::Algorithm& choose_algorithm(const coll::CollSpec& ask, const coll::Shape& shape) noexcept {
   static const Rows rows = find_rows();
   const std::string& forced = knob_text(runtime().knobs(), rows[static_cast<std::size_t>(ask.op)]);
   const coll::Algorithm* named = coll::find_algorithm(ask.op, forced.c_str());
   const auto fits = [&] { return named->fits(shape) && named->estimate(ask.bytes, shape) < coll::kNeverNs; };
   if (named != nullptr && fits()) return told(*named, ask);
   const coll::Algorithm& best = coll::choose(ask.op, ask.bytes, shape);
-  // The first calls on a communicator have no board yet: that is no news.
-  const bool on_board = forced == "shared" || forced == "stream";
-  if (named != nullptr && !on_board) warn(ask.op, forced, shape, best);
+  // The first calls on a communicator have no collective segment yet: that is no news.
+  const bool on_segment = forced == "shared" || forced == "stream";
+  if (named != nullptr && !on_segment) warn(ask.op, forced, shape, best);
   return told(best, ask);
 }
 

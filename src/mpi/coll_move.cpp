@@ -16,21 +16,21 @@ const void* block_at(const void* buffer, std::int64_t items, const Datatype* typ
 }  // namespace
 
 int coll_barrier(Call& call, Comm* comm, How how) noexcept {
-  const Memo memo{.op = coll::Op::barrier};
-  if (coll::Kept* kept = recall(*comm, how, memo)) return run_again(call, *comm, kept, {}, how);
+  const CallKey call_key{.op = coll::Op::barrier};
+  if (coll::CachedPlan* cached = recall(*comm, how, call_key)) return run_again(call, *comm, cached, {}, how);
   Caller caller(call, *comm, coll::Op::barrier, how);
-  caller.remember(memo);
+  caller.remember(call_key);
   return caller.go(0);
 }
 
 int coll_bcast(Call& call, void* buffer, MPI_Count count, Datatype* datatype, int root, Comm* comm,
                How how) noexcept {
-  const Memo memo{.op = coll::Op::bcast, .root = root, .count = count, .type = datatype};
+  const CallKey call_key{.op = coll::Op::bcast, .root = root, .count = count, .type = datatype};
   if (buffer != nullptr && !is_in_place(buffer))
-    if (coll::Kept* kept = recall(*comm, how, memo))
-      return run_again(call, *comm, kept, {.recv = buffer}, how);
+    if (coll::CachedPlan* cached = recall(*comm, how, call_key))
+      return run_again(call, *comm, cached, {.recv = buffer}, how);
   Caller caller(call, *comm, coll::Op::bcast, how, root);
-  caller.remember(memo);
+  caller.remember(call_key);
   caller.recv(Data{buffer, {1, "buffer"}, count, {2, "count"}, datatype, {3, "datatype"}});
   return caller.go(bytes_of(count, datatype));
 }
@@ -101,14 +101,14 @@ int coll_scatterv(Call& call, const void* sendbuf, Counts sendcounts, Counts dis
 
 int coll_allgather(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
                    MPI_Count recvcount, Datatype* recvtype, Comm* comm, How how) noexcept {
-  const Memo memo{.op = coll::Op::allgather, .count = recvcount, .type = recvtype};
+  const CallKey call_key{.op = coll::Op::allgather, .count = recvcount, .type = recvtype};
   const bool alike = sendcount == recvcount && sendtype == recvtype && !is_in_place(sendbuf);
   if (alike && sendbuf != nullptr && recvbuf != nullptr && !is_in_place(recvbuf) &&
       sendbuf != block_at(recvbuf, comm->rank * recvcount, recvtype))
-    if (coll::Kept* kept = recall(*comm, how, memo))
-      return run_again(call, *comm, kept, {.send = sendbuf, .recv = recvbuf}, how);
+    if (coll::CachedPlan* cached = recall(*comm, how, call_key))
+      return run_again(call, *comm, cached, {.send = sendbuf, .recv = recvbuf}, how);
   Caller caller(call, *comm, coll::Op::allgather, how);
-  if (alike) caller.remember(memo);
+  if (alike) caller.remember(call_key);
   if (is_in_place(sendbuf))
     caller.in_place();
   else

@@ -10,14 +10,14 @@ constexpr Arg kSendbuf{1, "sendbuf"}, kRecvbuf{2, "recvbuf"}, kCount{3, "count"}
 // Every rank gets a result: allreduce, scan, exscan.
 int reduce_all(Call& call, coll::Op which, const void* sendbuf, void* recvbuf, MPI_Count count,
                Datatype* datatype, Op* op, Comm* comm, How how) noexcept {
-  const Memo memo{
+  const CallKey call_key{
       .op = which, .in_place = is_in_place(sendbuf), .count = count, .type = datatype, .reduction = op};
   if (sendbuf != nullptr && recvbuf != nullptr && sendbuf != recvbuf && !is_in_place(recvbuf))
-    if (coll::Kept* kept = recall(*comm, how, memo))
-      return run_again(call, *comm, kept, {.send = sendbuf, .recv = recvbuf, .op = op, .datatype = datatype},
-                       how);
+    if (coll::CachedPlan* cached = recall(*comm, how, call_key))
+      return run_again(call, *comm, cached,
+                       {.send = sendbuf, .recv = recvbuf, .op = op, .datatype = datatype}, how);
   Caller caller(call, *comm, which, how);
-  caller.remember(memo);
+  caller.remember(call_key);
   if (is_in_place(sendbuf))
     caller.in_place();
   else

@@ -30,11 +30,11 @@ constexpr std::align_val_t kBlockAlign{64};
 }  // namespace
 
 struct Execution::Slot {
-  enum class Live : std::uint8_t { nothing, send, recv, muster };
+  enum class Live : std::uint8_t { nothing, send, recv, fused };
   union {
     p2p::SendOp send;
     p2p::RecvOp recv;
-    p2p::MusterOp muster;
+    p2p::FusedOp fused;
   };
   Execution* owner = nullptr;
   coll::StepId step = coll::kNone;
@@ -49,17 +49,17 @@ struct Execution::Slot {
       case Live::nothing: break;
       case Live::send: send.~SendOp(); break;
       case Live::recv: recv.~RecvOp(); break;
-      case Live::muster: muster.~MusterOp(); break;
+      case Live::fused: fused.~FusedOp(); break;
     }
   }
 };
 
-Execution* Execution::make(Comm& comm, coll::Kept* kept, const Binding& binding) noexcept {
-  Execution* self = static_cast<Execution*>(std::exchange(kept->idle, nullptr));
+Execution* Execution::make(Comm& comm, coll::CachedPlan* cached, const Binding& binding) noexcept {
+  Execution* self = static_cast<Execution*>(std::exchange(cached->idle, nullptr));
   if (self != nullptr) {
     idle_bytes -= self->block_bytes_;
   } else {
-    const coll::Plan& plan = kept->plan;
+    const coll::Plan& plan = cached->plan;
     const std::size_t slots_at = round_up(sizeof(Execution), alignof(Slot));
     const std::size_t words_at = slots_at + plan.slots * sizeof(Slot);
     const std::size_t waiting_at =
@@ -69,10 +69,10 @@ Execution* Execution::make(Comm& comm, coll::Kept* kept, const Binding& binding)
     const std::size_t bytes = scratch_at + plan.scratch_bytes;
     auto* block = static_cast<std::byte*>(::operator new(bytes, kBlockAlign, std::nothrow));
     if (block == nullptr) {
-      release(kept);
+      release(cached);
       return nullptr;
     }
-    self = ::new (block) Execution(kept, bytes);
+    self = ::new (block) Execution(cached, bytes);
     self->slots_ = reinterpret_cast<Slot*>(block + slots_at);
     for (std::uint32_t i = 0; i < plan.slots; ++i) ::new (self->slots_ + i) Slot(self);
     self->words_ = reinterpret_cast<std::uint32_t*>(block + words_at);
@@ -86,7 +86,7 @@ Execution* Execution::make(Comm& comm, coll::Kept* kept, const Binding& binding)
   self->datatype_ = binding.datatype;
   if (binding.op != nullptr) retain(binding.op);
   if (binding.datatype != nullptr) retain(binding.datatype);
-  if (kept->plan.checked) [[unlikely]]
+  if (cached->plan.checked) [[unlikely]]
     self->write_facts(binding);
   self->persistent_ = binding.persistent;
   self->agreement_ = binding.agreement;
@@ -96,10 +96,10 @@ Execution* Execution::make(Comm& comm, coll::Kept* kept, const Binding& binding)
     // The runs of a persistent call are told apart by their order only: all of them go the same way.
     self->own_lane_ = false;
     self->deals_by_ =
-        kept->plan.members.empty() ? state.lane : state.part_lane(comm, kept->plan.members, true);
+        cached->plan.members.empty() ? state.lane : state.part_lane(comm, cached->plan.members, true);
   }
   self->channel_ =
-      kept->plan.shared ? &state.channels[binding.persistent ? 1 + self->persistent_id_ : 0] : nullptr;
+      cached->plan.shared ? &state.channels[binding.persistent ? 1 + self->persistent_id_ : 0] : nullptr;
   return self;
 }
 
@@ -110,30 +110,30 @@ void Execution::recycle(Execution* self) noexcept {
   if (self->datatype_ != nullptr) release(std::exchange(self->datatype_, nullptr));
   self->then_ = nullptr;
   self->request_ = nullptr;
-  coll::Kept* kept = self->kept_;
-  if (kept->idle == nullptr && self->block_bytes_ <= kLargestIdle &&
+  coll::CachedPlan* cached = self->cached_;
+  if (cached->idle == nullptr && self->block_bytes_ <= kLargestIdle &&
       idle_bytes + self->block_bytes_ <= kIdleBytes) {
     idle_bytes += self->block_bytes_;
-    kept->idle = self;
-    kept->drop_idle = [](void* idle) {
+    cached->idle = self;
+    cached->drop_idle = [](void* idle) {
       idle_bytes -= static_cast<Execution*>(idle)->block_bytes_;
       destroy(idle);
     };
   } else {
     destroy(self);
   }
-  release(kept);
+  release(cached);
 }
 
 void Execution::destroy(void* execution) noexcept {
   auto* self = static_cast<Execution*>(execution);
-  for (std::uint32_t i = 0; i < self->kept_->plan.slots; ++i) self->slots_[i].~Slot();
+  for (std::uint32_t i = 0; i < self->cached_->plan.slots; ++i) self->slots_[i].~Slot();
   self->~Execution();
   ::operator delete(execution, kBlockAlign);
 }
 
 void Execution::clear_slots() noexcept {
-  for (std::uint32_t i = 0; i < kept_->plan.slots; ++i) slots_[i].clear();
+  for (std::uint32_t i = 0; i < cached_->plan.slots; ++i) slots_[i].clear();
 }
 
 int Execution::run() noexcept {
@@ -164,14 +164,14 @@ void Execution::begin() noexcept {
   ++coll_counters.runs;
   if (channel_ != nullptr) {
     ++coll_counters.shared_runs;
-    channel_->begin(number_, kept_->plan.pours);
+    channel_->begin(number_, cached_->plan.stream_writes);
   }
   if (process_trace.on()) [[unlikely]]
-    process_trace.add(TraceEvent::coll_start, this, Trace::text(kept_->plan.operation),
-                      Trace::text(kept_->plan.algorithm), tag_ >> 8);
+    process_trace.add(TraceEvent::coll_start, this, Trace::text(cached_->plan.operation),
+                      Trace::text(cached_->plan.algorithm), tag_ >> 8);
   if (!persistent_) choose_lane();
-  if (kept_->plan.musters) muster_ = static_cast<CommColl&>(*comm_->coll).musters++;
-  run_.begin(kept_->plan, words_);
+  if (cached_->plan.fused_count) fused_ = static_cast<CommColl&>(*comm_->coll).fused_count++;
+  run_.begin(cached_->plan, words_);
   advance();
 }
 
@@ -179,11 +179,11 @@ void Execution::choose_lane() noexcept {
   CommColl& state = coll_state(*comm_);
   own_lane_ = false;
   deals_by_ = state.lane;
-  if (kept_->plan.members.empty()) return;
+  if (cached_->plan.members.empty()) return;
   const std::string& groups = runtime().knobs().groups;
   own_lane_ = groups == "dynamic";
-  deals_by_ = own_lane_ ? state.open_part(*comm_, kept_->plan.members)
-                        : state.part_lane(*comm_, kept_->plan.members, groups != "auto");
+  deals_by_ = own_lane_ ? state.open_part(*comm_, cached_->plan.members)
+                        : state.part_lane(*comm_, cached_->plan.members, groups != "auto");
 }
 
 void Execution::advance() noexcept {
@@ -201,14 +201,14 @@ void Execution::advance() noexcept {
 }
 
 void Execution::perform(coll::StepId id) noexcept {
-  const coll::Step& step = kept_->plan.steps[id];
+  const coll::Step& step = cached_->plan.steps[id];
   switch (step.kind) {
     case coll::StepKind::send:
     case coll::StepKind::cast:
     case coll::StepKind::recv: post(step, id); return;
     case coll::StepKind::report:
     case coll::StepKind::collect:
-    case coll::StepKind::tell: muster(step, id); return;
+    case coll::StepKind::tell: fused(step, id); return;
     case coll::StepKind::copy: {
       type::Cursor from = cursor(step.a, places_), to = cursor(step.b, places_);
       if (from.total() > to.total()) note(MPI_ERR_TRUNCATE);
@@ -230,7 +230,7 @@ void Execution::perform(coll::StepId id) noexcept {
     case coll::StepKind::arrive:
     case coll::StepKind::meet:
     case coll::StepKind::combine:
-    case coll::StepKind::pour:
+    case coll::StepKind::stream_write:
     case coll::StepKind::draw:
     case coll::StepKind::fold: {
       int error = MPI_SUCCESS;
@@ -281,15 +281,15 @@ void Execution::post(const coll::Step& step, coll::StepId id) noexcept {
   }
 }
 
-void Execution::muster(const coll::Step& step, coll::StepId id) noexcept {
+void Execution::fused(const coll::Step& step, coll::StepId id) noexcept {
   Slot& slot = slots_[step.slot];
   slot.clear();
   slot.step = id;
-  slot.live = Slot::Live::muster;
-  p2p::MusterOp& op = *::new (&slot.muster) p2p::MusterOp();
+  slot.live = Slot::Live::fused;
+  p2p::FusedOp& op = *::new (&slot.fused) p2p::FusedOp();
   op.on_done = on_done;
   op.owner = &slot;
-  fill_muster(op, *comm_, step, places_, muster_);
+  fill_fused(op, *comm_, step, places_, fused_);
   runtime().engine().start(op);
 }
 
@@ -326,7 +326,7 @@ CommColl& make_coll_state(Comm& comm) noexcept {
   return static_cast<CommColl&>(*comm.coll);
 }
 
-void write_key_head(coll::Key& key, const coll::Ask& ask) noexcept {
+void write_key_head(coll::Key& key, const coll::CollSpec& ask) noexcept {
   std::int64_t* words = key.data();
   words[0] = static_cast<std::int64_t>(ask.op) | (ask.in_place ? 256 : 0) | (ask.commutes ? 512 : 0) |
              (ask.streams ? 1024 : 0) | (ask.sides != nullptr ? 2048 : 0) | (ask.in_order ? 4096 : 0) |
@@ -337,22 +337,22 @@ void write_key_head(coll::Key& key, const coll::Ask& ask) noexcept {
   coll::Key::write_layout(ask.recv.layout, words + 5);
 }
 
-coll::Kept* find_plan(Comm& comm, const coll::Ask& ask, const coll::Key& key,
-                      std::span<const type::Layout* const> more) noexcept {
+coll::CachedPlan* find_plan(Comm& comm, const coll::CollSpec& ask, const coll::Key& key,
+                            std::span<const type::Layout* const> more) noexcept {
   coll::PlanCache& plans = coll_state(comm).plans;
   const std::uint64_t hash = key.hash();
-  if (coll::Kept* kept = plans.find(key, hash)) return kept;
+  if (coll::CachedPlan* cached = plans.find(key, hash)) return cached;
   std::vector<const type::Layout*> named = {ask.send.layout, ask.recv.layout};
   named.insert(named.end(), more.begin(), more.end());
   if (ask.sides != nullptr) return plans.add(make_plan_between(ask), key, hash, named);
   const coll::Shape shape = coll_state(comm).shape_for(comm, ask);
-  coll::Ask placed = ask;
+  coll::CollSpec placed = ask;
   placed.groups = groups_wanted();
   if (shape.hosts > 1 && shape.hosts < shape.ranks) placed.cluster = coll_state(comm).cluster.get();
-  coll::Kept* kept =
+  coll::CachedPlan* cached =
       plans.add(make_plan(choose_algorithm(ask, shape), placed, checks_collectives()), key, hash, named);
-  kept->facts = coll::facts_of(ask);
-  return kept;
+  cached->facts = coll::facts_of(ask);
+  return cached;
 }
 
 }  // namespace herald::mpi

@@ -35,8 +35,8 @@ class Execution final : public Work {
     int agreement = -1;  // not counted: matched by this number
   };
 
-  // Takes over the caller's count of `kept`. Null if there is no memory (the count is then let go).
-  static Execution* make(Comm& comm, coll::Kept* kept, const Binding& binding) noexcept;
+  // Takes over the caller's count of `cached`. Null if there is no memory (the count is then let go).
+  static Execution* make(Comm& comm, coll::CachedPlan* cached, const Binding& binding) noexcept;
   // Back to rest, or gone. Not while it runs.
   static void recycle(Execution* execution) noexcept;
   static void operator delete(Execution* execution, std::destroying_delete_t) noexcept { recycle(execution); }
@@ -64,8 +64,8 @@ class Execution final : public Work {
     coll::StepId id;
     std::uint64_t progress;
   };
-  explicit Execution(coll::Kept* kept, std::size_t block_bytes) noexcept
-      : kept_(kept), block_bytes_(block_bytes) {}
+  explicit Execution(coll::CachedPlan* cached, std::size_t block_bytes) noexcept
+      : cached_(cached), block_bytes_(block_bytes) {}
   ~Execution() override = default;
   static void destroy(void* execution) noexcept;
   static void on_done(p2p::Op& op) noexcept;
@@ -77,21 +77,21 @@ class Execution final : public Work {
   bool check_facts(const coll::Step& step) noexcept;
   // Tries the steps that wait for other ranks. True if one was done; this object may then be gone.
   bool poll(bool look_for_lost) noexcept;
-  void poll_briefly() noexcept;
+  void poll_a_while() noexcept;
   void poll_and_yield() noexcept;
   static bool poll_all(void*) noexcept;
   void enlist() noexcept;
   void delist() noexcept;
   void choose_lane() noexcept;
   void post(const coll::Step& step, coll::StepId id) noexcept;
-  void muster(const coll::Step& step, coll::StepId id) noexcept;
+  void fused(const coll::Step& step, coll::StepId id) noexcept;
   void finish() noexcept;
   void clear_slots() noexcept;
   void note(int error) noexcept {
     if (error_ == MPI_SUCCESS) error_ = error;
   }
 
-  coll::Kept* kept_;
+  coll::CachedPlan* cached_;
   std::size_t block_bytes_;
   Comm* comm_ = nullptr;
   Request* request_ = nullptr;
@@ -110,7 +110,7 @@ class Execution final : public Work {
   std::uint32_t waiting_count_ = 0;
   std::int32_t tag_ = 0;
   std::uint32_t persistent_id_ = 0;
-  std::uint32_t muster_ = 0;  // its number
+  std::uint32_t fused_ = 0;  // its number
   int agreement_ = -1;
   std::int32_t deals_by_ = -1;  // bundled sends go over this lane; -1: as single messages
   std::int32_t bundles_ = -1;   // messages wait to go over this lane together
@@ -131,16 +131,16 @@ constexpr std::int32_t tag_of_run(std::uint64_t number) noexcept {
 }
 
 // Runs a plan that is brief (coll/plan.hpp) to its end: step by step, with nothing around it.
-int run_brief(Comm& comm, const coll::Plan& plan, const Execution::Binding& binding) noexcept;
-// A step of a muster as the engine wants it.
-void fill_muster(p2p::MusterOp& op, const Comm& comm, const coll::Step& step, const coll::Places& places,
-                 std::uint32_t number) noexcept;
+int run_inline(Comm& comm, const coll::Plan& plan, const Execution::Binding& binding) noexcept;
+// A step of a fused exchange as the engine wants it.
+void fill_fused(p2p::FusedOp& op, const Comm& comm, const coll::Step& step, const coll::Places& places,
+                std::uint32_t number) noexcept;
 
 // Finds or makes the plan of a call. `more`: layouts that the key names besides those of the two sides.
-coll::Kept* find_plan(Comm& comm, const coll::Ask& ask, const coll::Key& key,
-                      std::span<const type::Layout* const> more) noexcept;
+coll::CachedPlan* find_plan(Comm& comm, const coll::CollSpec& ask, const coll::Key& key,
+                            std::span<const type::Layout* const> more) noexcept;
 // The words with which every key begins; the key has them already.
 constexpr std::size_t kKeyHead = 7;
-void write_key_head(coll::Key& key, const coll::Ask& ask) noexcept;
+void write_key_head(coll::Key& key, const coll::CollSpec& ask) noexcept;
 
 }  // namespace herald::mpi

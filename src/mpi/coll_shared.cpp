@@ -13,21 +13,21 @@
 namespace herald::mpi {
 namespace {
 
-// Shared memory for boards that this process has made and that are still there.
-std::uint64_t boards_bytes = 0;
+// Shared memory for collective segments that this process has made and that are still there.
+std::uint64_t segments_bytes = 0;
 int streams_made = 0;
 
 }  // namespace
 
 std::uint32_t CommColl::shared_bytes(bool persistent) const noexcept {
-  if (!agreed_ || (persistent && persistent_count >= path::BoardShape::kMoreChannels)) return 0;
+  if (!agreed_ || (persistent && persistent_count >= path::SegmentShape::kMoreChannels)) return 0;
   return copied_bytes[persistent ? 1 : 0];
 }
 
-void CommColl::tell(coll::Ask& ask, bool persistent) const noexcept {
+void CommColl::tell(coll::CollSpec& ask, bool persistent) const noexcept {
   ask.shared_bytes = shared_bytes(persistent);
   ask.streams = streams && !persistent;
-  ask.crowded = crowded;
+  ask.oversubscribed = oversubscribed;
   ask.in_order = !persistent;
 }
 
@@ -77,7 +77,7 @@ const coll::Cluster& CommColl::hosts_of(Comm& comm) noexcept {
   return *cluster;
 }
 
-coll::Shape CommColl::shape_for(Comm& comm, const coll::Ask& ask) noexcept {
+coll::Shape CommColl::shape_for(Comm& comm, const coll::CollSpec& ask) noexcept {
   const coll::Cluster& all = hosts_of(comm);
   coll::Shape shape = coll::shape_of(comm.size, all.hosts(), ask.commutes);
   shape.leaders_lane = all.lane;
@@ -88,8 +88,8 @@ coll::Shape CommColl::shape_for(Comm& comm, const coll::Ask& ask) noexcept {
   shape.reads_peers = reads_peers;
   shape.streams = ask.streams;
   shape.in_order = ask.in_order;
-  shape.crowded = crowded;
-  if (crowded) {  // who is to receive a message must be given a processor first
+  shape.oversubscribed = oversubscribed;
+  if (oversubscribed) {  // who is to receive a message must be given a processor first
     shape.cost.message_ns *= comm.size / 2.0;
     shape.cost.byte_ns *= comm.size / 2.0;
   }
@@ -97,9 +97,10 @@ coll::Shape CommColl::shape_for(Comm& comm, const coll::Ask& ask) noexcept {
 }
 
 // Boards with two sets of channels where plans may have a part on the host before the others and one after.
-path::BoardShape CommColl::board_shape(int host, std::uint64_t most, std::uint64_t stream) const noexcept {
+path::SegmentShape CommColl::segment_shape(int host, std::uint64_t most,
+                                           std::uint64_t stream) const noexcept {
   const bool alone = cluster->hosts() == 1;
-  return path::BoardShape::make(cluster->count(host), most, alone ? stream : 0, alone ? 1 : 2);
+  return path::SegmentShape::make(cluster->count(host), most, alone ? stream : 0, alone ? 1 : 2);
 }
 
 void CommColl::agree(Comm& comm) noexcept {
@@ -118,7 +119,7 @@ void CommColl::settle(Comm& comm, bool agreed) noexcept {
   // from rank to rank: one that finds its old plan would not do what one that makes it again does.
   plans.clear();
   if (!agreed) {
-    board.close();
+    segment.close();
     discharge();
     return;
   }
@@ -128,55 +129,55 @@ void CommColl::settle(Comm& comm, bool agreed) noexcept {
     copied_bytes[i] = UINT32_MAX;
     for (int host = 0; host < cluster->hosts(); ++host)
       if (cluster->count(host) > 1)
-        copied_bytes[i] =
-            std::min(copied_bytes[i], board_shape(host, most_bytes, stream_bytes).channel(i).inline_bytes());
+        copied_bytes[i] = std::min(copied_bytes[i],
+                                   segment_shape(host, most_bytes, stream_bytes).channel(i).inline_bytes());
   }
   if (peers.size() == 1) return;
   const int place = cluster->place_of(comm.rank);
   for (int i = 0; i < static_cast<int>(peers.size()); ++i) {
-    pids.push_back(board.owner(i).pid);
-    crowded = crowded || (cluster->hosts() == 1 && board.owner(i).spins == 0);
+    pids.push_back(segment.owner(i).pid);
+    oversubscribed = oversubscribed || (cluster->hosts() == 1 && segment.owner(i).spins == 0);
   }
-  const std::uint32_t second = (board.shape().sets - 1) * path::BoardShape::kChannels;
-  for (std::uint32_t i = 0; i < path::BoardShape::kChannels; ++i) {
-    channels.emplace_back(board.channel(i, place), board.channel(second + i, place), peers, place);
+  const std::uint32_t second = (segment.shape().sets - 1) * path::SegmentShape::kChannels;
+  for (std::uint32_t i = 0; i < path::SegmentShape::kChannels; ++i) {
+    channels.emplace_back(segment.channel(i, place), segment.channel(second + i, place), peers, place);
     channels.back().pids_ = &pids;
     channels.back().two_parts_ = second != 0;
   }
-  streams = board.shape().chunks != 0;
-  if (streams) channels.front().streams_ = board.streams(place);
+  streams = segment.shape().chunks != 0;
+  if (streams) channels.front().streams_ = segment.streams(place);
 }
 
-BoardBudget board_budget(std::uint64_t alike) noexcept {
+SegmentBudget segment_budget(std::uint64_t alike) noexcept {
   constexpr int kMostStreams = 8;
-  const auto all = static_cast<std::uint64_t>(runtime().knobs().coll_boards_bytes);
-  const std::uint64_t left = (all - std::min(all, boards_bytes)) / alike;
+  const auto all = static_cast<std::uint64_t>(runtime().knobs().coll_segments_bytes);
+  const std::uint64_t left = (all - std::min(all, segments_bytes)) / alike;
   return {left, left / 4, streams_made < kMostStreams ? left / 4 : 0};
 }
 
-void CommColl::charge(const path::BoardShape& shape, std::uint64_t alike) noexcept {
+void CommColl::charge(const path::SegmentShape& shape, std::uint64_t alike) noexcept {
   charged_bytes_ = shape.bytes() * alike;
   charged_streams_ = shape.chunks != 0;
-  boards_bytes += charged_bytes_;
+  segments_bytes += charged_bytes_;
   streams_made += charged_streams_ ? 1 : 0;
 }
 
 void CommColl::discharge() noexcept {
-  boards_bytes -= std::exchange(charged_bytes_, 0);
+  segments_bytes -= std::exchange(charged_bytes_, 0);
   streams_made -= std::exchange(charged_streams_, false) ? 1 : 0;
 }
 
 static_assert(path::Channel::kRingNone == coll::kNobody && path::Channel::kRingAll == coll::kEverybody);
 
-void SharedChannel::begin(std::uint64_t number, bool pours) noexcept {
+void SharedChannel::begin(std::uint64_t number, bool stream_writes) noexcept {
   running_.push_back(number);
-  if (pours) pourers_.push_back(number);
+  if (stream_writes) stream_writers_.push_back(number);
   set_low(running_.front());
 }
 
 void SharedChannel::end(std::uint64_t number) noexcept {
   running_.erase(std::find(running_.begin(), running_.end(), number));
-  std::erase(pourers_, number);
+  std::erase(stream_writers_, number);
   set_low(running_.empty() ? number + 1 : running_.front());
 }
 
@@ -187,11 +188,11 @@ void SharedChannel::set_low(std::uint64_t low) noexcept {
 
 void SharedChannel::wake(int whom) noexcept {
   if (whom == coll::kNobody) return;
-  wanted_ = wanted_ == coll::kNobody || wanted_ == whom ? whom : coll::kEverybody;
+  call_spec_ = call_spec_ == coll::kNobody || call_spec_ == whom ? whom : coll::kEverybody;
 }
 
 void SharedChannel::ring() noexcept {
-  const int whom = std::exchange(wanted_, coll::kNobody);
+  const int whom = std::exchange(call_spec_, coll::kNobody);
   path::Channel::before_ring();
   // To look at the doorbells of all is to touch a page of each.
   if (!channels_[0].is_watched()) return;
@@ -220,7 +221,7 @@ bool SharedChannel::attempt(std::uint64_t number, const coll::Step& step, const 
     case coll::StepKind::fetch:
     case coll::StepKind::draw: return fetch(number, step, places, progress, error);
     case coll::StepKind::put: return put(number, step, places, error);
-    case coll::StepKind::pour: return pour(number, step, places, progress);
+    case coll::StepKind::stream_write: return stream_write(number, step, places, progress);
     case coll::StepKind::fold: return fold(number, step, places, reducer, progress, error);
     case coll::StepKind::meet: return channel_of(step).met(number, step.tag);
     case coll::StepKind::arrive:
@@ -244,7 +245,7 @@ bool SharedChannel::attempt(std::uint64_t number, const coll::Step& step, const 
   return true;
 }
 
-// All have posted: nobody but us looks at the copies until the next meeting is complete.
+// All have posted: nobody but us looks at the copies until the next split copy is complete.
 void SharedChannel::combine(std::uint64_t number, const coll::Step& step, const Reducer& reducer,
                             int& error) noexcept {
   const std::int64_t gap = step.a.layout->true_lb();
@@ -259,7 +260,7 @@ void SharedChannel::combine(std::uint64_t number, const coll::Step& step, const 
                                          sum, step.a.count);
     if (failed != MPI_SUCCESS) error = failed;
   }
-  channel.close_meeting(number, step.tag + 1);
+  channel.close_barrier(number, step.tag + 1);
   wake(step.partner);
 }
 

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpi/coll_shared.hpp: the board of a communicator on a host, and the shared-memory steps of plans over it.
-// The board is made at the first persistent collective, or at the first other one after a few: short-lived
-// communicators do without. All ranks agree on it (coll_agree.hpp): on every host all ranks get it or none
-// does, and then messages serve as before. It goes with the communicator. Channel 0 carries blocking and
-// nonblocking collectives, numbered as the communicator counts them; the first persistent ones have a channel
-// each, where their runs are numbered, so that they may be started in any order.
+// mpi/coll_shared.hpp: the collective segment of a communicator on a host, and the shared-memory steps of
+// plans over it. The collective segment is made at the first persistent collective, or at the first other one
+// after a few: short-lived communicators do without. All ranks agree on it (coll_agree.hpp): on every host
+// all ranks get it or none does, and then messages serve as before. It goes with the communicator. Channel 0
+// carries blocking and nonblocking collectives, numbered as the communicator counts them; the first
+// persistent ones have a channel each, where their runs are numbered, so that they may be started in any
+// order.
 #pragma once
 #include <array>
 #include <memory>
 #include <vector>
 
-#include "coll/ask.hpp"
 #include "coll/cache.hpp"
+#include "coll/coll_spec.hpp"
 #include "coll/plan.hpp"
 #include "coll/shape.hpp"
-#include "mpi/coll_memo.hpp"
+#include "mpi/call_cache.hpp"
 #include "mpi/objects.hpp"
 #include "p2p/ops.hpp"
-#include "path/shm/board.hpp"
+#include "path/shm/coll_segment.hpp"
 
 namespace herald::mpi {
 
@@ -36,9 +37,9 @@ class SharedChannel {
   SharedChannel(path::Channel channel, path::Channel second, const std::vector<p2p::PeerId>& peers,
                 int place) noexcept
       : channels_{channel, second}, peers_(&peers), place_(place) {}
-  // Numbers grow from call to call. `pours`: it fills our ring of chunks; in the order of numbers, one
-  // operation after another does.
-  void begin(std::uint64_t number, bool pours) noexcept;
+  // Numbers grow from call to call. `stream_writes`: it fills our ring of chunks; in the order of numbers,
+  // one operation after another does.
+  void begin(std::uint64_t number, bool stream_writes) noexcept;
   void end(std::uint64_t number) noexcept;
   std::uint64_t take_number() noexcept { return next_++; }
 
@@ -48,7 +49,7 @@ class SharedChannel {
                const Reducer& reducer, std::uint64_t& progress, int& error) noexcept;
   // Steps leave it to the caller to ring the peers that may sleep: before it waits or returns, it does.
   void ring_wanted() noexcept {
-    if (wanted_ != coll::kNobody) ring();
+    if (call_spec_ != coll::kNobody) ring();
   }
   // An operation here waits for others, and the caller may sleep; and no longer.
   void watch() noexcept { channels_[0].watch(); }
@@ -71,8 +72,8 @@ class SharedChannel {
             std::uint64_t bytes) const noexcept;
   bool put(std::uint64_t number, const coll::Step& step, const coll::Places& places, int& error) noexcept;
   // coll_stream.cpp
-  bool pour(std::uint64_t number, const coll::Step& step, const coll::Places& places,
-            std::uint64_t& progress) noexcept;
+  bool stream_write(std::uint64_t number, const coll::Step& step, const coll::Places& places,
+                    std::uint64_t& progress) noexcept;
   bool draw(const path::Post& post, const coll::Step& step, const coll::Places& places,
             std::uint64_t& progress) noexcept;
   bool fold(std::uint64_t number, const coll::Step& step, const coll::Places& places, const Reducer& reducer,
@@ -88,15 +89,15 @@ class SharedChannel {
   bool two_parts_ = false;
   std::vector<std::uint64_t> running_;  // oldest first
   std::uint64_t next_ = 0;
-  int wanted_ = coll::kNobody;  // whom to ring
+  int call_spec_ = coll::kNobody;  // whom to ring
   static inline std::uint64_t turn_ = 1;
   std::uint64_t full_in_ = 0, full_at_ = 0;  // the turn, and the first operation that found no free slot
 
   // Marks a post whose data comes as a stream, from this position on. No address has it.
   static constexpr std::uint64_t kStreamBit = std::uint64_t{1} << 63;
   path::Streams streams_;
-  std::uint64_t stream_next_ = 0;       // position in our ring
-  std::vector<std::uint64_t> pourers_;  // operations that fill it, oldest first: that one may
+  std::uint64_t stream_next_ = 0;              // position in our ring
+  std::vector<std::uint64_t> stream_writers_;  // operations that fill it, oldest first: that one may
 
   friend struct CommColl;
   std::vector<std::int32_t>* pids_ = nullptr;  // by place
@@ -108,16 +109,16 @@ void copy_cold(void* to, const void* from, std::size_t bytes) noexcept;
 
 // What a communicator has of collectives.
 struct CommColl : coll::CommState {
-  path::Board board;
-  std::vector<SharedChannel> channels;  // empty: no board
+  path::CollSegment segment;
+  std::vector<SharedChannel> channels;  // empty: no collective segment
   std::vector<p2p::PeerId> peers;       // who has it, by place
   std::vector<std::int32_t> pids;
-  Memos memos;
-  bool tried = false;  // to agree on a board
+  CallCache call_cache;
+  bool tried = false;  // to agree on a collective segment
   bool reads_peers = false;
   std::unique_ptr<coll::Cluster> cluster;  // on which hosts its ranks are; null: not counted yet
   std::int32_t lane = -1;                  // one send reaches all leaders; -1: there is none, or not for us
-  std::uint32_t musters = 0;               // on that lane, so far
+  std::uint32_t fused_count = 0;           // on that lane, so far
   // Lanes of some ranks, by which this one sends, for plans that come again.
   struct Part {
     std::vector<int> members;
@@ -126,7 +127,7 @@ struct CommColl : coll::CommState {
   };
   std::vector<Part> parts;
   std::array<std::uint32_t, 2> copied_bytes;  // by a post, on any host: blocking and nonblocking; persistent
-  bool crowded = false;                       // all on one host, and some rank found that it may not spin
+  bool oversubscribed = false;                // all on one host, and some rank found that it may not spin
   bool streams = false;
   std::unique_ptr<Agreement> agreement;  // under way
 
@@ -139,45 +140,45 @@ struct CommColl : coll::CommState {
   // One that nobody else gets; the caller closes it.
   std::int32_t open_part(Comm& comm, const std::vector<int>& members) const noexcept;
   // What algorithms may know of the communicator.
-  coll::Shape shape_for(Comm& comm, const coll::Ask& ask) noexcept;
-  // How much a post may copy; 0: plans must do without the board.
+  coll::Shape shape_for(Comm& comm, const coll::CollSpec& ask) noexcept;
+  // How much a post may copy; 0: plans must do without the collective segment.
   std::uint32_t shared_bytes(bool persistent) const noexcept;
-  // What a plan is to know of the board. Streams belong to channel 0, which persistent collectives do not
-  // use.
-  void tell(coll::Ask& ask, bool persistent) const noexcept;
-  // Begins to agree on the board of each host with all ranks of `comm`.
+  // What a plan is to know of the collective segment. Streams belong to channel 0, which persistent
+  // collectives do not use.
+  void tell(coll::CollSpec& ask, bool persistent) const noexcept;
+  // Begins to agree on the collective segment of each host with all ranks of `comm`.
   void agree(Comm& comm) noexcept;
   void await_agreement() const noexcept;
 
-  // For Agreement: the size of the board, what it costs its maker, and the end.
+  // For Agreement: the size of the collective segment, what it costs its maker, and the end.
   std::uint64_t most_bytes = 0, stream_bytes = 0;
-  path::BoardShape board_shape(int host, std::uint64_t most, std::uint64_t stream) const noexcept;
-  void charge(const path::BoardShape& shape, std::uint64_t alike) noexcept;
+  path::SegmentShape segment_shape(int host, std::uint64_t most, std::uint64_t stream) const noexcept;
+  void charge(const path::SegmentShape& shape, std::uint64_t alike) noexcept;
   void settle(Comm& comm, bool agreed) noexcept;
 
  private:
   void discharge() noexcept;
   std::uint64_t charged_bytes_ = 0;
   bool charged_streams_ = false;
-  bool agreed_ = false;  // every host with several ranks has a board
+  bool agreed_ = false;  // every host with several ranks has a collective segment
 };
 
-// Shared memory that a new board may take, of which this process is the maker: in all, and each of its two
-// parts. `alike`: so many of this size may be made at the same time, by others too.
-struct BoardBudget {
-  std::uint64_t all_bytes, board_bytes, stream_bytes;
+// Shared memory that a new collective segment may take, of which this process is the maker: in all, and each
+// of its two parts. `alike`: so many of this size may be made at the same time, by others too.
+struct SegmentBudget {
+  std::uint64_t all_bytes, segment_bytes, stream_bytes;
 };
-BoardBudget board_budget(std::uint64_t alike) noexcept;
+SegmentBudget segment_budget(std::uint64_t alike) noexcept;
 
 CommColl& make_coll_state(Comm& comm) noexcept;
 inline CommColl& coll_state(Comm& comm) noexcept {
   return comm.coll ? static_cast<CommColl&>(*comm.coll) : make_coll_state(comm);
 }
-// At the start of a collective: the ranks begin to agree on a board if it is time. `waits`: and this goes on
-// when they have.
-inline constexpr std::uint64_t kBoardAfter = 2;  // collectives
-inline void consider_board(Comm& comm, bool persistent, bool waits) noexcept {
-  if (comm.size < 2 || (comm.collective_count < kBoardAfter && !persistent)) return;
+// At the start of a collective: the ranks begin to agree on a collective segment if it is time. `waits`: and
+// this goes on when they have.
+inline constexpr std::uint64_t kSegmentAfter = 2;  // collectives
+inline void consider_segment(Comm& comm, bool persistent, bool waits) noexcept {
+  if (comm.size < 2 || (comm.collective_count < kSegmentAfter && !persistent)) return;
   CommColl& state = coll_state(comm);
   if (!state.tried) state.agree(comm);
   if (waits && state.agreement) state.await_agreement();

@@ -45,9 +45,9 @@ void SharedChannel::publish(int whom) noexcept {
 }
 
 // `progress`: 1 and the bytes that are poured.
-bool SharedChannel::pour(std::uint64_t number, const coll::Step& step, const coll::Places& places,
-                         std::uint64_t& progress) noexcept {
-  if (pourers_.front() != number) return false;
+bool SharedChannel::stream_write(std::uint64_t number, const coll::Step& step, const coll::Places& places,
+                                 std::uint64_t& progress) noexcept {
+  if (stream_writers_.front() != number) return false;
   if (progress == 0) {
     if (!is_free(channels_[0], number)) return false;
     channels_[0].post(number, step.tag, kStreamBit | stream_next_, step.a.bytes);
@@ -88,12 +88,12 @@ bool SharedChannel::draw(const path::Post& post, const coll::Step& step, const c
 // chunk is reduced in our ring if it is poured on, or if our own part lies where the result goes.
 bool SharedChannel::fold(std::uint64_t number, const coll::Step& step, const coll::Places& places,
                          const Reducer& reducer, std::uint64_t& progress, int& error) noexcept {
-  const bool pours = step.partner != coll::kNobody;
-  const bool in_ring = pours || places.of(step.a) == places.of(step.b);
-  if (pourers_.front() != number) return false;
+  const bool stream_writes = step.partner != coll::kNobody;
+  const bool in_ring = stream_writes || places.of(step.a) == places.of(step.b);
+  if (stream_writers_.front() != number) return false;
   if (progress == 0) {
-    if (pours && !is_free(channels_[0], number)) return false;
-    if (pours) channels_[0].post(number, step.tag, kStreamBit | stream_next_, step.a.bytes);
+    if (stream_writes && !is_free(channels_[0], number)) return false;
+    if (stream_writes) channels_[0].post(number, step.tag, kStreamBit | stream_next_, step.a.bytes);
     progress = 1;
   }
   const std::int64_t gap = step.a.layout->true_lb();
@@ -130,7 +130,7 @@ bool SharedChannel::fold(std::uint64_t number, const coll::Step& step, const col
     if (rank != place_ && streams_.has_read(rank, position)) wake(rank);
     if (nth + 1 != ranks) continue;
     if (in_ring) std::memcpy(to + at, sum, bytes);
-    if (pours) publish(step.partner);
+    if (stream_writes) publish(step.partner);
   }
 }
 

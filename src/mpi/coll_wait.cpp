@@ -41,7 +41,7 @@ void Execution::look_out() noexcept {
   spinning_ = true;
   if (channel_ != nullptr) {
     if (runtime().engine().may_spin())
-      poll_briefly();
+      poll_a_while();
     else
       poll_and_yield();
   }
@@ -49,7 +49,7 @@ void Execution::look_out() noexcept {
 }
 
 // A peer that is about to answer does so within this.
-void Execution::poll_briefly() noexcept {
+void Execution::poll_a_while() noexcept {
   for (int polls = 0; polls < kSpinPolls && !done_ && waiting_count_ != 0; ++polls) {
     poll(false);
     if (polls == kPollsBeforeRing) channel_->ring_wanted();
@@ -71,7 +71,7 @@ bool Execution::poll(bool look_for_lost) noexcept {
   for (std::uint32_t i = 0; i < waiting_count_;) {
     Waiting& waiting = waiting_[i];
     const coll::StepId id = waiting.id;
-    const coll::Step& step = kept_->plan.steps[id];
+    const coll::Step& step = cached_->plan.steps[id];
     int error = MPI_SUCCESS;
     const std::uint64_t before = waiting.progress;
     bool done = channel_->attempt(number_, step, places_, {op_, datatype_}, waiting.progress, error);

@@ -9,8 +9,8 @@
 #include "mpi/attr.hpp"
 #include "mpi/coll.hpp"
 #include "mpi/comm.hpp"
+#include "mpi/context_agreement.hpp"
 #include "mpi/info.hpp"
-#include "mpi/meeting.hpp"
 #include "mpi/tables.hpp"
 
 namespace herald::mpi {
@@ -181,7 +181,7 @@ int comm_create_group(Call& call, Comm* comm, Group* group, int tag, MPI_Comm* n
     return MPI_SUCCESS;
   }
   std::uint64_t context = 0;
-  const MeetingKey key = meeting_key(*group, comm->context, std::to_string(tag).c_str());
+  const AgreementKey key = agreement_key(*group, comm->context, std::to_string(tag).c_str());
   const int error = agree_context(*group, key, context);
   if (error != MPI_SUCCESS) return call.fail(error, "the members of the group could not reach each other");
   *newcomm = handle_of(of_group(*group, context, *comm));
@@ -203,7 +203,7 @@ int comm_create_from_group(Call& call, Group* group, const char* stringtag, Info
                      "argument 1 (group): this process is not a member; only members may call");
   if (group->session != nullptr) call.blame(group->session);
   std::uint64_t context = 0;
-  const int error = agree_context(*group, meeting_key(*group, 0, stringtag), context);
+  const int error = agree_context(*group, agreement_key(*group, 0, stringtag), context);
   if (error != MPI_SUCCESS) return call.fail(error, "the members of the group could not reach each other");
   retain(group);
   Comm* made = make_comm(group, context, errhandler, group->session);

@@ -6,7 +6,7 @@
 #include "calls.hpp"
 #include "mpi/coll.hpp"
 #include "mpi/comm.hpp"
-#include "mpi/meeting.hpp"
+#include "mpi/context_agreement.hpp"
 #include "mpi/request_complete.hpp"
 
 namespace herald::mpi {
@@ -162,7 +162,7 @@ int intercomm_create_from_groups(Call& call, Group* local_group, int local_leade
   all.insert(all.end(), second.peers.begin(), second.peers.end());
   Group* both = make_group(std::move(all), nullptr);
   std::uint64_t context = 0;
-  const int error = agree_context(*both, meeting_key(*both, 1, stringtag), context);
+  const int error = agree_context(*both, agreement_key(*both, 1, stringtag), context);
   release(both);
   if (error != MPI_SUCCESS) return call.fail(error, "the members of the groups could not reach each other");
   retain(local_group);

@@ -84,7 +84,7 @@ struct Session : Object {
 // rank in the world in the upper half, a count in the lower half. The top bit marks collective traffic.
 constexpr std::uint64_t kCollective = std::uint64_t{1} << 63;
 constexpr std::uint64_t kWorldContext = 1, kSelfContext = 2,
-                        kMeetingContext = 3;  // of leader 0: reserved counts
+                        kAgreementContext = 3;  // of leader 0: reserved counts
 constexpr std::uint32_t kFirstContextCount = 16;
 
 // What leaders say to each other over the communicator of both while they make an inter-communicator.

@@ -32,7 +32,7 @@ int send_request(Call& call, const void* buf, MPI_Count count, const Datatype& d
   *out = handle_of(request);
   if (begin == Begin::later) return MPI_SUCCESS;
   runtime().engine().start(request->send);
-  if (!request->send.done && request->send.data.total() >= kLong) runtime().assist(call);
+  if (!request->send.done && request->send.data.total() >= kLong) runtime().progress_thread(call);
   return MPI_SUCCESS;
 }
 
@@ -46,7 +46,7 @@ int recv_request(Call& call, void* buf, MPI_Count count, const Datatype& datatyp
   *out = handle_of(request);
   if (begin == Begin::later) return MPI_SUCCESS;
   runtime().engine().start(request->recv);
-  if (!request->recv.done && request->recv.data.total() >= kLong) runtime().assist(call);
+  if (!request->recv.done && request->recv.data.total() >= kLong) runtime().progress_thread(call);
   return MPI_SUCCESS;
 }
 

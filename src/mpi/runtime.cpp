@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "mpi/call.hpp"
-#include "mpi/meeting.hpp"
+#include "mpi/context_agreement.hpp"
 #include "mpi/timeline.hpp"
 
 extern char** environ;
@@ -158,8 +158,8 @@ void Runtime::stop(Call& call) noexcept {
   mode_now.store(Mode::off, std::memory_order_release);
 }
 
-void Runtime::start_assistant(Call& call) noexcept {
-  if (!engine_->start_assistant()) return;
+void Runtime::start_progress_thread(Call& call) noexcept {
+  if (!engine_->start_progress_thread()) return;
   call.locked_ |= kEngineLock;
   mode_now.store(Mode::many, std::memory_order_release);
 }
@@ -169,7 +169,7 @@ void Runtime::close() noexcept {
   world_barrier();
   engine_->close();
   const std::uint32_t depth = engine_->give_up_lock();  // for the engine's own thread, which still answers
-  if (engine_->has_far())
+  if (engine_->has_remote())
     (void)boot_->fence();  // a peer on another host may still wait to hear that all came
   if (boot_->finalize() != Status::ok)
     std::fprintf(stderr, "herald: %s: the launcher did not answer at the end: %s\n", who_am_i(),
@@ -217,8 +217,8 @@ const char* host_name() noexcept {
     if (::gethostname(host.data(), host.size() - 1) != 0) host = "localhost";
     return std::string(host.c_str());
   };
-  static const std::string& kept = *new std::string(name());
-  return kept.c_str();
+  static const std::string& cached = *new std::string(name());
+  return cached.c_str();
 }
 
 const char* who_am_i() noexcept {

@@ -61,8 +61,8 @@ class Runtime {
   void stop(Call& call) noexcept;
   // The call leaves something long under way: a thread may go on with it (knob progress). From here on the
   // call may hold the engine's lock.
-  void assist(Call& call) noexcept {
-    if (engine_->wants_assistant()) start_assistant(call);
+  void progress_thread(Call& call) noexcept {
+    if (engine_->wants_progress_thread()) start_progress_thread(call);
   }
   // Ends the whole job: message on stderr, launcher told, _exit. Never returns.
   [[noreturn]] void abort(int code, const char* message) noexcept;
@@ -82,7 +82,7 @@ class Runtime {
 
  private:
   void close() noexcept;
-  void start_assistant(Call& call) noexcept;
+  void start_progress_thread(Call& call) noexcept;
   void tell_complaints() noexcept;
   void tell_start() noexcept;
 

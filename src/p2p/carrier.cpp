@@ -11,10 +11,10 @@ bool Carrier::pump(PeerId to) noexcept {
       mesh_->set_backlog(to, true);
       return moved;
     }
-    Lent lent;
-    const std::size_t bytes = core_.poll_transmit(to, room, mesh_->may_lend() ? &lent : nullptr);
+    Borrowed borrowed;
+    const std::size_t bytes = core_.poll_transmit(to, room, mesh_->may_borrow() ? &borrowed : nullptr);
     if (bytes == 0) continue;  // the operation failed instead
-    mesh_->commit(to, bytes, lent);
+    mesh_->commit(to, bytes, borrowed);
     moved = true;
     if (core_.take_urgent()) {
       mesh_->set_backlog(to, true);
@@ -27,10 +27,10 @@ bool Carrier::pump(PeerId to) noexcept {
 }
 
 bool Carrier::send_now(Instant now, const ShortSend& what, rel::Tx& out) noexcept {
-  if (!core_.can_push_far_now(what.to, what.bytes)) return false;
+  if (!core_.can_push_remote_now(what.to, what.bytes)) return false;
   const std::span<std::byte> room = mesh_->room_now(now, what.to);
   if (room.size() < sizeof(wire::PushPacket) + what.bytes) return false;  // as where there is a choice
-  out = mesh_->send_now(now, what.to, core_.push_far_now(what, room.data()));
+  out = mesh_->send_now(now, what.to, core_.push_remote_now(what, room.data()));
   return true;
 }
 

@@ -16,14 +16,14 @@ struct CoreConfig {
   PeerId me = -1;                   // which of them; needed for what comes in bundles
   std::uint32_t push_bytes = 4096;  // see knob push_bytes
   PushMode mode = PushMode::pull;
-  std::uint32_t near_allowance = 1u << 22;  // memory for messages of one near peer that nobody receives yet
+  std::uint32_t local_allowance = 1u << 22;  // memory for messages of one near peer that nobody receives yet
   // Peers on other hosts, see set_far():
-  std::uint32_t far_first = 1u << 16;        // the first packet, if that much fits
-  std::uint32_t far_more = 1u << 16;         // pushed beyond it
-  std::uint32_t far_allowance = 1u << 19;    // pushed and not received yet, of one peer
-  std::uint32_t far_copied = 1u << 16;       // at a pulled message's end: copied, and not waited for
-  std::uint32_t most_pushed = 1u << 30;      // of one message
-  std::uint32_t cast_unexpected = 1u << 18;  // by lanes, of one peer, not received yet; the rest waits
+  std::uint32_t remote_first = 1u << 16;      // the first packet, if that much fits
+  std::uint32_t remote_more = 1u << 16;       // pushed beyond it
+  std::uint32_t remote_allowance = 1u << 19;  // pushed and not received yet, of one peer
+  std::uint32_t remote_copied = 1u << 16;     // at a pulled message's end: copied, and not waited for
+  std::uint32_t most_pushed = 1u << 30;       // of one message
+  std::uint32_t cast_unexpected = 1u << 18;   // by lanes, of one peer, not received yet; the rest waits
   // Peers whose memory we can reach, see set_direct(): from so many bytes on, messages are moved there and
   // back.
   std::uint64_t direct_bytes = 16384;

@@ -29,11 +29,11 @@
 #include "p2p/contexts.hpp"
 #include "p2p/counters.hpp"
 #include "p2p/direct.hpp"
+#include "p2p/header_context.hpp"
 #include "p2p/id_table.hpp"
 #include "p2p/message.hpp"
 #include "p2p/ops.hpp"
 #include "p2p/peer.hpp"
-#include "p2p/said.hpp"
 #include "wire/p2p_packet.hpp"
 
 namespace herald::p2p {
@@ -60,18 +60,18 @@ class Core {
   void cancel(RecvOp& op) noexcept;
   void forget_context(std::uint64_t context) noexcept;
   // The peer is on another host. Said before anything goes to it or comes from it, by both.
-  void set_far(PeerId id) noexcept;
-  // Our meetings, kAllMeetings of them, where peers can see them; null: none, nobody helps us.
-  void set_meetings(Meeting* ours) noexcept { meetings_.open(ours); }
-  // We can read and write the memory of the peer; its meetings, if we can help it.
-  void set_direct(PeerId id, Meeting* theirs) noexcept;
+  void set_remote(PeerId id) noexcept;
+  // Our split copies, kAllMeetings of them, where peers can see them; null: none, nobody helps us.
+  void set_split_copies(SplitCopy* ours) noexcept { split_copies_.open(ours); }
+  // We can read and write the memory of the peer; its split copies, if we can help it.
+  void set_direct(PeerId id, SplitCopy* theirs) noexcept;
   // Peers have no processor of their own: who has one moves a message alone, for the other could not help.
-  void set_crowded(bool crowded) noexcept { crowded_ = crowded; }
+  void set_oversubscribed(bool oversubscribed) noexcept { oversubscribed_ = oversubscribed; }
   // Moves the next share of a message between two memories: true if any was, or something ended.
   bool move_direct(Mover& mover) noexcept;
   bool has_direct() const noexcept { return !reads_.empty() || !writes_.empty(); }
-  bool hopes_for_offers() const noexcept { return !hopes_.empty(); }
-  bool may_be_offered(const RecvOp& op) const noexcept {
+  bool awaits_ads() const noexcept { return !awaiting_ads_.empty(); }
+  bool may_be_advertised(const RecvOp& op) const noexcept {
     return op.awaited >= 0 && op.data.total() >= config_.direct_bytes &&
            peers_[static_cast<std::size_t>(op.awaited)].direct;
   }
@@ -85,18 +85,18 @@ class Core {
   // it is done.
   bool can_push_now(PeerId id, std::uint64_t bytes, std::size_t room) const noexcept {
     const Peer& to = peers_[static_cast<std::size_t>(id)];
-    return !to.linked() && !to.far && !to.gone && !to.hushed && bytes <= most_now_ &&
+    return !to.linked() && !to.far && !to.gone && !to.paused_by_peer && bytes <= most_now_ &&
            bytes + sizeof(wire::PushPacket) <= room && trace_ == nullptr;
   }
   std::size_t push_now(const ShortSend& what, std::byte* room) noexcept;
   std::size_t push_now(SendOp& op, std::byte* room) noexcept;
   // The same to a peer on another host.
-  bool can_push_far_now(PeerId id, std::uint64_t bytes) const noexcept {
+  bool can_push_remote_now(PeerId id, std::uint64_t bytes) const noexcept {
     const Peer& to = peers_[static_cast<std::size_t>(id)];
-    return to.far && !to.linked() && !to.gone && bytes <= most_far_now_ && trace_ == nullptr &&
+    return to.far && !to.linked() && !to.gone && bytes <= most_remote_now_ && trace_ == nullptr &&
            static_cast<std::int64_t>(bytes + kRecord) <= static_cast<std::int32_t>(to.push_limit - to.pushed);
   }
-  std::size_t push_far_now(const ShortSend& what, std::byte* room) noexcept;
+  std::size_t push_remote_now(const ShortSend& what, std::byte* room) noexcept;
   // In: whether a receive, not started, can only be met by what comes next, and nothing else is to be done;
   // then, whether this packet, the next of the peer it waits for, is all of its message: it is done. If not,
   // nothing has happened.
@@ -114,9 +114,9 @@ class Core {
   // none; `room` is at least wire::kLargestHeader + 1 bytes. What it wrote must be sent, in order.
   bool wants_to_send(PeerId to) const noexcept { return peers_[static_cast<std::size_t>(to)].linked(); }
   bool wants_to_send() const noexcept { return !wanting_.empty(); }
-  // With `lent` it may be set to bytes that follow what was written and stay where they are: their operation
-  // waits until on_returned() has told of so many packets to the peer that lent some, the oldest.
-  std::size_t poll_transmit(PeerId to, std::span<std::byte> room, Lent* lent = nullptr) noexcept;
+  // With `borrowed` it may be set to bytes that follow what was written and stay where they are: their
+  // operation waits until on_returned() has told of so many packets to the peer that lent some, the oldest.
+  std::size_t poll_transmit(PeerId to, std::span<std::byte> room, Borrowed* borrowed = nullptr) noexcept;
   void on_returned(PeerId to, std::uint32_t packets) noexcept;
   // What was written last is the beginning of a message that has to be asked for, and nothing else is under
   // way: let it go before more is written, so that the answer comes meanwhile.
@@ -145,8 +145,8 @@ class Core {
   bool has_notices() const noexcept { return !notices_.empty(); }
   std::vector<Notice> take_notices() noexcept { return std::exchange(notices_, {}); }
 
-  // For the desk of musters: an operation of its own has finished.
-  void finish_muster(Op& op, Status status) noexcept { finish(op, status); }
+  // For the desk of fused exchanges: an operation of its own has finished.
+  void finish_fused(Op& op, Status status) noexcept { finish(op, status); }
 
   // Sets `done` and calls on_done for what has finished. True if there was anything.
   bool run_finished() noexcept { return !finished_.empty() && run_all_finished(); }
@@ -168,11 +168,11 @@ class Core {
   };
   Pushed plan_push(Peer& to, std::uint64_t bytes, std::size_t room) const noexcept;
   std::size_t write_push(Peer& to, SendOp& op, std::span<std::byte> room) noexcept;
-  std::size_t write_far_head(const ShortSend& what, std::uint32_t seq, std::byte* room) noexcept;
+  std::size_t write_remote_head(const ShortSend& what, std::uint32_t seq, std::byte* room) noexcept;
   std::size_t write_whole(SendOp& op, bool cast, std::span<std::byte> room) noexcept;
-  std::size_t write_data(SendOp& op, std::span<std::byte> room, Lent* lent) noexcept;
-  bool lend(SendOp& op, std::uint32_t bytes, Lent& lent) noexcept;
-  bool has_lent(const SendOp& op) noexcept;
+  std::size_t write_data(SendOp& op, std::span<std::byte> room, Borrowed* borrowed) noexcept;
+  bool borrow(SendOp& op, std::uint32_t bytes, Borrowed& borrowed) noexcept;
+  bool has_borrowed(const SendOp& op) noexcept;
   void end_send(SendOp& op) noexcept;
   void start_cast(SendOp& op) noexcept;
   std::size_t write_cast(SendOp& op, std::span<std::byte> room) noexcept;
@@ -200,7 +200,7 @@ class Core {
   void consume(PeerId from, std::uint32_t bytes) noexcept;
   void keep(Message& message) noexcept;
   void keep_no_more(const Message& message) noexcept;
-  void hush(PeerId from, bool yes) noexcept;
+  void pause_peer(PeerId from, bool yes) noexcept;
   void answer_unwanted(const Envelope& envelope) noexcept;
   static bool runs_fit(const SendOp& op, std::size_t room) noexcept;
   static std::size_t write_runs(const SendOp& op, std::span<std::byte> room) noexcept;
@@ -208,24 +208,24 @@ class Core {
                  std::uint64_t wanted) noexcept;
   bool begin_direct(RecvOp& op, const Envelope& envelope, const std::byte* runs,
                     std::uint64_t wanted) noexcept;
-  bool is_to_be_offered(const RecvOp& op, Context& context) noexcept;
-  void offer(RecvOp& op) noexcept;
+  bool is_to_be_advertised(const RecvOp& op, Context& context) noexcept;
+  void advertise(RecvOp& op) noexcept;
   bool withdraw(RecvOp& op) noexcept;
   void release_id(RecvOp& op) noexcept;
-  void forget_offer(const RecvOp& op) noexcept;
-  void end_offer(RecvOp& op) noexcept;
-  void end_offer(RecvOp& op, const Envelope& envelope) noexcept;
-  bool take_offer(SendOp& op) noexcept;
-  void begin_offered(RecvOp& op, const Envelope& envelope, const std::byte* runs) noexcept;
-  void hope(SendOp& op) noexcept;
+  void forget_ad(const RecvOp& op) noexcept;
+  void end_ad(RecvOp& op) noexcept;
+  void end_ad(RecvOp& op, const Envelope& envelope) noexcept;
+  bool take_ad(SendOp& op) noexcept;
+  void begin_advertised(RecvOp& op, const Envelope& envelope, const std::byte* runs) noexcept;
+  void await_ad(SendOp& op) noexcept;
   void hear(PeerId from, std::uint32_t seq, bool is_long) noexcept {
     Peer& sender = peer(from);
     if (sender.far) return;
     sender.heard = seq + 1;
     sender.was_long = is_long;
-    if (offers_ != 0) renew_offer(from);
+    if (ads_ != 0) renew_ad(from);
   }
-  void renew_offer(PeerId from) noexcept;
+  void renew_ad(PeerId from) noexcept;
   bool is_moved_alone(std::uint64_t bytes) const noexcept;
   bool read_some(RecvOp& op, Mover& mover) noexcept;
   bool write_some(SendOp& op, Mover& mover) noexcept;
@@ -262,7 +262,7 @@ class Core {
 
   const CoreConfig config_;
   const std::uint64_t most_now_;  // bytes of a message that is one packet
-  const std::uint64_t most_far_now_;
+  const std::uint64_t most_remote_now_;
   std::vector<Peer> peers_;
   List<Peer> wanting_;
   std::size_t wanting_count_ = 0;
@@ -276,15 +276,15 @@ class Core {
   IdTable<RecvOp> recvs_;                 // those that pull, or are offered
   List<RecvOp> reads_;                    // that read a peer's memory
   List<SendOp> writes_;                   // that write to a peer's memory
-  List<SendOp> lent_;                     // that wait for bytes that they lent
-  List<SendOp> hopes_;                    // that would, and wait for an offer or a meeting
-  std::uint32_t turns_of_hope_ = 0;       // since there was the last one more
-  Meetings meetings_;
-  bool crowded_ = false;
+  List<SendOp> borrowed_;                 // that wait for bytes that they lent
+  List<SendOp> awaiting_ads_;             // that would, and wait for an offer or a split copy
+  std::uint32_t turns_awaiting_ads_ = 0;  // since there was the last one more
+  SplitCopies split_copies_;
+  bool oversubscribed_ = false;
   Near& near(PeerId id) noexcept { return nears_[static_cast<std::size_t>(id)]; }
   std::vector<Near> nears_;  // by peer, if any is direct
-  SaidBook said_;
-  std::uint32_t offers_ = 0;
+  HeaderContext header_context_;
+  std::uint32_t ads_ = 0;
   DirectPool directs_;
   List<Op> finished_;
   bool running_finished_ = false;

@@ -3,8 +3,8 @@
 // cross-space zero buffer): one copy from the sender's buffer to the receiver's.
 //
 // The push says where the message lies. When it has matched, the receiver reads it; where its own buffer is
-// one piece it also names a meeting, and a sender that is in the library writes from the back meanwhile. The
-// receiver's ack ends it. If the memory cannot be reached after all, the rest is pulled as ever.
+// one piece it also names a split copy, and a sender that is in the library writes from the back meanwhile.
+// The receiver's ack ends it. If the memory cannot be reached after all, the rest is pulled as ever.
 #include <cstring>
 #include <new>
 
@@ -67,39 +67,39 @@ DirectRead* DirectPool::get() noexcept {
   return direct != nullptr ? direct : new (std::nothrow) DirectRead;
 }
 
-std::uint32_t Meetings::take(PeerId with) noexcept {
-  if (all_ == nullptr) return kAllMeetings;
+std::uint32_t SplitCopies::take(PeerId with) noexcept {
+  if (all_ == nullptr) return kAllSplitCopies;
   std::uint32_t index = 0;
-  while (index < kMeetings && !is_free(index)) ++index;
-  if (index == kMeetings) return kAllMeetings;
+  while (index < kSplitCopies && !is_free(index)) ++index;
+  if (index == kSplitCopies) return kAllSplitCopies;
   uses_[index] = {.with = with, .ours = true, .theirs = true};
   return index;
 }
 
-std::uint32_t Meetings::take_for_offer(PeerId with) noexcept {
-  const std::uint32_t index = kMeetings + static_cast<std::uint32_t>(with) % kOffers;
-  if (all_ == nullptr || !is_free(index)) return kAllMeetings;
+std::uint32_t SplitCopies::take_for_ad(PeerId with) noexcept {
+  const std::uint32_t index = kSplitCopies + static_cast<std::uint32_t>(with) % kAds;
+  if (all_ == nullptr || !is_free(index)) return kAllSplitCopies;
   uses_[index] = {.with = with, .ours = true, .theirs = false};
   return index;
 }
 
-bool Meetings::is_free(std::uint32_t index) const noexcept {
+bool SplitCopies::is_free(std::uint32_t index) const noexcept {
   const Use& use = uses_[index];
   return !use.ours && (!use.theirs || all_[index].left.load(std::memory_order_acquire) != 0);
 }
 
-bool Meetings::leave_theirs(std::uint32_t index, PeerId with) noexcept {
-  if (index >= kAllMeetings || !uses_[index].theirs || uses_[index].with != with) return false;
+bool SplitCopies::leave_theirs(std::uint32_t index, PeerId with) noexcept {
+  if (index >= kAllSplitCopies || !uses_[index].theirs || uses_[index].with != with) return false;
   uses_[index].theirs = false;
   return true;
 }
 
-void Meetings::leave_all(PeerId with) noexcept {
+void SplitCopies::leave_all(PeerId with) noexcept {
   for (Use& use : uses_)
     if (use.with == with) use.theirs = false;
 }
 
-void Core::set_direct(PeerId id, Meeting* theirs) noexcept {
+void Core::set_direct(PeerId id, SplitCopy* theirs) noexcept {
   peer(id).direct = true;
   nears_.resize(peers_.size());
   nears_[static_cast<std::size_t>(id)].theirs = theirs;
@@ -148,7 +148,8 @@ bool Core::read_runs(DirectRead& direct, const Envelope& envelope, const std::by
 // Nobody need help with this message: a system call for each half of it would cost more than it brings.
 bool Core::is_moved_alone(std::uint64_t bytes) const noexcept {
   if (bytes > kMostWhole) return false;
-  return crowded_ || (reads_.has(kMany) && (bytes <= kMostSmall || hopes_.has(kMany) || writes_.has(kMany)));
+  return oversubscribed_ ||
+         (reads_.has(kMany) && (bytes <= kMostSmall || awaiting_ads_.has(kMany) || writes_.has(kMany)));
 }
 
 // False: it is better pulled.
@@ -161,21 +162,21 @@ bool Core::begin_direct(RecvOp& op, const Envelope& envelope, const std::byte* r
     directs_.put(direct);
     return false;
   }
-  direct->meeting = &direct->alone;
+  direct->split_copy = &direct->alone;
   const bool shared =
       op.data.contiguous() && wanted / kShareUnit < kMostUnits && !is_moved_alone(envelope.bytes);
-  const std::uint32_t index = shared ? meetings_.take(envelope.from) : kAllMeetings;
+  const std::uint32_t index = shared ? split_copies_.take(envelope.from) : kAllSplitCopies;
   direct->index = index;
-  if (index < kAllMeetings) direct->meeting = &meetings_.at(index);
-  direct->share = direct->meeting->begin(wanted, op.at_once, index == kAllMeetings);
+  if (index < kAllSplitCopies) direct->split_copy = &split_copies_.at(index);
+  direct->share = direct->split_copy->begin(wanted, op.at_once, index == kAllSplitCopies);
   op.direct = direct;
   reads_.push_back(op);
-  if (index == kAllMeetings) return true;
+  if (index == kAllSplitCopies) return true;
   MeetPacket packet;
   packet.prefix = p2p_prefix(P2pKind::meet);
   packet.send_id = envelope.send_id;
   packet.seq = envelope.seq;
-  packet.meeting = index;
+  packet.split_copy = index;
   packet.bytes = wanted;
   packet.address = reinterpret_cast<std::uintptr_t>(op.data.contiguous_at());
   control(envelope.from, packet);
@@ -183,24 +184,24 @@ bool Core::begin_direct(RecvOp& op, const Envelope& envelope, const std::byte* r
 }
 
 bool Core::on_meet(PeerId from, const MeetPacket& packet) noexcept {
-  if (packet.meeting >= kMeetings) return false;
+  if (packet.split_copy >= kSplitCopies) return false;
   SendOp* op = sends_.find(packet.send_id);
   const bool good = op != nullptr && op->to == from && op->seq == packet.seq &&
-                    op->phase == SendPhase::pushed && op->direct && op->meeting == nullptr &&
+                    op->phase == SendPhase::pushed && op->direct && op->split_copy == nullptr &&
                     packet.bytes <= op->data.total();
-  Meeting* theirs = peer(from).direct ? near(from).theirs : nullptr;
+  SplitCopy* theirs = peer(from).direct ? near(from).theirs : nullptr;
   if (theirs == nullptr) {
-    MovedPacket reply;  // the receiver may use the meeting again
+    MovedPacket reply;  // the receiver may use the split copy again
     reply.prefix = p2p_prefix(P2pKind::moved);
-    reply.meeting = packet.meeting;
+    reply.split_copy = packet.split_copy;
     control(from, reply);
     return good;
   }
   if (!good) {
-    theirs[packet.meeting].left.store(1, std::memory_order_release);
+    theirs[packet.split_copy].left.store(1, std::memory_order_release);
     return false;
   }
-  op->meeting = &theirs[packet.meeting];
+  op->split_copy = &theirs[packet.split_copy];
   op->there = packet.address;
   op->end = packet.bytes;
   op->unlink();
@@ -209,14 +210,14 @@ bool Core::on_meet(PeerId from, const MeetPacket& packet) noexcept {
 }
 
 void Core::stop_helping(SendOp& op) noexcept {
-  if (op.meeting == nullptr) return;
+  if (op.split_copy == nullptr) return;
   op.unlink();
-  op.meeting->left.store(1, std::memory_order_release);
-  op.meeting = nullptr;
+  op.split_copy->left.store(1, std::memory_order_release);
+  op.split_copy = nullptr;
 }
 
 bool Core::write_some(SendOp& op, Mover& mover) noexcept {
-  const Share share = op.meeting->claim(op.end, false, crowded_ && is_moved_alone(op.end));
+  const Share share = op.split_copy->claim(op.end, false, oversubscribed_ && is_moved_alone(op.end));
   if (share.empty()) {
     stop_helping(op);
     return true;
@@ -230,12 +231,12 @@ bool Core::write_some(SendOp& op, Mover& mover) noexcept {
     const type::Run there = run_at(op.there + at, op.data.position() - at);
     status = mover.write(op.to, {here, count}, {&there, 1});
   }
-  op.meeting->put(share, status == Status::ok);
-  const bool all = op.meeting->is_all_written(op.end);
+  op.split_copy->put(share, status == Status::ok);
+  const bool all = op.split_copy->is_all_written(op.end);
   const PeerId to = op.to;
   if (all)
     finish_send(op, Status::ok);  // the receiver sees that it need not say so
-  else if (status != Status::ok || op.meeting->is_all_taken(op.end))
+  else if (status != Status::ok || op.split_copy->is_all_taken(op.end))
     stop_helping(op);
   mover.tell(to);
   return true;
@@ -243,8 +244,8 @@ bool Core::write_some(SendOp& op, Mover& mover) noexcept {
 
 bool Core::read_some(RecvOp& op, Mover& mover) noexcept {
   DirectRead& direct = *op.direct;
-  const bool whole = direct.index == kAllMeetings || is_moved_alone(direct.bytes);
-  if (direct.share.empty()) direct.share = direct.meeting->claim(direct.bytes, true, whole);
+  const bool whole = direct.index == kAllSplitCopies || is_moved_alone(direct.bytes);
+  if (direct.share.empty()) direct.share = direct.split_copy->claim(direct.bytes, true, whole);
   if (direct.share.empty() || direct.broken) return end_direct(op);
   op.data.seek(direct.share.begin);
   Status status = Status::ok;
@@ -257,23 +258,24 @@ bool Core::read_some(RecvOp& op, Mover& mover) noexcept {
     if (status == Status::ok) direct.share.begin += bytes;
   }
   if (status == Status::ok) {
-    direct.share = direct.meeting->claim(direct.bytes, true, whole);
+    direct.share = direct.split_copy->claim(direct.bytes, true, whole);
     if (direct.share.empty()) (void)end_direct(op);
     return true;
   }
   direct.broken = true;
-  direct.meeting->take_rest(direct.bytes);
+  direct.split_copy->take_rest(direct.bytes);
   return end_direct(op);
 }
 
 // All is claimed. What the sender has claimed may still be on its way.
 bool Core::end_direct(RecvOp& op) noexcept {
   DirectRead& direct = *op.direct;
-  if (direct.meeting->moved.load(std::memory_order_acquire) != direct.meeting->back()) return false;
-  const std::uint32_t units = Meeting::units_of(direct.bytes);
-  const std::uint32_t back = direct.meeting->back() - direct.meeting->failed.load(std::memory_order_acquire);
+  if (direct.split_copy->moved.load(std::memory_order_acquire) != direct.split_copy->back()) return false;
+  const std::uint32_t units = SplitCopy::units_of(direct.bytes);
+  const std::uint32_t back =
+      direct.split_copy->back() - direct.split_copy->failed.load(std::memory_order_acquire);
   const std::uint64_t front =
-      direct.share.empty() ? (units - direct.meeting->back()) * kShareUnit : direct.share.begin;
+      direct.share.empty() ? (units - direct.split_copy->back()) * kShareUnit : direct.share.begin;
   const std::uint64_t begin = std::min(front, direct.bytes);
   const std::uint64_t end = std::min(direct.bytes, (units - back) * kShareUnit);
   if (begin < end) {
@@ -284,7 +286,7 @@ bool Core::end_direct(RecvOp& op) noexcept {
   envelope.send_id = direct.send_id;
   envelope.seq = direct.seq;
   envelope.from = op.from_peer;
-  if (!direct.meeting->is_all_written(direct.bytes)) answer_unwanted(envelope);
+  if (!direct.split_copy->is_all_written(direct.bytes)) answer_unwanted(envelope);
   op.bytes = direct.bytes;
   finish_recv(op, op.status);
   return true;
@@ -309,27 +311,29 @@ void Core::pull_rest(RecvOp& op, std::uint64_t begin, std::uint64_t end) noexcep
   leave_direct(op);
 }
 
-// An offer that stands is withdrawn; where it was taken the sender looks into the meeting until it says so.
+// An offer that stands is withdrawn; where it was taken the sender looks into the split copy until it says
+// so.
 void Core::leave_direct(RecvOp& op) noexcept {
   if (op.direct == nullptr) return;
   const std::uint32_t index = op.direct->index;
-  if (index >= kMeetings && index < kAllMeetings && !op.direct->meeting->withdraw()) meetings_.await(index);
+  if (index >= kSplitCopies && index < kAllSplitCopies && !op.direct->split_copy->withdraw())
+    split_copies_.await(index);
   drop_direct(op);
 }
 
 void Core::drop_direct(RecvOp& op) noexcept {
-  if (op.phase == RecvPhase::posted) forget_offer(op);
-  if (op.direct->index < kAllMeetings) meetings_.leave(op.direct->index);
+  if (op.phase == RecvPhase::posted) forget_ad(op);
+  if (op.direct->index < kAllSplitCopies) split_copies_.leave(op.direct->index);
   directs_.put(op.direct);
   op.direct = nullptr;
 }
 
 bool Core::move_direct(Mover& mover) noexcept {
   bool moved = false;
-  if (!hopes_.empty() && ++turns_of_hope_ > kPatience) {
-    SendOp* op = hopes_.pop_front();  // each gets its turn
-    hopes_.push_back(*op);
-    (void)take_offer(*op);
+  if (!awaiting_ads_.empty() && ++turns_awaiting_ads_ > kPatience) {
+    SendOp* op = awaiting_ads_.pop_front();  // each gets its turn
+    awaiting_ads_.push_back(*op);
+    (void)take_ad(*op);
   }
   SendOp* out = writes_.front();
   if (out != nullptr && !is_moved_alone(out->end)) {

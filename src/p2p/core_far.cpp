@@ -9,14 +9,14 @@ namespace herald::p2p {
 
 using namespace wire;
 
-void Core::set_far(PeerId id) noexcept {
+void Core::set_remote(PeerId id) noexcept {
   peer(id).far = true;
-  peer(id).push_limit = config_.far_allowance;
+  peer(id).push_limit = config_.remote_allowance;
 }
 
 // The header, without flags, of what is no cast.
-std::size_t Core::write_far_head(const ShortSend& what, std::uint32_t seq, std::byte* room) noexcept {
-  if (said_.say(peer(what.to), what.context, what.source)) {
+std::size_t Core::write_remote_head(const ShortSend& what, std::uint32_t seq, std::byte* room) noexcept {
+  if (header_context_.say(peer(what.to), what.context, what.source)) {
     const AgainPacket header{kP2pVersion, static_cast<std::uint8_t>(P2pKind::again), what.tag};
     std::memcpy(room, &header, sizeof header);
     return sizeof header;
@@ -26,9 +26,9 @@ std::size_t Core::write_far_head(const ShortSend& what, std::uint32_t seq, std::
   return sizeof header;
 }
 
-std::size_t Core::push_far_now(const ShortSend& what, std::byte* room) noexcept {
+std::size_t Core::push_remote_now(const ShortSend& what, std::byte* room) noexcept {
   Peer& to = peer(what.to);
-  const std::size_t head = write_far_head(what, to.next_seq++, room);
+  const std::size_t head = write_remote_head(what, to.next_seq++, room);
   if (what.bytes != 0) std::memcpy(room + head, what.data, what.bytes);
   to.pushed += static_cast<std::uint32_t>(what.bytes) + kRecord;
   ++counters_.sent;
@@ -43,8 +43,8 @@ std::size_t Core::write_whole(SendOp& op, bool cast, std::span<std::byte> room) 
     const WholePacket header{p2p_prefix(P2pKind::whole, kFlagCast), op.seq, op.context, op.source, op.tag};
     std::memcpy(room.data(), &header, head);
   } else {
-    head = write_far_head({.context = op.context, .to = op.to, .tag = op.tag, .source = op.source}, op.seq,
-                          room.data());
+    head = write_remote_head({.context = op.context, .to = op.to, .tag = op.tag, .source = op.source}, op.seq,
+                             room.data());
   }
   const std::size_t bytes = op.data.pack(room.data() + head, room.size() - head);
   ++counters_.sent;
@@ -61,12 +61,12 @@ Status Core::on_whole(PeerId from, std::span<const std::byte> packet) noexcept {
   const Status status = take_push(from, push, payload);
   if (status != Status::ok || (head.prefix.flags & kFlagCast) != 0) return status;
   hear(from, head.seq, false);
-  if (peer(from).far) said_.hear(peer(from), {head.context, head.source, head.seq + 1});
+  if (peer(from).far) header_context_.hear(peer(from), {head.context, head.source, head.seq + 1});
   return status;
 }
 
 Status Core::on_again(PeerId from, std::span<const std::byte> packet) noexcept {
-  Said* const last = said_.heard(peer(from));
+  HeaderState* const last = header_context_.heard(peer(from));
   if (last == nullptr) return bad();
   const auto& head = as<AgainPacket>(packet);
   const std::span<const std::byte> payload = packet.subspan(sizeof head);

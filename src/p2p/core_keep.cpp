@@ -15,7 +15,7 @@ void Core::keep(Message& message) noexcept {
     cast_held(from) += message.arrived + std::uint32_t{sizeof(Message)};
   } else if (!sender.far && from != config_.me) {
     sender.kept += message.cost;
-    if (!sender.hushes && sender.kept > config_.near_allowance) hush(from, true);
+    if (!sender.paused && sender.kept > config_.local_allowance) pause_peer(from, true);
   }
 }
 
@@ -28,12 +28,12 @@ void Core::keep_no_more(const Message& message) noexcept {
     consume(from, message.arrived + record_of(message.envelope));
   } else if (from != config_.me) {
     sender.kept -= message.cost;
-    if (sender.hushes && sender.kept <= config_.near_allowance / 2) hush(from, false);
+    if (sender.paused && sender.kept <= config_.local_allowance / 2) pause_peer(from, false);
   }
 }
 
-void Core::hush(PeerId from, bool yes) noexcept {
-  peer(from).hushes = yes;
+void Core::pause_peer(PeerId from, bool yes) noexcept {
+  peer(from).paused = yes;
   AllowancePacket packet;
   packet.prefix = p2p_prefix(P2pKind::allowance);
   packet.limit = yes ? 0 : 1;
@@ -51,11 +51,11 @@ void Core::consume(PeerId from, std::uint32_t bytes) noexcept {
   Peer& sender = peer(from);
   if (!sender.far) return;
   sender.consumed += bytes;
-  if (sender.consumed - sender.told < config_.far_allowance / 4) return;
+  if (sender.consumed - sender.told < config_.remote_allowance / 4) return;
   sender.told = sender.consumed;
   AllowancePacket packet;
   packet.prefix = p2p_prefix(P2pKind::allowance);
-  packet.limit = sender.consumed + config_.far_allowance;
+  packet.limit = sender.consumed + config_.remote_allowance;
   control(from, packet);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // p2p/core_offer.cpp: receives of long messages that come first (paper 002: the late side moves the bytes).
-// The receive is offered to its sender in a meeting. A sender whose message is the one that is waited for,
+// The receive is offered to its sender in a split copy. A sender whose message is the one that is waited for,
 // and which is in the library, takes the offer and moves bytes: half of them, and all if the receiver stays
 // away. If it was all, both know that the message is over and nothing more is said.
 //
@@ -14,40 +14,40 @@ namespace herald::p2p {
 
 using namespace wire;
 
-bool Core::is_to_be_offered(const RecvOp& op, Context& context) noexcept {
+bool Core::is_to_be_advertised(const RecvOp& op, Context& context) noexcept {
   return op.awaited >= 0 && peer(op.awaited).direct && op.tag != kAnyTag && op.source != kAnySource &&
          config_.mode == PushMode::pull && op.data.contiguous() &&
-         op.data.total() / kShareUnit < kMostUnits && near(op.awaited).offered == nullptr &&
+         op.data.total() / kShareUnit < kMostUnits && near(op.awaited).advertised == nullptr &&
          !context.posted.has(op.source, op.tag);
 }
 
 // All that its message may need is there before it is offered: once the sender writes to it, it cannot fail.
-void Core::offer(RecvOp& op) noexcept {
+void Core::advertise(RecvOp& op) noexcept {
   DirectRead* direct = directs_.get();
   if (direct != nullptr) op.id = recvs_.add(op);
-  const std::uint32_t index = op.id == 0 ? kAllMeetings : meetings_.take_for_offer(op.awaited);
-  if (index == kAllMeetings) {
+  const std::uint32_t index = op.id == 0 ? kAllSplitCopies : split_copies_.take_for_ad(op.awaited);
+  if (index == kAllSplitCopies) {
     release_id(op);
     if (direct != nullptr) directs_.put(direct);
     return;
   }
   direct->index = index;
-  direct->meeting = &meetings_.at(index);
-  direct->meeting->make_offer({.context = op.context,
+  direct->split_copy = &split_copies_.at(index);
+  direct->split_copy->make_ad({.context = op.context,
                                .address = reinterpret_cast<std::uintptr_t>(op.data.contiguous_at()),
                                .room = op.data.total(),
                                .from = op.awaited,
                                .tag = op.tag,
                                .seen = peer(op.awaited).heard,
-                               .at_once = op.at_once && !crowded_});
+                               .at_once = op.at_once && !oversubscribed_});
   op.direct = direct;
-  near(op.awaited).offered = &op;
-  ++offers_;
+  near(op.awaited).advertised = &op;
+  ++ads_;
 }
 
 // False: it is taken. One that its sender passed over cannot be taken any more.
 bool Core::withdraw(RecvOp& op) noexcept {
-  if (!op.direct->meeting->withdraw()) return false;
+  if (!op.direct->split_copy->withdraw()) return false;
   drop_direct(op);
   release_id(op);
   return true;
@@ -58,46 +58,46 @@ void Core::release_id(RecvOp& op) noexcept {
   op.id = 0;
 }
 
-void Core::forget_offer(const RecvOp& op) noexcept {
-  if (near(op.awaited).offered != &op) return;
-  near(op.awaited).offered = nullptr;
-  --offers_;
+void Core::forget_ad(const RecvOp& op) noexcept {
+  if (near(op.awaited).advertised != &op) return;
+  near(op.awaited).advertised = nullptr;
+  --ads_;
 }
 
 // A message has matched the receive.
-void Core::end_offer(RecvOp& op, const Envelope& envelope) noexcept {
-  forget_offer(op);
+void Core::end_ad(RecvOp& op, const Envelope& envelope) noexcept {
+  forget_ad(op);
   if (withdraw(op)) return;
   HERALD_ASSERT(envelope.from == op.awaited && envelope.runs != 0 && envelope.bytes != 0 &&
-                envelope.bytes <= op.data.total() && "an offer in shared memory is damaged");
+                envelope.bytes <= op.data.total() && "an advertise in shared memory is damaged");
 }
 
 // A short message has: the sender cannot have taken the offer for another one.
-void Core::end_offer(RecvOp& op) noexcept {
+void Core::end_ad(RecvOp& op) noexcept {
   const bool good = withdraw(op);
-  HERALD_ASSERT(good && "an offer in shared memory is damaged");
+  HERALD_ASSERT(good && "an advertise in shared memory is damaged");
 }
 
 // A message came that was not meant: the offer is for the next one.
-void Core::renew_offer(PeerId from) noexcept {
-  if (nears_.empty() || near(from).offered == nullptr) return;
-  near(from).offered->direct->meeting->seen.store(peer(from).heard, std::memory_order_release);
+void Core::renew_ad(PeerId from) noexcept {
+  if (nears_.empty() || near(from).advertised == nullptr) return;
+  near(from).advertised->direct->split_copy->seen.store(peer(from).heard, std::memory_order_release);
 }
 
 // By the sender, whose push has just been written: the receiver may be here first.
-void Core::hope(SendOp& op) noexcept {
-  turns_of_hope_ = 0;
-  if (!take_offer(op)) hopes_.push_back(op);
+void Core::await_ad(SendOp& op) noexcept {
+  turns_awaiting_ads_ = 0;
+  if (!take_ad(op)) awaiting_ads_.push_back(op);
 }
 
-bool Core::take_offer(SendOp& op) noexcept {
-  Meeting* theirs = near(op.to).theirs;
+bool Core::take_ad(SendOp& op) noexcept {
+  SplitCopy* theirs = near(op.to).theirs;
   if (theirs == nullptr || config_.me < 0) return false;
-  Meeting& meeting = theirs[kMeetings + static_cast<std::uint32_t>(config_.me) % kOffers];
-  const std::uint64_t where = meeting.take_offer(
+  SplitCopy& split_copy = theirs[kSplitCopies + static_cast<std::uint32_t>(config_.me) % kAds];
+  const std::uint64_t where = split_copy.take_ad(
       {.context = op.context, .from = config_.me, .tag = op.tag, .seen = op.seq}, op.data.total());
   if (where == 0) return false;
-  op.meeting = &meeting;
+  op.split_copy = &split_copy;
   op.there = where;
   op.end = op.data.total();
   op.unlink();
@@ -107,17 +107,17 @@ bool Core::take_offer(SendOp& op) noexcept {
 
 // The push of the message that took the offer: its sender is moving it. Should we not be able to read its
 // memory, it goes on alone, and what it cannot write is pulled.
-void Core::begin_offered(RecvOp& op, const Envelope& envelope, const std::byte* runs) noexcept {
+void Core::begin_advertised(RecvOp& op, const Envelope& envelope, const std::byte* runs) noexcept {
   DirectRead& direct = *op.direct;
   const bool good = read_runs(direct, envelope, runs, envelope.bytes) && peer(envelope.from).direct;
   direct.share = {};
   reads_.push_back(op);
   if (!good) {
-    direct.share = direct.meeting->claim(direct.bytes, true);
+    direct.share = direct.split_copy->claim(direct.bytes, true);
     direct.broken = true;
-    direct.meeting->take_rest(direct.bytes);
+    direct.split_copy->take_rest(direct.bytes);
   }
-  if (!good || direct.meeting->is_all_written(direct.bytes)) (void)end_direct(op);
+  if (!good || direct.split_copy->is_all_written(direct.bytes)) (void)end_direct(op);
 }
 
 }  // namespace herald::p2p

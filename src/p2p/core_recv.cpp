@@ -29,10 +29,10 @@ void Core::start(RecvOp& op) noexcept {
   if (message == nullptr && op.awaited >= 0 && peer(op.awaited).gone)
     return finish_recv(op, Status::peer_lost);
   if (message == nullptr) {
-    const bool offered = op.data.total() >= config_.direct_bytes && is_to_be_offered(op, *context);
+    const bool advertised = op.data.total() >= config_.direct_bytes && is_to_be_advertised(op, *context);
     op.phase = RecvPhase::posted;
     context->posted.add(op);
-    if (offered) offer(op);
+    if (advertised) advertise(op);
     return;
   }
   context->unexpected.remove(*message);
@@ -59,7 +59,7 @@ void Core::deliver(RecvOp& op, Message* message) noexcept {
 // The message has found its receive: place what has come, ask for what is not pushed and fits.
 void Core::deliver(RecvOp& op, const Envelope& envelope, const std::byte* payload,
                    std::uint32_t arrived) noexcept {
-  if (op.direct != nullptr) end_offer(op, envelope);
+  if (op.direct != nullptr) end_ad(op, envelope);
   op.from_source = envelope.source;
   op.from_tag = envelope.tag;
   const std::uint64_t room = op.data.total();
@@ -82,7 +82,7 @@ void Core::deliver(RecvOp& op, const Envelope& envelope, const std::byte* payloa
   op.phase = RecvPhase::pulling;
   op.from_peer = envelope.from;
   op.expected = wanted;
-  if (op.direct != nullptr) return begin_offered(op, envelope, payload);
+  if (op.direct != nullptr) return begin_advertised(op, envelope, payload);
   if (arrived < envelope.pushed) {
     op.arriving.seq = envelope.seq;
     op.arriving.cast = envelope.cast;
@@ -197,7 +197,7 @@ Status Core::on_packet(PeerId from, std::span<const std::byte> packet) noexcept 
       case P2pKind::invite:
       case P2pKind::dismiss: good = false; break;  // come by lanes only (LaneCarrier)
       case P2pKind::bundle: return on_bundle(from, packet);
-      case P2pKind::moved: good = meetings_.leave_theirs(as<MovedPacket>(packet).meeting, from); break;
+      case P2pKind::moved: good = split_copies_.leave_theirs(as<MovedPacket>(packet).split_copy, from); break;
       case P2pKind::notice: good = on_notice(from, as<NoticePacket>(packet)); break;
       case P2pKind::whole: return on_whole(from, packet);
       case P2pKind::again: return on_again(from, packet);
@@ -221,7 +221,7 @@ Status Core::on_push(PeerId from, std::span<const std::byte> packet) noexcept {
   const Status status = take_push(from, header, packet.subspan(sizeof header));
   if (status != Status::ok || (flags & kFlagCast) != 0) return status;
   hear(from, header.seq, (flags & kFlagInPlace) != 0);
-  if (peer(from).far) said_.hear(peer(from), {header.context, header.source, header.seq + 1});
+  if (peer(from).far) header_context_.hear(peer(from), {header.context, header.source, header.seq + 1});
   return status;
 }
 
@@ -233,7 +233,7 @@ Status Core::take_push(PeerId from, const PushPacket& header, std::span<const st
     RecvOp* op = context == nullptr ? nullptr : context->posted.take_roomy(header.source, header.tag, behind);
     if (op != nullptr) {
       --receives_under_way_;
-      if (op->direct != nullptr) end_offer(*op);
+      if (op->direct != nullptr) end_ad(*op);
       place(*op, header, payload, behind);
       return Status::ok;
     }

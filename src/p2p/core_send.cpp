@@ -17,10 +17,10 @@ Core::Core(const CoreConfig& config) noexcept
                     ? 0
                     : std::min<std::uint64_t>(config.push_bytes,
                                               std::max<std::uint64_t>(config.direct_bytes, 1) - 1)),
-      most_far_now_(config.mode == PushMode::pull ? std::min(config.far_first, config.most_pushed) : 0),
+      most_remote_now_(config.mode == PushMode::pull ? std::min(config.remote_first, config.most_pushed) : 0),
       peers_(static_cast<std::size_t>(config.peers)),
       recvs_(config.most_pulls),
-      said_(static_cast<std::size_t>(config.peers)) {}
+      header_context_(static_cast<std::size_t>(config.peers)) {}
 
 Core::~Core() {
   contexts_.for_each([this](Context& context) {
@@ -81,7 +81,7 @@ void Core::start(SendOp& op) noexcept {
   op.status = Status::ok;
   op.id = 0;
   op.push_end = op.end = 0;
-  op.answered = op.direct = op.lends = false;
+  op.answered = op.direct = op.borrows = false;
   if (op.data.position() != 0) op.data.seek(0);
   ++sends_under_way_;
   if (trace_ != nullptr) [[unlikely]]
@@ -93,7 +93,7 @@ void Core::start(SendOp& op) noexcept {
   want(to);
 }
 
-std::size_t Core::poll_transmit(PeerId id, std::span<std::byte> room, Lent* lent) noexcept {
+std::size_t Core::poll_transmit(PeerId id, std::span<std::byte> room, Borrowed* borrowed) noexcept {
   Peer& to = peer(id);
   std::size_t size = 0;
   if (Control* item = to.control.pop_front()) {
@@ -102,7 +102,7 @@ std::size_t Core::poll_transmit(PeerId id, std::span<std::byte> room, Lent* lent
     free_controls_.push_front(*item);
   } else {
     while (size == 0 && !to.pushes.empty()) size = write_push(to, *to.pushes.front(), room);
-    if (size == 0 && !to.streams.empty()) size = write_data(*to.streams.front(), room, lent);
+    if (size == 0 && !to.streams.empty()) size = write_data(*to.streams.front(), room, borrowed);
   }
   stop_wanting_if_idle(to);
   return size;
@@ -110,14 +110,14 @@ std::size_t Core::poll_transmit(PeerId id, std::span<std::byte> room, Lent* lent
 
 Core::Pushed Core::plan_push(Peer& to, std::uint64_t bytes, std::size_t room) const noexcept {
   if (config_.mode == PushMode::zero) return {0, 0};
-  const std::size_t limit = std::min<std::size_t>(to.far ? config_.far_first : config_.push_bytes, room);
+  const std::size_t limit = std::min<std::size_t>(to.far ? config_.remote_first : config_.push_bytes, room);
   const auto first = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, limit));
-  std::uint64_t more = to.far ? config_.far_more : 0;
+  std::uint64_t more = to.far ? config_.remote_more : 0;
   if (config_.mode == PushMode::all) more = config_.most_pushed;
   const auto all = static_cast<std::uint32_t>(
       std::min({bytes, first + more, std::uint64_t{std::max(first, config_.most_pushed)}}));
   if (config_.mode == PushMode::all) return {first, all};
-  if (!to.far) return to.hushed ? Pushed{0, 0, true} : Pushed{first, all};
+  if (!to.far) return to.paused_by_peer ? Pushed{0, 0, true} : Pushed{first, all};
   const std::int64_t left = std::int64_t{static_cast<std::int32_t>(to.push_limit - to.pushed)} - kRecord;
   if (static_cast<std::int64_t>(all) <= left) return {first, all};
   if (static_cast<std::int64_t>(first) <= left) return {first, first, true};
@@ -148,7 +148,7 @@ std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) no
     op.push_end = share.all;
     return write_whole(op, false, room);
   }
-  if (to.far) said_.say(to, op.context, op.source);
+  if (to.far) header_context_.say(to, op.context, op.source);
   PushPacket header;
   header.prefix = p2p_prefix(P2pKind::push, synchronous ? kFlagSynchronous : std::uint16_t{0});
   header.seq = op.seq;
@@ -167,7 +167,7 @@ std::size_t Core::write_push(Peer& to, SendOp& op, std::span<std::byte> room) no
   op.push_end = share.all;
   urgent_ = to.far && share.first < share.all && share.all < bytes && to.streams.empty();
   if (op.direct)
-    hope(op);
+    await_ad(op);
   else if (share.first < share.all)
     to.streams.push_back(op);
   else if (!answered)
@@ -184,7 +184,7 @@ void Core::leave(SendOp& op) noexcept {
   finish(op, Status::ok);
 }
 
-std::size_t Core::write_data(SendOp& op, std::span<std::byte> room, Lent* lent) noexcept {
+std::size_t Core::write_data(SendOp& op, std::span<std::byte> room, Borrowed* borrowed) noexcept {
   const std::uint64_t offset = op.data.position();
   const bool unasked = offset < op.push_end;
   const std::uint64_t end = unasked ? op.push_end : op.end;
@@ -195,8 +195,8 @@ std::size_t Core::write_data(SendOp& op, std::span<std::byte> room, Lent* lent) 
   header.id = unasked ? op.seq : op.receive_id;
   header.offset = offset;
   std::memcpy(room.data(), &header, sizeof header);
-  const bool lends = lent != nullptr && lend(op, bytes, *lent);
-  if (!lends) op.data.pack(room.data() + sizeof header, bytes);
+  const bool borrows = borrowed != nullptr && borrow(op, bytes, *borrowed);
+  if (!borrows) op.data.pack(room.data() + sizeof header, bytes);
   if (op.data.position() == end && op.phase != SendPhase::streaming) {  // the push is over
     op.unlink();
     if (op.answered)
@@ -206,7 +206,7 @@ std::size_t Core::write_data(SendOp& op, std::span<std::byte> room, Lent* lent) 
   } else if (op.data.position() == op.end && !unasked) {
     end_send(op);
   }
-  return sizeof header + (lends ? 0 : bytes);
+  return sizeof header + (borrows ? 0 : bytes);
 }
 
 void Core::finish_send(SendOp& op, Status status) noexcept {
@@ -313,7 +313,7 @@ bool Core::on_allowance(PeerId from, const AllowancePacket& packet) noexcept {
   Peer& to = peer(from);
   const std::uint32_t limit = packet.limit;
   if (!to.far) {
-    to.hushed = limit == 0 && config_.mode != PushMode::all;
+    to.paused_by_peer = limit == 0 && config_.mode != PushMode::all;
     return limit <= 1;
   }
   if (static_cast<std::int32_t>(limit - to.push_limit) > 0) to.push_limit = limit;
@@ -349,7 +349,7 @@ void Core::on_peer_gone(PeerId id) noexcept {
   while (lost.arriving.pop_front() != nullptr) {
   }
   stop_wanting_if_idle(lost);
-  meetings_.leave_all(id);
+  split_copies_.leave_all(id);
   sends_.for_each([&](SendOp& op) {
     if (op.to != id) return;
     const bool was_sent = op.phase == SendPhase::recalling;
@@ -357,7 +357,7 @@ void Core::on_peer_gone(PeerId id) noexcept {
   });
   recvs_.for_each([&](RecvOp& op) {
     if (op.phase == RecvPhase::posted || op.from_peer != id) return;
-    if (op.direct != nullptr && op.direct->meeting->is_all_written(op.direct->bytes))
+    if (op.direct != nullptr && op.direct->split_copy->is_all_written(op.direct->bytes))
       (void)end_direct(op);  // it went when all was there
     else
       finish_recv(op, Status::peer_lost);

@@ -20,8 +20,8 @@ struct CoreCounters {
   std::uint64_t cast_packets = 0, cast_unicast = 0;  // packets cast; sent again, or to those who do not hear
   std::uint64_t foreign = 0, lanes_moved = 0;        // datagrams of others on our groups; lanes that moved
   std::uint64_t cast_missed = 0;                     // of others, that multicast did not bring
-  std::uint64_t musters = 0, mustered_again = 0;     // reports and tidings sent; sent again
-  std::uint64_t dozes = 0;                           // sleeps that only tidings end
+  std::uint64_t fused_count = 0, fused_resent = 0;   // reports and the result sent; sent again
+  std::uint64_t dozes = 0;                           // sleeps that only the result end
 };
 
 }  // namespace herald::p2p

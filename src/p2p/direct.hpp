@@ -5,16 +5,16 @@
 #include <cstdint>
 
 #include "base/list.hpp"
-#include "p2p/meeting.hpp"
 #include "p2p/ops.hpp"
+#include "p2p/split_copy.hpp"
 #include "wire/p2p_packet.hpp"
 
 namespace herald::p2p {
 
 struct DirectRead : ListLink {
-  Meeting alone;                       // for a message that the sender cannot help with
-  Meeting* meeting = nullptr;          // `alone`, or one that the sender sees
-  std::uint32_t index = kAllMeetings;  // which of ours it is
+  SplitCopy alone;                        // for a message that the sender cannot help with
+  SplitCopy* split_copy = nullptr;        // `alone`, or one that the sender sees
+  std::uint32_t index = kAllSplitCopies;  // which of ours it is
   std::uint32_t send_id = 0, seq = 0;
   std::uint64_t bytes = 0;  // to be moved in all
   Share share;              // claimed by us and not moved yet
@@ -41,17 +41,17 @@ class DirectPool {
   List<DirectRead> free_;
 };
 
-// Which of our meetings are in use, and with whom. One is free again only when both sides have left it: we
-// when the message is here, the sender when it has said so (in the meeting, or in a packet if it cannot reach
-// that), however long that takes; until then either may look into it.
-class Meetings {
+// Which of our split copies are in use, and with whom. One is free again only when both sides have left it:
+// we when the message is here, the sender when it has said so (in the split copy, or in a packet if it cannot
+// reach that), however long that takes; until then either may look into it.
+class SplitCopies {
  public:
-  void open(Meeting* all) noexcept { all_ = all; }
+  void open(SplitCopy* all) noexcept { all_ = all; }
   // kAllMeetings: there is none.
   std::uint32_t take(PeerId with) noexcept;
-  std::uint32_t take_for_offer(PeerId with) noexcept;
+  std::uint32_t take_for_ad(PeerId with) noexcept;
   void await(std::uint32_t index) noexcept { uses_[index].theirs = true; }  // the offer was taken
-  Meeting& at(std::uint32_t index) noexcept { return all_[index]; }
+  SplitCopy& at(std::uint32_t index) noexcept { return all_[index]; }
   void leave(std::uint32_t index) noexcept { uses_[index].ours = false; }
   bool leave_theirs(std::uint32_t index, PeerId with) noexcept;
   void leave_all(PeerId with) noexcept;  // it is gone
@@ -62,14 +62,14 @@ class Meetings {
     PeerId with = -1;
     bool ours = false, theirs = false;
   };
-  Meeting* all_ = nullptr;
-  std::array<Use, kAllMeetings> uses_;
+  SplitCopy* all_ = nullptr;
+  std::array<Use, kAllSplitCopies> uses_;
 };
 
 // What we have with a peer whose memory we can reach.
 struct Near {
-  Meeting* theirs = nullptr;  // its meetings
-  RecvOp* offered = nullptr;  // to it, and not taken yet that we know of
+  SplitCopy* theirs = nullptr;   // its split copies
+  RecvOp* advertised = nullptr;  // to it, and not taken yet that we know of
 };
 
 }  // namespace herald::p2p

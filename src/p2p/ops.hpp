@@ -14,10 +14,10 @@ namespace herald::p2p {
 
 struct Message;
 struct RecvOp;
-struct Meeting;
+struct SplitCopy;
 struct DirectRead;
-using Lent = std::span<const std::byte>;  // what goes out from where it is
-using PeerId = std::int32_t;              // index of a process in the job: its rank in the world
+using Borrowed = std::span<const std::byte>;  // what goes out from where it is
+using PeerId = std::int32_t;                  // index of a process in the job: its rank in the world
 
 constexpr std::int32_t kAnySource = -1;
 constexpr std::int32_t kAnyTag = -2;
@@ -55,17 +55,17 @@ struct SendOp : Op {
   bool at_once = false;  // whoever starts it stays until it is done
   // Core's own
   SendPhase phase = SendPhase::idle;
-  std::uint32_t id = 0;          // names this operation in answers from the receiver; 0: none
-  std::uint32_t seq = 0;         // counts messages from here to `to`
-  std::uint32_t receive_id = 0;  // names the receive that pulls
-  std::uint64_t push_end = 0;    // where the bytes end that go unasked
-  std::uint64_t end = 0;         // where the pulled bytes end
-  std::uint32_t lent_end = 0;    // Peer::lent after the last packet that lent our bytes
-  bool lends = false;            // there was one
-  bool answered = false;         // matched, and no more is wanted than is pushed
-  bool direct = false;           // the push said where the message lies
-  Meeting* meeting = nullptr;    // where we meet the receiver, while we help it
-  std::uint64_t there = 0;       // where the first byte goes in the receiver's memory
+  std::uint32_t id = 0;             // names this operation in answers from the receiver; 0: none
+  std::uint32_t seq = 0;            // counts messages from here to `to`
+  std::uint32_t receive_id = 0;     // names the receive that pulls
+  std::uint64_t push_end = 0;       // where the bytes end that go unasked
+  std::uint64_t end = 0;            // where the pulled bytes end
+  std::uint32_t borrowed_end = 0;   // Peer::lent after the last packet that lent our bytes
+  bool borrows = false;             // there was one
+  bool answered = false;            // matched, and no more is wanted than is pushed
+  bool direct = false;              // the push said where the message lies
+  SplitCopy* split_copy = nullptr;  // where we meet the receiver, while we help it
+  std::uint64_t there = 0;          // where the first byte goes in the receiver's memory
 };
 
 // A standard send of bytes that lie together and fit into one packet: it leaves at once or not at all.
@@ -109,15 +109,15 @@ struct RecvOp : Op {
   DirectRead* direct = nullptr;  // it reads the sender's memory
 };
 
-// A step of a muster (p2p/muster_desk.hpp).
-enum class MusterStep : std::uint8_t {
+// A step of a fused exchange (p2p/fused_ops.hpp).
+enum class FusedStep : std::uint8_t {
   report,   // `data` to the first member, and what it tells to `into`
   collect,  // the parts of all others to `data`, which has room for a part of each member, in their order
   tell,     // `data` to all others
 };
 
-struct MusterOp : Op {
-  MusterStep step = MusterStep::report;
+struct FusedOp : Op {
+  FusedStep step = FusedStep::report;
   std::int32_t lane = -1;
   std::uint32_t number = 0;
   std::uint32_t members = 0;

@@ -24,18 +24,18 @@ struct Peer : ListLink {  // linked among those for whom there is something
   std::uint32_t consumed = 0, told = 0;      // by the peer: received, and what it last heard of that
   // When far, packets to the peer that lent bytes; when near, messages of the peer:
   union {
-    std::uint32_t lent = 0;  // all
-    std::uint32_t heard;     // all
+    std::uint32_t borrowed = 0;  // all
+    std::uint32_t heard;         // all
   };
   union {
     std::uint32_t returned = 0;  // those that are back
     std::uint32_t kept;          // memory for those that nobody receives yet
   };
-  std::uint16_t far_place = 0;  // when far: where it is in SaidBook; 0: nowhere yet
+  std::uint16_t context_place = 0;  // when far: where it is in SaidBook; 0: nowhere yet
   // When near:
-  bool was_long : 1 = false;  // the last message
-  bool hushes : 1 = false;    // it was told to push nothing
-  bool hushed : 1 = false;    // we were
+  bool was_long : 1 = false;        // the last message
+  bool paused : 1 = false;          // it was told to push nothing
+  bool paused_by_peer : 1 = false;  // we were
   bool far : 1 = false;
   bool gone : 1 = false;
   bool direct : 1 = false;

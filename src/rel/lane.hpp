@@ -10,7 +10,7 @@
 #include "base/instant.hpp"
 #include "rel/cursor.hpp"
 #include "rel/deadline_heap.hpp"
-#include "rel/excuse.hpp"
+#include "rel/deferred_timers.hpp"
 #include "rel/lane_queue.hpp"
 #include "rel/lanes.hpp"
 #include "rel/link.hpp"
@@ -63,8 +63,8 @@ struct Mend {
 };
 
 // Something that has deadlines and datagrams to send: our stream of a lane, the stream of another member, or
-// the musters of a lane.
-enum class ActorKind : std::uint8_t { source, receiver, muster };
+// the fused exchanges of a lane.
+enum class ActorKind : std::uint8_t { source, receiver, fused };
 struct LaneActor {
   explicit LaneActor(ActorKind kind_) noexcept : kind(kind_) {}
   std::uint32_t heap_place = DeadlineHeap<LaneActor>::kOut;
@@ -73,7 +73,7 @@ struct LaneActor {
 };
 
 struct Lane;
-struct Muster;
+struct FusedExchange;
 
 // The stream of another member.
 struct LaneIn final : LaneActor {
@@ -114,15 +114,15 @@ struct LaneIn final : LaneActor {
   Seq renak_next = kFirstCast;  // `next` when we asked again
   Seq goal = kFirstCast;        // tree: the ack leaves when all below us have those before this one
   bool ack_now = false;
-  Excuse excuse;         // of the ack that is owed
-  bool answer = false;   // ack_now: to the source itself, whatever the tree
-  bool heard = false;    // its multicast, since the last ack
-  bool direct = false;   // acknowledge to the source itself
-  bool waited = false;   // tree: for those below us
-  bool rides = false;    // the last ack went with a cast of ours
-  bool refused = false;  // by the listener, since the last ack
-  bool lossy = false;    // of the last packets that were judged, many were missed
-  bool small = false;    // the last one was
+  DeferredTimers deferral;  // of the ack that is owed
+  bool answer = false;      // ack_now: to the source itself, whatever the tree
+  bool heard = false;       // its multicast, since the last ack
+  bool direct = false;      // acknowledge to the source itself
+  bool waited = false;      // tree: for those below us
+  bool rides = false;       // the last ack went with a cast of ours
+  bool refused = false;     // by the listener, since the last ack
+  bool lossy = false;       // of the last packets that were judged, many were missed
+  bool small = false;       // the last one was
 };
 
 struct Lane final : LaneActor {
@@ -131,7 +131,7 @@ struct Lane final : LaneActor {
 
   std::uint64_t name = 0;
   LaneId id = -1;
-  std::uint16_t known_as = 0;   // in brief reports (wire/brief.hpp); 0: there are none
+  std::uint16_t known_as = 0;   // in brief reports (wire/compact.hpp); 0: there are none
   std::uint16_t me = 0;         // our place among the members
   std::uint16_t living = 0;     // others that are not gone
   std::uint16_t listening = 0;  // of those, not deaf: the group is worth a multicast
@@ -145,7 +145,7 @@ struct Lane final : LaneActor {
   bool starving = false;      // likewise, for want of memory
   bool held = false;          // packets wait for the pipe
   bool small = false;         // the last packet was
-  Excuse excuse;              // since `lowest` has moved
+  DeferredTimers deferral;    // since `lowest` has moved
   bool some_asks = false;     // a member is to be asked by unicast
   bool group_ask = false;     // a cast_ask is to go to the group ...
   bool group_answer = false;  // ... that wants answers
@@ -171,7 +171,7 @@ struct Lane final : LaneActor {
   Instant oldest_at = kNever;  // since then something is unacknowledged and `lowest` has not moved
   Instant last_tx{};
   Instant tail_at = kNever;             // ask those who have not acknowledged
-  Instant excused_until{};              // not before
+  Instant deferred_until{};             // not before
   Instant asked_at{};                   // when they were asked last
   Instant notice_at = kNever;           // show the end of a burst
   Instant group_old{}, group_recent{};  // two multicasts, a round trip apart or more
@@ -187,7 +187,7 @@ struct Lane final : LaneActor {
   bool waiting = false;       // push_pull: the cast is held, and that was counted
   Seq push_end = kFirstCast;  // push_pull: of the push; when that is acknowledged, of the burst
   Lane* next_roomy = nullptr;
-  std::unique_ptr<Muster> muster;  // made when the first is needed
+  std::unique_ptr<FusedExchange> fused;  // made when the first is needed
 
   std::int32_t place_of(std::uint32_t rank) const noexcept;
 };

@@ -45,7 +45,7 @@ void Lanes::Inner::acked(LaneIn& in) noexcept {
   in.told = in.next;
   in.unacked_since = in.ack_due = in.tree_due = kNever;
   in.ack_now = in.answer = in.heard = in.rides = in.waited = false;
-  in.excuse.end();
+  in.deferral.end();
   in.refused = in.delivered != in.next;  // then the source is to hear of it when we have taken them
 }
 

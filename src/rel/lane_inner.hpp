@@ -2,17 +2,17 @@
 // rel/lane_inner.hpp: the lanes from inside. lanes.cpp: the verbs; lane_open.cpp: lanes that come and go;
 // lane_source.cpp: what acks tell our stream; lane_repair.cpp: what NAKs ask of it; lane_receiver.cpp: what
 // casts bring; lane_ack.cpp: what is told the sources; lane_paper.cpp: the two ways of paper 000;
-// lane_timers.cpp: deadlines; lane_transmit.cpp: what leaves; muster*.cpp: musters.
+// lane_timers.cpp: deadlines; lane_transmit.cpp: what leaves; fused exchange*.cpp: fused exchanges.
 #pragma once
 #include <algorithm>
 #include <memory>
 #include <vector>
 
+#include "rel/fused_exchange.hpp"
 #include "rel/lane.hpp"
 #include "rel/lane_strays.hpp"
 #include "rel/lane_table.hpp"
 #include "rel/lane_tree.hpp"
-#include "rel/muster.hpp"
 #include "rel/silence.hpp"
 #include "wire/lane.hpp"
 
@@ -24,8 +24,8 @@ namespace herald::rel {
 constexpr Duration kLeastAckDelay = microseconds(200), kMostAckDelay = milliseconds(4);
 constexpr Duration kSmallHold = microseconds(3200);
 constexpr std::size_t kSmallPacket = 512;
-constexpr std::uint32_t kLeastWindow = 4;  // credit that a source has whatever memory there is
-constexpr std::size_t kBriefLanes = 1024;  // that may be known by a number, of those open at once
+constexpr std::uint32_t kLeastWindow = 4;    // credit that a source has whatever memory there is
+constexpr std::size_t kCompactLanes = 1024;  // that may be known by a number, of those open at once
 constexpr Duration longest_hold(Duration rtt, std::int64_t trips, bool small) noexcept {
   return {small ? std::max(trips * rtt.ns, kSmallHold.ns) : trips * rtt.ns};
 }
@@ -38,7 +38,7 @@ struct Lanes::Inner {
   void close(Lane& lane) noexcept;
   void bury() noexcept;  // those that were closed while the listener was called, or have drained
   void on_drain(Instant now, bool by_group, const wire::DatagramView& view, Lane& lane) noexcept;
-  bool on_brief(Instant now, std::span<const std::byte> datagram) noexcept;
+  bool on_compact(Instant now, std::span<const std::byte> datagram) noexcept;
   bool is_good(Instant now, wire::Opened opened, const wire::DatagramView& view) noexcept;
   void hand_to(Instant now, bool by_group, const wire::DatagramView& view, Lane& lane) noexcept;
   void on_stray(Instant now, bool by_group, const wire::DatagramView& view, std::uint64_t name) noexcept;
@@ -124,7 +124,7 @@ struct Lanes::Inner {
   void rearm(LaneActor& actor) noexcept;
   void arm_tail(Lane& lane, Instant now) noexcept;
   void on_timers(LaneActor& actor, Instant now) noexcept;
-  bool excuse(LaneActor& actor, Instant now, Duration time) noexcept;  // false: nothing that can wait
+  bool deferral(LaneActor& actor, Instant now, Duration time) noexcept;  // false: nothing that can wait
   void on_tail(Lane& lane, Instant now) noexcept;
   void on_in_timers(LaneIn& in, Instant now) noexcept;
 
@@ -152,41 +152,45 @@ struct Lanes::Inner {
   void note_group(Lane& lane, Instant now) noexcept;
   void try_group(Lane& lane, Instant now) noexcept;
 
-  // muster.cpp: of a member
-  static Muster& muster_of(Lane& lane) noexcept;
+  // fused exchange.cpp: of a member
+  static FusedExchange& fused_of(Lane& lane) noexcept;
   bool report(Lane& lane, Seq number, std::span<const std::byte> part) noexcept;
-  void on_tidings(Lane& lane, Instant now, bool by_group, std::uint32_t place,
-                  const wire::DatagramView& view) noexcept;
-  bool report_again(Muster& muster, Instant now) noexcept;
-  void on_noted(Lane& lane, Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
-  Duration patience(const Muster& muster) const noexcept;  // until something is repeated
-  void arm_muster(Muster& muster, Instant at) noexcept;
-  void on_muster_timers(Muster& muster, Instant now) noexcept;
-  bool excuse_muster(Muster& muster, Instant now, Duration time) noexcept;
+  void on_result(Lane& lane, Instant now, bool by_group, std::uint32_t place,
+                 const wire::DatagramView& view) noexcept;
+  bool report_again(FusedExchange& fused, Instant now) noexcept;
+  void on_contribution_ack(Lane& lane, Instant now, std::uint32_t place,
+                           const wire::DatagramView& view) noexcept;
+  Duration patience(const FusedExchange& fused) const noexcept;  // until something is repeated
+  void arm_fused(FusedExchange& fused, Instant at) noexcept;
+  void on_fused_timers(FusedExchange& fused, Instant now) noexcept;
+  bool defer_fused(FusedExchange& fused, Instant now, Duration time) noexcept;
   static bool is_settled(const Lane& lane) noexcept;  // nothing is owed to others
 
   // muster_first.cpp: of the first
-  Muster::Slot* open_slot(Muster& muster, Seq number) noexcept;  // null: not one that can be gathered
+  FusedExchange::Slot* open_slot(FusedExchange& fused,
+                                 Seq number) noexcept;  // null: not one that can be gathered
   void on_report(Lane& lane, Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
-  void confirm(Muster& muster, std::uint32_t place, Seq have) noexcept;
-  void take_part(Muster& muster, Instant now, std::uint32_t place, const wire::DatagramView& view,
+  void confirm(FusedExchange& fused, std::uint32_t place, Seq have) noexcept;
+  void take_part(FusedExchange& fused, Instant now, std::uint32_t place, const wire::DatagramView& view,
                  std::span<const std::byte> part) noexcept;
   void tell(Lane& lane, Instant now, Seq number, std::span<const std::byte> result) noexcept;
-  void muster_without(Lane& lane, std::uint32_t place) noexcept;  // it is gone
+  void fused_without(Lane& lane, std::uint32_t place) noexcept;  // it is gone
 
   // muster_transmit.cpp
-  bool fill_muster(Muster& muster, Instant now, TxBatch& out) noexcept;
-  bool fill_reports(Muster& muster, Instant now, TxBatch& out) noexcept;
-  std::span<std::byte> write_report(const Muster& muster, Muster::Report& one,
+  bool fill_fused(FusedExchange& fused, Instant now, TxBatch& out) noexcept;
+  bool fill_reports(FusedExchange& fused, Instant now, TxBatch& out) noexcept;
+  std::span<std::byte> write_report(const FusedExchange& fused, FusedExchange::Report& one,
                                     std::uint8_t flags) const noexcept;
-  std::span<std::byte> write_brief(const Muster& muster, Muster::Report& one,
-                                   std::uint8_t flags) const noexcept;
-  void emit_report(Muster& muster, Instant now, Muster::Report& report, TxBatch& out) noexcept;
-  void emit_to_group(Lane& lane, Instant now, Muster::Slot& slot, std::uint8_t flags, TxBatch& out) noexcept;
-  bool fill_tidings(Muster& muster, Instant now, Muster::Slot& slot, TxBatch& out) noexcept;
-  bool fill_owed(Muster& muster, TxBatch& out) noexcept;
-  bool fill_reminder(Muster& muster, Instant now, TxBatch& out) noexcept;
-  void emit_tidings(Muster& muster, const Muster::Slot& slot, std::uint32_t place, TxBatch& out) noexcept;
+  std::span<std::byte> write_compact(const FusedExchange& fused, FusedExchange::Report& one,
+                                     std::uint8_t flags) const noexcept;
+  void emit_report(FusedExchange& fused, Instant now, FusedExchange::Report& report, TxBatch& out) noexcept;
+  void emit_to_group(Lane& lane, Instant now, FusedExchange::Slot& slot, std::uint8_t flags,
+                     TxBatch& out) noexcept;
+  bool fill_result(FusedExchange& fused, Instant now, FusedExchange::Slot& slot, TxBatch& out) noexcept;
+  bool fill_owed(FusedExchange& fused, TxBatch& out) noexcept;
+  bool fill_reminder(FusedExchange& fused, Instant now, TxBatch& out) noexcept;
+  void emit_result(FusedExchange& fused, const FusedExchange::Slot& slot, std::uint32_t place,
+                   TxBatch& out) noexcept;
 
   const LanesConfig config;
   Prng& prng;

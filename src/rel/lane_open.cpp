@@ -5,7 +5,7 @@
 
 #include "base/fatal.hpp"
 #include "rel/lane_inner.hpp"
-#include "wire/brief.hpp"
+#include "wire/compact.hpp"
 
 namespace herald::rel {
 
@@ -33,14 +33,14 @@ Lane* Lanes::Inner::find(LaneId id) const noexcept {
 // known to be late.
 std::uint16_t Lanes::Inner::next_known_as(LaneId id) noexcept {
   const auto at = static_cast<std::size_t>(id);
-  if (at >= kBriefLanes) return 0;
+  if (at >= kCompactLanes) return 0;
   if (at >= openings.size()) openings.resize(at + 1);
-  return static_cast<std::uint16_t>(at |
-                                    (1 + openings[at]++ % (wire::kMostKnownAs / kBriefLanes)) * kBriefLanes);
+  return static_cast<std::uint16_t>(at | (1 + openings[at]++ % (wire::kMostKnownAs / kCompactLanes)) *
+                                             kCompactLanes);
 }
 
 Lane* Lanes::Inner::find_known_as(std::uint32_t known_as) const noexcept {
-  const std::size_t at = known_as % kBriefLanes;
+  const std::size_t at = known_as % kCompactLanes;
   Lane* const lane = at < lanes.size() ? lanes[at].get() : nullptr;
   return lane == nullptr || lane->closing || lane->known_as != known_as ? nullptr : lane;
 }
@@ -102,7 +102,7 @@ void Lanes::Inner::close(Lane& lane) noexcept {
     --sources;
     in.reset();
   }
-  if (lane.muster != nullptr && lane.me != 0 && lane.muster->have != lane.muster->told_have)
+  if (lane.fused != nullptr && lane.me != 0 && lane.fused->have != lane.fused->told_have)
     strays.reply({lane.name, lane.members.front(), true});
   // Who has closed has got all from the others, but they may want something of ours again.
   if ((!lane.log.empty() || (lane.me == 0 && !is_settled(lane))) && lane.living != 0) {
@@ -111,9 +111,9 @@ void Lanes::Inner::close(Lane& lane) noexcept {
     return;
   }
   lane.log.clear(log_pool);
-  if (lane.muster != nullptr) {
-    heap.remove(*lane.muster);
-    sending.remove(*lane.muster);
+  if (lane.fused != nullptr) {
+    heap.remove(*lane.fused);
+    sending.remove(*lane.fused);
   }
   heap.remove(lane);
   sending.remove(lane);
@@ -144,7 +144,7 @@ void Lanes::Inner::on_drain(Instant now, bool by_group, const wire::DatagramView
       if (!cast.rows.empty()) on_rows(lane, now, from, cast.rows);
       [[fallthrough]];
     }
-    case wire::DatagramKind::tidings:
+    case wire::DatagramKind::result_of_all:
     case wire::DatagramKind::cast_ask:
       if (!by_group) strays.reply({lane.name, static_cast<std::int32_t>(view.from), true});
       break;
@@ -154,8 +154,8 @@ void Lanes::Inner::on_drain(Instant now, bool by_group, const wire::DatagramView
       break;
     case wire::DatagramKind::cast_nak: on_nak(lane, now, from, view); break;
     case wire::DatagramKind::report:
-    case wire::DatagramKind::brief: on_report(lane, now, from, view); break;
-    case wire::DatagramKind::noted: break;
+    case wire::DatagramKind::compact: on_report(lane, now, from, view); break;
+    case wire::DatagramKind::acked: break;
     case wire::DatagramKind::data:
     case wire::DatagramKind::ack:
     case wire::DatagramKind::probe:
@@ -182,7 +182,7 @@ void Lanes::Inner::on_stray(Instant now, bool by_group, const wire::DatagramView
                             std::uint64_t name) noexcept {
   const bool closed = strays.was_closed(name);
   const bool reports = view.kind == wire::DatagramKind::report,
-             tells = view.kind == wire::DatagramKind::tidings;
+             tells = view.kind == wire::DatagramKind::result_of_all;
   if (view.kind != wire::DatagramKind::cast && view.kind != wire::DatagramKind::cast_ask && !reports &&
       !tells)
     return;

@@ -190,7 +190,7 @@ void Lanes::Inner::survey(Lane& lane, Instant now) noexcept {
   fit_pipe(lane);
   if (moved) {
     lane.asks = 0;
-    lane.excuse.end();
+    lane.deferral.end();
     lane.oldest_at = now;
   }
   if (lane.starving && lane.log.empty()) {
@@ -232,7 +232,7 @@ void Lanes::Inner::remove(Lane& lane, Instant now, std::uint32_t place) noexcept
   --lane.living;
   lane.log.set_cursors(lane.living);
   lane.direct = true;
-  muster_without(lane, place);
+  fused_without(lane, place);
   if (lane.living == 0) lane.next_tx = lane.log.end();
   survey(lane, now);
 }

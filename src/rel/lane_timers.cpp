@@ -16,7 +16,7 @@ constexpr std::uint8_t kMostRenaks = 4;
 }  // namespace
 
 Instant Lanes::Inner::deadline_of(const LaneActor& actor) const noexcept {
-  if (actor.kind == ActorKind::muster) return static_cast<const Muster&>(actor).armed;
+  if (actor.kind == ActorKind::fused) return static_cast<const FusedExchange&>(actor).armed;
   if (actor.kind == ActorKind::receiver) {
     const auto& in = static_cast<const LaneIn&>(actor);
     return std::min({in.ack_due, in.tree_due, in.grace_at, in.renak_at, in.again_at});
@@ -54,14 +54,14 @@ void Lanes::Inner::arm_tail(Lane& lane, Instant now) noexcept {
   if (lane.asks == 0) {
     const Duration held = longest_hold(Duration{rtt}, 6, lane.small);
     const Instant at = std::min(lane.last_tx + Duration{quiet}, lane.oldest_at + Duration{quiet} + held);
-    lane.tail_at = std::max(at, lane.excused_until);
+    lane.tail_at = std::max(at, lane.deferred_until);
     return;
   }
   const std::int64_t wait = std::min(quiet << std::min<int>(lane.asks - 1, 10), kMostBetweenAsks.ns);
   lane.tail_at = lane.asked_at + Duration{std::min(std::max(wait, quiet), config.give_up.ns / 4)};
 }
 
-void Lanes::forgive(Instant now) noexcept {
+void Lanes::on_clock_gap(Instant now) noexcept {
   Inner& in = *inner_;
   if (in.heap.empty()) return;
   const Duration late = now - in.heap.top().at;
@@ -139,27 +139,28 @@ void Lanes::Inner::on_in_timers(LaneIn& in, Instant now) noexcept {
   }
 }
 
-bool Lanes::Inner::excuse(LaneActor& actor, Instant now, Duration time) noexcept {
-  if (actor.kind == ActorKind::muster) return excuse_muster(static_cast<Muster&>(actor), now, time);
+bool Lanes::Inner::deferral(LaneActor& actor, Instant now, Duration time) noexcept {
+  if (actor.kind == ActorKind::fused) return defer_fused(static_cast<FusedExchange&>(actor), now, time);
   if (actor.kind == ActorKind::receiver) {
     auto& in = static_cast<LaneIn&>(actor);
-    if (now < in.ack_due || !in.excuse.may(now, kAckExcused)) return false;
-    in.excuse.note(now);
+    if (now < in.ack_due || !in.deferral.may(now, kAckDeferral)) return false;
+    in.deferral.note(now);
     in.ack_due = now + std::max(time, std::clamp(rtt_of(in), kLeastAckDelay, kMostAckDelay));
     return true;
   }
   auto& lane = static_cast<Lane&>(actor);
-  if (lane.asks != 0 || now < std::min(lane.tail_at, lane.notice_at) || !lane.excuse.may(now, kRepeatExcused))
+  if (lane.asks != 0 || now < std::min(lane.tail_at, lane.notice_at) ||
+      !lane.deferral.may(now, kRepeatDeferral))
     return false;
-  lane.excuse.note(now);
-  lane.excused_until = now + std::max(time, Duration{lane.timeout.ns + 2 * rtt_of(lane).ns});
+  lane.deferral.note(now);
+  lane.deferred_until = now + std::max(time, Duration{lane.timeout.ns + 2 * rtt_of(lane).ns});
   if (lane.notice_at <= now) lane.notice_at = now + std::max(time, rtt_of(lane));
   arm_tail(lane, now);
   return true;
 }
 
 void Lanes::Inner::on_timers(LaneActor& actor, Instant now) noexcept {
-  if (actor.kind == ActorKind::muster) return on_muster_timers(static_cast<Muster&>(actor), now);
+  if (actor.kind == ActorKind::fused) return on_fused_timers(static_cast<FusedExchange&>(actor), now);
   if (actor.kind == ActorKind::receiver) return on_in_timers(static_cast<LaneIn&>(actor), now);
   auto& lane = static_cast<Lane&>(actor);
   if (lane.notice_at <= now) {

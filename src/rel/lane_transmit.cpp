@@ -259,9 +259,9 @@ bool Lanes::Inner::fill(LaneActor& actor, Instant now, TxBatch& out) noexcept {
   switch (actor.kind) {
     case ActorKind::source: return fill_lane(static_cast<Lane&>(actor), now, out);
     case ActorKind::receiver: return fill_in(static_cast<LaneIn&>(actor), now, out);
-    case ActorKind::muster: break;
+    case ActorKind::fused: break;
   }
-  return fill_muster(static_cast<Muster&>(actor), now, out);
+  return fill_fused(static_cast<FusedExchange&>(actor), now, out);
 }
 
 }  // namespace herald::rel

@@ -7,7 +7,7 @@
 
 #include "base/fatal.hpp"
 #include "rel/lane_inner.hpp"
-#include "wire/brief.hpp"
+#include "wire/compact.hpp"
 
 namespace herald::rel {
 namespace {
@@ -134,9 +134,9 @@ void Lanes::Inner::dispatch(Instant now, bool by_group, const wire::DatagramView
       break;
     case wire::DatagramKind::cast_nak: on_nak(lane, now, from, view); break;
     case wire::DatagramKind::report:
-    case wire::DatagramKind::brief: on_report(lane, now, from, view); break;
-    case wire::DatagramKind::tidings: on_tidings(lane, now, by_group, from, view); break;
-    case wire::DatagramKind::noted: on_noted(lane, now, from, view); break;
+    case wire::DatagramKind::compact: on_report(lane, now, from, view); break;
+    case wire::DatagramKind::result_of_all: on_result(lane, now, by_group, from, view); break;
+    case wire::DatagramKind::acked: on_contribution_ack(lane, now, from, view); break;
     case wire::DatagramKind::data:
     case wire::DatagramKind::ack:
     case wire::DatagramKind::probe:
@@ -211,7 +211,7 @@ void Lanes::Inner::hand_to(Instant now, bool by_group, const wire::DatagramView&
 }
 
 // Of a lane that is not there any more: it is not answered. Who wants something repeats it, with the name.
-bool Lanes::Inner::on_brief(Instant now, std::span<const std::byte> datagram) noexcept {
+bool Lanes::Inner::on_compact(Instant now, std::span<const std::byte> datagram) noexcept {
   Lane* const lane = find_known_as(wire::known_as(datagram));
   if (lane == nullptr) {
     ++counters.late;
@@ -219,8 +219,8 @@ bool Lanes::Inner::on_brief(Instant now, std::span<const std::byte> datagram) no
   }
   wire::DatagramView view;
   const auto me = static_cast<std::uint32_t>(config.me);
-  const Seq about = lane->muster != nullptr ? lane->muster->untold : 0;
-  wire::Opened opened = wire::open_brief(config.seal, me, lane->name, about, datagram, view);
+  const Seq about = lane->fused != nullptr ? lane->fused->untold : 0;
+  wire::Opened opened = wire::open_compact(config.seal, me, lane->name, about, datagram, view);
   if (opened == wire::Opened::good && view.from >= lane->members.size()) opened = wire::Opened::malformed;
   if (opened == wire::Opened::good) view.from = static_cast<std::uint32_t>(lane->members[view.from]);
   if (!is_good(now, opened, view)) return false;
@@ -230,7 +230,7 @@ bool Lanes::Inner::on_brief(Instant now, std::span<const std::byte> datagram) no
 
 bool Lanes::on_datagram(Instant now, bool by_group, std::span<const std::byte> datagram) noexcept {
   Inner& in = *inner_;
-  if (wire::is_brief(datagram) && !by_group) return in.on_brief(now, datagram);
+  if (wire::is_compact(datagram) && !by_group) return in.on_compact(now, datagram);
   if (datagram.size() < wire::kLeastLane ||
       !wire::is_lane_kind(static_cast<wire::DatagramKind>(std::to_integer<std::uint8_t>(datagram[1])))) {
     if (by_group) ++in.counters.foreign;
@@ -251,12 +251,12 @@ bool Lanes::on_datagram(Instant now, bool by_group, std::span<const std::byte> d
   return true;
 }
 
-void Lanes::on_return(Instant now, Duration away) noexcept {
+void Lanes::on_resume(Instant now, Duration away) noexcept {
   Inner& in = *inner_;
   in.clock = now;
   for (int i = 0; i < kMostTimersPerCall && !in.heap.empty() && in.heap.top().at <= now; ++i) {
     LaneActor& actor = *in.heap.top().who;
-    if (!in.excuse(actor, now, Excuse::time(away))) in.on_timers(actor, now);
+    if (!in.deferral(actor, now, DeferredTimers::time(away))) in.on_timers(actor, now);
     in.rearm(actor);
   }
 }
@@ -303,11 +303,11 @@ std::optional<Instant> Lanes::next_deadline() const noexcept {
   return at;
 }
 
-bool Lanes::has_only_musters() const noexcept {
+bool Lanes::has_only_fused() const noexcept {
   const Inner& in = *inner_;
   return in.sending.empty() && in.strays.replies().empty() && !in.replay_due && !in.redeliver_due &&
          std::all_of(in.heap.items().begin(), in.heap.items().end(),
-                     [](const auto& item) { return item.who->kind == ActorKind::muster; });
+                     [](const auto& item) { return item.who->kind == ActorKind::fused; });
 }
 
 std::size_t Lanes::poll_transmit(Instant now, TxBatch& out) noexcept {

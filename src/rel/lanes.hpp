@@ -76,10 +76,10 @@ struct LaneCounters {
   std::uint64_t went_back = 0;  // times that all from a hole on was sent to a member again
   std::uint64_t suspended = 0;  // times that a cast waited for members
   std::uint64_t tried = 0;      // a group that nobody hears
-  std::uint64_t reports = 0, tidings = 0;  // sent, first time
-  std::uint64_t mustered_again = 0;        // sent again, or to answer who did
-  std::uint64_t late = 0;                  // brief reports for lanes that are not there
-  std::uint64_t missed = 0;                // packets of others that the group should have brought and did not
+  std::uint64_t reports = 0, result_of_all = 0;  // sent, first time
+  std::uint64_t fused_resent = 0;                // sent again, or to answer who did
+  std::uint64_t late = 0;                        // brief reports for lanes that are not there
+  std::uint64_t missed = 0;  // packets of others that the group should have brought and did not
 };
 
 class LaneListener {
@@ -124,17 +124,17 @@ class Lanes {
   void commit(LaneId lane, std::size_t bytes) noexcept;
   LaneId next_ready() noexcept;
 
-  // Musters (rel/muster.hpp). All members count them alike, from 0. A member that is not the first of the
-  // lane reports its part, false: not now, older ones are open; its result() is there when it has come, and
-  // is taken. The first gathers the parts of the others, in any number of musters at once, and tells the
-  // result.
+  // Fused exchanges (rel/fused_exchange.hpp). All members count them alike, from 0. A member that is not the
+  // first of the lane reports its part, false: not now, older ones are open; its result() is there when it
+  // has come, and is taken. The first gathers the parts of the others, in any number of fused exchanges at
+  // once, and tells the result.
   static constexpr std::size_t kMostPart = 256, kMostResult = 1024;
-  static constexpr std::size_t kMostMustered = 32;  // members
-  enum class Mustered : std::uint8_t { not_yet, all, lost };
+  static constexpr std::size_t kMaxFusedMembers = 32;  // members
+  enum class FusedState : std::uint8_t { not_yet, all, lost };
   bool report(LaneId lane, std::uint32_t number, std::span<const std::byte> part) noexcept;
-  Mustered result(LaneId lane, std::uint32_t number, std::span<const std::byte>& bytes) const noexcept;
+  FusedState result(LaneId lane, std::uint32_t number, std::span<const std::byte>& bytes) const noexcept;
   void take_result(LaneId lane, std::uint32_t number) noexcept;
-  Mustered gather(LaneId lane, std::uint32_t number) noexcept;
+  FusedState gather(LaneId lane, std::uint32_t number) noexcept;
   std::span<const std::byte> part(LaneId lane, std::uint32_t number, std::size_t place) const noexcept;
   void tell(Instant now, LaneId lane, std::uint32_t number, std::span<const std::byte> result) noexcept;
 
@@ -142,10 +142,10 @@ class Lanes {
   // lane's datagram (kinds of wire/datagram.hpp that belong to the mesh) is refused without being counted.
   bool on_datagram(Instant now, bool by_group, std::span<const std::byte> datagram) noexcept;
   void on_deadline(Instant now) noexcept;
-  void on_return(Instant now, Duration away) noexcept;  // as the mesh's
-  void forgive(Instant now) noexcept;                   // as the mesh's
+  void on_resume(Instant now, Duration away) noexcept;  // as the mesh's
+  void on_clock_gap(Instant now) noexcept;              // as the mesh's
   std::optional<Instant> next_deadline() const noexcept;
-  bool has_only_musters() const noexcept;  // nothing else has a time of its own, or is to leave
+  bool has_only_fused() const noexcept;  // nothing else has a time of its own, or is to leave
   // Entries with `to` >= 0 go to that peer; others to the group of lane lane_of(to).
   std::size_t poll_transmit(Instant now, TxBatch& out) noexcept;
   bool wants_to_send() const noexcept;

@@ -22,7 +22,7 @@ constexpr Duration kProbeWhile = milliseconds(10'000);  // after the last use of
 
 }  // namespace
 
-const Rtt& Mesh::Inner::rtt_of(const Channel& ch) const noexcept {
+const Rtt& Mesh::Inner::rtt_of(const Connection& ch) const noexcept {
   const std::span<const Link> links = ch.all_links();
   for (const Link& link : links)
     if (link.state == LinkState::live && link.rtt.known()) return link.rtt;
@@ -50,7 +50,7 @@ Duration Mesh::Inner::drain_time(const Link& link) const noexcept {
   return {static_cast<std::int64_t>(queue_ns) + link.rtt.least_ns + link.rtt.varies_ns + ack_delay};
 }
 
-void Mesh::Inner::heard(Channel& ch, Instant now, LinkId link) noexcept {
+void Mesh::Inner::heard(Connection& ch, Instant now, LinkId link) noexcept {
   ch.last_heard = now;
   ch.last_used = now;
   ch.asked_since = kNever;
@@ -68,7 +68,7 @@ void Mesh::Inner::heard(Channel& ch, Instant now, LinkId link) noexcept {
   }
 }
 
-void Mesh::Inner::prove(Channel& ch, LinkId link) noexcept {
+void Mesh::Inner::prove(Connection& ch, LinkId link) noexcept {
   Link& by = ch.link[link];
   const LinkState was = by.state;
   by.state = LinkState::live;
@@ -81,7 +81,7 @@ void Mesh::Inner::prove(Channel& ch, LinkId link) noexcept {
 
 // One that is better than this one: a link that failed once long ago, and carried nothing since, is no reason
 // to stay with one that fails all the time.
-bool Mesh::Inner::has_other(const Channel& ch, LinkId link) const noexcept {
+bool Mesh::Inner::has_other(const Connection& ch, LinkId link) const noexcept {
   for (LinkId i = 0; i < ch.links; ++i)
     if (i != link && ch.link[i].usable() &&
         (ch.link[i].timeouts == 0 || ch.link[i].timeouts < ch.link[link].timeouts))
@@ -89,7 +89,7 @@ bool Mesh::Inner::has_other(const Channel& ch, LinkId link) const noexcept {
   return false;
 }
 
-void Mesh::Inner::suspect(Channel& ch, Instant now, LinkId link) noexcept {
+void Mesh::Inner::suspect(Connection& ch, Instant now, LinkId link) noexcept {
   Link& by = ch.link[link];
   if (by.state == LinkState::live) {
     by.state = LinkState::suspect;
@@ -100,7 +100,7 @@ void Mesh::Inner::suspect(Channel& ch, Instant now, LinkId link) noexcept {
 }
 
 // Questions have no timeouts of their own, as data has: maybe it is the link by which they left.
-void Mesh::Inner::ask_elsewhere(Channel& ch, Instant now) noexcept {
+void Mesh::Inner::ask_elsewhere(Connection& ch, Instant now) noexcept {
   if (ch.links == 1) return;
   const LinkId link = choose_link(ch.all_links());
   Link& by = ch.link[link];
@@ -108,7 +108,7 @@ void Mesh::Inner::ask_elsewhere(Channel& ch, Instant now) noexcept {
   if (has_other(ch, link)) suspect(ch, now, link);
 }
 
-void Mesh::Inner::on_probe(Channel& ch, LinkId link, const wire::DatagramView& view) noexcept {
+void Mesh::Inner::on_probe(Connection& ch, LinkId link, const wire::DatagramView& view) noexcept {
   if (link >= ch.links) return;  // no way to answer by the same link
   wire::ProbeBody body;
   std::memcpy(&body, view.body.data(), sizeof body);
@@ -118,7 +118,7 @@ void Mesh::Inner::on_probe(Channel& ch, LinkId link, const wire::DatagramView& v
   wake(ch);
 }
 
-void Mesh::Inner::on_probe_reply(Channel& ch, Instant now, const wire::DatagramView& view) noexcept {
+void Mesh::Inner::on_probe_reply(Connection& ch, Instant now, const wire::DatagramView& view) noexcept {
   wire::ProbeBody body;
   std::memcpy(&body, view.body.data(), sizeof body);
   if (body.link >= ch.links) return;
@@ -128,7 +128,7 @@ void Mesh::Inner::on_probe_reply(Channel& ch, Instant now, const wire::DatagramV
   prove(ch, static_cast<LinkId>(static_cast<std::uint32_t>(body.link)));
 }
 
-void Mesh::Inner::on_probe_time(Channel& ch, Instant now, LinkId link) noexcept {
+void Mesh::Inner::on_probe_time(Connection& ch, Instant now, LinkId link) noexcept {
   Link& by = ch.link[link];
   if ((now - ch.last_used).ns > kProbeWhile.ns) {
     by.probe_at = kNever;
@@ -149,7 +149,7 @@ void Mesh::Inner::on_probe_time(Channel& ch, Instant now, LinkId link) noexcept 
 }
 
 // The peer is used again after a while.
-void Mesh::Inner::probe_doubtful(Channel& ch, Instant now) noexcept {
+void Mesh::Inner::probe_doubtful(Connection& ch, Instant now) noexcept {
   if (ch.links == 1 || (now - ch.last_used).ns <= kProbeWhile.ns) return;
   for (Link& link : ch.all_links())
     if (link.state != LinkState::live) link.probe_at = now;

@@ -26,24 +26,24 @@ Mesh::Inner::Inner(const MeshConfig& config_, Prng& prng_, Listener& listener_) 
       kept_pool(std::max(config.datagram_bytes, config.largest_bytes) - sizeof(wire::DatagramHead),
                 config.log_bytes),
       book(config.budget_bytes / config.datagram_bytes, config.eager_packets),
-      channels(static_cast<std::size_t>(config.peers)) {}
+      connections(static_cast<std::size_t>(config.peers)) {}
 
-Channel* Mesh::Inner::find(std::int64_t peer) noexcept {
-  if (peer < 0 || peer >= static_cast<std::int64_t>(channels.size())) return nullptr;
-  return channels[static_cast<std::size_t>(peer)];
+Connection* Mesh::Inner::find(std::int64_t peer) noexcept {
+  if (peer < 0 || peer >= static_cast<std::int64_t>(connections.size())) return nullptr;
+  return connections[static_cast<std::size_t>(peer)];
 }
 
-const Channel* Mesh::Inner::find(std::int64_t peer) const noexcept {
+const Connection* Mesh::Inner::find(std::int64_t peer) const noexcept {
   return const_cast<Inner*>(this)->find(peer);
 }
 
-Channel* Mesh::Inner::make_channel() noexcept {
+Connection* Mesh::Inner::make_connection() noexcept {
   const std::size_t place = made++ % kBlock;
-  if (place == 0) blocks.push_back(std::make_unique<Channel[]>(kBlock));
+  if (place == 0) blocks.push_back(std::make_unique<Connection[]>(kBlock));
   return &blocks.back()[place];
 }
 
-void Mesh::Inner::start(Channel& ch, Instant now) noexcept {
+void Mesh::Inner::start(Connection& ch, Instant now) noexcept {
   if (ch.link != nullptr) return;
   ch.link = std::make_unique<Link[]>(ch.links);
   ch.last_used = now;
@@ -57,7 +57,7 @@ void Mesh::Inner::start(Channel& ch, Instant now) noexcept {
   wake(ch);
 }
 
-void Mesh::Inner::forget(Channel& ch) noexcept {
+void Mesh::Inner::forget(Connection& ch) noexcept {
   if (ch.gone) return;
   ch.gone = true;
   ch.tx.log.clear(log_pool);
@@ -76,11 +76,11 @@ void Mesh::Inner::forget(Channel& ch) noexcept {
   ch.tx.ask = false;
 }
 
-std::span<std::byte> Mesh::Inner::share_room(Channel& ch, std::size_t least) noexcept {
+std::span<std::byte> Mesh::Inner::share_room(Connection& ch, std::size_t least) noexcept {
   Sender& tx = ch.tx;
   if (tx.next_tx == tx.log.end()) return {};
   const Entry& tail = tx.log[tx.log.end() - 1];
-  if (tail.lent != nullptr) return {};
+  if (tail.borrowed != nullptr) return {};
   const bool records = (tail.flags & wire::kFlagRecords) != 0;
   const std::size_t used = tail.body_bytes + (records ? 0 : wire::kRecordHead) + wire::kRecordHead;
   const std::size_t spared = ch.rx.unacked != 0 || ch.rx.ack_now ? sizeof(wire::AckPart) : 0;
@@ -89,7 +89,7 @@ std::span<std::byte> Mesh::Inner::share_room(Channel& ch, std::size_t least) noe
   return {log_pool.at(tail.slot) + kBodyRecords + used, body_most - spared - used};
 }
 
-std::span<std::byte> Mesh::Inner::room(Channel& ch, std::size_t least) noexcept {
+std::span<std::byte> Mesh::Inner::room(Connection& ch, std::size_t least) noexcept {
   HERALD_ASSERT(least <= body_most);
   Sender& tx = ch.tx;
   open_peer = ch.peer;
@@ -114,9 +114,9 @@ std::span<std::byte> Mesh::Inner::room(Channel& ch, std::size_t least) noexcept 
   return found;
 }
 
-void Mesh::Inner::commit(Channel& ch, std::size_t bytes, std::span<const std::byte> lent) noexcept {
-  HERALD_ASSERT(open_peer == ch.peer && bytes + lent.size() <= open_bytes);
-  HERALD_ASSERT(lent.empty() || !open_shares);
+void Mesh::Inner::commit(Connection& ch, std::size_t bytes, std::span<const std::byte> borrowed) noexcept {
+  HERALD_ASSERT(open_peer == ch.peer && bytes + borrowed.size() <= open_bytes);
+  HERALD_ASSERT(borrowed.empty() || !open_shares);
   open_peer = -1;
   if (bytes == 0) return;
   SendLog& log = ch.tx.log;
@@ -136,8 +136,8 @@ void Mesh::Inner::commit(Channel& ch, std::size_t bytes, std::span<const std::by
     Entry& entry = log.append();
     entry.slot = spare;
     entry.body_bytes = static_cast<std::uint16_t>(bytes);
-    entry.lent = lent.data();
-    entry.lent_bytes = static_cast<std::uint16_t>(lent.size());
+    entry.borrowed = borrowed.data();
+    entry.borrowed_bytes = static_cast<std::uint16_t>(borrowed.size());
     spare = PacketPool::kNone;
   }
   wake(ch);
@@ -152,8 +152,8 @@ void Mesh::Inner::sweep(Instant now) noexcept {
   sweep_at = now + kSweepEvery;
   log_pool.sweep();
   kept_pool.sweep();
-  PeerQueue<&Channel::next_warm> still;
-  while (Channel* ch = warm.pop()) {
+  PeerQueue<&Connection::next_warm> still;
+  while (Connection* ch = warm.pop()) {
     const bool idle = ch->tx.log.empty() && ch->rx.reorder.count() == 0;
     if (idle && ch->resting) {
       ch->tx.log.shrink();
@@ -173,7 +173,7 @@ Mesh::~Mesh() = default;
 void Mesh::add_peer(PeerId peer, LinkId links) noexcept {
   HERALD_ASSERT(peer >= 0 && peer < inner_->config.peers && links <= kMostLinks);
   if (links == 0) return;
-  Channel* const ch = inner_->make_channel();
+  Connection* const ch = inner_->make_connection();
   const Seq first = inner_->config.first_seq;
   ch->peer = peer;
   ch->links = links;
@@ -183,27 +183,27 @@ void Mesh::add_peer(PeerId peer, LinkId links) noexcept {
   ch->rx.newest = first - 1;
   ch->rx.window = ch->rx.told = static_cast<std::uint16_t>(inner_->config.eager_packets);
   ch->tx.cursor.limit = ch->rx.limit = first + inner_->config.eager_packets;
-  inner_->channels[static_cast<std::size_t>(peer)] = ch;
+  inner_->connections[static_cast<std::size_t>(peer)] = ch;
   inner_->book.add_peer();
 }
 
 std::span<std::byte> Mesh::room(PeerId to, std::size_t least) noexcept {
-  Channel* const ch = inner_->find(to);
+  Connection* const ch = inner_->find(to);
   return ch == nullptr || ch->gone ? std::span<std::byte>{} : inner_->room(*ch, least);
 }
 
-void Mesh::commit(PeerId to, std::size_t bytes, std::span<const std::byte> lent) noexcept {
-  Channel* const ch = inner_->find(to);
-  if (ch != nullptr && !ch->gone) inner_->commit(*ch, bytes, lent);
+void Mesh::commit(PeerId to, std::size_t bytes, std::span<const std::byte> borrowed) noexcept {
+  Connection* const ch = inner_->find(to);
+  if (ch != nullptr && !ch->gone) inner_->commit(*ch, bytes, borrowed);
 }
 
-bool Mesh::may_lend() const noexcept { return !inner_->open_shares; }
+bool Mesh::may_borrow() const noexcept { return !inner_->open_shares; }
 
 PeerId Mesh::next_ready() noexcept {
-  while (const Channel* ch = inner_->roomy.pop())
+  while (const Connection* ch = inner_->roomy.pop())
     if (!ch->gone) return ch->peer;
   while (!inner_->log_pool.full()) {
-    const Channel* const ch = inner_->starved.pop();
+    const Connection* const ch = inner_->starved.pop();
     if (ch == nullptr) break;
     if (!ch->gone) return ch->peer;
   }
@@ -211,7 +211,7 @@ PeerId Mesh::next_ready() noexcept {
 }
 
 void Mesh::set_backlog(PeerId to, bool more) noexcept {
-  if (Channel* const ch = inner_->find(to)) ch->tx.backlog = more;
+  if (Connection* const ch = inner_->find(to)) ch->tx.backlog = more;
 }
 
 PeerId Mesh::on_datagram(Instant now, LinkId link, std::span<const std::byte> datagram) noexcept {
@@ -242,7 +242,7 @@ PeerId Mesh::Inner::take(Instant now, LinkId link, wire::Opened opened,
     case wire::Opened::stale_epoch: ++counters.stale; return -1;
     case wire::Opened::bad_tag: ++counters.forged; return -1;
   }
-  Channel* const ch = wire::is_lane_kind(view.kind) ? nullptr : find(view.from);
+  Connection* const ch = wire::is_lane_kind(view.kind) ? nullptr : find(view.from);
   if (ch == nullptr) {
     ++counters.stale;
     return -1;
@@ -270,9 +270,9 @@ PeerId Mesh::Inner::take(Instant now, LinkId link, wire::Opened opened,
     case wire::DatagramKind::cast_nak:
     case wire::DatagramKind::cast_ask:
     case wire::DatagramKind::report:
-    case wire::DatagramKind::tidings:
-    case wire::DatagramKind::noted:
-    case wire::DatagramKind::brief: break;  // refused above
+    case wire::DatagramKind::result_of_all:
+    case wire::DatagramKind::acked:
+    case wire::DatagramKind::compact: break;  // refused above
   }
   rearm_later(*ch, now);
   return ch->peer;
@@ -282,19 +282,19 @@ void Mesh::on_deadline(Instant now) noexcept {
   Inner& in = *inner_;
   in.rearm_changed();
   for (int i = 0; i < kMostTimersPerCall && !in.heap.empty() && in.heap.top().at <= now; ++i) {
-    Channel& ch = *in.heap.top().who;
+    Connection& ch = *in.heap.top().who;
     in.on_timers(ch, now);
     if (!ch.gone) in.rearm(ch, now);
   }
   if (now >= in.sweep_at) in.sweep(now);
 }
 
-void Mesh::on_return(Instant now, Duration away) noexcept {
+void Mesh::on_resume(Instant now, Duration away) noexcept {
   Inner& in = *inner_;
   in.rearm_changed();
   for (int i = 0; i < kMostTimersPerCall && !in.heap.empty() && in.heap.top().at <= now; ++i) {
-    Channel& ch = *in.heap.top().who;
-    if (!in.excuse(ch, now, Excuse::time(away))) in.on_timers(ch, now);
+    Connection& ch = *in.heap.top().who;
+    if (!in.deferral(ch, now, DeferredTimers::time(away))) in.on_timers(ch, now);
     if (!ch.gone) in.rearm(ch, now);
   }
 }
@@ -326,7 +326,7 @@ std::size_t Mesh::poll_transmit(Instant now, TxBatch& out) noexcept {
   in.spare = PacketPool::kNone;
   in.open_peer = -1;
   while (!out.full()) {
-    Channel* const ch = in.sending.pop();
+    Connection* const ch = in.sending.pop();
     if (ch == nullptr) break;
     if (in.fill(*ch, now, out)) in.sending.push(*ch);
     in.rearm_later(*ch, now);
@@ -336,7 +336,7 @@ std::size_t Mesh::poll_transmit(Instant now, TxBatch& out) noexcept {
 }
 
 void Mesh::on_link_error(Instant now, PeerId peer, LinkId link) noexcept {
-  Channel* const ch = inner_->find(peer);
+  Connection* const ch = inner_->find(peer);
   if (ch == nullptr || ch->gone || ch->link == nullptr || link >= ch->links) return;
   Link& by = ch->link[link];
   if (by.timeouts == 0) by.timeouts = 1;      // others that have not failed yet are better, proven or not
@@ -347,11 +347,11 @@ void Mesh::on_link_error(Instant now, PeerId peer, LinkId link) noexcept {
 }
 
 void Mesh::forget_peer(PeerId peer) noexcept {
-  if (Channel* const ch = inner_->find(peer)) inner_->forget(*ch);
+  if (Connection* const ch = inner_->find(peer)) inner_->forget(*ch);
 }
 
 void Mesh::on_sign_of_life(Instant now, PeerId peer) noexcept {
-  Channel* const ch = inner_->find(peer);
+  Connection* const ch = inner_->find(peer);
   if (ch == nullptr || ch->gone) return;
   ch->last_heard = now;
   inner_->rearm(*ch, now);
@@ -360,18 +360,18 @@ void Mesh::on_sign_of_life(Instant now, PeerId peer) noexcept {
 bool Mesh::is_flushed() const noexcept { return buffered_bytes() == inner_->kept_pool.used_bytes(); }
 
 bool Mesh::is_flushed(PeerId peer) const noexcept {
-  const Channel* const ch = inner_->find(peer);
+  const Connection* const ch = inner_->find(peer);
   return ch == nullptr || ch->tx.log.empty();
 }
 
 bool Mesh::is_live(PeerId peer, LinkId link) const noexcept {
-  const Channel* const ch = inner_->find(peer);
+  const Connection* const ch = inner_->find(peer);
   if (ch == nullptr || ch->gone || ch->link == nullptr || link >= ch->links) return false;
   return ch->link[link].state == LinkState::live || ch->link[link].state == LinkState::suspect;
 }
 
 Duration Mesh::round_trip(PeerId peer) const noexcept {
-  const Channel* const ch = inner_->find(peer);
+  const Connection* const ch = inner_->find(peer);
   if (ch == nullptr || ch->link == nullptr) return inner_->config.first_rtt;
   return inner_->rtt_of(*ch).smooth(inner_->config.first_rtt);
 }

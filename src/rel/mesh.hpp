@@ -98,8 +98,8 @@ class Mesh {
   void commit(PeerId to, std::size_t bytes) noexcept { commit(to, bytes, {}); }
   // The same with further bytes that stay where they are, and as they are, until Listener::returned() (or
   // the peer is lost): all of it together fits into the room. Only if may_lend() after room().
-  void commit(PeerId to, std::size_t bytes, std::span<const std::byte> lent) noexcept;
-  bool may_lend() const noexcept;
+  void commit(PeerId to, std::size_t bytes, std::span<const std::byte> borrowed) noexcept;
+  bool may_borrow() const noexcept;
   PeerId next_ready() noexcept;  // -1: none
   // The short way of a packet to a peer for whom nothing waits here, and who may be sent one just now.
   // room_now(): where it is to be written; empty: only room() can tell. send_now() hands over the first
@@ -123,10 +123,10 @@ class Mesh {
   void on_deadline(Instant now) noexcept;
   // The driver was elsewhere, maybe for long: to be called before anything else then. If it missed a
   // deadline by much, it could not hear, and peers are not silent for that.
-  void forgive(Instant now) noexcept;
+  void on_clock_gap(Instant now) noexcept;
   // Nobody has called for so long, and what had come meanwhile was just handed in. What is overdue since then
-  // has a little more time (rel/excuse.hpp). All else that is due is served as by on_deadline().
-  void on_return(Instant now, Duration away) noexcept;
+  // has a little more time (rel/deferred_timers.hpp). All else that is due is served as by on_deadline().
+  void on_resume(Instant now, Duration away) noexcept;
   std::optional<Instant> next_deadline() const noexcept;
   // poll_transmit() or next_ready() has something.
   bool has_work() const noexcept;

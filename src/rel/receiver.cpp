@@ -16,7 +16,7 @@ constexpr Duration kAsksFor = milliseconds(20);  // an asker that sends nothing,
 
 }  // namespace
 
-void Mesh::Inner::on_data(Channel& ch, Instant now, LinkId link, const wire::DatagramView& view) noexcept {
+void Mesh::Inner::on_data(Connection& ch, Instant now, LinkId link, const wire::DatagramView& view) noexcept {
   Receiver& rx = ch.rx;
   if ((view.flags & wire::kFlagAskAck) != 0) rx.ack_now = true;
   if (link < ch.links) rx.link = link;
@@ -34,7 +34,7 @@ void Mesh::Inner::on_data(Channel& ch, Instant now, LinkId link, const wire::Dat
 }
 
 // False: it was not taken, as if it had been lost.
-bool Mesh::Inner::accept(Channel& ch, Instant now, const wire::DatagramView& view) noexcept {
+bool Mesh::Inner::accept(Connection& ch, Instant now, const wire::DatagramView& view) noexcept {
   Receiver& rx = ch.rx;
   const bool in_order = view.seq == rx.next;
   const bool at_once = in_order && rx.delivered == rx.next;
@@ -83,7 +83,7 @@ bool Mesh::Inner::accept(Channel& ch, Instant now, const wire::DatagramView& vie
 }
 
 // True if all of it was delivered. The listener may do anything meanwhile, even forget the peer.
-bool Mesh::Inner::deliver_body(Channel& ch, std::uint8_t flags, std::span<const std::byte> body) noexcept {
+bool Mesh::Inner::deliver_body(Connection& ch, std::uint8_t flags, std::span<const std::byte> body) noexcept {
   if ((flags & wire::kFlagRecords) == 0) return listener.deliver(ch.peer, body) == Status::ok;
   std::size_t at = ch.rx.record_at;
   while (at + wire::kRecordHead <= body.size()) {
@@ -103,7 +103,7 @@ bool Mesh::Inner::deliver_body(Channel& ch, std::uint8_t flags, std::span<const 
 }
 
 // Delivers what was kept, as far as it goes.
-void Mesh::Inner::drain(Channel& ch, Instant now) noexcept {
+void Mesh::Inner::drain(Connection& ch, Instant now) noexcept {
   Receiver& rx = ch.rx;
   rx.again_at = kNever;
   while (!ch.gone && rx.delivered != rx.next) {
@@ -121,7 +121,7 @@ void Mesh::Inner::drain(Channel& ch, Instant now) noexcept {
 }
 
 // What the sender says of its backlog, in the newest that it sent.
-void Mesh::Inner::note_backlog(Channel& ch, Instant now, const wire::DatagramView& view) noexcept {
+void Mesh::Inner::note_backlog(Connection& ch, Instant now, const wire::DatagramView& view) noexcept {
   Receiver& rx = ch.rx;
   if (view.kind == wire::DatagramKind::ack && (view.flags & wire::kFlagAskAck) != 0) {
     rx.ack_now = true;
@@ -142,7 +142,7 @@ void Mesh::Inner::note_backlog(Channel& ch, Instant now, const wire::DatagramVie
 }
 
 // Packets that have come leave room for others.
-void Mesh::Inner::grant(Channel& ch) noexcept {
+void Mesh::Inner::grant(Connection& ch) noexcept {
   Receiver& rx = ch.rx;
   const auto held = static_cast<std::uint32_t>(distance(rx.delivered, rx.next));
   const Seq received = rx.next + (rx.reorder.count() - held);
@@ -165,7 +165,7 @@ std::uint32_t Mesh::Inner::ack_every(const Receiver& rx) noexcept {
   return std::clamp(rx.credit.asks ? window / 3u : window * 3u / 4u, least, kMostAckEvery);
 }
 
-void Mesh::Inner::owe_ack(Channel& ch, Instant now) noexcept {
+void Mesh::Inner::owe_ack(Connection& ch, Instant now) noexcept {
   Receiver& rx = ch.rx;
   const std::uint32_t ahead = rx.end - rx.next;
   // Of what is far ahead an ack tells the newest only.
@@ -178,7 +178,7 @@ void Mesh::Inner::owe_ack(Channel& ch, Instant now) noexcept {
   rx.ack_due = now + rtt_of(ch).ack_delay(config.first_rtt, config.least_timeout);
 }
 
-wire::AckBytes Mesh::Inner::write_ack(Channel& ch, Instant now) noexcept {
+wire::AckBytes Mesh::Inner::write_ack(Connection& ch, Instant now) noexcept {
   Receiver& rx = ch.rx;
   wire::AckPart ack;
   std::uint64_t holes = 0;
@@ -197,7 +197,7 @@ wire::AckBytes Mesh::Inner::write_ack(Channel& ch, Instant now) noexcept {
   rx.unacked = rx.used = 0;
   rx.acked_at = Receiver::clock(now);
   rx.ack_now = false;
-  rx.excuse.end();
+  rx.deferral.end();
   rx.ack_due = kNever;
   return wire::write_ack(ack);
 }

@@ -23,10 +23,10 @@ Entry& SendLog::append() noexcept {
   Entry& entry = (*this)[end_++];
   // One by one: an empty entry made elsewhere would have to come through memory first.
   entry.sent_at = {};
-  entry.lent = nullptr;
+  entry.borrowed = nullptr;
   entry.slot = PacketPool::kNone;
   entry.body_crc = entry.order = 0;
-  entry.body_bytes = entry.lent_bytes = 0;
+  entry.body_bytes = entry.borrowed_bytes = 0;
   entry.readers = cursors_;
   entry.link = entry.transmissions = entry.flags = 0;
   entry.state = EntryState::queued;
@@ -38,13 +38,13 @@ std::uint32_t SendLog::pass(Seq seq, PacketPool& pool) noexcept {
   Entry& passed = (*this)[seq];
   HERALD_ASSERT(passed.readers > 0);
   --passed.readers;
-  std::uint32_t lent = 0;
+  std::uint32_t borrowed = 0;
   for (; first_ != end_ && (*this)[first_].readers == 0; ++first_) {
     const Entry& entry = (*this)[first_];
-    if (entry.lent != nullptr) ++lent;
+    if (entry.borrowed != nullptr) ++borrowed;
     pool.give(entry.slot);
   }
-  return lent;
+  return borrowed;
 }
 
 void SendLog::clear(PacketPool& pool) noexcept {

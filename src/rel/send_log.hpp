@@ -19,13 +19,13 @@ namespace herald::rel {
 enum class EntryState : std::uint8_t { queued, in_flight, lost, acked };
 
 struct Entry {
-  Instant sent_at;                  // last transmission
-  const std::byte* lent = nullptr;  // where the body goes on: memory of whoever committed it
+  Instant sent_at;                      // last transmission
+  const std::byte* borrowed = nullptr;  // where the body goes on: memory of whoever committed it
   PacketPool::Slot slot = PacketPool::kNone;
   std::uint32_t body_crc = 0;
   std::uint32_t order = 0;       // of the last transmission among those by its link
   std::uint16_t body_bytes = 0;  // in the slot
-  std::uint16_t lent_bytes = 0;
+  std::uint16_t borrowed_bytes = 0;
   std::uint16_t readers = 0;  // cursors that have not passed
   std::uint8_t link = 0;
   std::uint8_t transmissions = 0;  // stops at 255

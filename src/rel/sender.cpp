@@ -17,7 +17,7 @@ Duration patience(const Rtt& rtt) noexcept {
 
 }  // namespace
 
-void Mesh::Inner::on_ack(Channel& ch, Instant now, const wire::AckPart& ack) noexcept {
+void Mesh::Inner::on_ack(Connection& ch, Instant now, const wire::AckPart& ack) noexcept {
   Sender& tx = ch.tx;
   ++counters.acks_received;
   if (before(ack.next, tx.cursor.next)) return;                   // overtaken by a newer one
@@ -28,7 +28,7 @@ void Mesh::Inner::on_ack(Channel& ch, Instant now, const wire::AckPart& ack) noe
   const bool moved = take_acked(ch, now, ack);
   if (moved) {
     tx.asked = false;
-    tx.excuse.end();
+    tx.deferral.end();
   }
   take_credit(ch, ack);
   if (is_go_back()) {
@@ -44,7 +44,7 @@ void Mesh::Inner::on_ack(Channel& ch, Instant now, const wire::AckPart& ack) noe
 }
 
 // Of the newest it is known which copy came: a measure of the round trip, and of what it overtook.
-void Mesh::Inner::newest_acked(Channel& ch, Instant now, const wire::AckPart& ack,
+void Mesh::Inner::newest_acked(Connection& ch, Instant now, const wire::AckPart& ack,
                                std::span<std::uint32_t> by_link) noexcept {
   Sender& tx = ch.tx;
   if (before(ack.newest, tx.cursor.next) || !before(ack.newest, tx.next_tx)) return;
@@ -65,7 +65,7 @@ void Mesh::Inner::newest_acked(Channel& ch, Instant now, const wire::AckPart& ac
 }
 
 // Marks what has come; true if anything is new.
-bool Mesh::Inner::take_acked(Channel& ch, Instant now, const wire::AckPart& ack) noexcept {
+bool Mesh::Inner::take_acked(Connection& ch, Instant now, const wire::AckPart& ack) noexcept {
   Sender& tx = ch.tx;
   std::array<std::uint32_t, kMostLinks> by_link{};
   if (!is_go_back() || before(ack.newest, ack.next)) newest_acked(ch, now, ack, by_link);
@@ -103,7 +103,7 @@ bool Mesh::Inner::take_acked(Channel& ch, Instant now, const wire::AckPart& ack)
   return true;
 }
 
-void Mesh::Inner::entry_acked(Channel& ch, Entry& entry, int copies,
+void Mesh::Inner::entry_acked(Connection& ch, Entry& entry, int copies,
                               std::span<std::uint32_t> by_link) noexcept {
   Sender& tx = ch.tx;
   Link& link = ch.link[entry.link];
@@ -135,7 +135,7 @@ void Mesh::Inner::entry_acked(Channel& ch, Entry& entry, int copies,
 
 // A packet without kFlagBacklog gave back all credit but the eager window. Acks that were written before the
 // receiver knew that do not count.
-void Mesh::Inner::take_credit(Channel& ch, const wire::AckPart& ack) noexcept {
+void Mesh::Inner::take_credit(Connection& ch, const wire::AckPart& ack) noexcept {
   Sender& tx = ch.tx;
   Seq limit = ack.credit;
   if (tx.promised) {
@@ -149,7 +149,7 @@ void Mesh::Inner::take_credit(Channel& ch, const wire::AckPart& ack) noexcept {
   if (before(tx.cursor.limit, limit)) tx.cursor.limit = limit;
 }
 
-void Mesh::Inner::lose(Channel& ch, Seq seq) noexcept {
+void Mesh::Inner::lose(Connection& ch, Seq seq) noexcept {
   Sender& tx = ch.tx;
   Entry& entry = tx.log[seq];
   if (entry.state != EntryState::in_flight) return;
@@ -165,7 +165,7 @@ void Mesh::Inner::lose(Channel& ch, Seq seq) noexcept {
 
 // `answered`: an ack without news. The first after a timeout proves that the peer is there and has not got
 // what was sent more than a round trip ago. The next ones may only tell of what was sent in vain.
-void Mesh::Inner::find_losses(Channel& ch, Instant now, bool answered) noexcept {
+void Mesh::Inner::find_losses(Connection& ch, Instant now, bool answered) noexcept {
   Sender& tx = ch.tx;
   tx.loss_at = kNever;
   Seq end = tx.cursor.next + 1 + Cursor::kReach;  // nothing is known of later ones
@@ -189,25 +189,25 @@ void Mesh::Inner::find_losses(Channel& ch, Instant now, bool answered) noexcept 
   if (answered) tx.asked = false;
 }
 
-void Mesh::Inner::lose_link(Channel& ch, Instant now, LinkId link) noexcept {
+void Mesh::Inner::lose_link(Connection& ch, Instant now, LinkId link) noexcept {
   ch.tx.last_loss = now;
   for (Seq seq = ch.tx.cursor.next; seq != ch.tx.next_tx; ++seq)
     if (ch.tx.log[seq].link == link) lose(ch, seq);
 }
 
 // To ask with it: maybe it was not lost, and the peer computes.
-void Mesh::Inner::lose_oldest(Channel& ch, LinkId link) noexcept {
+void Mesh::Inner::lose_oldest(Connection& ch, LinkId link) noexcept {
   for (Seq seq = ch.tx.cursor.next; seq != ch.tx.next_tx; ++seq) {
     const Entry& entry = ch.tx.log[seq];
     if (entry.link == link && entry.state == EntryState::in_flight) return lose(ch, seq);
   }
 }
 
-void Mesh::Inner::lose_all(Channel& ch) noexcept {
+void Mesh::Inner::lose_all(Connection& ch) noexcept {
   for (Seq seq = ch.tx.cursor.next; seq != ch.tx.next_tx; ++seq) lose(ch, seq);
 }
 
-void Mesh::Inner::measure_rate(Channel& ch) noexcept {
+void Mesh::Inner::measure_rate(Connection& ch) noexcept {
   float packets_per_ns = 0;
   for (const Link& link : ch.all_links())
     if (link.state == LinkState::live && link.packet_ns > 0) packets_per_ns += 1 / link.packet_ns;

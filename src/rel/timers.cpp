@@ -16,19 +16,19 @@ constexpr Duration kLeastStep =
 
 }  // namespace
 
-Instant Mesh::Inner::give_up_at(const Channel& ch) const noexcept {
+Instant Mesh::Inner::give_up_at(const Connection& ch) const noexcept {
   if (ch.asked_since == kNever) return kNever;
   return std::max(ch.asked_since, ch.last_heard) + give_up_after(config.give_up);
 }
 
 // Without credit and with nothing on its way: when to ask whether there is credit now.
-Instant Mesh::Inner::ask_at(const Channel& ch) const noexcept {
+Instant Mesh::Inner::ask_at(const Connection& ch) const noexcept {
   if (ch.tx.blocked_since == kNever) return kNever;
   const std::int64_t base = rtt_of(ch).timeout(config.first_rtt, config.least_timeout).ns;
   return ch.tx.blocked_since + Duration{base << std::min<int>(ch.tx.blocked_asks, 4)};
 }
 
-Instant Mesh::Inner::deadline_of(const Channel& ch) const noexcept {
+Instant Mesh::Inner::deadline_of(const Connection& ch) const noexcept {
   Instant at = std::min({ch.rx.ack_due, ch.rx.again_at, ch.rx.asks_until, ch.tx.loss_at, ch.tx.pace_wake});
   for (const Link& link : ch.all_links()) {
     if (link.in_flight > 0) at = std::min(at, link.since + timeout_of(link));
@@ -38,7 +38,7 @@ Instant Mesh::Inner::deadline_of(const Channel& ch) const noexcept {
   return std::min(at, give_up_at(ch));
 }
 
-void Mesh::Inner::rearm(Channel& ch, Instant now) noexcept {
+void Mesh::Inner::rearm(Connection& ch, Instant now) noexcept {
   if (ch.link == nullptr) return;
   Sender& tx = ch.tx;
   const bool blocked = tx.refused && tx.log.empty() && !before(tx.log.end(), tx.limit());
@@ -58,7 +58,7 @@ void Mesh::Inner::rearm(Channel& ch, Instant now) noexcept {
   }
 }
 
-void Mesh::Inner::on_timers(Channel& ch, Instant now) noexcept {
+void Mesh::Inner::on_timers(Connection& ch, Instant now) noexcept {
   Sender& tx = ch.tx;
   Receiver& rx = ch.rx;
   if (give_up_at(ch) <= now) {
@@ -107,27 +107,27 @@ void Mesh::Inner::on_timers(Channel& ch, Instant now) noexcept {
   }
 }
 
-bool Mesh::Inner::excuse(Channel& ch, Instant now, Duration time) noexcept {
+bool Mesh::Inner::deferral(Connection& ch, Instant now, Duration time) noexcept {
   Sender& tx = ch.tx;
   Receiver& rx = ch.rx;
   bool some = false;
-  if (rx.ack_due <= now && rx.excuse.may(now, kAckExcused)) {
-    rx.excuse.note(now);
+  if (rx.ack_due <= now && rx.deferral.may(now, kAckDeferral)) {
+    rx.deferral.note(now);
     rx.ack_due = now + std::max(time, rtt_of(ch).ack_delay(config.first_rtt, config.least_timeout));
     some = true;
   }
-  if (!tx.excuse.may(now, kRepeatExcused)) return some;
+  if (!tx.deferral.may(now, kRepeatDeferral)) return some;
   for (Link& link : ch.all_links()) {
     if (link.in_flight == 0 || link.timeouts != 0 || now < link.since + timeout_of(link)) continue;
     link.since = now + time;
-    tx.excuse.note(now);
+    tx.deferral.note(now);
     some = true;
   }
   return some;
 }
 
 // Nothing that was sent by this link was acknowledged for a timeout.
-void Mesh::Inner::on_link_timeout(Channel& ch, Instant now, LinkId link) noexcept {
+void Mesh::Inner::on_link_timeout(Connection& ch, Instant now, LinkId link) noexcept {
   Sender& tx = ch.tx;
   Link& by = ch.link[link];
   if (ch.asked_since == kNever) ch.asked_since = by.since;

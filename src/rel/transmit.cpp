@@ -25,7 +25,7 @@ constexpr std::uint32_t kSmallWindow = 8;  // packets; the receiver would wait f
 }  // namespace
 
 // Most packets that may be on their way. Where packets get lost, a long queue only delays their repair.
-std::uint32_t Mesh::Inner::window_of(const Channel& ch, Instant now) const noexcept {
+std::uint32_t Mesh::Inner::window_of(const Connection& ch, Instant now) const noexcept {
   const Sender& tx = ch.tx;
   std::uint32_t window = tx.cap;
   if (is_go_back()) return std::min(window, kGoBackWindow);
@@ -38,7 +38,7 @@ std::uint32_t Mesh::Inner::window_of(const Channel& ch, Instant now) const noexc
 }
 
 // True if the next packet has to wait for its time.
-bool Mesh::Inner::is_paced(Channel& ch, Instant now) noexcept {
+bool Mesh::Inner::is_paced(Connection& ch, Instant now) noexcept {
   Sender& tx = ch.tx;
   if (tx.packet_ns <= 0) return false;
   const float step = tx.packet_ns * kPaceOver;
@@ -60,7 +60,7 @@ bool Mesh::Inner::is_paced(Channel& ch, Instant now) noexcept {
   return true;
 }
 
-bool Mesh::Inner::next_to_send(Channel& ch, Instant now, Seq& seq) noexcept {
+bool Mesh::Inner::next_to_send(Connection& ch, Instant now, Seq& seq) noexcept {
   Sender& tx = ch.tx;
   tx.pace_wake = kNever;
   if (tx.lost > 0) {
@@ -78,16 +78,17 @@ bool Mesh::Inner::next_to_send(Channel& ch, Instant now, Seq& seq) noexcept {
 
 void Mesh::Inner::sum_up(Entry& entry) const noexcept {
   entry.body_crc = wire::crc32c(body_of(entry));
-  if (entry.lent != nullptr) entry.body_crc = wire::crc32c({entry.lent, entry.lent_bytes}, entry.body_crc);
+  if (entry.borrowed != nullptr)
+    entry.body_crc = wire::crc32c({entry.borrowed, entry.borrowed_bytes}, entry.body_crc);
 }
 
 // What is decided once, at the first transmission.
-void Mesh::Inner::first_time(Channel& ch, Seq seq, Entry& entry) noexcept {
+void Mesh::Inner::first_time(Connection& ch, Seq seq, Entry& entry) noexcept {
   Sender& tx = ch.tx;
   sum_up(entry);
   tx.next_tx = seq + 1;
   ++counters.sent;
-  counters.sent_bytes += entry.body_bytes + entry.lent_bytes;
+  counters.sent_bytes += entry.body_bytes + entry.borrowed_bytes;
   if (Sender::is_small(entry)) ++tx.small;
   if (tx.backlog || tx.refused || tx.log.end() - tx.next_tx > std::min(config.eager_packets, kLittle)) {
     entry.flags |= wire::kFlagBacklog;
@@ -109,13 +110,13 @@ bool Mesh::Inner::carries_ack(const Receiver& rx, Instant now, std::size_t body_
   return Receiver::clock(now) - rx.acked_at >= kQuickUs;
 }
 
-Tx Mesh::Inner::emit_data(Channel& ch, Instant now, Seq seq, bool alone) noexcept {
+Tx Mesh::Inner::emit_data(Connection& ch, Instant now, Seq seq, bool alone) noexcept {
   Sender& tx = ch.tx;
   Entry& entry = tx.log[seq];
   if (entry.state == EntryState::lost) {
     --tx.lost;
     ++counters.resent;
-    if (entry.lent != nullptr) sum_up(entry);  // whoever changed what it lent gets what it asked for
+    if (entry.borrowed != nullptr) sum_up(entry);  // whoever changed what it lent gets what it asked for
   } else {
     first_time(ch, seq, entry);
   }
@@ -128,7 +129,7 @@ Tx Mesh::Inner::emit_data(Channel& ch, Instant now, Seq seq, bool alone) noexcep
   if (tx.ask_data || (window < kSmallWindow && tx.in_flight + 1 >= window)) flags |= wire::kFlagAskAck;
   tx.ask_data = false;
 
-  const std::size_t body_bytes = body.size() + entry.lent_bytes;
+  const std::size_t body_bytes = body.size() + entry.borrowed_bytes;
   const bool carries =
       body_bytes + wire::kLargestDatagramHead <= config.datagram_bytes && carries_ack(ch.rx, now, body_bytes);
   std::size_t head_bytes = sizeof(wire::DatagramHead);
@@ -156,10 +157,10 @@ Tx Mesh::Inner::emit_data(Channel& ch, Instant now, Seq seq, bool alone) noexcep
   tx.pace_at = std::max(tx.pace_at, now) + Duration{static_cast<std::int64_t>(tx.packet_ns * kPaceOver)};
   probe_doubtful(ch, now);
   ch.last_used = now;
-  return {ch.peer, by, {at, head_bytes + body.size()}, {entry.lent, entry.lent_bytes}};
+  return {ch.peer, by, {at, head_bytes + body.size()}, {entry.borrowed, entry.borrowed_bytes}};
 }
 
-void Mesh::Inner::seal_later(std::byte* head, const Channel& ch, std::uint32_t body_crc) noexcept {
+void Mesh::Inner::seal_later(std::byte* head, const Connection& ch, std::uint32_t body_crc) noexcept {
   if (unsealed_count == unsealed.size()) seal_now();
   unsealed[unsealed_count] = {head, static_cast<std::uint32_t>(ch.peer), body_crc};
   unsealed_at[unsealed_count++] = head;
@@ -172,7 +173,7 @@ void Mesh::Inner::seal_now() noexcept {
   unsealed_count = 0;
 }
 
-void Mesh::Inner::emit_ack(Channel& ch, Instant now, TxBatch& out) noexcept {
+void Mesh::Inner::emit_ack(Connection& ch, Instant now, TxBatch& out) noexcept {
   Sender& tx = ch.tx;
   std::uint8_t flags = 0;
   if (tx.backlog || tx.refused) flags |= wire::kFlagBacklog;
@@ -191,7 +192,7 @@ void Mesh::Inner::emit_ack(Channel& ch, Instant now, TxBatch& out) noexcept {
   ++counters.acks_sent;
 }
 
-void Mesh::Inner::emit_probes(Channel& ch, Instant now, TxBatch& out) noexcept {
+void Mesh::Inner::emit_probes(Connection& ch, Instant now, TxBatch& out) noexcept {
   const auto emit = [&](LinkId by, wire::DatagramKind kind, wire::ProbeBody body) {
     constexpr std::size_t kHead = sizeof(wire::DatagramHead);
     auto& room = out.shorts[out.count];
@@ -217,7 +218,7 @@ void Mesh::Inner::emit_probes(Channel& ch, Instant now, TxBatch& out) noexcept {
 
 // How many may leave in one go. While more waits for credit, and so much is on its way that an ack is to
 // come, that is whole rows only: the rest goes with what the ack brings.
-std::uint32_t Mesh::Inner::burst_of(const Channel& ch) const noexcept {
+std::uint32_t Mesh::Inner::burst_of(const Connection& ch) const noexcept {
   const Sender& tx = ch.tx;
   const std::uint32_t queued = tx.log.end() - tx.next_tx;
   if (config.row_packets == 1 || !tx.refused || tx.lost != 0 || tx.in_flight < config.row_packets ||
@@ -227,7 +228,7 @@ std::uint32_t Mesh::Inner::burst_of(const Channel& ch) const noexcept {
 }
 
 // Fills in what the channel has to send; true if it has more for another turn.
-bool Mesh::Inner::fill(Channel& ch, Instant now, TxBatch& out) noexcept {
+bool Mesh::Inner::fill(Connection& ch, Instant now, TxBatch& out) noexcept {
   start(ch, now);
   Seq seq = 0;
   bool more = false;
@@ -250,7 +251,7 @@ bool Mesh::Inner::fill(Channel& ch, Instant now, TxBatch& out) noexcept {
 
 std::span<std::byte> Mesh::room_now(Instant now, PeerId to) noexcept {
   Inner& in = *inner_;
-  Channel* const ch = in.find(to);
+  Connection* const ch = in.find(to);
   if (ch == nullptr || ch->gone || ch->link == nullptr || ch->next_sending != nullptr) return {};
   const Sender& tx = ch->tx;
   if (tx.next_tx != tx.log.end() || tx.lost != 0 || tx.refused || tx.in_flight >= in.window_of(*ch, now) ||
@@ -263,7 +264,7 @@ Tx Mesh::send_now(Instant now, PeerId to, std::size_t bytes) noexcept {
   Inner& in = *inner_;
   HERALD_ASSERT(in.open_peer == to && !in.open_shares && bytes != 0 && bytes <= in.open_bytes);
   in.open_peer = -1;
-  Channel& ch = *in.find(to);
+  Connection& ch = *in.find(to);
   ch.tx.backlog = false;
   const Seq seq = ch.tx.log.end();
   Entry& entry = ch.tx.log.append();

@@ -54,9 +54,9 @@ std::uint8_t known_flags(DatagramKind kind) noexcept {
     case DatagramKind::cast_nak: return kFlagHeard | kFlagMoved;
     case DatagramKind::cast_ask: return kFlagAskAck | kFlagDirect | kFlagMoved;
     case DatagramKind::report: return kFlagAskAck | kFlagNoPart | kFlagHeard | kFlagMoved;
-    case DatagramKind::tidings: return kFlagAskAck | kFlagMoved;
-    case DatagramKind::noted: return kFlagMoved;
-    case DatagramKind::brief: break;  // see open_brief()
+    case DatagramKind::result_of_all: return kFlagAskAck | kFlagMoved;
+    case DatagramKind::acked: return kFlagMoved;
+    case DatagramKind::compact: break;  // see open_brief()
   }
   return 0;
 }
@@ -82,9 +82,9 @@ bool body_fits(DatagramKind kind, std::uint8_t flags, std::span<const std::byte>
     case DatagramKind::cast_nak:
     case DatagramKind::cast_ask:
     case DatagramKind::report:
-    case DatagramKind::tidings:
-    case DatagramKind::noted: return lane_body_fits(kind, flags, body);
-    case DatagramKind::brief: break;
+    case DatagramKind::result_of_all:
+    case DatagramKind::acked: return lane_body_fits(kind, flags, body);
+    case DatagramKind::compact: break;
   }
   return false;
 }
@@ -104,9 +104,10 @@ AckBytes write_ack(const AckPart& ack) noexcept {
   AckBytes out;
   const std::uint32_t credit = ack.credit - ack.next, delay_us = ack.delay_us;  // copies above the delay
   if (ack.holes == 0 && ack.newest + 1 == ack.next && credit <= UINT16_MAX && delay_us <= UINT16_MAX) {
-    const ShortAck brief{ack.next, static_cast<std::uint16_t>(credit), static_cast<std::uint16_t>(delay_us)};
-    std::memcpy(out.room.data(), &brief, sizeof brief);
-    out.size = sizeof brief;
+    const ShortAck compact{ack.next, static_cast<std::uint16_t>(credit),
+                           static_cast<std::uint16_t>(delay_us)};
+    std::memcpy(out.room.data(), &compact, sizeof compact);
+    out.size = sizeof compact;
     out.flags = kFlagAck | kFlagShort;
   } else {
     std::memcpy(out.room.data(), &ack, sizeof ack);
@@ -121,9 +122,9 @@ AckPart read_ack(std::span<const std::byte> bytes) noexcept {
     std::memcpy(&ack, bytes.data(), sizeof ack);
     return ack;
   }
-  const auto& brief = *reinterpret_cast<const ShortAck*>(bytes.data());
-  const std::uint32_t next = brief.next;
-  return {next, next + brief.credit, 0, next - 1, std::uint32_t{brief.delay_us}};
+  const auto& compact = *reinterpret_cast<const ShortAck*>(bytes.data());
+  const std::uint32_t next = compact.next;
+  return {next, next + compact.credit, 0, next - 1, std::uint32_t{compact.delay_us}};
 }
 
 void seal(const Seal& seal, std::uint32_t to, std::uint32_t body_crc, std::span<std::byte> head) noexcept {

@@ -31,18 +31,18 @@ enum class DatagramKind : std::uint8_t {
   cast_ack = 6,  // to the source, or up the tree
   cast_nak = 7,  // to the source: these are missing
   cast_ask = 8,  // from the source: `seq` is the number of its next cast
-  // Of musters (rel/muster.hpp): `seq` is the number of the muster.
-  report = 9,    // from a member to the first: its part
-  tidings = 10,  // from the first to the group or to one member: the result
-  noted = 11,    // from the first to one member: its part is here, the result is not
-  brief = 12,    // as a report; with a head of its own (wire/brief.hpp)
+  // Of fused exchanges (rel/fused_exchange.hpp): `seq` is the number of the fused exchange.
+  report = 9,          // from a member to the first: its part
+  result_of_all = 10,  // from the first to the group or to one member: the result
+  acked = 11,          // from the first to one member: its part is here, the result is not
+  compact = 12,        // as a report; with a head of its own (wire/compact.hpp)
 };
 
 constexpr std::uint8_t kFlagAck = 1;  // an ack part follows the head
 constexpr std::uint8_t kFlagRecords =
     2;  // data: the body is a row of records, each 2 bytes of length and a packet
 constexpr std::uint8_t kFlagBacklog = 4;    // data, ack: the sender has more than its credit lets it send
-constexpr std::uint8_t kFlagAskAck = 8;     // data, ack, cast, cast_ask, report, tidings: answer at once
+constexpr std::uint8_t kFlagAskAck = 8;     // data, ack, cast, cast_ask, report, the result: answer at once
 constexpr std::uint8_t kFlagShort = 16;     // data, ack, with kFlagAck: the ack part is a ShortAck
 constexpr std::uint8_t kFlagCopies = 0xe0;  // data: how often it was sent before (at most 7), in these bits
 constexpr int kCopiesShift = 5;
@@ -99,14 +99,14 @@ inline bool is_lane_datagram(std::span<const std::byte> datagram) noexcept {
   return datagram.size() > 1 && std::to_integer<std::uint8_t>(datagram[1]) >= 5;
 }
 
-// By its kind alone, as well: of a muster.
-inline bool is_muster(std::span<const std::byte> datagram) noexcept {
+// By its kind alone, as well: of a fused exchange.
+inline bool is_fused(std::span<const std::byte> datagram) noexcept {
   return datagram.size() > 1 && std::to_integer<std::uint8_t>(datagram[1]) >= 9;
 }
 
-inline bool is_brief(std::span<const std::byte> datagram) noexcept {
+inline bool is_compact(std::span<const std::byte> datagram) noexcept {
   return datagram.size() > 1 &&
-         std::to_integer<std::uint8_t>(datagram[1]) == static_cast<std::uint8_t>(DatagramKind::brief);
+         std::to_integer<std::uint8_t>(datagram[1]) == static_cast<std::uint8_t>(DatagramKind::compact);
 }
 
 // An ack part as it is sent, and the flags that say so; and the way back, of 8 or 24 bytes.

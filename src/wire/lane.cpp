@@ -27,12 +27,12 @@ bool lane_body_fits(DatagramKind kind, std::uint8_t flags, std::span<const std::
       return count <= kMostNakRanges;
     }
     case DatagramKind::cast_ask:
-    case DatagramKind::noted: return body.size() == sizeof(LanePart);
+    case DatagramKind::acked: return body.size() == sizeof(LanePart);
     case DatagramKind::report:
       return body.size() >= sizeof(ReportPart) &&
              ((flags & kFlagNoPart) == 0 || body.size() == sizeof(ReportPart));
-    case DatagramKind::tidings: return body.size() >= sizeof(LanePart);
-    case DatagramKind::brief:
+    case DatagramKind::result_of_all: return body.size() >= sizeof(LanePart);
+    case DatagramKind::compact:
     case DatagramKind::data:
     case DatagramKind::ack:
     case DatagramKind::probe:
@@ -42,7 +42,7 @@ bool lane_body_fits(DatagramKind kind, std::uint8_t flags, std::span<const std::
 }
 
 ReportView view_report(DatagramKind kind, std::span<const std::byte> body) noexcept {
-  if (kind == DatagramKind::brief) return {0, body};
+  if (kind == DatagramKind::compact) return {0, body};
   return {part_at<ReportPart>(body).behind, body.subspan(sizeof(ReportPart))};
 }
 

@@ -50,11 +50,11 @@ struct CastNak {  // then 1 to kMostNakRanges ranges; the head's seq: all before
 };
 constexpr std::size_t kMostNakRanges = 7;
 
-// report: before the part. tidings and noted begin as a cast does: LanePart, then the result, or nothing;
-// rtt_us of tidings is what the first knows the lane as, in brief.
+// report: before the part. the result and noted begin as a cast does: LanePart, then the result, or nothing;
+// rtt_us of the result is what the first knows the lane as, in brief.
 struct ReportPart {
   Le<std::uint64_t> name;
-  std::uint8_t behind;  // the results of all musters before number seq - behind have come
+  std::uint8_t behind;  // the results of all fused exchanges before number seq - behind have come
 };
 
 static_assert(sizeof(ReportPart) == 9);
@@ -65,7 +65,7 @@ static_assert(kCastHead == 32);
 constexpr std::size_t kLeastLane = sizeof(DatagramHead) + sizeof(ReportPart);  // no kind is shorter
 
 constexpr bool is_lane_kind(DatagramKind kind) noexcept {
-  return kind >= DatagramKind::cast && kind <= DatagramKind::noted;
+  return kind >= DatagramKind::cast && kind <= DatagramKind::acked;
 }
 
 // For whom a datagram to the group of a lane is sealed.

@@ -129,14 +129,14 @@ struct MeetPacket {
   P2pPrefix prefix;
   Le<std::uint32_t> send_id;
   Le<std::uint32_t> seq;
-  Le<std::uint32_t> meeting;  // which of the receiver's
-  Le<std::uint64_t> bytes;    // of the message that are wanted
-  Le<std::uint64_t> address;  // of the first byte in the receiver's memory
+  Le<std::uint32_t> split_copy;  // which of the receiver's
+  Le<std::uint64_t> bytes;       // of the message that are wanted
+  Le<std::uint64_t> address;     // of the first byte in the receiver's memory
 };
 
 struct MovedPacket {
   P2pPrefix prefix;
-  Le<std::uint32_t> meeting;
+  Le<std::uint32_t> split_copy;
 };
 
 constexpr std::uint32_t kNoticeDeaf = 1;   // the member does not hear the sender's multicast

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "rel/lanes.hpp"
-#include "wire/brief.hpp"
+#include "wire/compact.hpp"
 #include "wire/lane.hpp"
 
 using namespace herald;
@@ -54,15 +54,15 @@ void make_plausible(const rel::LanesConfig& config, rel::PeerId from, std::uint6
   head.epoch = static_cast<std::uint8_t>(config.seal.epoch);
   head.kind = static_cast<std::uint8_t>(static_cast<std::uint8_t>(wire::DatagramKind::cast) + head.kind % 8);
   const std::span<std::byte> all(datagram);
-  if (wire::is_brief(datagram)) {
-    const auto& brief = *reinterpret_cast<const wire::BriefHead*>(datagram.data());
-    const auto as = static_cast<std::uint16_t>(brief.known_as & 0xc01);
-    wire::write_brief(config.seal, 0, name, {brief.flags, as, static_cast<std::uint8_t>(from), brief.number},
-                      all);
+  if (wire::is_compact(datagram)) {
+    const auto& compact = *reinterpret_cast<const wire::CompactHead*>(datagram.data());
+    const auto as = static_cast<std::uint16_t>(compact.known_as & 0xc01);
+    wire::write_compact(config.seal, 0, name,
+                        {compact.flags, as, static_cast<std::uint8_t>(from), compact.number}, all);
     return;
   }
   head.from = static_cast<std::uint32_t>(from);
-  if (!wire::is_muster(datagram)) head.seq = head.seq + kFirst;
+  if (!wire::is_fused(datagram)) head.seq = head.seq + kFirst;
   reinterpret_cast<wire::LanePart*>(datagram.data() + sizeof head)->name = name;
   if (static_cast<wire::DatagramKind>(static_cast<std::uint8_t>(head.kind)) == wire::DatagramKind::cast_ack &&
       datagram.size() >= sizeof head + sizeof(wire::CastAck)) {
@@ -79,7 +79,7 @@ void make_plausible(const rel::LanesConfig& config, rel::PeerId from, std::uint6
 
 // A call of ours, as the program may make them: in order, each part before its result.
 struct Caller {
-  std::uint32_t next = 0;  // of the musters of a lane
+  std::uint32_t next = 0;  // of the fused exchanges of a lane
   bool reported = false;
 
   void go_on(rel::Lanes& lanes, rel::LaneId lane, bool first, Instant now, std::size_t bytes) {
@@ -87,13 +87,13 @@ struct Caller {
     const std::span<const std::byte> mine(room, bytes % sizeof room);
     std::span<const std::byte> result;
     if (first) {
-      if (lanes.gather(lane, next) == rel::Lanes::Mustered::not_yet) return;
+      if (lanes.gather(lane, next) == rel::Lanes::FusedState::not_yet) return;
       for (std::size_t place = 1; place < kPeers; ++place)
         if (lanes.part(lane, next, place).size() > rel::Lanes::kMostPart) std::abort();
       lanes.tell(now, lane, next++, mine);
     } else if (!reported) {
       reported = lanes.report(lane, next, mine);
-    } else if (lanes.result(lane, next, result) == rel::Lanes::Mustered::all) {
+    } else if (lanes.result(lane, next, result) == rel::Lanes::FusedState::all) {
       lanes.take_result(lane, next++);
       reported = false;
     }

@@ -173,7 +173,7 @@ static void burst(int late) {
   free(counts);
 }
 
-/* More than may have boards of full size. */
+/* More than may have segments of full size. */
 static void many(void) {
   MPI_Comm comms[COMMS];
   int i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: communicators that come and go leave files in /dev/shm or run out of descriptors; one
-// without a board (HERALD_COLL_BOARD_BYTES=0) does not work; a rank that dies in the middle of a collective
-// leaves the others waiting. `coll_board die`: rank 1 kills itself.
+// without a collective segment (HERALD_COLL_SEGMENT_BYTES=0) does not work; a rank that dies in the middle of
+// a collective leaves the others waiting. `coll_segment die`: rank 1 kills itself.
 #include <dirent.h>
 #include <mpi.h>
 #include <signal.h>

@@ -60,12 +60,12 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   OK(MPI_T_pvar_session_create(&session));
-  MPI_T_pvar_handle musters = watched("herald_musters"), dozes = watched("herald_dozes");
+  MPI_T_pvar_handle fused_count = watched("herald_fused"), dozes = watched("herald_dozes");
   for (int round = 0; round < 8; ++round) {
     until_all_doze(dozes);
     flood(round);
   }
-  CHECK(counted(musters) > 0);
+  CHECK(counted(fused_count) > 0);
   OK(MPI_T_pvar_session_free(&session));
   OK(MPI_T_finalize());
   const int failed = check_done();

@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
                                "herald_multicast_heard_again",
                                "herald_multicast_foreign",
                                "herald_lanes_moved",
-                               "herald_musters"};
+                               "herald_fused"};
   MPI_T_pvar_session session;
   MPI_T_pvar_handle handles[kNames];
   MPI_Comm comms[kMostComms];

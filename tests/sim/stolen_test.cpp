@@ -24,7 +24,7 @@ constexpr HostId kProcessors = 2;
 constexpr Duration kThere = milliseconds(40), kGone = milliseconds(50);  // at most: half of it on average
 constexpr Duration kAfter = milliseconds(10'000);
 
-struct Theft {
+struct Preemption {
   Instant from, to;
 };
 
@@ -72,28 +72,29 @@ Setup over_a_lane(std::int32_t hosts, std::uint64_t bits_per_second, coll::Op op
   return setup;
 }
 
-std::vector<Theft> steal(Setup& setup, std::uint64_t seed) {
-  std::vector<Theft> thefts;
+std::vector<Preemption> steal(Setup& setup, std::uint64_t seed) {
+  std::vector<Preemption> preemptions;
   Prng chance(seed);
   for (HostId which = 0; which < kProcessors; ++which)
     for (Instant at = Instant{} + up_to(chance, kThere); at < Instant{} + kAfter;) {
       const Duration how_long = up_to(chance, kGone);
-      thefts.push_back({at, at + how_long});
+      preemptions.push_back({at, at + how_long});
       setup.plan.push_back({at, "gone", [=](Net& net) {
                               for (HostId host = which; host < net.config().hosts; host += kProcessors)
                                 net.pause(host, how_long);
                             }});
       at = at + how_long + up_to(chance, kThere);
     }
-  std::sort(thefts.begin(), thefts.end(), [](const Theft& a, const Theft& b) { return a.from < b.from; });
-  return thefts;
+  std::sort(preemptions.begin(), preemptions.end(),
+            [](const Preemption& a, const Preemption& b) { return a.from < b.from; });
+  return preemptions;
 }
 
 // Of the time before `end`: when a processor was gone.
-Duration gone_before(const std::vector<Theft>& thefts, Instant end) {
+Duration gone_before(const std::vector<Preemption>& preemptions, Instant end) {
   Duration sum{};
   Instant seen{};
-  for (const Theft& each : thefts) {
+  for (const Preemption& each : preemptions) {
     const Instant from = std::max(each.from, seen), to = std::min(each.to, end);
     if (to <= from) continue;
     sum.ns += (to - from).ns;
@@ -113,9 +114,9 @@ void expect_share_of_quiet(double share, const Setup& plain) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Setup setup = plain;
     setup.seed = setup.net.seed = seed;
-    const std::vector<Theft> thefts = steal(setup, seed);
+    const std::vector<Preemption> preemptions = steal(setup, seed);
     const Instant finished = run(setup).finished;
-    const Duration gone = gone_before(thefts, finished);
+    const Duration gone = gone_before(preemptions, finished);
     EXPECT_GT(gone, Duration{}) << "nothing was tried";
     EXPECT_LE(static_cast<double>(finished.ns - gone.ns), share * static_cast<double>(quiet.ns))
         << "seed " << seed << ": " << finished.ns / 1000 << " us, of which a processor was gone for "

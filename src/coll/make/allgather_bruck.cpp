@@ -13,7 +13,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, log2_up(shape.ranks), size * (n - 1)) + n * size * shape.cost.copy_byte_ns;
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   const int n = ask.size;
   const Piece mine = ask.in_place ? ask.recv.block(ask.rank) : ask.send.range(0, 1);
   const std::uint64_t size = mine.bytes;

@@ -14,7 +14,7 @@ double estimate_castv(std::uint64_t bytes, const Shape& shape) noexcept {
 }
 
 // Serves allgatherv too: every rank knows all sizes.
-void make_cast(const Ask& ask, Builder& b) noexcept {
+void make_cast(const CollSpec& ask, Builder& b) noexcept {
   std::vector<Piece> blocks;
   for (int rank = 0; rank < ask.size; ++rank) blocks.push_back(ask.recv.block(rank));
   const auto me = static_cast<std::size_t>(ask.rank);
@@ -31,7 +31,7 @@ double estimate_gather(std::uint64_t bytes, const Shape& shape) noexcept {
   return up_and_cast_ns(shape, each * (shape.ranks - 1), each * shape.ranks);
 }
 
-void make_gather(const Ask& ask, Builder& b) noexcept {
+void make_gather(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   const FanTree tree(ask.rank, ask.size);
   const StepId own = ask.in_place ? kNone : b.copy(ask.send.range(0, 1), ask.recv.block(ask.rank));
@@ -44,13 +44,13 @@ void make_gather(const Ask& ask, Builder& b) noexcept {
   if (tree.parent >= 0) b.recv(0, all, {told});
 }
 
-double estimate_muster(std::uint64_t bytes, const Shape& shape) noexcept {
+double estimate_fused(std::uint64_t bytes, const Shape& shape) noexcept {
   const double each = static_cast<double>(bytes);
-  if (bytes > kMusterPart || bytes * static_cast<std::uint64_t>(shape.ranks) > kMusterResult) return kNeverNs;
-  return muster_ns(shape, each * (shape.ranks - 1), each * shape.ranks);
+  if (bytes > kFusedPart || bytes * static_cast<std::uint64_t>(shape.ranks) > kFusedResult) return kNeverNs;
+  return fused_ns(shape, each * (shape.ranks - 1), each * shape.ranks);
 }
 
-void make_muster(const Ask& ask, Builder& b) noexcept {
+void make_fused(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   const Piece own = ask.in_place ? ask.recv.block(ask.rank) : ask.send.range(0, 1),
               all = ask.recv.range(0, ask.size);
@@ -64,9 +64,9 @@ void make_muster(const Ask& ask, Builder& b) noexcept {
 
 }  // namespace
 
-const Algorithm kAllgatherMuster{
-    Op::allgather, "muster",        "all report to one, which tells all blocks to all",
-    fits_muster,   estimate_muster, make_muster};
+const Algorithm kAllgatherFused{
+    Op::allgather, "fused",        "all report to one, which tells all blocks to all",
+    fits_fused,    estimate_fused, make_fused};
 const Algorithm kAllgatherCast{
     Op::allgather, "cast",        "each rank multicasts its block, long ones in turns",
     fits_lane,     estimate_cast, make_cast};

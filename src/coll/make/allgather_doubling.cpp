@@ -9,7 +9,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, log2_up(shape.ranks), static_cast<double>(bytes) * (shape.ranks - 1));
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   const Piece mine = ask.recv.block(ask.rank);
   if (mine.bytes == 0) return;
   StepId have[32];  // what the next send needs: one's own block, then what came in each round

@@ -12,7 +12,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, n / 2, (n - 1) * static_cast<double>(bytes));
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   const int n = ask.size;
   const Piece mine = ask.recv.block(ask.rank);
   if (mine.bytes == 0) return;

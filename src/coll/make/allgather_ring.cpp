@@ -15,7 +15,7 @@ double estimate_v(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, shape.ranks - 1, static_cast<double>(bytes));
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   const int n = ask.size, right = (ask.rank + 1) % n, left = (ask.rank - 1 + n) % n;
   const Piece mine = ask.recv.block(ask.rank);
   // The first send takes this rank's block from where the user has it.

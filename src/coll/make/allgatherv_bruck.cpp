@@ -14,7 +14,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, log2_up(shape.ranks), size) + size * shape.cost.copy_byte_ns;
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   const int n = ask.size;
   std::vector<std::uint64_t> at(static_cast<std::size_t>(n) + 1, 0);  // where block rank + i begins
   for (int i = 0; i < n; ++i)

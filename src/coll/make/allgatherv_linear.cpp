@@ -11,7 +11,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, 0.8 * (shape.ranks - 1), 1.3 * static_cast<double>(bytes));
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   const int n = ask.size;
   const Piece mine = ask.recv.block(ask.rank), own = ask.in_place ? mine : ask.send.range(0, 1);
   b.window(kWindow, kWindow);

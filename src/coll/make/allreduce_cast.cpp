@@ -24,7 +24,7 @@ double estimate_short(std::uint64_t bytes, const Shape& shape) noexcept {
   return all_cast_ns(shape, each) + each * shape.ranks * shape.cost.reduce_byte_ns;
 }
 
-void make_short(const Ask& ask, Builder& b) noexcept {
+void make_short(const CollSpec& ask, Builder& b) noexcept {
   const Piece result = ask.result();
   if (result.count == 0) return;
   std::vector<Piece> all(static_cast<std::size_t>(ask.size));
@@ -42,7 +42,7 @@ double estimate_gather(std::uint64_t bytes, const Shape& shape) noexcept {
   return reduce_fan_ns(shape, static_cast<double>(bytes)) + transfer_ns(shape, 1, static_cast<double>(bytes));
 }
 
-void make_gather(const Ask& ask, Builder& b) noexcept {
+void make_gather(const CollSpec& ask, Builder& b) noexcept {
   if (ask.result().count == 0) return;
   const FanResult up = reduce_fan(ask, b, ask.own(), ask.result());
   if (ask.rank == 0)
@@ -56,7 +56,7 @@ double estimate_long(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, 2, each - part) + turns_ns(shape, part) + each * shape.cost.reduce_byte_ns;
 }
 
-void make_long(const Ask& ask, Builder& b) noexcept {
+void make_long(const CollSpec& ask, Builder& b) noexcept {
   const Piece result = ask.result(), own = ask.own();
   if (result.count == 0) return;
   const ItemParts parts{result.count, ask.size};
@@ -93,13 +93,13 @@ void make_long(const Ask& ask, Builder& b) noexcept {
   Turns(b, ask.rank, blocks, done, sent).make();
 }
 
-double estimate_muster(std::uint64_t bytes, const Shape& shape) noexcept {
+double estimate_fused(std::uint64_t bytes, const Shape& shape) noexcept {
   const double each = static_cast<double>(bytes);
-  if (bytes > kMusterPart) return kNeverNs;
-  return muster_ns(shape, each * shape.ranks, each) + each * shape.ranks * shape.cost.reduce_byte_ns;
+  if (bytes > kFusedPart) return kNeverNs;
+  return fused_ns(shape, each * shape.ranks, each) + each * shape.ranks * shape.cost.reduce_byte_ns;
 }
 
-void make_muster(const Ask& ask, Builder& b) noexcept {
+void make_fused(const CollSpec& ask, Builder& b) noexcept {
   const Piece result = ask.result();
   if (result.count == 0) return;
   if (ask.rank != 0) {
@@ -120,9 +120,9 @@ void make_muster(const Ask& ask, Builder& b) noexcept {
 
 }  // namespace
 
-const Algorithm kAllreduceMuster{
-    Op::allreduce, "muster",        "all report to one, which reduces and tells all",
-    fits_muster,   estimate_muster, make_muster};
+const Algorithm kAllreduceFused{
+    Op::allreduce, "fused",        "all report to one, which reduces and tells all",
+    fits_fused,    estimate_fused, make_fused};
 const Algorithm kAllreduceCast{
     Op::allreduce, "cast",         "each rank multicasts its vector and reduces all of them",
     fits_lane,     estimate_short, make_short};

@@ -19,18 +19,18 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
 
 class Maker {
  public:
-  Maker(const Ask& ask, Builder& b) noexcept : ask_(ask), b_(b), fold_(ask.size) {}
+  Maker(const CollSpec& ask, Builder& b) noexcept : spec_(ask), b_(b), fold_(ask.size) {}
 
   void make() noexcept {
-    if (fold_.stands_aside(ask_.rank)) return make_aside();
-    const int place = fold_.place(ask_.rank);
-    const bool paired = fold_.paired(ask_.rank);
+    if (fold_.stands_aside(spec_.rank)) return make_aside();
+    const int place = fold_.place(spec_.rank);
+    const bool paired = fold_.paired(spec_.rank);
     const int folds = log2_up(fold_.places) + (paired ? 1 : 0);
-    area_[0] = ask_.result();
+    area_[0] = spec_.result();
     if (folds > 0) area_[1] = b_.scratch_items(*area_[0].layout, area_[0].count);
-    acc_ = ask_.own();
-    if (ask_.in_place || !ask_.commutes) {
-      if (!ask_.in_place) ready_ = b_.copy(acc_, area_[0]);
+    acc_ = spec_.own();
+    if (spec_.in_place || !spec_.commutes) {
+      if (!spec_.in_place) ready_ = b_.copy(acc_, area_[0]);
       acc_ = area_[0];
       next_ = 1;
     } else {
@@ -38,7 +38,7 @@ class Maker {
     }
     if (paired) {
       b_.round(kFoldRound);
-      fold(b_.recv(ask_.rank - 1, area_[next_]), kNone, false);
+      fold(b_.recv(spec_.rank - 1, area_[next_]), kNone, false);
     }
     for (int bit = 1, k = 0; bit < fold_.places; bit *= 2, ++k) {
       const int partner = fold_.rank(place ^ bit);
@@ -50,21 +50,21 @@ class Maker {
     if (acc_.buffer != Buffer::recv) ready_ = b_.copy(acc_, area_[0], {ready_, read_[0], sent_[0]});
     if (paired) {
       b_.round(kUnfoldRound);
-      b_.send(ask_.rank - 1, area_[0], {ready_});
+      b_.send(spec_.rank - 1, area_[0], {ready_});
     }
   }
 
  private:
   void make_aside() noexcept {
     b_.round(kFoldRound);
-    const StepId sent = b_.send(ask_.rank + 1, ask_.own());
+    const StepId sent = b_.send(spec_.rank + 1, spec_.own());
     b_.round(kUnfoldRound);
-    b_.recv(ask_.rank + 1, ask_.result(), {ask_.in_place ? sent : kNone});
+    b_.recv(spec_.rank + 1, spec_.result(), {spec_.in_place ? sent : kNone});
   }
 
   // The newcomer is in area_[next_]; `ours_left`: it belongs to the right of what we have.
   void fold(StepId got, StepId sent, bool ours_left) noexcept {
-    const bool land = ask_.commutes ? !ask_.in_place : ours_left;
+    const bool land = spec_.commutes ? !spec_.in_place : ours_left;
     if (land) {  // the newcomer's area takes the result
       const StepId folded = b_.reduce(acc_, area_[next_], {got, ready_});
       const int before = next_;
@@ -80,7 +80,7 @@ class Maker {
     }
   }
 
-  const Ask& ask_;
+  const CollSpec& spec_;
   Builder& b_;
   const Fold fold_;
   Piece area_[2], acc_;
@@ -90,7 +90,7 @@ class Maker {
   StepId sent_[2] = {kNone, kNone};  // the area has been sent from
 };
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes != 0) Maker(ask, b).make();
 }
 

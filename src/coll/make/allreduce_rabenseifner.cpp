@@ -20,26 +20,26 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
 
 class Maker {
  public:
-  Maker(const Ask& ask, Builder& b) noexcept
-      : ask_(ask), b_(b), fold_(ask.size), parts_{ask.recv.count, fold_.places}, result_(ask.result()) {}
+  Maker(const CollSpec& ask, Builder& b) noexcept
+      : spec_(ask), b_(b), fold_(ask.size), parts_{ask.recv.count, fold_.places}, result_(ask.result()) {}
 
   void make() noexcept {
-    if (fold_.stands_aside(ask_.rank)) {
+    if (fold_.stands_aside(spec_.rank)) {
       b_.round(kFoldRound);
-      const StepId sent = b_.send(ask_.rank + 1, ask_.own());
+      const StepId sent = b_.send(spec_.rank + 1, spec_.own());
       b_.round(kUnfoldRound);
-      b_.recv(ask_.rank + 1, result_, {ask_.in_place ? sent : kNone});
+      b_.recv(spec_.rank + 1, result_, {spec_.in_place ? sent : kNone});
       return;
     }
-    place_ = fold_.place(ask_.rank);
-    if (fold_.paired(ask_.rank)) take_pair();
+    place_ = fold_.place(spec_.rank);
+    if (fold_.paired(spec_.rank)) take_pair();
     int round = 0;
     for (int bit = fold_.places / 2; bit > 0; bit /= 2) halve(bit, round++);
-    if (fold_.places == 1 && !ask_.in_place && !folded_) have(b_.copy(ask_.own(), result_));
+    if (fold_.places == 1 && !spec_.in_place && !folded_) have(b_.copy(spec_.own(), result_));
     for (int bit = 1; bit < fold_.places; bit *= 2) gather(bit, --given_, round++);
-    if (fold_.paired(ask_.rank)) {
+    if (fold_.paired(spec_.rank)) {
       b_.round(kUnfoldRound);
-      needing_all(b_.send(ask_.rank - 1, result_));
+      needing_all(b_.send(spec_.rank - 1, result_));
     }
   }
 
@@ -51,9 +51,9 @@ class Maker {
 
   void take_pair() noexcept {
     b_.round(kFoldRound);
-    const Piece area = ask_.in_place ? b_.scratch_items(*result_.layout, result_.count) : result_;
-    const StepId got = b_.recv(ask_.rank - 1, area);
-    ready_ = ask_.in_place ? b_.reduce(area, result_, {got}) : b_.reduce(ask_.own(), result_, {got});
+    const Piece area = spec_.in_place ? b_.scratch_items(*result_.layout, result_.count) : result_;
+    const StepId got = b_.recv(spec_.rank - 1, area);
+    ready_ = spec_.in_place ? b_.reduce(area, result_, {got}) : b_.reduce(spec_.own(), result_, {got});
     folded_ = true;
   }
 
@@ -61,9 +61,9 @@ class Maker {
   void halve(int bit, int round) noexcept {
     const int keep = place_ & ~(bit - 1), give = keep ^ bit;
     const int partner = fold_.rank(place_ ^ bit);
-    const bool from_user = !ask_.in_place && !folded_ && bit == fold_.places / 2;
+    const bool from_user = !spec_.in_place && !folded_ && bit == fold_.places / 2;
     const Piece mine = parts_.piece(result_, keep, keep + bit);
-    const Piece theirs = parts_.piece(from_user ? ask_.own() : result_, give, give + bit);
+    const Piece theirs = parts_.piece(from_user ? spec_.own() : result_, give, give + bit);
     b_.round(round);
     StepId got = kNone, sent = kNone;
     Piece area = mine;
@@ -73,7 +73,7 @@ class Maker {
     }
     if (theirs.bytes != 0) sent = b_.send(partner, theirs, {ready_});
     if (mine.bytes != 0)
-      ready_ = from_user ? b_.reduce(parts_.piece(ask_.own(), keep, keep + bit), mine, {got})
+      ready_ = from_user ? b_.reduce(parts_.piece(spec_.own(), keep, keep + bit), mine, {got})
                          : b_.reduce(area, mine, {got, ready_});
     sent_[given_++] = sent;
     if (bit == 1) have(ready_);
@@ -91,7 +91,7 @@ class Maker {
     have(got);
   }
 
-  const Ask& ask_;
+  const CollSpec& spec_;
   Builder& b_;
   const Fold fold_;
   const ItemParts parts_;
@@ -103,7 +103,7 @@ class Maker {
   StepId have_[kMaxRounds + 2];
 };
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes != 0) Maker(ask, b).make();
 }
 

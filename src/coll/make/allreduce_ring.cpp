@@ -15,7 +15,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, 2 * others, 2 * others * part) + others * part * shape.cost.reduce_byte_ns;
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   const int n = ask.size, right = (ask.rank + 1) % n, left = (ask.rank - 1 + n) % n;
   const ItemParts parts{ask.recv.count, n};

@@ -21,19 +21,19 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
 
 class Maker {
  public:
-  Maker(const Ask& ask, Builder& b) noexcept
-      : ask_(ask), b_(b), n_(ask.size), size_(ask.bytes), last_(static_cast<std::size_t>(n_), kNone) {}
+  Maker(const CollSpec& ask, Builder& b) noexcept
+      : spec_(ask), b_(b), n_(ask.size), size_(ask.bytes), last_(static_cast<std::size_t>(n_), kNone) {}
 
   void make() noexcept {
     work_ = b_.scratch(size_ * static_cast<std::uint64_t>(n_));
-    const Blocks& from = ask_.in_place ? ask_.recv : ask_.send;
-    const int tail = n_ - ask_.rank;
-    const StepId first = b_.copy(from.range(ask_.rank, n_), blocks(work_, 0, tail));
-    const StepId second = b_.copy(from.range(0, ask_.rank), blocks(work_, tail, n_));
+    const Blocks& from = spec_.in_place ? spec_.recv : spec_.send;
+    const int tail = n_ - spec_.rank;
+    const StepId first = b_.copy(from.range(spec_.rank, n_), blocks(work_, 0, tail));
+    const StepId second = b_.copy(from.range(0, spec_.rank), blocks(work_, tail, n_));
     for (int i = 0; i < n_; ++i) last(i) = i < tail ? first : second;
     for (int bit = 1, k = 0; bit < n_; bit *= 2, ++k) round(bit, k);
     for (int i = 0; i < n_; ++i) {
-      const Piece to = ask_.recv.block((ask_.rank - i + n_) % n_);
+      const Piece to = spec_.recv.block((spec_.rank - i + n_) % n_);
       b_.copy(blocks(work_, i, i + 1), to, {last(i), first, second});
     }
   }
@@ -51,7 +51,7 @@ class Maker {
     const Piece in = b_.scratch(size_ * static_cast<std::uint64_t>(count));
     const Piece out = b_.scratch(size_ * static_cast<std::uint64_t>(count));
     b_.round(k);
-    const StepId got = b_.recv((ask_.rank - bit + n_) % n_, in);
+    const StepId got = b_.recv((spec_.rank - bit + n_) % n_, in);
     std::vector<StepId> packed;
     int at = 0;
     for (int base = bit; base < n_; base += 2 * bit) {
@@ -61,7 +61,7 @@ class Maker {
       packed.push_back(copied);
       at += run;
     }
-    const StepId sent = b_.send((ask_.rank + bit) % n_, out);
+    const StepId sent = b_.send((spec_.rank + bit) % n_, out);
     for (StepId step : packed) b_.also(sent, step);
     at = 0;
     std::size_t which = 0;
@@ -74,7 +74,7 @@ class Maker {
     }
   }
 
-  const Ask& ask_;
+  const CollSpec& spec_;
   Builder& b_;
   const int n_;
   const std::uint64_t size_;
@@ -82,7 +82,7 @@ class Maker {
   std::vector<StepId> last_;  // by block: the step that wrote it last
 };
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes != 0) Maker(ask, b).make();
 }
 

@@ -12,12 +12,12 @@ namespace {
 // Overlapping saves half of the start-up. Inside a host it costs a tenth of the bandwidth in crowding.
 // Between hosts what queues at the links is the last to come, and not in balance: a third of all, as long as
 // that is less than a queue holds; all links are full until then.
-constexpr double kCrowdedMemory = 1.1, kCrowdedHosts = 1.05, kQueued = 0.3, kQueue = 190000;
+constexpr double kOversubscribedMemory = 1.1, kOversubscribedHosts = 1.05, kQueued = 0.3, kQueue = 190000;
 double estimate_linear(std::uint64_t bytes, const Shape& shape) noexcept {
   const double others = shape.ranks - 1, all = others * static_cast<double>(bytes);
-  const double crowded =
-      shape.hosts > 1 ? kCrowdedHosts * all + std::min(kQueued * all, kQueue) : kCrowdedMemory * all;
-  return transfer_ns(shape, 0.5 * others, crowded);
+  const double oversubscribed = shape.hosts > 1 ? kOversubscribedHosts * all + std::min(kQueued * all, kQueue)
+                                                : kOversubscribedMemory * all;
+  return transfer_ns(shape, 0.5 * others, oversubscribed);
 }
 // One at a time between hosts waits for the receiver of each message that is not pushed as a whole, who may
 // be waited for by another one, while links have nothing to carry.
@@ -29,7 +29,7 @@ double estimate_pairwise(std::uint64_t bytes, const Shape& shape) noexcept {
 
 constexpr std::uint64_t kInPlaceScratch = 1u << 20;
 
-void make_in_place(const Ask& ask, Builder& b, std::uint32_t window) noexcept {
+void make_in_place(const CollSpec& ask, Builder& b, std::uint32_t window) noexcept {
   const int n = ask.size;
   std::uint64_t largest = 0;
   for (int i = 0; i < n; ++i)
@@ -58,7 +58,7 @@ void make_in_place(const Ask& ask, Builder& b, std::uint32_t window) noexcept {
   }
 }
 
-void make(const Ask& ask, Builder& b, std::uint32_t window) noexcept {
+void make(const CollSpec& ask, Builder& b, std::uint32_t window) noexcept {
   if (ask.in_place) return make_in_place(ask, b, window);
   const int n = ask.size;
   b.window(window, window);
@@ -71,8 +71,8 @@ void make(const Ask& ask, Builder& b, std::uint32_t window) noexcept {
   b.copy(ask.send.block(ask.rank), ask.recv.block(ask.rank));
 }
 
-void make_linear(const Ask& ask, Builder& b) noexcept { make(ask, b, kWindow); }
-void make_pairwise(const Ask& ask, Builder& b) noexcept { make(ask, b, 1); }
+void make_linear(const CollSpec& ask, Builder& b) noexcept { make(ask, b, kWindow); }
+void make_pairwise(const CollSpec& ask, Builder& b) noexcept { make(ask, b, 1); }
 
 constexpr const char* kLinear = "straight between each two ranks, many messages at a time";
 constexpr const char* kPairwise = "straight between each two ranks, one message each way at a time";

@@ -10,7 +10,7 @@ double estimate(std::uint64_t, const Shape& shape) noexcept {
   return transfer_ns(shape, log2_up(shape.ranks), 0);
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   StepId heard[32];
   const int rounds = log2_up(ask.size);
   for (int k = 0; k < rounds; ++k) {

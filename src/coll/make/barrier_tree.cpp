@@ -11,7 +11,7 @@ double estimate(std::uint64_t, const Shape& shape) noexcept {
   return transfer_ns(shape, 2 * log2_up(shape.ranks), 0);
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   const Tree tree{ask.size};
   const int v = ask.rank;
   StepId heard[kMaxRounds];

@@ -9,7 +9,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, 1, static_cast<double>(bytes));
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   const Piece data = ask.recv.range(0, 1);
   if (data.bytes == 0) return;
   if (ask.rank == ask.root)

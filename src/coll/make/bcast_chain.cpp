@@ -10,7 +10,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return pipeline_ns(bytes, shape, shape.ranks - 1, 1);
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   const int v = ask.relative(ask.rank);
   bcast_pipeline(ask, b, v - 1, v + 1, 1);
 }

@@ -8,7 +8,8 @@
 namespace herald::coll {
 
 // Parent and children are places seen from the root; -1 is no parent, and a child beyond the last is none.
-inline void bcast_pipeline(const Ask& ask, Builder& b, int parent, int first_child, int children) noexcept {
+inline void bcast_pipeline(const CollSpec& ask, Builder& b, int parent, int first_child,
+                           int children) noexcept {
   const Piece data = ask.recv.range(0, 1);
   if (data.bytes == 0) return;
   const int count = segments_of(data.bytes);

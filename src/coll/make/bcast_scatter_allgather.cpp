@@ -35,7 +35,7 @@ struct Parts {
   bool empty(int part) const noexcept { return at(part) == at(part + 1); }
 };
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   const Piece data = ask.recv.range(0, 1);
   const int n = ask.size, v = ask.relative(ask.rank);
   const auto ranks = static_cast<std::uint64_t>(n);

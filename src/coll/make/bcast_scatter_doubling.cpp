@@ -13,7 +13,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, 2 * rounds, 2.0 * static_cast<double>(bytes) * (n - 1) / n);
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   const Piece data = ask.recv.range(0, 1);
   const int n = ask.size, v = ask.relative(ask.rank);
   const ByteParts parts(n, data.bytes);

@@ -6,14 +6,14 @@ namespace herald::coll {
 namespace {
 
 double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
-  return 2 * meeting_ns(shape) + crowd(shape) * stream_ns(shape, static_cast<double>(bytes));
+  return 2 * barrier_ns(shape) + crowd(shape) * stream_ns(shape, static_cast<double>(bytes));
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   const Piece data = ask.recv.range(0, 1);
   if (data.bytes == 0) return;
   if (ask.rank == ask.root)
-    b.pour(kEverybody, data);
+    b.stream_write(kEverybody, data);
   else
     b.draw(ask.root, data);
 }

@@ -13,18 +13,18 @@ namespace {
 
 class Between {
  public:
-  Between(const Ask& call, Builder& builder) noexcept
-      : ask_(call),
+  Between(const CollSpec& call, Builder& builder) noexcept
+      : spec_(call),
         b_(builder),
         own_(static_cast<std::size_t>(call.size)),
         leads_(call.rank == 0),
         here_(call.root == kRootHere),
         beside_(call.root == kRootBeside) {
-    std::iota(own_.begin(), own_.end(), ask_.sides->own);
+    std::iota(own_.begin(), own_.end(), spec_.sides->own);
   }
 
   void make() noexcept {
-    switch (ask_.op) {
+    switch (spec_.op) {
       case Op::barrier: return barrier();
       case Op::bcast: return bcast();
       case Op::gather:
@@ -46,20 +46,20 @@ class Between {
   }
 
  private:
-  int there(int rank) const noexcept { return ask_.sides->other + rank; }
+  int there(int rank) const noexcept { return spec_.sides->other + rank; }
 
   // A part of the call among the ranks of this group, from or to its first one.
   void within(Op op, std::uint64_t bytes, const Blocks& send, const Blocks& recv) noexcept {
-    Ask part;
+    CollSpec part;
     part.op = op;
-    part.rank = ask_.rank;
-    part.size = ask_.size;
+    part.rank = spec_.rank;
+    part.size = spec_.size;
     part.bytes = bytes;
-    part.commutes = ask_.commutes;
+    part.commutes = spec_.commutes;
     part.send = send;
     part.recv = recv;
     b_.among(own_);
-    choose(op, bytes, shape_of(ask_.size, ask_.size, ask_.commutes)).make(part, b_);
+    choose(op, bytes, shape_of(spec_.size, spec_.size, spec_.commutes)).make(part, b_);
     b_.among({});
     b_.then();
   }
@@ -73,33 +73,33 @@ class Between {
   }
 
   void barrier() noexcept {
-    Ask all;
-    all.rank = ask_.sides->own + ask_.rank;
-    all.size = ask_.size + ask_.sides->other_count;
+    CollSpec all;
+    all.rank = spec_.sides->own + spec_.rank;
+    all.size = spec_.size + spec_.sides->other_count;
     choose(Op::barrier, 0, shape_of(all.size, all.size, true)).make(all, b_);
   }
 
   void bcast() noexcept {
-    if (ask_.bytes == 0 || beside_) return;
+    if (spec_.bytes == 0 || beside_) return;
     if (here_) {
-      b_.send(there(0), ask_.send.range(0, 1));
+      b_.send(there(0), spec_.send.range(0, 1));
       return;
     }
-    if (leads_) b_.recv(there(ask_.root), ask_.recv.range(0, 1));
+    if (leads_) b_.recv(there(spec_.root), spec_.recv.range(0, 1));
     b_.then();
-    within(Op::bcast, ask_.bytes, {}, ask_.recv);
+    within(Op::bcast, spec_.bytes, {}, spec_.recv);
   }
 
   void gather() noexcept {
     if (beside_) return;
     if (!here_) {
-      const Piece own = ask_.send.range(0, 1);
-      if (own.bytes != 0) b_.send(there(ask_.root), own);
+      const Piece own = spec_.send.range(0, 1);
+      if (own.bytes != 0) b_.send(there(spec_.root), own);
       return;
     }
     b_.window(0, kWindow);
-    for (int i = 0; i < ask_.sides->other_count; ++i) {
-      const Piece block = ask_.recv.block(i);
+    for (int i = 0; i < spec_.sides->other_count; ++i) {
+      const Piece block = spec_.recv.block(i);
       if (block.bytes != 0) b_.recv(there(i), block);
     }
   }
@@ -107,76 +107,76 @@ class Between {
   void scatter() noexcept {
     if (beside_) return;
     if (!here_) {
-      const Piece own = ask_.recv.range(0, 1);
-      if (own.bytes != 0) b_.recv(there(ask_.root), own);
+      const Piece own = spec_.recv.range(0, 1);
+      if (own.bytes != 0) b_.recv(there(spec_.root), own);
       return;
     }
     b_.window(kWindow, 0);
-    for (int i = 0; i < ask_.sides->other_count; ++i) {
-      const Piece block = ask_.send.block(i);
+    for (int i = 0; i < spec_.sides->other_count; ++i) {
+      const Piece block = spec_.send.block(i);
       if (block.bytes != 0) b_.send(there(i), block);
     }
   }
 
   // In each round every rank has one partner at most, and is its partner's.
   void exchange() noexcept {
-    const bool same = ask_.op == Op::allgather || ask_.op == Op::allgatherv;
-    const int rounds = std::max(ask_.size, ask_.sides->other_count);
+    const bool same = spec_.op == Op::allgather || spec_.op == Op::allgatherv;
+    const int rounds = std::max(spec_.size, spec_.sides->other_count);
     b_.window(kWindow, kWindow);
     for (int round = 0; round < rounds; ++round) {
-      const int partner = (round - ask_.rank + rounds) % rounds;
-      if (partner >= ask_.sides->other_count) continue;
-      const Piece in = ask_.recv.block(partner),
-                  out = same ? ask_.send.range(0, 1) : ask_.send.block(partner);
+      const int partner = (round - spec_.rank + rounds) % rounds;
+      if (partner >= spec_.sides->other_count) continue;
+      const Piece in = spec_.recv.block(partner),
+                  out = same ? spec_.send.range(0, 1) : spec_.send.block(partner);
       if (in.bytes != 0) b_.recv(there(partner), in);
       if (out.bytes != 0) b_.send(there(partner), out);
     }
   }
 
   void reduce() noexcept {
-    if (ask_.bytes == 0 || beside_) return;
+    if (spec_.bytes == 0 || beside_) return;
     if (here_) {
-      b_.recv(there(0), ask_.result());
+      b_.recv(there(0), spec_.result());
       return;
     }
-    const Blocks mine = room(ask_.send);
-    within(Op::reduce, ask_.bytes, ask_.send, mine);
-    if (leads_) b_.send(there(ask_.root), mine.range(0, 1));
+    const Blocks mine = room(spec_.send);
+    within(Op::reduce, spec_.bytes, spec_.send, mine);
+    if (leads_) b_.send(there(spec_.root), mine.range(0, 1));
   }
 
   void allreduce() noexcept {
-    if (ask_.bytes == 0) return;
-    const Blocks mine = room(ask_.send);
-    within(Op::reduce, ask_.bytes, ask_.send, mine);
-    if (leads_) swap(mine.range(0, 1), ask_.result());
+    if (spec_.bytes == 0) return;
+    const Blocks mine = room(spec_.send);
+    within(Op::reduce, spec_.bytes, spec_.send, mine);
+    if (leads_) swap(mine.range(0, 1), spec_.result());
     b_.then();
-    within(Op::bcast, ask_.bytes, {}, ask_.recv);
+    within(Op::bcast, spec_.bytes, {}, spec_.recv);
   }
 
   void reduce_scatter() noexcept {
-    if (ask_.bytes == 0) return;
-    const bool equal = ask_.op == Op::reduce_scatter_block;
-    Blocks whole = ask_.send;
-    whole.count = equal ? ask_.send.count * ask_.size
-                        : std::accumulate(whole.counts, whole.counts + ask_.size, std::int64_t{0});
+    if (spec_.bytes == 0) return;
+    const bool equal = spec_.op == Op::reduce_scatter_block;
+    Blocks whole = spec_.send;
+    whole.count = equal ? spec_.send.count * spec_.size
+                        : std::accumulate(whole.counts, whole.counts + spec_.size, std::int64_t{0});
     whole.counts = whole.displacements = nullptr;
     const Blocks mine = room(whole);
     Blocks theirs = room(whole);
-    within(Op::reduce, ask_.bytes, whole, mine);
+    within(Op::reduce, spec_.bytes, whole, mine);
     if (leads_) {
       swap(mine.range(0, 1), theirs.range(0, 1));
-      theirs.count = ask_.send.count;
-      theirs.counts = ask_.send.counts;
-      theirs.displacements = ask_.send.displacements;
+      theirs.count = spec_.send.count;
+      theirs.counts = spec_.send.counts;
+      theirs.displacements = spec_.send.displacements;
     }
     b_.then();
     if (equal)
-      within(Op::scatter, ask_.bytes / static_cast<std::uint64_t>(ask_.size), theirs, ask_.recv);
+      within(Op::scatter, spec_.bytes / static_cast<std::uint64_t>(spec_.size), theirs, spec_.recv);
     else
-      within(Op::scatterv, 0, theirs, ask_.recv);
+      within(Op::scatterv, 0, theirs, spec_.recv);
   }
 
-  const Ask& ask_;
+  const CollSpec& spec_;
   Builder& b_;
   std::vector<int> own_;
   const bool leads_, here_, beside_;
@@ -184,7 +184,7 @@ class Between {
 
 }  // namespace
 
-Plan make_plan_between(const Ask& ask) noexcept {
+Plan make_plan_between(const CollSpec& ask) noexcept {
   Builder builder;
   Between between(ask, builder);
   between.make();

@@ -2,7 +2,7 @@
 // coll/make/byte_parts.hpp: data cut by bytes into one part for each rank, and who has which after they were
 // scattered down a binomial tree. By bytes, because ranks may describe the same data by different types.
 #pragma once
-#include "coll/ask.hpp"
+#include "coll/coll_spec.hpp"
 #include "coll/make/tree.hpp"
 
 namespace herald::coll {

@@ -25,15 +25,16 @@ inline double up_and_cast_ns(const Shape& shape, double up, double down) noexcep
   return transfer_ns(shape, depth + 1, up + down) + depth * std::min(shape.ranks - 1, kFanIn) * kHearNs;
 }
 
-// As the same without a tree, by a muster (rel/muster.hpp): fewer steps of software on the way.
-constexpr int kMostMustered = 16;
-constexpr std::uint64_t kMusterPart = 256, kMusterResult = 1024;  // bytes
-constexpr double kMusterSaves = 0.75;
-inline bool fits_muster(const Shape& shape) noexcept {
-  return fits_lane(shape) && shape.in_order && shape.ranks <= kMostMustered;
+// As the same without a tree, by a fused exchange (rel/fused_exchange.hpp): fewer steps of software on the
+// way.
+constexpr int kMaxFusedMembers = 16;
+constexpr std::uint64_t kFusedPart = 256, kFusedResult = 1024;  // bytes
+constexpr double kFusedSaves = 0.75;
+inline bool fits_fused(const Shape& shape) noexcept {
+  return fits_lane(shape) && shape.in_order && shape.ranks <= kMaxFusedMembers;
 }
-inline double muster_ns(const Shape& shape, double up, double down) noexcept {
-  return kMusterSaves * (transfer_ns(shape, 2, up + down) + (shape.ranks - 1) * kHearNs);
+inline double fused_ns(const Shape& shape, double up, double down) noexcept {
+  return kFusedSaves * (transfer_ns(shape, 2, up + down) + (shape.ranks - 1) * kHearNs);
 }
 
 // What all ranks cast at once, in bytes together, without the switch losing some of it.

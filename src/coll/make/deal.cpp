@@ -21,7 +21,7 @@ struct Hand {
   int receivers = 0;
   std::uint64_t bytes = 0, longest = 0, packets = 0;
 
-  explicit Hand(const Ask& ask) noexcept {
+  explicit Hand(const CollSpec& ask) noexcept {
     std::uint64_t room = 0;
     for (int i = 1; i < ask.size; ++i) {
       const std::uint64_t part = ask.send.bytes((ask.rank + i) % ask.size);
@@ -44,7 +44,7 @@ enum class Way : std::uint8_t { single, whole, part };
 
 // A packet that all hear costs each of them more than one of its own; where most of them are not concerned
 // they should not hear it.
-Way way_of(const Ask& ask, std::uint64_t most) noexcept {
+Way way_of(const CollSpec& ask, std::uint64_t most) noexcept {
   const Hand hand(ask);
   if (ask.groups != Groups::pick) {
     if (hand.receivers == 0 || hand.longest > kMostDealt) return Way::single;
@@ -56,7 +56,7 @@ Way way_of(const Ask& ask, std::uint64_t most) noexcept {
 
 // The parts, in the order of `to(1)` ...
 template <class To>
-void deal(const Ask& ask, Builder& b, Way way, To to) noexcept {
+void deal(const CollSpec& ask, Builder& b, Way way, To to) noexcept {
   std::vector<int> members = {ask.rank};
   for (int i = 1; i < ask.size; ++i) {
     const Piece block = ask.send.block(to(i));
@@ -67,7 +67,7 @@ void deal(const Ask& ask, Builder& b, Way way, To to) noexcept {
   if (way == Way::part) b.bundle_among(std::move(members));
 }
 
-void make_scatterv(const Ask& ask, Builder& b) noexcept {
+void make_scatterv(const CollSpec& ask, Builder& b) noexcept {
   const Way way = ask.rank == ask.root ? way_of(ask, kMostDealt) : Way::single;
   if (way == Way::single) return kScattervLinear.make(ask, b);
   deal(ask, b, way, [&](int i) { return ask.absolute(i); });
@@ -75,7 +75,7 @@ void make_scatterv(const Ask& ask, Builder& b) noexcept {
 }
 
 // Long parts go pair by pair: many at a time crowd each other in the switch. The others need not do the same.
-bool has_long_part(const Ask& ask) noexcept {
+bool has_long_part(const CollSpec& ask) noexcept {
   const Blocks& parts = ask.in_place ? ask.recv : ask.send;
   for (int i = 0; i < ask.size; ++i)
     if (i != ask.rank && parts.bytes(i) > kMostDealt) return true;
@@ -83,7 +83,8 @@ bool has_long_part(const Ask& ask) noexcept {
 }
 
 // All may cast at once.
-void make_alltoall(const Ask& ask, Builder& b, const Algorithm& linear, const Algorithm& pairwise) noexcept {
+void make_alltoall(const CollSpec& ask, Builder& b, const Algorithm& linear,
+                   const Algorithm& pairwise) noexcept {
   const std::uint64_t most = std::min(kMostDealt, kCastTogether / static_cast<std::uint64_t>(ask.size));
   const Way way = ask.in_place ? Way::single : way_of(ask, most);
   if (way == Way::single) return (has_long_part(ask) ? pairwise : linear).make(ask, b);
@@ -95,10 +96,10 @@ void make_alltoall(const Ask& ask, Builder& b, const Algorithm& linear, const Al
   deal(ask, b, way, [&](int i) { return to_in_round(ask.rank, i, ask.size); });
   b.copy(ask.send.block(ask.rank), ask.recv.block(ask.rank));
 }
-void make_alltoallv(const Ask& ask, Builder& b) noexcept {
+void make_alltoallv(const CollSpec& ask, Builder& b) noexcept {
   make_alltoall(ask, b, kAlltoallvLinear, kAlltoallvPairwise);
 }
-void make_alltoallw(const Ask& ask, Builder& b) noexcept {
+void make_alltoallw(const CollSpec& ask, Builder& b) noexcept {
   make_alltoall(ask, b, kAlltoallwLinear, kAlltoallwPairwise);
 }
 

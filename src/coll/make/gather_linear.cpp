@@ -12,11 +12,11 @@ constexpr double kHalf = 0.6;
 
 double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   const double others = shape.ranks - 1;
-  const bool helped = shape.hosts == 1 && shape.reads_peers && !shape.crowded && bytes >= kLong;
+  const bool helped = shape.hosts == 1 && shape.reads_peers && !shape.oversubscribed && bytes >= kLong;
   return transfer_ns(shape, others, others * static_cast<double>(bytes) * (helped ? kHalf : 1));
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   if (ask.rank != ask.root) {
     const Piece own = ask.send.range(0, 1);
     if (own.bytes != 0) b.send(ask.root, own);

@@ -7,7 +7,7 @@ namespace {
 
 double estimate(std::uint64_t, const Shape& shape) noexcept { return cells_ns(shape); }
 
-void make_root(const Ask& ask, Builder& b) noexcept {
+void make_root(const CollSpec& ask, Builder& b) noexcept {
   const Tree tree{ask.size};
   b.window(0, kWindow);
   b.round(kTreeRound);
@@ -28,7 +28,7 @@ void make_root(const Ask& ask, Builder& b) noexcept {
   if (!ask.in_place) b.copy(ask.send.range(0, 1), ask.recv.block(ask.rank));
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   const Tree tree{ask.size};
   const int v = ask.relative(ask.rank);
   if (v == 0) return make_root(ask, b);

@@ -3,7 +3,7 @@
 #pragma once
 #include <algorithm>
 
-#include "coll/ask.hpp"
+#include "coll/coll_spec.hpp"
 
 namespace herald::coll {
 

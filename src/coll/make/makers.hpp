@@ -31,7 +31,7 @@ extern const Algorithm kBarrierCast, kBcastCast, kAllgatherCast, kAllgathervCast
     kAllreduceScatterCast, kScatterCast, kAlltoallCast;
 extern const Algorithm kBarrierGatherCast, kAllgatherGatherCast, kAllreduceGatherCast, kReduceScatterCast,
     kReduceScatterBlockCast;
-extern const Algorithm kBarrierMuster, kAllreduceMuster, kAllgatherMuster;
+extern const Algorithm kBarrierFused, kAllreduceFused, kAllgatherFused;
 extern const Algorithm kScattervDeal, kAlltoallvDeal, kAlltoallwDeal;
 
 extern const Algorithm kBarrierTwoLevel, kBcastTwoLevel, kGatherTwoLevel, kScatterTwoLevel,

@@ -12,7 +12,7 @@ struct FanResult {
 };
 
 // At rank 0 the result comes to `target`, if that has a layout.
-inline FanResult reduce_fan(const Ask& ask, Builder& b, const Piece& own, const Piece& target) noexcept {
+inline FanResult reduce_fan(const CollSpec& ask, Builder& b, const Piece& own, const Piece& target) noexcept {
   const FanTree tree(ask.rank, ask.size);
   Chain chain(b, own, ask.rank == 0 ? target : Piece{}, static_cast<int>(tree.children.size()));
   for (const int child : tree.children) chain.fold_message(child);

@@ -17,7 +17,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return pipeline_ns(bytes, shape, shape.ranks - 1, 1) + stages * each * shape.cost.reduce_byte_ns;
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   const Piece own = ask.own();
   const int n = ask.size, v = ask.relative(ask.rank);

@@ -18,7 +18,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
          (share + aside) * size * shape.cost.reduce_byte_ns;
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   const int n = ask.size, u = (ask.rank - ask.root - 1 + n) % n;  // the root is n - 1
   const bool root = ask.rank == ask.root;

@@ -11,7 +11,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return reduce_fan_ns(shape, size) + transfer_ns(shape, 1, size) + size * shape.cost.copy_byte_ns;
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   const Piece first = ask.send.block(0), result = ask.result();
   // The blocks lie one after another: together they are one run of items.

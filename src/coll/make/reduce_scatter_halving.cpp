@@ -20,7 +20,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
 
 // A part is what a place answers for: the blocks of one rank, or of two.
 struct PlaceParts {
-  const Ask& ask;
+  const CollSpec& ask;
   const Fold& fold;
 
   std::int64_t at(int place) const noexcept {
@@ -31,7 +31,7 @@ struct PlaceParts {
   }
 };
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   const Fold fold(ask.size);
   const Piece own = blocks_together(ask), result = ask.result();

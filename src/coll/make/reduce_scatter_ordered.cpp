@@ -16,7 +16,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
 }
 
 // Folds the contributions to this rank's block; returns where the result is and when.
-Chain fold_all(const Ask& ask, Builder& b, const Piece& own, const Piece& target) noexcept {
+Chain fold_all(const CollSpec& ask, Builder& b, const Piece& own, const Piece& target) noexcept {
   Piece first = own;
   StepId got = kNone;
   if (ask.rank != 0) {
@@ -33,7 +33,7 @@ Chain fold_all(const Ask& ask, Builder& b, const Piece& own, const Piece& target
   return chain;
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   const Piece own = ask.send.block(ask.rank), result = ask.result();
   b.window(kWindow, kWindow);
   Piece there = result;

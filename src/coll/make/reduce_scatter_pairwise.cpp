@@ -14,7 +14,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, others, others * part) + others * part * shape.cost.reduce_byte_ns;
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   const int n = ask.size;
   const Piece own = ask.send.block(ask.rank), result = ask.result();
   b.window(kWindow, kWindow);

@@ -13,7 +13,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
          rounds * size * shape.cost.reduce_byte_ns;
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   const int n = ask.size;
   const Piece last = ask.send.block(n - 1), first = ask.send.block(0), result = ask.result();

@@ -15,7 +15,7 @@ struct TreeResult {
 };
 
 // Place v is rank (v + first) % size. `target` may have no layout.
-inline TreeResult reduce_tree(const Ask& ask, Builder& b, int first, const Piece& own,
+inline TreeResult reduce_tree(const CollSpec& ask, Builder& b, int first, const Piece& own,
                               const Piece& target) noexcept {
   const Tree tree{ask.size};
   const int v = (ask.rank - first + ask.size) % ask.size;

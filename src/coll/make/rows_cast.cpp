@@ -14,7 +14,7 @@ double estimate_scatter(std::uint64_t bytes, const Shape& shape) noexcept {
   return row > kMostRow ? kNeverNs : transfer_ns(shape, 1.2, static_cast<double>(row));
 }
 
-void make_scatter(const Ask& ask, Builder& b) noexcept {
+void make_scatter(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   if (ask.rank == ask.root) {
     b.cast(ask.send.range(0, ask.size));
@@ -33,7 +33,7 @@ double estimate_alltoall(std::uint64_t bytes, const Shape& shape) noexcept {
   return all_cast_ns(shape, static_cast<double>(row));
 }
 
-void make_alltoall(const Ask& ask, Builder& b) noexcept {
+void make_alltoall(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   const std::uint64_t bytes = ask.bytes, row = bytes * static_cast<std::uint64_t>(ask.size);
   const Piece own = (ask.in_place ? ask.recv : ask.send).range(0, ask.size);

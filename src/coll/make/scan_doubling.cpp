@@ -16,7 +16,7 @@ double estimate_exscan(std::uint64_t bytes, const Shape& shape) noexcept {
 }
 
 // Over the ranks [first, size); the contribution is in the receive buffer after `ready`.
-void scan_from(const Ask& ask, Builder& b, int first, StepId ready) noexcept {
+void scan_from(const CollSpec& ask, Builder& b, int first, StepId ready) noexcept {
   const Piece acc = ask.result();
   Piece area[2];
   StepId folded = kNone, before = kNone;
@@ -36,12 +36,12 @@ void scan_from(const Ask& ask, Builder& b, int first, StepId ready) noexcept {
   }
 }
 
-void make_scan(const Ask& ask, Builder& b) noexcept {
+void make_scan(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   scan_from(ask, b, 0, ask.in_place ? kNone : b.copy(ask.own(), ask.result()));
 }
 
-void make_exscan(const Ask& ask, Builder& b) noexcept {
+void make_exscan(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   Piece own = ask.own();
   StepId saved = kNone;

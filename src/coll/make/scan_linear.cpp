@@ -10,7 +10,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, others, others * size) + others * size * shape.cost.reduce_byte_ns;
 }
 
-void make_scan(const Ask& ask, Builder& b) noexcept {
+void make_scan(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   const Piece result = ask.result();
   StepId ready = kNone, got = kNone;
@@ -24,7 +24,7 @@ void make_scan(const Ask& ask, Builder& b) noexcept {
   if (ask.rank + 1 < ask.size) b.send(ask.rank + 1, result, {ready});
 }
 
-void make_exscan(const Ask& ask, Builder& b) noexcept {
+void make_exscan(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   const Piece own = ask.own(), result = ask.result();
   const bool passes_on = ask.rank + 1 < ask.size;

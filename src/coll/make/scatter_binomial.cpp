@@ -6,7 +6,7 @@
 namespace herald::coll {
 namespace {
 
-void make_root(const Ask& ask, Builder& b) noexcept {
+void make_root(const CollSpec& ask, Builder& b) noexcept {
   const Tree tree{ask.size};
   for (int child = tree.span(0) / 2; child > 0; child /= 2) {
     const int blocks = tree.end(child) - child, first = ask.absolute(child);
@@ -24,7 +24,7 @@ void make_root(const Ask& ask, Builder& b) noexcept {
   if (!ask.in_place) b.copy(ask.send.block(ask.rank), ask.recv.range(0, 1));
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   const Tree tree{ask.size};
   const int v = ask.relative(ask.rank);
   if (ask.bytes == 0) return;

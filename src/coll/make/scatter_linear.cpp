@@ -15,7 +15,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, others, others * static_cast<double>(bytes));
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   if (ask.rank != ask.root) {
     const Piece own = ask.recv.range(0, 1);
     if (own.bytes != 0) b.recv(ask.root, own);

@@ -10,7 +10,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return std::max(cells_ns(shape), shape.lane ? kScattervLinear.estimate(bytes, shape) : 0);
 }
 
-void make_root(const Ask& ask, Builder& b) noexcept {
+void make_root(const CollSpec& ask, Builder& b) noexcept {
   const Tree tree{ask.size};
   b.window(kWindow, 0);
   b.round(kTreeRound);
@@ -33,7 +33,7 @@ void make_root(const Ask& ask, Builder& b) noexcept {
   if (!ask.in_place) b.copy(ask.send.block(ask.rank), ask.recv.range(0, 1));
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   const Tree tree{ask.size};
   const int v = ask.relative(ask.rank);
   if (v == 0) return make_root(ask, b);

@@ -16,7 +16,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return shared_ns(shape, all_of(bytes, shape.ranks), 1, 1, static_cast<double>(bytes) * others, others);
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   const std::uint64_t all = all_of(ask.bytes, ask.size);
   const bool by_copy = all <= ask.shared_bytes;

@@ -13,8 +13,8 @@ namespace herald::coll {
 class SharedFold {
  public:
   // `own`: what this rank contributes. `alone`: no other rank reduces the same items.
-  SharedFold(const Ask& ask, Builder& b, const Piece& own, bool alone) noexcept
-      : ask_(ask), b_(b), own_(own), free_order_(ask.commutes && (alone || ask.size == 2)) {}
+  SharedFold(const CollSpec& ask, Builder& b, const Piece& own, bool alone) noexcept
+      : spec_(ask), b_(b), own_(own), free_order_(ask.commutes && (alone || ask.size == 2)) {}
 
   // Items [begin, begin + count) into `to`, which holds them already if `in_place`. After `start`.
   StepId fold(std::int64_t begin, std::int64_t count, const Piece& to, bool in_place, StepId start) noexcept {
@@ -55,9 +55,9 @@ class SharedFold {
   }
 
   StepId in_order(std::int64_t begin, std::int64_t count, const Piece& to, StepId done) noexcept {
-    for (int rank = ask_.size - 1; rank >= 0; --rank) {
-      const bool own = rank == ask_.rank;
-      if (rank == ask_.size - 1)
+    for (int rank = spec_.size - 1; rank >= 0; --rank) {
+      const bool own = rank == spec_.rank;
+      if (rank == spec_.size - 1)
         done = own ? b_.copy(mine(begin, count), to, {done}) : get(rank, begin, to, done);
       else
         done = own ? b_.reduce(mine(begin, count), to, {done}) : add(rank, begin, count, to, done);
@@ -65,16 +65,16 @@ class SharedFold {
     return done;
   }
   StepId from_other(std::int64_t begin, std::int64_t count, const Piece& to, StepId done) noexcept {
-    done = b_.reduce(mine(begin, count), to, {get((ask_.rank + 1) % ask_.size, begin, to, done)});
-    for (int i = 2; i < ask_.size; ++i) done = add((ask_.rank + i) % ask_.size, begin, count, to, done);
+    done = b_.reduce(mine(begin, count), to, {get((spec_.rank + 1) % spec_.size, begin, to, done)});
+    for (int i = 2; i < spec_.size; ++i) done = add((spec_.rank + i) % spec_.size, begin, count, to, done);
     return done;
   }
   StepId onto_own(std::int64_t begin, std::int64_t count, const Piece& to, StepId done) noexcept {
-    for (int i = 1; i < ask_.size; ++i) done = add((ask_.rank + i) % ask_.size, begin, count, to, done);
+    for (int i = 1; i < spec_.size; ++i) done = add((spec_.rank + i) % spec_.size, begin, count, to, done);
     return done;
   }
 
-  const Ask& ask_;
+  const CollSpec& spec_;
   Builder& b_;
   const Piece own_;
   const bool free_order_;

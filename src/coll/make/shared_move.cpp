@@ -5,9 +5,9 @@
 namespace herald::coll {
 namespace {
 
-double estimate_barrier(std::uint64_t, const Shape& shape) noexcept { return meeting_ns(shape); }
+double estimate_barrier(std::uint64_t, const Shape& shape) noexcept { return barrier_ns(shape); }
 
-void make_barrier(const Ask& ask, Builder& b) noexcept {
+void make_barrier(const CollSpec& ask, Builder& b) noexcept {
   if (ask.size != 2) {
     meet_all(b, 0, {});
     return;
@@ -20,7 +20,7 @@ double estimate_bcast(std::uint64_t bytes, const Shape& shape) noexcept {
   return shared_ns(shape, bytes, 1, 1, static_cast<double>(bytes), 1);
 }
 
-void make_bcast(const Ask& ask, Builder& b) noexcept {
+void make_bcast(const CollSpec& ask, Builder& b) noexcept {
   const Piece data = ask.recv.range(0, 1);
   if (data.bytes == 0) return;
   if (ask.rank == ask.root) {
@@ -35,12 +35,12 @@ void make_bcast(const Ask& ask, Builder& b) noexcept {
 double estimate_gather(std::uint64_t bytes, const Shape& shape) noexcept {
   const int others = shape.ranks - 1;
   Shape one = shape;  // the root alone reads
-  one.crowded = false;
+  one.oversubscribed = false;
   return shared_ns(one, bytes, 1, 1, static_cast<double>(bytes) * others, others) +
-         (bytes > shape.shared_bytes && shape.crowded ? 2 * crowd(shape) * kSharedSwitchNs : 0);
+         (bytes > shape.shared_bytes && shape.oversubscribed ? 2 * crowd(shape) * kSharedSwitchNs : 0);
 }
 
-void make_gather(const Ask& ask, Builder& b) noexcept {
+void make_gather(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   const bool two = ask.size == 2;
   if (ask.rank != ask.root) {
@@ -66,7 +66,7 @@ double estimate_allgather(std::uint64_t bytes, const Shape& shape) noexcept {
 
 // Each writes into the other's memory: what it wrote to its own result just before, it reads out of its
 // cache.
-void exchange(const Ask& ask, Builder& b) noexcept {
+void exchange(const CollSpec& ask, Builder& b) noexcept {
   const int other = 1 - ask.rank;
   const Piece place = ask.recv.block(ask.rank), mine = ask.in_place ? place : ask.send.range(0, 1);
   const Piece theirs = ask.recv.block(other);
@@ -78,7 +78,7 @@ void exchange(const Ask& ask, Builder& b) noexcept {
   if (!direct) b.copy(room, theirs, {here});
 }
 
-void make_allgather(const Ask& ask, Builder& b) noexcept {
+void make_allgather(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   if (ask.size == 2 && !copied(ask)) return exchange(ask, b);
   const Piece place = ask.recv.block(ask.rank), mine = ask.in_place ? place : ask.send.range(0, 1);

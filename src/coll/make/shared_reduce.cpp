@@ -17,14 +17,14 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
 }
 
 // Reduces this rank's share of the items, which all have posted when `start` is complete.
-StepId fold_share(const Ask& ask, Builder& b, const ItemParts& parts, const Piece& own, const Piece& to,
+StepId fold_share(const CollSpec& ask, Builder& b, const ItemParts& parts, const Piece& own, const Piece& to,
                   bool in_place, StepId start) noexcept {
   return SharedFold(ask, b, own, true)
       .fold(parts.at(ask.rank), parts.count(ask.rank, ask.rank + 1), to, in_place, start);
 }
 
 // Reads the others' shares, posted as number 1.
-StepId fetch_shares(const Ask& ask, Builder& b, const ItemParts& parts, StepId start) noexcept {
+StepId fetch_shares(const CollSpec& ask, Builder& b, const ItemParts& parts, StepId start) noexcept {
   StepId got = start;
   for (int i = 1; i < ask.size; ++i) {
     const int from = (ask.rank + i) % ask.size;
@@ -34,10 +34,10 @@ StepId fetch_shares(const Ask& ask, Builder& b, const ItemParts& parts, StepId s
   return got;
 }
 
-void make_allreduce(const Ask& ask, Builder& b) noexcept {
+void make_allreduce(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   const Piece own = ask.own(), result = ask.result();
-  if (copied(ask) && ask.crowded && ask.size > 2 && own.layout->dense()) {
+  if (copied(ask) && ask.oversubscribed && ask.size > 2 && own.layout->dense()) {
     const StepId reduced = b.combine(0, own, {b.post(0, own, true, kNobody)});
     b.fetch(ask.size - 1, 0, result, 0, true, {b.meet(1, {reduced})});
     return;
@@ -59,7 +59,7 @@ void make_allreduce(const Ask& ask, Builder& b) noexcept {
   meet_all(b, 2, {got});
 }
 
-void make_reduce_short(const Ask& ask, Builder& b, const Piece& own) noexcept {
+void make_reduce_short(const CollSpec& ask, Builder& b, const Piece& own) noexcept {
   const bool two = ask.size == 2;
   if (ask.rank != ask.root) {
     const StepId posted = b.post(0, own, true, two ? ask.root : kNobody);
@@ -70,7 +70,7 @@ void make_reduce_short(const Ask& ask, Builder& b, const Piece& own) noexcept {
   SharedFold(ask, b, own, true).fold(0, own.count, ask.result(), ask.in_place, here);
 }
 
-void make_reduce(const Ask& ask, Builder& b) noexcept {
+void make_reduce(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   const Piece own = ask.own();
   if (copied(ask)) return make_reduce_short(ask, b, own);

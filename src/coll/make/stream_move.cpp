@@ -8,14 +8,14 @@ namespace {
 
 // Before the root can read, the first chunks must be there.
 double estimate_gather(std::uint64_t bytes, const Shape& shape) noexcept {
-  const double blocks = shape.ranks - 1 + (shape.crowded ? 0 : 0.5);
-  return 2 * meeting_ns(shape) + stream_ns(shape, static_cast<double>(bytes) * blocks);
+  const double blocks = shape.ranks - 1 + (shape.oversubscribed ? 0 : 0.5);
+  return 2 * barrier_ns(shape) + stream_ns(shape, static_cast<double>(bytes) * blocks);
 }
 
-void make_gather(const Ask& ask, Builder& b) noexcept {
+void make_gather(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   if (ask.rank != ask.root) {
-    b.pour(ask.root, ask.send.range(0, 1));
+    b.stream_write(ask.root, ask.send.range(0, 1));
     return;
   }
   for (int i = 1; i < ask.size; ++i) b.draw(ask.absolute(i), ask.recv.block(ask.absolute(i)));
@@ -33,17 +33,18 @@ bool is_cold(std::uint64_t bytes, int ranks) noexcept {
 
 // Where each rank has a processor, the chunks go from one to the other twice: reading once is better.
 double estimate_allgather(std::uint64_t bytes, const Shape& shape) noexcept {
-  const double poured = shape.crowded ? 1 : shape.ranks;
-  const double gain = shape.crowded && is_cold(bytes, shape.ranks) ? kColdGain : 1;
-  return 2 * meeting_ns(shape) +
-         crowd(shape) * gain * stream_ns(shape, static_cast<double>(bytes) * (shape.ranks - 1 + poured));
+  const double stream_written = shape.oversubscribed ? 1 : shape.ranks;
+  const double gain = shape.oversubscribed && is_cold(bytes, shape.ranks) ? kColdGain : 1;
+  return 2 * barrier_ns(shape) +
+         crowd(shape) * gain *
+             stream_ns(shape, static_cast<double>(bytes) * (shape.ranks - 1 + stream_written));
 }
 
-void make_allgather(const Ask& ask, Builder& b) noexcept {
+void make_allgather(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   const bool cold = is_cold(ask.bytes, ask.size);
   const Piece place = ask.recv.block(ask.rank), mine = ask.in_place ? place : ask.send.range(0, 1);
-  b.pour(kEverybody, mine);
+  b.stream_write(kEverybody, mine);
   for (int i = 1; i < ask.size; ++i) {
     const int from = (ask.rank + i) % ask.size;
     b.draw(from, ask.recv.block(from), 1, cold);

@@ -16,19 +16,19 @@ bool streams(const Piece& own) noexcept {
 // A chunk is read and reduced in one go.
 double fold_ns(std::uint64_t bytes, const Shape& shape) noexcept {
   const double others = static_cast<double>(bytes) * (shape.ranks - 1);
-  return 2 * meeting_ns(shape) + stream_ns(shape, others) + others * shape.cost.reduce_byte_ns / 4;
+  return 2 * barrier_ns(shape) + stream_ns(shape, others) + others * shape.cost.reduce_byte_ns / 4;
 }
 
 double estimate_reduce(std::uint64_t bytes, const Shape& shape) noexcept { return fold_ns(bytes, shape); }
 
-void make_reduce(const Ask& ask, Builder& b) noexcept {
+void make_reduce(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   const Piece own = ask.own();
   if (!streams(own)) return kReduceBinomial.make(ask, b);
   if (ask.rank == ask.root)
     b.fold(own, ask.result(), kNobody);
   else
-    b.pour(ask.root, own, static_cast<std::uint32_t>(own.layout->size()));
+    b.stream_write(ask.root, own, static_cast<std::uint32_t>(own.layout->size()));
 }
 
 double estimate_allreduce(std::uint64_t bytes, const Shape& shape) noexcept {
@@ -36,7 +36,7 @@ double estimate_allreduce(std::uint64_t bytes, const Shape& shape) noexcept {
   return fold_ns(bytes, shape) + stream_ns(shape, static_cast<double>(bytes)) * 0.7;
 }
 
-void make_allreduce(const Ask& ask, Builder& b) noexcept {
+void make_allreduce(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   const Piece own = ask.own();
   if (!streams(own)) return kAllreduceDoubling.make(ask, b);
@@ -45,7 +45,7 @@ void make_allreduce(const Ask& ask, Builder& b) noexcept {
     b.fold(own, ask.result(), kEverybody);
     return;
   }
-  b.pour(0, own, unit);
+  b.stream_write(0, own, unit);
   b.draw(0, ask.result(), unit);
 }
 

@@ -55,7 +55,7 @@ inline Blocks item_blocks(const Piece& scratch) noexcept {
 
 class Levels {
  public:
-  Levels(const Ask& call, Builder& builder) noexcept
+  Levels(const CollSpec& call, Builder& builder) noexcept
       : ask(call),
         b(builder),
         all(*call.cluster),
@@ -64,8 +64,8 @@ class Levels {
         count(all.count(host)) {}
 
   // A part of this call for others of the makers to make.
-  Ask part(Op op, int root, std::uint64_t bytes) const noexcept {
-    Ask part;
+  CollSpec part(Op op, int root, std::uint64_t bytes) const noexcept {
+    CollSpec part;
     part.op = op;
     part.root = root;
     part.bytes = bytes;
@@ -73,7 +73,7 @@ class Levels {
     return part;
   }
   // The ranks of this host; if we are not alone.
-  void on_host(Ask part, bool second) noexcept {
+  void on_host(CollSpec part, bool second) noexcept {
     if (count == 1) return;
     part.rank = place;
     part.size = count;
@@ -82,7 +82,7 @@ class Levels {
     make(part, shape_of_host(count, ask.commutes, ask.shared_bytes, all.reads_peers));
   }
   // One rank of each host, of which we are one. `speakers`: other ones than the leaders.
-  void among_hosts(Ask part, const std::vector<int>* speakers = nullptr) noexcept {
+  void among_hosts(CollSpec part, const std::vector<int>* speakers = nullptr) noexcept {
     part.rank = host;
     part.size = all.hosts();
     b.among(speakers != nullptr ? *speakers : all.leaders());
@@ -97,13 +97,13 @@ class Levels {
   int root_host() const noexcept { return all.host_of(ask.root); }
   int root_place() const noexcept { return all.place_of(ask.root); }
 
-  const Ask& ask;
+  const CollSpec& ask;
   Builder& b;
   const Cluster& all;
   const int host, place, count;
 
  private:
-  void make(const Ask& part, const Shape& shape) noexcept {
+  void make(const CollSpec& part, const Shape& shape) noexcept {
     choose(part.op, part.bytes, shape).make(part, b);
   }
 };

@@ -26,7 +26,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
 
 // What the leader of a host has: a row of blocks for each of its ranks; or a field of blocks for each host,
 // where those of one rank lie together.
-struct Desk {
+struct FusedOpsTest {
   const Levels& l;
   Piece rows, fields;
 
@@ -42,23 +42,23 @@ struct Desk {
 };
 
 // `out`: rows to fields, by sender here; else what came, by sender there, to rows.
-void sort(const Desk& desk, bool out) noexcept {
-  const Cluster& all = desk.l.all;
+void sort(const FusedOpsTest& fused_ops, bool out) noexcept {
+  const Cluster& all = fused_ops.l.all;
   for (int host = 0; host < all.hosts(); ++host)
     for (int other = 0; other < all.count(host); ++other)
-      for (int place = 0; place < desk.l.count; ++place) {
-        const Piece row = desk.in_row(place, all.on_host(host)[static_cast<std::size_t>(other)]);
+      for (int place = 0; place < fused_ops.l.count; ++place) {
+        const Piece row = fused_ops.in_row(place, all.on_host(host)[static_cast<std::size_t>(other)]);
         if (out)
-          desk.l.b.copy(row, desk.in_field(host, place * all.count(host) + other));
+          fused_ops.l.b.copy(row, fused_ops.in_field(host, place * all.count(host) + other));
         else
-          desk.l.b.copy(desk.in_field(host, other * desk.l.count + place), row);
+          fused_ops.l.b.copy(fused_ops.in_field(host, other * fused_ops.l.count + place), row);
       }
 }
 
 // Between the leaders: from one desk's fields to the other's.
-void exchange(Levels& l, const Desk& from, const Desk& to) noexcept {
+void exchange(Levels& l, const FusedOpsTest& from, const FusedOpsTest& to) noexcept {
   const auto field = from.field_bytes(0);
-  Ask outer = l.part(l.all.equal() ? Op::alltoall : Op::alltoallv, 0, l.all.equal() ? field : 0);
+  CollSpec outer = l.part(l.all.equal() ? Op::alltoall : Op::alltoallv, 0, l.all.equal() ? field : 0);
   outer.send = byte_blocks(from.fields, field);
   outer.recv = byte_blocks(to.fields, field);
   std::vector<std::int64_t> counts, displs;
@@ -78,15 +78,15 @@ Blocks all_blocks(Blocks blocks, int ranks) noexcept {
   return blocks;
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   Levels l(ask, b);
   const std::uint64_t row = ask.bytes * static_cast<std::uint64_t>(ask.size);
-  Ask inner = l.part(Op::gather, 0, row), back = l.part(Op::scatter, 0, row);
+  CollSpec inner = l.part(Op::gather, 0, row), back = l.part(Op::scatter, 0, row);
   inner.send = all_blocks(ask.in_place ? ask.recv : ask.send, ask.size);
   back.recv = all_blocks(ask.recv, ask.size);
   const bool leads = l.place == 0;
-  Desk out{l, {}, {}}, in{l, {}, {}};
+  FusedOpsTest out{l, {}, {}}, in{l, {}, {}};
   if (leads) {
     const std::uint64_t room = row * static_cast<std::uint64_t>(l.count);
     out.rows = b.scratch(room);

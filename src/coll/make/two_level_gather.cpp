@@ -77,7 +77,7 @@ double estimate_scatter(std::uint64_t bytes, const Shape& shape) noexcept {
   return estimate_rooted(Op::scatter, bytes, shape);
 }
 
-void make_gather(const Ask& ask, Builder& b) noexcept {
+void make_gather(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   Levels l(ask, b);
   const std::vector<int> speakers = l.speakers();
@@ -87,8 +87,8 @@ void make_gather(const Ask& ask, Builder& b) noexcept {
   ByHosts all;
   if (root) all = by_hosts(l, ask.recv);
   const Op between = l.all.equal() ? Op::gather : Op::gatherv;
-  Ask inner = l.part(Op::gather, at_root ? l.root_place() : 0, ask.bytes);
-  Ask outer =
+  CollSpec inner = l.part(Op::gather, at_root ? l.root_place() : 0, ask.bytes);
+  CollSpec outer =
       l.part(between, l.root_host(), l.all.equal() ? ask.bytes * static_cast<std::uint64_t>(l.count) : 0);
   inner.send = outer.send = ask.send;
   if (root) {
@@ -116,15 +116,15 @@ void make_gather(const Ask& ask, Builder& b) noexcept {
       b.copy(all.blocks.block(k), ask.recv.block(order[static_cast<std::size_t>(k)]));
 }
 
-void make_scatter(const Ask& ask, Builder& b) noexcept {
+void make_scatter(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   Levels l(ask, b);
   const std::vector<int> speakers = l.speakers();
   const bool root = ask.rank == ask.root, at_root = l.host == l.root_host();
   const bool speaks = speakers[static_cast<std::size_t>(l.host)] == ask.rank;
   const Op between = l.all.equal() ? Op::scatter : Op::scatterv;
-  Ask inner = l.part(Op::scatter, at_root ? l.root_place() : 0, ask.bytes);
-  Ask outer =
+  CollSpec inner = l.part(Op::scatter, at_root ? l.root_place() : 0, ask.bytes);
+  CollSpec outer =
       l.part(between, l.root_host(), l.all.equal() ? ask.bytes * static_cast<std::uint64_t>(l.count) : 0);
   inner.recv = outer.recv = ask.recv;
   if (root) {
@@ -164,7 +164,7 @@ double estimate_allgather(std::uint64_t bytes, const Shape& shape) noexcept {
 // Everything after the blocks of a host have come to its leader.
 void among_and_back(Levels& l, const ByHosts& all) noexcept {
   l.b.then();
-  Ask outer = l.part(all.equal ? Op::allgather : Op::allgatherv, 0, all.bytes);
+  CollSpec outer = l.part(all.equal ? Op::allgather : Op::allgatherv, 0, all.bytes);
   outer.in_place = true;
   outer.recv = all.of_hosts();
   if (outer.op == Op::allgather) {
@@ -174,7 +174,7 @@ void among_and_back(Levels& l, const ByHosts& all) noexcept {
   }
   if (l.place == 0) l.among_hosts(outer);
   l.b.then();
-  Ask back = l.part(Op::bcast, 0, all.bytes);
+  CollSpec back = l.part(Op::bcast, 0, all.bytes);
   back.recv = all.blocks;
   back.recv.count = all.displs.back() + all.counts.back();
   l.on_host(back, true);
@@ -192,11 +192,11 @@ void copy_out(Levels& l, const ByHosts& all) noexcept {
   }
 }
 
-void make_allgather(const Ask& ask, Builder& b) noexcept {
+void make_allgather(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   Levels l(ask, b);
   const ByHosts all = by_hosts(l, ask.recv);
-  Ask inner = l.part(Op::gather, 0, ask.bytes);
+  CollSpec inner = l.part(Op::gather, 0, ask.bytes);
   inner.send = ask.send;
   if (ask.in_place) {
     inner.send = ask.recv;
@@ -218,7 +218,7 @@ double estimate_allgatherv(std::uint64_t bytes, const Shape& shape) noexcept {
 }
 
 // Every rank knows all sizes here. Always by way of scratch memory: blocks may lie anywhere.
-void make_allgatherv(const Ask& ask, Builder& b) noexcept {
+void make_allgatherv(const CollSpec& ask, Builder& b) noexcept {
   Levels l(ask, b);
   ByHosts all;
   std::vector<std::int64_t> counts, displs;  // of the ranks of this host
@@ -237,7 +237,7 @@ void make_allgatherv(const Ask& ask, Builder& b) noexcept {
   }
   if (all.bytes == 0) return;
   all.blocks = byte_blocks(b.scratch(all.bytes), all.bytes);
-  Ask inner = l.part(Op::gatherv, 0, 0);
+  CollSpec inner = l.part(Op::gatherv, 0, 0);
   const Piece own = ask.in_place ? ask.recv.block(ask.rank) : ask.send.range(0, 1);
   inner.send = Blocks{own.buffer, own.layout, own.count};
   inner.send.offset = own.offset;

@@ -36,7 +36,7 @@ void release_host(Levels& l) noexcept {
   }
 }
 
-void make_barrier(const Ask& ask, Builder& b) noexcept {
+void make_barrier(const CollSpec& ask, Builder& b) noexcept {
   Levels l(ask, b);
   if (l.count > 1) gather_host(l);
   b.then();
@@ -50,12 +50,12 @@ double estimate_bcast(std::uint64_t bytes, const Shape& shape) noexcept {
   return leaders_ns(Op::bcast, bytes, shape) + host_ns(Op::bcast, bytes, shape) * 1.5;
 }
 
-void make_bcast(const Ask& ask, Builder& b) noexcept {
+void make_bcast(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   Levels l(ask, b);
   const bool at_root = l.host == l.root_host(), leads = l.root_place() == 0;
-  Ask inner = l.part(Op::bcast, at_root ? l.root_place() : 0, ask.bytes);
-  Ask outer = l.part(Op::bcast, l.root_host(), ask.bytes);
+  CollSpec inner = l.part(Op::bcast, at_root ? l.root_place() : 0, ask.bytes);
+  CollSpec outer = l.part(Op::bcast, l.root_host(), ask.bytes);
   inner.recv = outer.recv = ask.recv;
   if (at_root && !leads) {  // its leader has to have it first
     l.on_host(inner, false);

@@ -11,19 +11,19 @@ double estimate_reduce(std::uint64_t bytes, const Shape& shape) noexcept {
 }
 
 // One rank of each host, on the root's host the root, has what that host contributes; then those.
-void make_reduce(const Ask& ask, Builder& b) noexcept {
+void make_reduce(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   Levels l(ask, b);
   const std::vector<int> speakers = l.speakers();
   const bool at_root = l.host == l.root_host(),
              speaks = speakers[static_cast<std::size_t>(l.host)] == ask.rank;
   const Blocks own = ask.in_place ? ask.recv : ask.send;
-  Ask outer = l.part(Op::reduce, l.root_host(), ask.bytes);
+  CollSpec outer = l.part(Op::reduce, l.root_host(), ask.bytes);
   outer.recv = ask.recv;
   outer.send = own;
   outer.in_place = ask.in_place;
   if (l.count > 1) {
-    Ask inner = l.part(Op::reduce, at_root ? l.root_place() : 0, ask.bytes);
+    CollSpec inner = l.part(Op::reduce, at_root ? l.root_place() : 0, ask.bytes);
     inner.send = own;
     inner.in_place = ask.in_place;
     if (ask.rank == ask.root) {
@@ -43,10 +43,10 @@ double estimate_allreduce(std::uint64_t bytes, const Shape& shape) noexcept {
          host_ns(Op::bcast, bytes, shape);
 }
 
-void make_allreduce(const Ask& ask, Builder& b) noexcept {
+void make_allreduce(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   Levels l(ask, b);
-  Ask inner = l.part(Op::reduce, 0, ask.bytes), outer = l.part(Op::allreduce, 0, ask.bytes);
+  CollSpec inner = l.part(Op::reduce, 0, ask.bytes), outer = l.part(Op::allreduce, 0, ask.bytes);
   inner.send = outer.send = ask.in_place ? ask.recv : ask.send;
   inner.recv = outer.recv = ask.recv;
   inner.in_place = ask.in_place && l.place == 0;

@@ -50,11 +50,11 @@ Blocks blocks_at(const Piece& items) noexcept {
   return blocks;
 }
 
-void make(const Ask& ask, Builder& b) noexcept {
+void make(const CollSpec& ask, Builder& b) noexcept {
   if (ask.bytes == 0) return;
   Levels l(ask, b);
   Piece all = blocks_together(ask);
-  Ask inner = l.part(Op::reduce, 0, ask.bytes);
+  CollSpec inner = l.part(Op::reduce, 0, ask.bytes);
   inner.send = blocks_at(all);
   if (l.place == 0 && l.count > 1) {
     all = b.scratch_items(*all.layout, all.count);
@@ -67,7 +67,7 @@ void make(const Ask& ask, Builder& b) noexcept {
   Piece part;
   if (l.place == 0) {
     const Piece sorted = by_hosts(l, all);
-    Ask outer = l.part(Op::reduce_scatter, 0, ask.bytes);
+    CollSpec outer = l.part(Op::reduce_scatter, 0, ask.bytes);
     outer.send = blocks_at(sorted);
     outer.send.counts = parts.counts.data();
     outer.send.displacements = parts.displs.data();
@@ -86,7 +86,7 @@ void make(const Ask& ask, Builder& b) noexcept {
     displs.push_back(counts.empty() ? 0 : displs.back() + counts.back());
     counts.push_back(ask.send.block(rank).count);
   }
-  Ask back = l.part(Op::scatterv, 0, 0);
+  CollSpec back = l.part(Op::scatterv, 0, 0);
   back.recv = ask.recv;
   if (l.place == 0) {
     back.send = blocks_at(part);

@@ -21,7 +21,7 @@ std::vector<Plan> make_plans(const Algorithm& algorithm, int ranks, const Cluste
                              std::uint32_t shared_bytes) {
   std::vector<Plan> plans;
   for (int r = 0; r < ranks; ++r) {
-    Ask ask;
+    CollSpec ask;
     ask.op = Op::barrier;
     ask.rank = r;
     ask.size = ranks;
@@ -63,13 +63,13 @@ std::vector<bool> run_without(const Algorithm& algorithm, int ranks, int absent,
     runs[static_cast<std::size_t>(r)].begin(plans[static_cast<std::size_t>(r)],
                                             words[static_cast<std::size_t>(r)].data());
   std::set<std::pair<int, bool>> told;          // who has posted, in which part
-  std::map<std::pair<int, bool>, int> arrived;  // at the one meeting of a host, in each part
+  std::map<std::pair<int, bool>, int> arrived;  // at the one split copy of a host, in each part
   const Hosts hosts{cluster, ranks};
-  int reports = 0, tidings = 0;  // of a muster
+  int reports = 0, result_of_all = 0;  // of a fused exchange
   const auto is_ready = [&](int r, const Step& step) {
     switch (step.kind) {
       case StepKind::meet: return arrived[{hosts.of(r), step.second}] == hosts.mates(r);
-      case StepKind::report: return tidings != 0;
+      case StepKind::report: return result_of_all != 0;
       case StepKind::collect: return reports == hosts.leaders() - 1;
       default: return told.count({hosts.mate(r, step.partner), step.second}) != 0;
     }
@@ -95,7 +95,7 @@ std::vector<bool> run_without(const Algorithm& algorithm, int ranks, int absent,
           continue;
         }
         if (step.kind == StepKind::report) ++reports;
-        if (step.kind == StepKind::tell) ++tidings;
+        if (step.kind == StepKind::tell) ++result_of_all;
         if (waits(step.kind)) {
           watching.emplace_back(r, id);
           continue;

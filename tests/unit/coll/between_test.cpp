@@ -46,7 +46,7 @@ void prepare(const Pair& p, const Sides (&sides)[2], std::vector<Member>& member
       m.send = Memory(layout, room);
       m.recv = Memory(layout, room);
       for (std::int64_t i = 0; i < room; ++i) m.send.set(i * layout.extent(), layout, made_up(me, 0, i));
-      Ask& ask = m.ask;
+      CollSpec& ask = m.ask;
       ask.op = p.op;
       ask.rank = r;
       ask.size = p.sizes[side];

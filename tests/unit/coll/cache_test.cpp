@@ -35,7 +35,7 @@ TEST(CollCache, finds_the_plan_of_the_same_key_only) {
   PlanCache cache;
   const Key one = key_of(1, 2), other = key_of(2, 1);
   EXPECT_EQ(cache.find(one, one.hash()), nullptr);
-  Kept* made = cache.add(some_plan(), one, one.hash(), {});
+  CachedPlan* made = cache.add(some_plan(), one, one.hash(), {});
   EXPECT_EQ(cache.find(one, one.hash()), made);
   EXPECT_EQ(cache.find(other, other.hash()), nullptr);
   EXPECT_EQ(cache.find(other, one.hash()), nullptr);  // the words decide, not the hash
@@ -53,19 +53,19 @@ TEST(CollCache, is_bounded_and_keeps_what_is_used) {
   PlanCache cache;
   const Key loved = key_of(-1);
   release(cache.add(some_plan(), loved, loved.hash(), {}));
-  Kept* running = nullptr;
+  CachedPlan* running = nullptr;
   dropped = 0;
   const int many = 1000;
   for (int i = 0; i < many; ++i) {
     const Key key = key_of(i);
-    Kept* kept = cache.add(some_plan(), key, key.hash(), {});
-    kept->idle = kept;
-    kept->drop_idle = [](void*) { ++dropped; };
+    CachedPlan* cached = cache.add(some_plan(), key, key.hash(), {});
+    cached->idle = cached;
+    cached->drop_idle = [](void*) { ++dropped; };
     if (i == 0)
-      running = kept;
+      running = cached;
     else
-      release(kept);
-    Kept* again = cache.find(loved, loved.hash());
+      release(cached);
+    CachedPlan* again = cache.find(loved, loved.hash());
     ASSERT_NE(again, nullptr) << i;
     release(again);
   }
@@ -78,10 +78,10 @@ TEST(CollCache, is_bounded_and_keeps_what_is_used) {
 TEST(CollCache, does_not_keep_huge_plans) {
   PlanCache cache;
   const Key key = key_of(5);
-  Kept* kept = cache.add(some_plan(PlanCache::kLargestPlan / sizeof(Step) + 1), key, key.hash(), {});
-  EXPECT_EQ(kept->refs, 1u);
+  CachedPlan* cached = cache.add(some_plan(PlanCache::kLargestPlan / sizeof(Step) + 1), key, key.hash(), {});
+  EXPECT_EQ(cached->refs, 1u);
   EXPECT_EQ(cache.find(key, key.hash()), nullptr);
-  release(kept);
+  release(cached);
 }
 
 TEST(CollCache, layouts_count_by_form_when_dense_and_by_identity_when_not) {

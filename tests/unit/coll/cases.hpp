@@ -17,7 +17,8 @@ struct Case {
   bool commutes = true;
   bool gappy_send = false, gappy_recv = false;
   const Cluster* cluster = nullptr;  // several hosts, some with several ranks
-  std::uint32_t shared_bytes = 0;    // with a cluster: what a post may copy; 0: there are no boards
+  std::uint32_t shared_bytes =
+      0;  // with a cluster: what a post may copy; 0: there are no collective segments
 };
 
 inline constexpr int kRankCounts[] = {1, 2, 3, 5, 8, 13};
@@ -37,7 +38,7 @@ inline std::string text_of(const Algorithm& algorithm, const Case& c, std::uint6
          (c.in_place ? " in place" : "") + (c.commutes ? "" : " ordered") +
          (c.cluster == nullptr ? ""
                                : " on " + std::to_string(c.cluster->hosts()) + " hosts" +
-                                     (c.shared_bytes == 0 ? "" : " with boards")) +
+                                     (c.shared_bytes == 0 ? "" : " with segments")) +
          (c.gappy_send ? " gappy send" : "") + (c.gappy_recv ? " gappy recv" : "") + " seed " +
          std::to_string(seed);
 }
@@ -61,7 +62,7 @@ inline const std::vector<Cluster>& clusters() {
   };
   return all;
 }
-inline void put_on_hosts(const Case& c, Ask& ask) {
+inline void put_on_hosts(const Case& c, CollSpec& ask) {
   ask.cluster = c.cluster;
   ask.shared_bytes = c.shared_bytes;
 }

@@ -15,8 +15,8 @@
 namespace herald::coll {
 namespace {
 
-Ask ask_of(Op op, int rank, int size, int root, std::int64_t items) {
-  Ask ask;
+CollSpec ask_of(Op op, int rank, int size, int root, std::int64_t items) {
+  CollSpec ask;
   ask.op = op;
   ask.rank = rank;
   ask.size = size;

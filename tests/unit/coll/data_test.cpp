@@ -112,7 +112,7 @@ void prepare(Op op, const Case& c, std::vector<Member>& members) {
     } else {
       fill(m.send, out, send, 0, 0, out.counts[0]);
     }
-    Ask& ask = m.ask;
+    CollSpec& ask = m.ask;
     ask.op = op;
     ask.rank = r;
     ask.size = c.ranks;

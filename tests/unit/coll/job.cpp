@@ -31,15 +31,15 @@ class Job {
  public:
   Job(const Algorithm& algorithm, std::vector<Member>& members, Reduction reduction, Prng& prng)
       : reduction_(reduction), prng_(prng), ranks_(members.size()) {
-    const bool crowded = prng.below(2) != 0, in_order = prng.below(2) != 0;
+    const bool oversubscribed = prng.below(2) != 0, in_order = prng.below(2) != 0;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       Rank& rank = ranks_[r];
-      Ask ask = members[r].ask;
+      CollSpec ask = members[r].ask;
       ask.in_order = in_order;
       if (ask.cluster == nullptr) {
         ask.shared_bytes = kSharedBytes;
         ask.streams = true;
-        ask.crowded = crowded;
+        ask.oversubscribed = oversubscribed;
       } else {
         cluster_ = ask.cluster;
       }
@@ -79,7 +79,7 @@ class Job {
     std::vector<StepId> waiting;  // shared-memory steps that could not be done yet
     SharedPost posts[2][kPosts];  // by part
   };
-  using Host = std::array<std::array<std::size_t, kMeetings>, 2>;  // who arrived, by part
+  using Host = std::array<std::array<std::size_t, kBarrierWords>, 2>;  // who arrived, by part
 
   // One thing happens, chosen at random among what can.
   bool turn() {
@@ -145,7 +145,7 @@ class Job {
       case StepKind::arrive:
       case StepKind::meet:
       case StepKind::combine:
-      case StepKind::pour:
+      case StepKind::stream_write:
       case StepKind::draw:
       case StepKind::fold:
         if (prng_.below(2) != 0 && attempt(r, step, id)) break;
@@ -169,11 +169,11 @@ class Job {
       return arrived == (cluster_ == nullptr ? ranks_.size() : cluster_->on_host(host).size());
     if (step.kind == StepKind::arrive) return ++arrived, true;
     if (step.kind == StepKind::combine) return ++arrived < ranks_.size() || combine(step);
-    if (step.kind == StepKind::post || step.kind == StepKind::pour) {
+    if (step.kind == StepKind::post || step.kind == StepKind::stream_write) {
       SharedPost& post = rank.posts[part][number];
       if (post.step != kNone) why_ = "a post was made twice";
       post.step = id;
-      if (step.copied || step.kind == StepKind::pour) post.data = packed(rank, step.a);
+      if (step.copied || step.kind == StepKind::stream_write) post.data = packed(rank, step.a);
       if (step.copied && post.data.size() > kSharedBytes) why_ = "a copied post is too long";
       if (step.kind == StepKind::post && !step.copied && step.a.layout != nullptr)
         why_ = "a post by address is not one run";
@@ -187,11 +187,12 @@ class Job {
     if (post.step == kNone) return false;
     const Step& posted = from.plan.steps[post.step];
     if (step.kind == StepKind::put) return put(rank, step, from, posted);
-    const bool kept = posted.copied || posted.kind == StepKind::pour || posted.kind == StepKind::fold;
-    if (kept && !posted.copied && posted.partner != kEverybody && posted.partner != static_cast<int>(r))
-      why_ = "drawn by another rank than poured for";
-    if (!kept && step.a.bytes != 0 && from.run.done()) why_ = "read from a rank that is done";
-    std::vector<std::byte> data = kept ? post.data : packed(from, posted.a);
+    const bool cached =
+        posted.copied || posted.kind == StepKind::stream_write || posted.kind == StepKind::fold;
+    if (cached && !posted.copied && posted.partner != kEverybody && posted.partner != static_cast<int>(r))
+      why_ = "drawn by another rank than stream_written for";
+    if (!cached && step.a.bytes != 0 && from.run.done()) why_ = "read from a rank that is done";
+    std::vector<std::byte> data = cached ? post.data : packed(from, posted.a);
     if (step.b.first + step.a.bytes > data.size()) return why_ = "more is fetched than posted", true;
     if (step.whole && step.a.bytes != 0 && step.a.bytes != data.size())
       why_ = "a part is fetched as if whole";
@@ -266,7 +267,7 @@ class Job {
     }
   }
 
-  // A muster: leaders are its members, in their order; the first collects.
+  // A fused exchange: leaders are its members, in their order; the first collects.
   std::size_t place_on_lane(std::size_t r) {
     if (cluster_ == nullptr) return r;
     if (cluster_->place_of(static_cast<int>(r)) != 0) why_ = "no leader, and reports";
@@ -281,8 +282,7 @@ class Job {
   }
   bool collect(Rank& rank, const Step& step) {
     const std::size_t members = cluster_ == nullptr ? ranks_.size() : cluster_->leaders().size();
-    if (static_cast<std::size_t>(step.partner) != members)
-      why_ = "a muster of others than the lane's members";
+    if (static_cast<std::size_t>(step.partner) != members) why_ = "a fused of others than the lane's members";
     if (reports_.size() + 1 != members) return false;
     type::Cursor to = cursor(step.a, rank.places);
     const std::uint64_t each = to.total() / members;

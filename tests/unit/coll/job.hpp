@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/prng.hpp"
-#include "coll/ask.hpp"
+#include "coll/coll_spec.hpp"
 #include "coll/run.hpp"
 #include "coll/table.hpp"
 #include "type/build.hpp"
@@ -55,7 +55,7 @@ class Memory {
 };
 
 struct Member {
-  Ask ask;
+  CollSpec ask;
   Memory send, recv;
   std::vector<std::int64_t> send_counts, send_displs, recv_counts, recv_displs;
   std::vector<const type::Layout*> send_layouts, recv_layouts;

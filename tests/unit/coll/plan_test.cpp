@@ -78,30 +78,30 @@ TEST(CollBuilder, a_window_bounds_what_is_under_way) {
 
 TEST(CollBuilder, a_plan_is_brief_if_its_steps_may_run_in_a_row) {
   const Piece bytes = plain_bytes(8);
-  const auto brief = [&](auto make) {
+  const auto inline_plan = [&](auto make) {
     Builder b;
     make(b);
-    return b.finish("test").brief;
+    return b.finish("test").inline_plan;
   };
   const auto sends = [&](Builder& b, int count) {
     for (int i = 1; i <= count; ++i) b.send(i, bytes);
   };
-  const int most = static_cast<int>(kBriefMessages);
-  EXPECT_TRUE(brief([&](Builder& b) { sends(b, most); }));
-  EXPECT_TRUE(brief([&](Builder& b) { sends(b, 1), b.copy(bytes, bytes); }));
-  EXPECT_TRUE(brief([&](Builder& b) { b.send(1, bytes, {b.copy(bytes, bytes)}); }));
-  EXPECT_TRUE(brief([&](Builder& b) { b.copy(bytes, bytes, {b.recv(1, bytes)}); }));
-  EXPECT_FALSE(brief([&](Builder& b) { sends(b, most + 1); })) << "no room for so many";
-  EXPECT_FALSE(brief([&](Builder& b) { b.copy(bytes, bytes, {b.send(1, bytes)}); }))
+  const int most = static_cast<int>(kInlineMessages);
+  EXPECT_TRUE(inline_plan([&](Builder& b) { sends(b, most); }));
+  EXPECT_TRUE(inline_plan([&](Builder& b) { sends(b, 1), b.copy(bytes, bytes); }));
+  EXPECT_TRUE(inline_plan([&](Builder& b) { b.send(1, bytes, {b.copy(bytes, bytes)}); }));
+  EXPECT_TRUE(inline_plan([&](Builder& b) { b.copy(bytes, bytes, {b.recv(1, bytes)}); }));
+  EXPECT_FALSE(inline_plan([&](Builder& b) { sends(b, most + 1); })) << "no room for so many";
+  EXPECT_FALSE(inline_plan([&](Builder& b) { b.copy(bytes, bytes, {b.send(1, bytes)}); }))
       << "changes what is sent";
-  EXPECT_FALSE(brief([&](Builder& b) { b.recv(1, bytes), b.recv(2, bytes); })) << "2 would wait for 1";
-  EXPECT_FALSE(brief([&](Builder& b) { sends(b, 1), b.recv(2, bytes); }))
+  EXPECT_FALSE(inline_plan([&](Builder& b) { b.recv(1, bytes), b.recv(2, bytes); })) << "2 would wait for 1";
+  EXPECT_FALSE(inline_plan([&](Builder& b) { sends(b, 1), b.recv(2, bytes); }))
       << "who waits for it could wait long";
-  EXPECT_FALSE(brief([&](Builder& b) { b.bundle(1, bytes); }));
-  EXPECT_FALSE(brief([&](Builder& b) { sends(b, 1), b.copy(bytes, bytes, {}, true); }))
+  EXPECT_FALSE(inline_plan([&](Builder& b) { b.bundle(1, bytes); }));
+  EXPECT_FALSE(inline_plan([&](Builder& b) { sends(b, 1), b.copy(bytes, bytes, {}, true); }))
       << "a copy of its own kind";
-  EXPECT_FALSE(brief([&](Builder& b) { sends(b, 1), (void)b.scratch(kBriefScratch + 1); }));
-  EXPECT_FALSE(brief([&](Builder& b) { b.copy(bytes, bytes); })) << "nobody to hear";
+  EXPECT_FALSE(inline_plan([&](Builder& b) { sends(b, 1), (void)b.scratch(kInlineScratch + 1); }));
+  EXPECT_FALSE(inline_plan([&](Builder& b) { b.copy(bytes, bytes); })) << "nobody to hear";
 }
 
 TEST(CollBuilder, scratch_areas_do_not_overlap_and_stay_inside) {

@@ -39,7 +39,7 @@ void prepare(Op op, const Case& c, std::vector<Member>& members) {
     m.recv = Memory(layout, in_place ? total : results);
     for (std::int64_t i = 0; i < total; ++i)
       (in_place ? m.recv : m.send).set(i * layout.extent(), layout, made_up(r, 0, i));
-    Ask& ask = m.ask;
+    CollSpec& ask = m.ask;
     ask.op = op;
     ask.rank = r;
     ask.size = c.ranks;

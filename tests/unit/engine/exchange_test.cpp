@@ -175,8 +175,8 @@ TEST(Exchange, shared_memory_of_64_ranks_is_less_than_64_mib) {
       path::InboxShape::make(static_cast<std::uint64_t>(knobs.shm_cells),
                              wire::kLargestHeader + static_cast<std::uint64_t>(knobs.push_bytes), 64);
   const std::uint64_t inboxes = 64 * (sizeof(path::SegmentHeader) + path::kSideBytes + shape.bytes());
-  const auto boards = static_cast<std::uint64_t>(knobs.coll_boards_bytes);  // of all communicators
-  EXPECT_LT(inboxes + boards, std::uint64_t{64} << 20);
+  const auto segments = static_cast<std::uint64_t>(knobs.coll_segments_bytes);  // of all communicators
+  EXPECT_LT(inboxes + segments, std::uint64_t{64} << 20);
 }
 
 // A sleeper looks again after 100 ms anyway, so a ring that is missing shows only in the time. Without rings,

@@ -122,7 +122,7 @@ class Job {
     }
     main(*engine, boot);
     engine->close();
-    if (engine->has_far()) (void)boot.fence();
+    if (engine->has_remote()) (void)boot.fence();
     engine->end();
     engine.reset();
     _exit(0);

@@ -42,7 +42,7 @@ struct Kept {
       link.peer = peer;
       links.add(peer, {&link, 1});
       hosts.set(peer, "node" + std::to_string(1000 + peer));
-      core.set_far(peer);
+      core.set_remote(peer);
       mesh.add_peer(peer, 1);
     }
     hosts.settle();

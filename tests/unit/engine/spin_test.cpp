@@ -56,8 +56,8 @@ TEST(Spin, a_core_is_free_where_every_rank_can_have_two) {
 TEST(Spin, the_knob_decides) {
   const std::vector<path::CpuMask> many(9, mask(1));
   EXPECT_EQ(choose_spin(many, 0, {0.5, 9}, 77).spin_us, 77);
-  EXPECT_TRUE(choose_spin(many, 0, {0.5, 9}, 77).stubborn);
-  EXPECT_FALSE(choose_spin(many, 0, {}, -1).stubborn);
+  EXPECT_TRUE(choose_spin(many, 0, {0.5, 9}, 77).forced);
+  EXPECT_FALSE(choose_spin(many, 0, {}, -1).forced);
   EXPECT_EQ(choose_spin({many.data(), 1}, 0, {}, 0).spin_us, 0);
 }
 
@@ -99,22 +99,22 @@ TEST(Spin, other_ways_of_scheduling_are_left_alone) {
 TEST(Spin, no_slice_is_asked_for) { EXPECT_EQ(shorten_slice(0), 0); }
 
 TEST(Spin, what_kernel_threads_take_now_and_then_is_no_rival) {
-  Thefts thefts;
+  PreemptionMeter preemptions;
   Instant now{milliseconds(5000).ns};
   for (int i = 0; i < 1000; ++i) {  // a quarter of a percent
     now = now + milliseconds(40);
-    EXPECT_FALSE(thefts.add(now, microseconds(100))) << i;
+    EXPECT_FALSE(preemptions.add(now, microseconds(100))) << i;
   }
 }
 
 TEST(Spin, a_program_that_computes_beside_us_is_a_rival) {
-  Thefts thefts;
+  PreemptionMeter preemptions;
   Instant now{milliseconds(5000).ns};
-  EXPECT_TRUE(thefts.add(now, milliseconds(3))) << "a whole slice";
+  EXPECT_TRUE(preemptions.add(now, milliseconds(3))) << "a whole slice";
   int turns = 0;  // one with slices as short as ours
   do {
     now = now + microseconds(200);
     ++turns;
-  } while (!thefts.add(now, microseconds(100)));
+  } while (!preemptions.add(now, microseconds(100)));
   EXPECT_LE(turns, 3);
 }

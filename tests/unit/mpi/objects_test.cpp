@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: a class without words, words that do not fit the program's buffer, codes given out
-// twice; two meetings with the same key; a predefined handle without its object; names of hardware not
+// twice; two split copies with the same key; a predefined handle without its object; names of hardware not
 // recognised.
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <set>
 
+#include "mpi/context_agreement.hpp"
 #include "mpi/errors.hpp"
 #include "mpi/hardware.hpp"
 #include "mpi/info.hpp"
-#include "mpi/meeting.hpp"
 #include "mpi/tables.hpp"
 
 namespace herald::mpi {
@@ -53,16 +53,17 @@ TEST(AddedErrors, removed_numbers_come_back_oldest_first) {
   EXPECT_EQ(added.add(0), one);
 }
 
-TEST(Meeting, keys_differ_by_place_text_and_members) {
+TEST(BarrierWord, keys_differ_by_place_text_and_members) {
   Group a, b;
   a.peers = {0, 1, 2};
   b.peers = {0, 2, 1};
   std::set<std::uint64_t> keys;
   for (const Group* group : {&a, &b})
     for (std::uint64_t where : {0u, 1u, 16u})
-      for (const char* text : {"", "0", "1", "01", "10"}) keys.insert(meeting_key(*group, where, text).value);
+      for (const char* text : {"", "0", "1", "01", "10"})
+        keys.insert(agreement_key(*group, where, text).value);
   EXPECT_EQ(keys.size(), 2u * 3u * 5u);
-  EXPECT_EQ(meeting_key(a, 5, "x").value, meeting_key(a, 5, "x").value);
+  EXPECT_EQ(agreement_key(a, 5, "x").value, agreement_key(a, 5, "x").value);
 }
 
 TEST(Tables, predefined_handles_have_objects) {

@@ -64,16 +64,16 @@ char letter(Kind kind) {
 }
 
 TEST(Op, is_offered_exactly_where_the_table_allows_it) {
-  int offered = 0;
+  int advertised = 0;
   for (const BasicRow& row : type::basic_rows()) {
     for (const Kind kind : kAll) {
       const std::string may = rights(row.name);
       const bool want = letter(kind) == '*' ? !may.empty() : may.find(letter(kind)) != std::string::npos;
       EXPECT_EQ(find(kind, row.basic) != nullptr, want) << row.name << " kind " << static_cast<int>(kind);
-      offered += want ? 1 : 0;
+      advertised += want ? 1 : 0;
     }
   }
-  EXPECT_GT(offered, 300);
+  EXPECT_GT(advertised, 300);
 }
 
 // Reckoning one element by hand, with nothing of the room's own.

@@ -56,7 +56,8 @@ class Lane {
 
 World hosts(std::uint32_t unexpected = 2000) {
   return World(
-      p2p::CoreConfig{.peers = 3, .far_more = 500, .far_allowance = 1000, .cast_unexpected = unexpected},
+      p2p::CoreConfig{
+          .peers = 3, .remote_more = 500, .remote_allowance = 1000, .cast_unexpected = unexpected},
       true, kPacket);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong with messages that go from memory to memory: bytes are moved twice or not at all where
 // the two sides meet; the sender is told too early that its buffer is free, or never; a sender that stays
-// away holds the message up; a meeting is used again while somebody may still look into it; a memory that
+// away holds the message up; a split copy is used again while somebody may still look into it; a memory that
 // cannot be reached loses the message; packets that lie are followed.
 #include <gtest/gtest.h>
 
@@ -66,8 +66,8 @@ TEST(P2pDirect, a_sender_that_stays_away_holds_nobody_up) {
 }
 
 TEST(P2pDirect, each_side_takes_its_half_and_then_helps) {
-  using p2p::Meeting, p2p::kShareUnit;
-  Meeting even{};
+  using p2p::SplitCopy, p2p::kShareUnit;
+  SplitCopy even{};
   EXPECT_EQ(even.begin(16 * kShareUnit, true).bytes(), 8 * kShareUnit);
   const p2p::Share back = even.claim(16 * kShareUnit, false);
   EXPECT_EQ(back.begin, 8 * kShareUnit);
@@ -75,14 +75,14 @@ TEST(P2pDirect, each_side_takes_its_half_and_then_helps) {
   EXPECT_TRUE(even.is_all_taken(16 * kShareUnit));
   EXPECT_TRUE(even.claim(16 * kShareUnit, true).empty());
 
-  Meeting alone{};  // the sender does not come
+  SplitCopy alone{};  // the sender does not come
   const std::uint64_t odd = 15 * kShareUnit + 1;
   EXPECT_TRUE(alone.begin(odd, false).empty());
   EXPECT_EQ(alone.claim(odd, true).end, 8 * kShareUnit);
   EXPECT_EQ(alone.claim(odd, true).end, odd);
   EXPECT_TRUE(alone.claim(odd, false).empty());
 
-  Meeting slow{};  // the sender comes and is slow: it is left something
+  SplitCopy slow{};  // the sender comes and is slow: it is left something
   const std::uint64_t much = 10 * p2p::kMostShare * kShareUnit;
   std::uint64_t front = slow.begin(much, true).bytes();
   EXPECT_FALSE(slow.claim(much, false).empty());
@@ -99,7 +99,7 @@ TEST(P2pDirect, a_meeting_is_free_again_only_when_the_sender_has_left) {
   world.open_direct();
   std::vector<std::unique_ptr<Send>> sends;
   std::vector<std::unique_ptr<Recv>> recvs;
-  for (std::uint32_t i = 0; i < p2p::kMeetings + 3; ++i) {  // more than there are: the rest without help
+  for (std::uint32_t i = 0; i < p2p::kSplitCopies + 3; ++i) {  // more than there are: the rest without help
     sends.push_back(std::make_unique<Send>(world, 0, 1, static_cast<int>(i), random_bytes(9000, i)));
     world.transmit(0, 1);
     world.deliver(0, 1);
@@ -113,9 +113,9 @@ TEST(P2pDirect, a_meeting_is_free_again_only_when_the_sender_has_left) {
     const auto view = std::as_bytes(std::span(*packet));
     wire::P2pKind kind{};
     ASSERT_TRUE(wire::decode(view, kind));
-    if (kind == wire::P2pKind::meet) met.push_back(wire::as<wire::MeetPacket>(view).meeting);
+    if (kind == wire::P2pKind::meet) met.push_back(wire::as<wire::MeetPacket>(view).split_copy);
   }
-  EXPECT_EQ(met.size(), p2p::kMeetings);
+  EXPECT_EQ(met.size(), p2p::kSplitCopies);
   std::sort(met.begin(), met.end());
   EXPECT_EQ(std::unique(met.begin(), met.end()), met.end()) << "one was used twice";
   world.settle();
@@ -230,7 +230,7 @@ TEST(P2pDirect, packets_that_lie_are_counted_and_not_followed) {
   Send send(world, 0, 1, 5, random_bytes(kLong, 7));
   world.transmit(0, 1);
   using namespace wire;
-  give(core, 1, MeetPacket{p2p_prefix(P2pKind::meet), send.id, send.seq, p2p::kMeetings, kLong, 0});
+  give(core, 1, MeetPacket{p2p_prefix(P2pKind::meet), send.id, send.seq, p2p::kSplitCopies, kLong, 0});
   give(core, 1, MeetPacket{p2p_prefix(P2pKind::meet), send.id, send.seq, 0, kLong + 1, 0});
   give(core, 2, MeetPacket{p2p_prefix(P2pKind::meet), send.id, send.seq, 0, kLong, 0});
   give(core, 1, MeetPacket{p2p_prefix(P2pKind::meet), send.id + 1, send.seq, 0, kLong, 0});
@@ -296,7 +296,7 @@ TEST(P2pDirect, in_a_crowd_one_side_moves_all_in_one_call) {
     for (const bool at_once : {false, true}) {
       World world = near();
       world.open_direct();
-      for (int rank = 0; rank < 2; ++rank) world.core(rank).set_crowded(true);
+      for (int rank = 0; rank < 2; ++rank) world.core(rank).set_oversubscribed(true);
       Recv recv(0, 5, kBytes);
       recv.at_once = at_once;
       recv.awaited = 0;

@@ -18,7 +18,7 @@ constexpr std::size_t kPacket = 200;
 World far(p2p::PushMode mode = p2p::PushMode::pull, std::uint32_t allowance = 10000) {
   return World(
       p2p::CoreConfig{
-          .peers = 2, .mode = mode, .far_first = 100, .far_more = 1000, .far_allowance = allowance},
+          .peers = 2, .mode = mode, .remote_first = 100, .remote_more = 1000, .remote_allowance = allowance},
       true, kPacket);
 }
 
@@ -149,7 +149,7 @@ TEST(P2pFar, messages_without_bytes_count_too) {
 // same, packet by packet.
 TEST(P2pFar, push_pull_is_push_all_up_to_what_is_pushed_unasked) {
   const p2p::CoreConfig usual;
-  for (std::size_t bytes = 1; bytes <= usual.far_more; bytes *= 4) {
+  for (std::size_t bytes = 1; bytes <= usual.remote_more; bytes *= 4) {
     std::vector<Bytes> packets[2];
     for (const p2p::PushMode mode : {p2p::PushMode::pull, p2p::PushMode::all}) {
       World world(p2p::CoreConfig{.peers = 2, .mode = mode}, true, 1472);
@@ -295,7 +295,7 @@ TEST(P2pFar, the_short_way_writes_what_the_long_one_writes) {
     const Bytes bytes = random_bytes(chance.below(110), static_cast<std::uint64_t>(i));
     const p2p::ShortSend what{
         .context = 1, .data = bytes.data(), .bytes = bytes.size(), .to = 1, .tag = i, .source = 0};
-    const bool at_once = world.core(0).can_push_far_now(1, bytes.size());
+    const bool at_once = world.core(0).can_push_remote_now(1, bytes.size());
     Send other(twin, 0, 1, i, bytes);
     const Bytes* const packet = twin.transmit(0, 1);
     ASSERT_NE(packet, nullptr);
@@ -303,7 +303,7 @@ TEST(P2pFar, the_short_way_writes_what_the_long_one_writes) {
     EXPECT_EQ(at_once, packet->size() == head + bytes.size()) << i;
     if (at_once && chance.below(4) != 0) {
       Bytes room(kPacket);
-      room.resize(world.core(0).push_far_now(what, std::as_writable_bytes(std::span(room)).data()));
+      room.resize(world.core(0).push_remote_now(what, std::as_writable_bytes(std::span(room)).data()));
       EXPECT_EQ(room, *packet) << i;
       world.link(0, 1).push_back(room);
       ++shorts;
@@ -336,13 +336,13 @@ TEST(P2pFar, the_short_way_writes_what_the_long_one_writes) {
 
 TEST(P2pFar, the_short_way_is_closed_where_the_long_one_would_wait) {
   World world = far(p2p::PushMode::pull, 1000);
-  EXPECT_TRUE(world.core(0).can_push_far_now(1, 100));
-  EXPECT_FALSE(world.core(0).can_push_far_now(1, 101));
+  EXPECT_TRUE(world.core(0).can_push_remote_now(1, 100));
+  EXPECT_FALSE(world.core(0).can_push_remote_now(1, 101));
   int sent = 0;
   const Bytes bytes = random_bytes(50, 1);
-  for (; sent < 100 && world.core(0).can_push_far_now(1, 50); ++sent) {
+  for (; sent < 100 && world.core(0).can_push_remote_now(1, 50); ++sent) {
     Bytes room(kPacket);
-    room.resize(world.core(0).push_far_now(
+    room.resize(world.core(0).push_remote_now(
         {.context = 1, .data = bytes.data(), .bytes = 50, .to = 1, .tag = sent, .source = 0},
         std::as_writable_bytes(std::span(room)).data()));
     world.link(0, 1).push_back(room);
@@ -350,17 +350,17 @@ TEST(P2pFar, the_short_way_is_closed_where_the_long_one_would_wait) {
   EXPECT_EQ(sent, 8);  // each counts for 50 and 64 of the allowance
   world.settle();
   Send held(world, 0, 1, 99, bytes);
-  EXPECT_FALSE(world.core(0).can_push_far_now(1, 0)) << "it would overtake";
+  EXPECT_FALSE(world.core(0).can_push_remote_now(1, 0)) << "it would overtake";
   world.settle();
   for (int i = 0; i < sent; ++i) {
     Recv recv(world, 1, 0, i, 50);
     EXPECT_EQ(recv.buffer, bytes);
   }
   world.settle();
-  EXPECT_TRUE(world.core(0).can_push_far_now(1, 50));
+  EXPECT_TRUE(world.core(0).can_push_remote_now(1, 50));
   world.core(0).on_peer_gone(1);
-  EXPECT_FALSE(world.core(0).can_push_far_now(1, 50));
+  EXPECT_FALSE(world.core(0).can_push_remote_now(1, 50));
   World zero = far(p2p::PushMode::zero), all = far(p2p::PushMode::all);
-  EXPECT_FALSE(zero.core(0).can_push_far_now(1, 8));
-  EXPECT_FALSE(all.core(0).can_push_far_now(1, 8));
+  EXPECT_FALSE(zero.core(0).can_push_remote_now(1, 8));
+  EXPECT_FALSE(all.core(0).can_push_remote_now(1, 8));
 }

@@ -120,7 +120,7 @@ TEST(P2pHostile, pushes_that_contradict_themselves) {
 }
 
 TEST(P2pHostile, more_of_a_push_than_was_announced) {
-  World world(p2p::CoreConfig{.peers = 2, .far_first = 8, .far_more = 100}, true, 64);
+  World world(p2p::CoreConfig{.peers = 2, .remote_first = 8, .remote_more = 100}, true, 64);
   Send send(world, 0, 1, 3, random_bytes(60, 1));
   world.transmit(0, 1);
   world.deliver(0, 1);  // 8 bytes are there, 52 are to come

@@ -17,7 +17,7 @@ constexpr std::uint64_t kMost =
     kAllowance / sizeof(p2p::Message) + 1;  // messages, all of whose bytes are kept
 
 World near(p2p::PushMode mode = p2p::PushMode::pull) {
-  return World(p2p::CoreConfig{.peers = 2, .push_bytes = 256, .mode = mode, .near_allowance = kAllowance},
+  return World(p2p::CoreConfig{.peers = 2, .push_bytes = 256, .mode = mode, .local_allowance = kAllowance},
                false, kPacket);
 }
 
@@ -82,7 +82,7 @@ TEST(P2pNear, the_sender_may_push_again_when_half_is_received) {
 }
 
 TEST(P2pNear, other_peers_are_not_hushed_nor_is_a_process_by_itself) {
-  World world(p2p::CoreConfig{.peers = 3, .push_bytes = 256, .near_allowance = kAllowance}, false, kPacket);
+  World world(p2p::CoreConfig{.peers = 3, .push_bytes = 256, .local_allowance = kAllowance}, false, kPacket);
   const Sends sends = flood(world, 0, 1, 50, kMessage);
   EXPECT_LE(ended(sends), kMost);
   EXPECT_EQ(ended(flood(world, 2, 1, 1, kMessage)), 1u);

@@ -55,11 +55,11 @@ class Scene {
     config.peers = peers;
     config.push_bytes = static_cast<std::uint32_t>(chance.below(90));
     config.mode = kModes[seed / 4 % 5];
-    config.far_first = static_cast<std::uint32_t>(chance.below(120));
-    config.far_more = static_cast<std::uint32_t>(chance.below(1000));
+    config.remote_first = static_cast<std::uint32_t>(chance.below(120));
+    config.remote_more = static_cast<std::uint32_t>(chance.below(1000));
     config.direct_bytes = 1 + chance.below(3000);
-    config.far_allowance = static_cast<std::uint32_t>(chance.below(3000));
-    if (chance.below(2) == 0) config.near_allowance = static_cast<std::uint32_t>(chance.below(3000));
+    config.remote_allowance = static_cast<std::uint32_t>(chance.below(3000));
+    if (chance.below(2) == 0) config.local_allowance = static_cast<std::uint32_t>(chance.below(3000));
     return config;
   }
 
@@ -186,7 +186,7 @@ class Scene {
     Received& received = *receives_[below(receives_.size())];
     auto& queue = posted_[static_cast<std::size_t>(received.at)];
     const auto at = std::find(queue.begin(), queue.end(), &received);
-    const bool offered = received.op->direct != nullptr;
+    const bool advertised = received.op->direct != nullptr;
     world_.core(received.at).cancel(*received.op);
     world_.core(received.at).run_finished();
     if (at == queue.end()) return;
@@ -194,7 +194,7 @@ class Scene {
     if (received.cancelled)
       queue.erase(at);
     else
-      EXPECT_TRUE(offered) << "only a message that took its offer may keep a receive";
+      EXPECT_TRUE(advertised) << "only a message that took its advertise may keep a receive";
   }
 
   static bool begins_message(wire::P2pKind kind) {

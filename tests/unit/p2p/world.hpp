@@ -74,24 +74,24 @@ class World {
       own.me = i;
       cores_.push_back(std::make_unique<p2p::Core>(own));
       for (int peer = 0; far && peer < peers_; ++peer)
-        if (peer != i) core(i).set_far(peer);
+        if (peer != i) core(i).set_remote(peer);
     }
   }
 
   // All can reach each other's memory.
   void open_direct() {
-    meetings_.reset(new p2p::Meeting[static_cast<std::size_t>(peers_) * p2p::kAllMeetings]{});
+    split_copies_.reset(new p2p::SplitCopy[static_cast<std::size_t>(peers_) * p2p::kAllSplitCopies]{});
     for (int i = 0; i < peers_; ++i) {
-      core(i).set_meetings(&meetings_[static_cast<std::size_t>(i) * p2p::kAllMeetings]);
+      core(i).set_split_copies(&split_copies_[static_cast<std::size_t>(i) * p2p::kAllSplitCopies]);
       for (int peer = 0; peer < peers_; ++peer)
         if (peer != i)
-          core(i).set_direct(peer, &meetings_[static_cast<std::size_t>(peer) * p2p::kAllMeetings]);
+          core(i).set_direct(peer, &split_copies_[static_cast<std::size_t>(peer) * p2p::kAllSplitCopies]);
     }
   }
   bool move(int peer) {
     p2p::Core& mover = core(peer);
     bool moved = false;  // who hopes is patient
-    for (int i = 0; i < 40 && !moved && (mover.has_direct() || mover.hopes_for_offers()); ++i)
+    for (int i = 0; i < 40 && !moved && (mover.has_direct() || mover.awaits_ads()); ++i)
       moved = mover.move_direct(copier);
     core(peer).run_finished();
     return moved;
@@ -166,7 +166,7 @@ class World {
   std::size_t packet_bytes_;
   std::vector<std::unique_ptr<p2p::Core>> cores_;
   std::vector<std::deque<Bytes>> links_;
-  std::unique_ptr<p2p::Meeting[]> meetings_;
+  std::unique_ptr<p2p::SplitCopy[]> split_copies_;
 };
 
 struct Send : p2p::SendOp {

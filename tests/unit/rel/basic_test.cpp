@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packets lost, doubled, out of order, never acknowledged, or acknowledged at too high a price.
-#include "rel/channel.hpp"
+#include "rel/connection.hpp"
 #include "rel/link.hpp"
 #include "tests/unit/effort.hpp"
 #include "tests/unit/rel/world.hpp"

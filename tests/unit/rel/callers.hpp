@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tests/unit/rel/callers.hpp: nodes of a LaneWorld that call musters.
+// tests/unit/rel/callers.hpp: nodes of a LaneWorld that call fused exchanges.
 #pragma once
 #include <array>
 #include <cstring>
@@ -12,9 +12,9 @@
 namespace herald::rel {
 
 constexpr int kReport = static_cast<int>(wire::DatagramKind::report);
-constexpr int kTidings = static_cast<int>(wire::DatagramKind::tidings);
-constexpr int kNoted = static_cast<int>(wire::DatagramKind::noted);
-constexpr int kBrief = static_cast<int>(wire::DatagramKind::brief);
+constexpr int kResults = static_cast<int>(wire::DatagramKind::result_of_all);
+constexpr int kContributionAcks = static_cast<int>(wire::DatagramKind::acked);
+constexpr int kInline = static_cast<int>(wire::DatagramKind::compact);
 
 // Every node of a world calls an allreduce of one number again and again, some of them at once.
 class Callers {
@@ -31,13 +31,13 @@ class Callers {
   }
   LaneId lane(PeerId id) { return world[id].ids[1]; }
 
-  // One step of a node that has begun all musters before `until`. True if it has gone on.
+  // One step of a node that has begun all fused exchanges before `until`. True if it has gone on.
   bool go_on(PeerId id, std::uint32_t until) {
     std::uint32_t& at = next[static_cast<std::size_t>(id)];
     if (at == until || world[id].dead) return false;
     Lanes& lanes = world[id].lanes;
     if (id == 0) {
-      if (lanes.gather(lane(0), at) != Lanes::Mustered::all) return false;
+      if (lanes.gather(lane(0), at) != Lanes::FusedState::all) return false;
       std::uint64_t all = part(0, at);
       for (PeerId from = 1; from < world.size(); ++from)
         all += value(lanes.part(lane(0), at, static_cast<std::size_t>(from)));
@@ -48,7 +48,7 @@ class Callers {
       }
       world.settle(id);
       std::span<const std::byte> result;
-      if (lanes.result(lane(id), at, result) != Lanes::Mustered::all) return false;
+      if (lanes.result(lane(id), at, result) != Lanes::FusedState::all) return false;
       EXPECT_EQ(value(result), sum(at)) << id;
       lanes.take_result(lane(id), at);
     }

@@ -57,22 +57,22 @@ TEST(LaneBasic, single_casts_are_acknowledged_many_at_once) {
 
 // As many as may leave before the first is acknowledged, and an ack for a quarter of these.
 TEST(LaneBasic, few_channels_need_many_acks) {
-  for (const std::uint32_t channels : {4u, 16u, 64u}) {
+  for (const std::uint32_t connections : {4u, 16u, 64u}) {
     LaneWorldConfig config;
     config.nodes = 3;
-    config.lanes.window_packets = channels;
+    config.lanes.window_packets = connections;
     LaneWorld world(config);
     bool deaf = true;
     world.cut = [&](PeerId from, PeerId to) { return deaf && (from == 2 || to == 2); };
     world[0].cast(1, 1000, 8);
     world.settle(0);
     world.run(milliseconds(100));
-    EXPECT_LE((world[1].expected[{1, 0}]), channels) << "the source waits for the one that says nothing";
+    EXPECT_LE((world[1].expected[{1, 0}]), connections) << "the source waits for the one that says nothing";
     deaf = false;
     ASSERT_TRUE(world.run(milliseconds(5000), [&] { return world.have(0, 1000) && world.all_flushed(); }));
     const std::uint64_t acks = world[1].lanes.counters().acks_sent;
-    EXPECT_LE(acks, 4000 / channels + 40) << channels;
-    EXPECT_GE(acks, 1000 / channels) << channels;
+    EXPECT_LE(acks, 4000 / connections + 40) << connections;
+    EXPECT_GE(acks, 1000 / connections) << connections;
   }
 }
 

@@ -87,7 +87,7 @@ class LaneWorld {
   }
   void freeze(Duration time) {  // nobody is called meanwhile
     now_ = now_ + time;
-    for (const auto& node : nodes_) node->lanes.forgive(now_);
+    for (const auto& node : nodes_) node->lanes.on_clock_gap(now_);
   }
   void settle(PeerId id);
   bool all_flushed();

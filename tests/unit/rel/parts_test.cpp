@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/prng.hpp"
-#include "rel/channel.hpp"
+#include "rel/connection.hpp"
 #include "rel/packet_pool.hpp"
 
 namespace herald::rel {

@@ -2,7 +2,7 @@
 // What could go wrong when a program comes back from computing: it sends acks and repeats packets because it
 // was away itself, just when others wait for what it is about to do; or it puts them off for ever because it
 // always comes back before they are due.
-#include "rel/excuse.hpp"
+#include "rel/deferred_timers.hpp"
 #include "tests/unit/rel/lane_world.hpp"
 #include "tests/unit/rel/world.hpp"
 
@@ -24,19 +24,19 @@ std::size_t sends(Room& room, Instant now) {
 // Nothing leaves when it comes back the first time, nor when it does again soon; something when that was long
 // ago.
 template <class Room>
-void expect_excused(Room& room, Instant now, Duration away, Duration at_most) {
+void expect_deferred(Room& room, Instant now, Duration away, Duration at_most) {
   const Instant first = now + away;
   ASSERT_TRUE(room.next_deadline().has_value());
   ASSERT_LT(*room.next_deadline(), first) << "nothing is overdue";
   Instant back = first;
   for (; back == first || back - first < at_most; back = back + away) {
-    room.on_return(back, away);
+    room.on_resume(back, away);
     EXPECT_EQ(sends(room, back), 0u) << (back - first).ns;
     ASSERT_TRUE(room.next_deadline().has_value());
     EXPECT_GE(*room.next_deadline(), back + std::min(Duration{away.ns / 4}, milliseconds(1)));
     EXPECT_LT(*room.next_deadline(), back + milliseconds(4)) << "who stays has to";
   }
-  room.on_return(back + milliseconds(1), away);
+  room.on_resume(back + milliseconds(1), away);
   EXPECT_GE(sends(room, back + milliseconds(1)), 1u);
 }
 
@@ -53,8 +53,8 @@ TEST(RelReturn, an_ack_and_a_repeated_packet_are_put_off_for_a_while) {
     world[0].send(1, 1, 100);
     world.settle(0);
     ASSERT_TRUE(world.run(milliseconds(10), [&] { return world[1].got_packets == 4; }));
-    expect_excused(world[who % 2].mesh, world.now(), who < 2 ? kOften : kSeldom,
-                   who % 2 == 0 ? kRepeatExcused : kAckExcused);
+    expect_deferred(world[who % 2].mesh, world.now(), who < 2 ? kOften : kSeldom,
+                    who % 2 == 0 ? kRepeatDeferral : kAckDeferral);
   }
 }
 
@@ -67,8 +67,8 @@ TEST(RelReturn, lanes_put_off_acks_and_questions_for_a_while) {
     ASSERT_TRUE(world.run(milliseconds(500), [&] { return world.have(0, 3) && world.all_flushed(); }));
     world[0].cast(1, 1, 8);
     ASSERT_TRUE(world.run(milliseconds(10), [&] { return world.have(0, 4); }));
-    expect_excused(world[who % 2].lanes, world.now(), who < 2 ? kOften : kSeldom,
-                   who % 2 == 0 ? kRepeatExcused : kAckExcused);
+    expect_deferred(world[who % 2].lanes, world.now(), who < 2 ? kOften : kSeldom,
+                    who % 2 == 0 ? kRepeatDeferral : kAckDeferral);
   }
 }
 

@@ -68,12 +68,12 @@ bool Node::pump(PeerId to) {
     }
     std::size_t bytes = flow.bytes != 0 ? flow.bytes : room.size();
     bytes = std::max<std::size_t>(8, std::min<std::uint64_t>(bytes, flow.total_bytes));
-    if (world.config.lends && mesh.may_lend() && bytes > kKept) {
+    if (world.config.borrows && mesh.may_borrow() && bytes > kKept) {
       std::vector<std::byte> whole(bytes);
       fill(whole, flow.next);
       std::memcpy(room.data(), whole.data(), kKept);
       mesh.commit(to, kKept, std::span(whole).subspan(kKept));
-      lent[to].push_back(std::move(whole));
+      borrowed[to].push_back(std::move(whole));
     } else {
       fill(room.first(bytes), flow.next);
       mesh.commit(to, bytes);
@@ -89,7 +89,7 @@ bool Node::pump(PeerId to) {
 
 void Node::returned(PeerId to, std::uint32_t packets) noexcept {
   got_back += packets;
-  for (; packets != 0 && !lent[to].empty(); --packets) lent[to].pop_front();
+  for (; packets != 0 && !borrowed[to].empty(); --packets) borrowed[to].pop_front();
   wrong += packets;
 }
 

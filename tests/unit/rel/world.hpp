@@ -29,7 +29,7 @@ struct WorldConfig {
   double loss = 0, duplicate = 0, reorder = 0, corrupt = 0;
   Duration reorder_by = microseconds(300);
   std::uint32_t odd_bytes = 0;  // datagrams of nodes with odd numbers, if they differ
-  bool lends = false;           // packets stay, but for their beginnings, with those who send them
+  bool borrows = false;         // packets stay, but for their beginnings, with those who send them
   MeshConfig mesh;
 };
 
@@ -62,7 +62,7 @@ class Node final : public Listener {
   Mesh mesh;
   std::map<PeerId, Flow> flows;
   std::map<PeerId, std::uint64_t> expected;
-  std::map<PeerId, std::deque<std::vector<std::byte>>> lent;
+  std::map<PeerId, std::deque<std::vector<std::byte>>> borrowed;
   std::uint64_t got_back = 0;
   std::uint64_t got_bytes = 0, got_packets = 0, wrong = 0, refused = 0;
   std::vector<PeerId> lost;
@@ -84,7 +84,7 @@ class World {
   }
   void freeze(Duration time) {  // nobody is called meanwhile
     now_ = now_ + time;
-    for (const auto& node : nodes_) node->mesh.forgive(now_);
+    for (const auto& node : nodes_) node->mesh.on_clock_gap(now_);
   }
   void settle(PeerId id);  // after anything was asked of a node
   bool all_flushed();

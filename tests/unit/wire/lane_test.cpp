@@ -159,20 +159,20 @@ TEST(LaneWire, reports_and_tidings_are_as_the_document_says) {
             join({head_bytes(9, 72), kNameBytes, {5}, {'a', 'b'}}));
   EXPECT_EQ(plain(make(DatagramKind::report, kFlagNoPart, bytes_of(part))),
             join({head_bytes(9, 16), kNameBytes, {5}}));
-  EXPECT_EQ(plain(make(DatagramKind::tidings, kFlagAskAck, join({bytes_of(some_part()), {'c'}}))),
+  EXPECT_EQ(plain(make(DatagramKind::result_of_all, kFlagAskAck, join({bytes_of(some_part()), {'c'}}))),
             join({head_bytes(10, 8), kNameBytes, {2, 1, 4, 3}, {'c'}}));
-  EXPECT_EQ(plain(make(DatagramKind::noted, 2, bytes_of(some_part()))),
+  EXPECT_EQ(plain(make(DatagramKind::acked, 2, bytes_of(some_part()))),
             join({head_bytes(11, 2), kNameBytes, {2, 1, 4, 3}}));
   EXPECT_EQ(open(make(DatagramKind::report, 0, report)), Opened::good);
   EXPECT_EQ(open(make(DatagramKind::report, 0, bytes_of(part))), Opened::good) << "a part of no bytes";
   EXPECT_EQ(open(make(DatagramKind::report, kFlagNoPart, report)), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::report, kFlagRows, report)), Opened::malformed);
-  EXPECT_EQ(open(make(DatagramKind::tidings, 0, bytes_of(some_part()))), Opened::good);
-  EXPECT_EQ(open(make(DatagramKind::tidings, kFlagHeard, bytes_of(some_part()))), Opened::malformed);
-  EXPECT_EQ(open(make(DatagramKind::noted, 0, report)), Opened::malformed);
-  EXPECT_EQ(open(make(DatagramKind::noted, kFlagAskAck, bytes_of(some_part()))), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::result_of_all, 0, bytes_of(some_part()))), Opened::good);
+  EXPECT_EQ(open(make(DatagramKind::result_of_all, kFlagHeard, bytes_of(some_part()))), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::acked, 0, report)), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::acked, kFlagAskAck, bytes_of(some_part()))), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::report, 0, Bytes(8))), Opened::malformed);
-  for (const DatagramKind kind : {DatagramKind::tidings, DatagramKind::noted})
+  for (const DatagramKind kind : {DatagramKind::result_of_all, DatagramKind::acked})
     EXPECT_EQ(open(make(kind, 0, Bytes(11))), Opened::malformed);
 }
 
@@ -202,13 +202,13 @@ TEST(LaneWire, flags_and_lengths_that_make_no_sense_are_malformed_though_sealed)
 }
 
 TEST(LaneWire, any_wrong_bit_or_length_is_found) {
-  for (const Bytes& good :
-       {make(DatagramKind::cast, kFlagRows, some_cast(2)),
-        make(DatagramKind::cast_ack, kFlagHeard, bytes_of(some_ack())),
-        make(DatagramKind::cast_nak, 0, some_nak(3)),
-        make(DatagramKind::report, kFlagHeard, bytes_of(some_part())),
-        make(DatagramKind::tidings, 0, some_cast(2)), make(DatagramKind::noted, 0, bytes_of(some_part())),
-        make(DatagramKind::cast_ask, 0, bytes_of(some_part()))}) {
+  for (const Bytes& good : {make(DatagramKind::cast, kFlagRows, some_cast(2)),
+                            make(DatagramKind::cast_ack, kFlagHeard, bytes_of(some_ack())),
+                            make(DatagramKind::cast_nak, 0, some_nak(3)),
+                            make(DatagramKind::report, kFlagHeard, bytes_of(some_part())),
+                            make(DatagramKind::result_of_all, 0, some_cast(2)),
+                            make(DatagramKind::acked, 0, bytes_of(some_part())),
+                            make(DatagramKind::cast_ask, 0, bytes_of(some_part()))}) {
     ASSERT_EQ(open(good), Opened::good);
     for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
       Bytes bad = good;

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine/keep_alive_thread.hpp: a thread that calls back every now and then, until it is stopped. Signals are
+// for others.
+#pragma once
+#include <pthread.h>
+
+#include <condition_variable>
+#include <mutex>
+
+#include "base/instant.hpp"
+
+namespace herald::engine {
+
+class KeepAliveThread {
+ public:
+  using Work = void (*)(void* context);
+  KeepAliveThread() noexcept = default;
+  ~KeepAliveThread() { stop(); }
+  KeepAliveThread(const KeepAliveThread&) = delete;
+  KeepAliveThread& operator=(const KeepAliveThread&) = delete;
+
+  // False if the system gives no thread.
+  bool start(Work work, void* context, Duration every) noexcept;
+  void hurry(Duration every) noexcept;
+  void stop() noexcept;  // returns when the thread has ended
+
+ private:
+  static void* run(void* self) noexcept;
+  Work work_ = nullptr;
+  void* context_ = nullptr;
+  Duration every_{};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  bool hurried_ = false;
+  bool running_ = false;
+  pid_t pid_ = 0;
+  pthread_t thread_{};
+};
+
+}  // namespace herald::engine

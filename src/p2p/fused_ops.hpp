@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// p2p/fused_ops.hpp: the fused exchanges that the program has begun (rel/fused_exchange.hpp), from its memory
+// and into it. In:  operations to start; look(), when something may have come. Out: reports and results,
+// handed to rel::Lanes; operations that Core finishes. No matching: the number of a fused exchange says which
+// call it belongs to.
+#pragma once
+#include <array>
+#include <vector>
+
+#include "p2p/core.hpp"
+#include "p2p/ops.hpp"
+#include "rel/lanes.hpp"
+
+namespace herald::p2p {
+
+class FusedOps {
+ public:
+  FusedOps(Core& core, rel::Lanes& lanes) noexcept : core_(core), lanes_(lanes) {}
+
+  // What it has for others leaves with the next poll_transmit() of the lanes.
+  void start(Instant now, FusedOp& op) noexcept;
+  bool waits() const noexcept { return !ops_.empty(); }
+  // True if an operation has finished.
+  bool look() noexcept;
+  // The lane is about to be closed.
+  void drop(rel::LaneId lane) noexcept;
+
+ private:
+  bool attempt(FusedOp& op) noexcept;
+  bool report(FusedOp& op) noexcept;
+  bool collect(FusedOp& op) noexcept;
+  std::span<const std::byte> packed(type::Cursor& data, std::size_t most) noexcept;
+
+  Core& core_;
+  rel::Lanes& lanes_;
+  std::vector<FusedOp*> ops_;  // not finished
+  std::array<std::byte, rel::Lanes::kMostResult> room_;
+};
+
+}  // namespace herald::p2p

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// path/shm/coll_segment.hpp: memory that the processes of one communicator on one host share for collectives.
+// A collective segment has channels. In a channel operations are numbered from 0 upwards, the same at every
+// rank; operation q uses slot q mod slots. In a slot every rank has a place, where it posts data (or the
+// address of data) for the others, and there are split copies, where ranks are counted.
+//
+// Nothing is ever cleared: each word carries the number of its operation (plus 1: memory begins as zero), so
+// what is left of an older operation means "not yet".
+// A slot is used again only when every rank is done with its last operation: each rank says, now and then,
+// below which number it has completed all (low). A rank that has to wait for that says so (starve), and is
+// rung. Order: what a post shows is written before its stamp and read after it. Whoever posted and wants to
+// know whether anybody sleeps calls before_ring() first; who is about to sleep has said so before it looks
+// (seq_cst).
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "path/inbox.hpp"
+#include "path/shm/stream.hpp"
+
+namespace herald::path {
+
+struct Post {
+  std::atomic<std::uint64_t> stamp;
+  std::uint64_t address;  // in the poster's memory; 0: copied to its place
+  std::uint64_t bytes;
+};
+
+constexpr int kSegmentPosts = 2, kBarrierWords = 3;
+
+struct alignas(kCacheLine) Place {
+  Post posts[kSegmentPosts];
+  std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + kHead; }
+  static constexpr std::size_t kHead = kSegmentPosts * sizeof(Post);
+};
+static_assert(sizeof(Place) == kCacheLine && Place::kHead == 48);
+
+struct alignas(kCacheLine) BarrierWords {
+  std::atomic<std::uint64_t> count[kBarrierWords];  // (number + 1) << 16 | ranks that arrived
+};
+
+struct ChannelShape {
+  std::uint32_t ranks = 0;
+  std::uint32_t slots = 0;        // a power of two
+  std::uint32_t place_bytes = 0;  // a multiple of the cache line
+
+  std::size_t lows_at() const noexcept { return kCacheLine; }
+  std::size_t split_copies_at() const noexcept { return lows_at() + ranks * kCacheLine; }
+  std::size_t places_at() const noexcept { return split_copies_at() + slots * sizeof(BarrierWords); }
+  std::size_t bytes() const noexcept { return places_at() + std::size_t{slots} * ranks * place_bytes; }
+  std::uint32_t inline_bytes() const noexcept {
+    return place_bytes - static_cast<std::uint32_t>(Place::kHead);
+  }
+};
+
+// One rank's view of a channel.
+class Channel {
+ public:
+  // `memory`: shape.bytes() bytes, zero at first, aligned to a cache line.
+  Channel(void* memory, const ChannelShape& shape, int rank) noexcept
+      : memory_(static_cast<std::byte*>(memory)), shape_(shape), rank_(static_cast<std::uint32_t>(rank)) {}
+
+  const ChannelShape& shape() const noexcept { return shape_; }
+
+  // All operations below `low` are complete here. The others are told once in a quarter of the slots (half
+  // of eight): they can be ahead by the rest. Tells whom to ring: a rank, kRingAll or kRingNone.
+  static constexpr int kRingNone = -1, kRingAll = -2;
+  int set_low(std::uint64_t low) noexcept { return low < shown_ + batch() ? kRingNone : show(low); }
+  // Whether operation `number` may write to its slot. If not: starve(), ask again, then sleep.
+  bool is_free(std::uint64_t number) noexcept {
+    return number < shape_.slots || all_low_ > number - shape_.slots || look(number - shape_.slots);
+  }
+  // False also if it has not told so yet.
+  bool has_completed(std::uint64_t number, int rank) noexcept {
+    return low_of(static_cast<std::uint32_t>(rank)).load(std::memory_order_acquire) > number;
+  }
+  void starve(std::uint64_t number) noexcept;
+
+  // A rank that may go to sleep while it waits for others here says so before it looks for the last time, and
+  // takes it back. Who has news asks after before_ring(): if nobody watches, nobody sleeps.
+  void watch() noexcept { watchers().fetch_add(1, std::memory_order_seq_cst); }
+  void unwatch() noexcept { watchers().fetch_sub(1, std::memory_order_relaxed); }
+  bool is_watched() noexcept { return watchers().load(std::memory_order_seq_cst) != 0; }
+
+  // Room for a copy: shape().inline_bytes() bytes.
+  std::byte* room(std::uint64_t number) noexcept { return place(number, rank_).data(); }
+  std::byte* copy_of(std::uint64_t number, int rank) noexcept {
+    return place(number, static_cast<std::uint32_t>(rank)).data();
+  }
+  // address 0: it lies in room().
+  void post(std::uint64_t number, int which, std::uint64_t address, std::uint64_t bytes) noexcept {
+    Post& mine = place(number, rank_).posts[which];
+    mine.address = address;
+    mine.bytes = bytes;
+    mine.stamp.store(number + 1, std::memory_order_release);
+  }
+  // After posts and arrivals, before doorbells are looked at.
+  static void before_ring() noexcept;
+  // Null: not yet.
+  const Post* posted(std::uint64_t number, int rank, int which) noexcept {
+    const Post& post = place(number, static_cast<std::uint32_t>(rank)).posts[which];
+    return post.stamp.load(std::memory_order_seq_cst) == number + 1 ? &post : nullptr;
+  }
+
+  // True for the last one.
+  bool arrive(std::uint64_t number, int barrier_word) noexcept;
+  // As if all had arrived.
+  void close_barrier(std::uint64_t number, int barrier_word) noexcept {
+    count(number, barrier_word).store(stamp(number) | shape_.ranks, std::memory_order_seq_cst);
+  }
+  bool met(std::uint64_t number, int barrier_word) noexcept {
+    return count(number, barrier_word).load(std::memory_order_seq_cst) == (stamp(number) | shape_.ranks);
+  }
+
+ private:
+  static std::uint64_t stamp(std::uint64_t number) noexcept { return (number + 1) << 16; }
+  std::uint32_t batch() const noexcept {
+    return shape_.slots < 8 ? 1 : shape_.slots == 8 ? 4 : shape_.slots / 4;
+  }
+  std::uint32_t slot(std::uint64_t number) const noexcept {
+    return static_cast<std::uint32_t>(number) & (shape_.slots - 1);
+  }
+  int show(std::uint64_t low) noexcept;
+  bool look(std::uint64_t below) noexcept;
+  int feed() noexcept;
+  // 0, or what must be complete before anybody waits less, plus 1, and who waits: a rank plus 1, or kSeveral.
+  static constexpr std::uint64_t kSeveral = 0xffff;
+  std::atomic<std::uint64_t>& starving() noexcept {
+    return *reinterpret_cast<std::atomic<std::uint64_t>*>(memory_);
+  }
+  std::atomic<std::uint64_t>& watchers() noexcept {
+    return *reinterpret_cast<std::atomic<std::uint64_t>*>(memory_ + sizeof(std::uint64_t));
+  }
+  std::atomic<std::uint64_t>& low_of(std::uint32_t rank) noexcept {
+    return *reinterpret_cast<std::atomic<std::uint64_t>*>(memory_ + shape_.lows_at() + rank * kCacheLine);
+  }
+  std::atomic<std::uint64_t>& count(std::uint64_t number, int barrier_word) noexcept {
+    auto* all = reinterpret_cast<BarrierWords*>(memory_ + shape_.split_copies_at());
+    return all[slot(number)].count[barrier_word];
+  }
+  Place& place(std::uint64_t number, std::uint32_t rank) noexcept {
+    const std::size_t index = std::size_t{slot(number)} * shape_.ranks + rank;
+    return *reinterpret_cast<Place*>(memory_ + shape_.places_at() + index * shape_.place_bytes);
+  }
+
+  std::byte* memory_;
+  ChannelShape shape_;
+  std::uint32_t rank_;
+  std::uint64_t shown_ = 0;    // what the others know of our low
+  std::uint64_t all_low_ = 0;  // every rank's low was at least this when we looked
+};
+
+struct SegmentShape {
+  std::uint32_t ranks = 0;
+  std::uint32_t slots = 0;        // of the main channel, 0
+  std::uint32_t place_bytes = 0;  // there
+  std::uint32_t chunks = 0;       // of each rank's stream
+  std::uint32_t sets = 1;         // of channels: an operation that has two parts uses two
+  static constexpr std::uint32_t kMostRanks = 4096;
+  static constexpr std::uint32_t kMoreSlots = 8;  // of each further channel; two ranks may be further apart
+  static constexpr std::uint32_t kMorePlace = 1024;
+  static constexpr std::uint32_t kMoreChannels = 8;
+  static constexpr std::uint32_t kChannels = 1 + kMoreChannels;
+
+  // The largest of at most `most_bytes`, and `stream_bytes` for the streams; place_bytes is 0 if not even the
+  // smallest fits.
+  static SegmentShape make(int ranks, std::uint64_t most_bytes, std::uint64_t stream_bytes = 0,
+                           std::uint32_t sets = 1) noexcept;
+  ChannelShape channel(std::uint32_t which) const noexcept {
+    if (which % kChannels == 0) return {ranks, slots, place_bytes};
+    return {ranks, ranks == 2 ? slots : kMoreSlots, place_bytes < kMorePlace ? place_bytes : kMorePlace};
+  }
+  std::size_t channel_at(std::uint32_t which) const noexcept;
+  StreamShape streams() const noexcept { return {ranks, chunks}; }
+  std::size_t bytes() const noexcept { return channel_at(sets * kChannels) + streams().bytes(); }
+};
+
+// The file in shared memory. Made by one rank, attached by the others, and its name taken away again as soon
+// as all have it. While it has a name, its maker holds a lock on it (path/shm/stale.cpp).
+class CollSegment {
+ public:
+  CollSegment() noexcept = default;
+  ~CollSegment() { close(); }
+  CollSegment(const CollSegment&) = delete;
+  CollSegment& operator=(const CollSegment&) = delete;
+
+  // False where there is no room, no permission, or no such file.
+  bool create(const std::string& path, const SegmentShape& shape, std::uint64_t nonce) noexcept;
+  bool attach(const std::string& path, const SegmentShape& shape, std::uint64_t nonce) noexcept;
+  // The maker: the name goes.
+  void unlink() noexcept;
+  void close() noexcept;
+  bool is_open() const noexcept { return memory_ != nullptr; }
+
+  // What each rank says of itself before the others look.
+  struct Owner {
+    std::int32_t pid;
+    std::int32_t spins;   // it has a processor to itself
+    std::uint64_t probe;  // the address of a word that holds kProbe
+  };
+  static constexpr std::uint64_t kProbe = 0x6865726f6c646a73u;
+  Owner& owner(int rank) noexcept;
+  Channel channel(std::uint32_t which, int rank) noexcept {
+    return {memory_ + shape_.channel_at(which), shape_.channel(which), rank};
+  }
+  Streams streams(int rank) noexcept {
+    return {memory_ + shape_.channel_at(shape_.sets * SegmentShape::kChannels), shape_.streams(), rank};
+  }
+  const SegmentShape& shape() const noexcept { return shape_; }
+
+ private:
+  bool map(int fd) noexcept;
+  SegmentShape shape_;
+  std::byte* memory_ = nullptr;
+  int fd_ = -1;
+  std::string path_;
+};
+
+// Reads and writes other processes' memory (CMA): at `address` there as many bytes as the runs have here.
+struct MemoryRun {
+  void* data;
+  std::size_t bytes;
+};
+void allow_reading() noexcept;  // by other processes of the same user, where the kernel wants to be told
+using MoveMemory = bool (*)(std::int32_t pid, std::uint64_t address,
+                            std::span<const MemoryRun> here) noexcept;
+bool read_memory(std::int32_t pid, std::uint64_t address, std::span<const MemoryRun> to) noexcept;
+bool write_memory(std::int32_t pid, std::uint64_t address, std::span<const MemoryRun> from) noexcept;
+
+}  // namespace herald::path
