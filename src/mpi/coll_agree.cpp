@@ -83,7 +83,7 @@ void Agreement::offer() noexcept {
       ad_.segment_bytes = std::min(ad_.segment_bytes, left.segment_bytes);
       ad_.stream_bytes = std::min(ad_.stream_bytes, left.stream_bytes);
     }
-    const path::SegmentShape shape = state_.segment_shape(host, ad_.segment_bytes, ad_.stream_bytes);
+    const path::CollSegmentShape shape = state_.segment_shape(host, ad_.segment_bytes, ad_.stream_bytes);
     if (::getrandom(&ad_.nonce, sizeof ad_.nonce, 0) != sizeof ad_.nonce)
       ad_.nonce = static_cast<std::uint64_t>(::getpid());
     const std::string path = runtime().engine().new_shm_path();
@@ -106,7 +106,7 @@ bool Agreement::attach() noexcept {
   state_.stream_bytes = ad_.stream_bytes;
   if (ranks.size() == 1) return true;
   ad_.path[sizeof ad_.path - 1] = '\0';
-  const path::SegmentShape shape = state_.segment_shape(host, ad_.segment_bytes, ad_.stream_bytes);
+  const path::CollSegmentShape shape = state_.segment_shape(host, ad_.segment_bytes, ad_.stream_bytes);
   if (ad_.path[0] == '\0' || shape.place_bytes == 0) return false;
   if (place != 0 && !state_.segment.attach(ad_.path, shape, ad_.nonce)) return false;
   path::allow_reading();

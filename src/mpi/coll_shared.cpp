@@ -20,7 +20,7 @@ int streams_made = 0;
 }  // namespace
 
 std::uint32_t CommColl::shared_bytes(bool persistent) const noexcept {
-  if (!agreed_ || (persistent && persistent_count >= path::SegmentShape::kMoreChannels)) return 0;
+  if (!agreed_ || (persistent && persistent_count >= path::CollSegmentShape::kMoreChannels)) return 0;
   return copied_bytes[persistent ? 1 : 0];
 }
 
@@ -97,10 +97,10 @@ coll::Shape CommColl::shape_for(Comm& comm, const coll::CollSpec& ask) noexcept 
 }
 
 // Boards with two sets of channels where plans may have a part on the host before the others and one after.
-path::SegmentShape CommColl::segment_shape(int host, std::uint64_t most,
-                                           std::uint64_t stream) const noexcept {
+path::CollSegmentShape CommColl::segment_shape(int host, std::uint64_t most,
+                                               std::uint64_t stream) const noexcept {
   const bool alone = cluster->hosts() == 1;
-  return path::SegmentShape::make(cluster->count(host), most, alone ? stream : 0, alone ? 1 : 2);
+  return path::CollSegmentShape::make(cluster->count(host), most, alone ? stream : 0, alone ? 1 : 2);
 }
 
 void CommColl::agree(Comm& comm) noexcept {
@@ -138,8 +138,8 @@ void CommColl::settle(Comm& comm, bool agreed) noexcept {
     pids.push_back(segment.owner(i).pid);
     oversubscribed = oversubscribed || (cluster->hosts() == 1 && segment.owner(i).spins == 0);
   }
-  const std::uint32_t second = (segment.shape().sets - 1) * path::SegmentShape::kChannels;
-  for (std::uint32_t i = 0; i < path::SegmentShape::kChannels; ++i) {
+  const std::uint32_t second = (segment.shape().sets - 1) * path::CollSegmentShape::kChannels;
+  for (std::uint32_t i = 0; i < path::CollSegmentShape::kChannels; ++i) {
     channels.emplace_back(segment.channel(i, place), segment.channel(second + i, place), peers, place);
     channels.back().pids_ = &pids;
     channels.back().two_parts_ = second != 0;
@@ -155,7 +155,7 @@ SegmentBudget segment_budget(std::uint64_t alike) noexcept {
   return {left, left / 4, streams_made < kMostStreams ? left / 4 : 0};
 }
 
-void CommColl::charge(const path::SegmentShape& shape, std::uint64_t alike) noexcept {
+void CommColl::charge(const path::CollSegmentShape& shape, std::uint64_t alike) noexcept {
   charged_bytes_ = shape.bytes() * alike;
   charged_streams_ = shape.chunks != 0;
   segments_bytes += charged_bytes_;

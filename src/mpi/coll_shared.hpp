@@ -152,8 +152,8 @@ struct CommColl : coll::CommState {
 
   // For Agreement: the size of the collective segment, what it costs its maker, and the end.
   std::uint64_t most_bytes = 0, stream_bytes = 0;
-  path::SegmentShape segment_shape(int host, std::uint64_t most, std::uint64_t stream) const noexcept;
-  void charge(const path::SegmentShape& shape, std::uint64_t alike) noexcept;
+  path::CollSegmentShape segment_shape(int host, std::uint64_t most, std::uint64_t stream) const noexcept;
+  void charge(const path::CollSegmentShape& shape, std::uint64_t alike) noexcept;
   void settle(Comm& comm, bool agreed) noexcept;
 
  private:

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kSegmentMagic = 0x31647261626c7268u;
 
-struct alignas(kCacheLine) SegmentHeader {
+struct alignas(kCacheLine) CollSegmentHeader {
   std::uint64_t magic;
   std::uint64_t nonce;
   std::uint64_t total_bytes;
@@ -27,7 +27,7 @@ struct alignas(kCacheLine) SegmentHeader {
   std::uint32_t place_bytes;
   std::uint32_t slots;
 };
-static_assert(sizeof(SegmentHeader) == kCacheLine);
+static_assert(sizeof(CollSegmentHeader) == kCacheLine);
 
 constexpr std::size_t owners_bytes(std::uint32_t ranks) noexcept {
   return (ranks * sizeof(CollSegment::Owner) + kCacheLine - 1) / kCacheLine * kCacheLine;
@@ -84,13 +84,13 @@ bool Channel::arrive(std::uint64_t number, int barrier_word) noexcept {
   return next == (stamp(number) | shape_.ranks);
 }
 
-SegmentShape SegmentShape::make(int ranks, std::uint64_t most_bytes, std::uint64_t stream_bytes,
-                                std::uint32_t sets) noexcept {
+CollSegmentShape CollSegmentShape::make(int ranks, std::uint64_t most_bytes, std::uint64_t stream_bytes,
+                                        std::uint32_t sets) noexcept {
   // Slots let ranks be ahead of each other, places let data be copied: both matter, small places least.
   static constexpr struct {
     std::uint32_t slots, place;
   } kSizes[] = {{32, 4096}, {32, 2048}, {16, 2048}, {16, 1024}, {8, 1024}, {8, 512}, {4, 512}, {4, 256}};
-  SegmentShape shape;
+  CollSegmentShape shape;
   shape.ranks = static_cast<std::uint32_t>(ranks);
   shape.sets = sets;
   if (shape.ranks > kMostRanks) return shape;
@@ -105,8 +105,8 @@ SegmentShape SegmentShape::make(int ranks, std::uint64_t most_bytes, std::uint64
   return shape;
 }
 
-std::size_t SegmentShape::channel_at(std::uint32_t which) const noexcept {
-  std::size_t at = sizeof(SegmentHeader) + owners_bytes(ranks);
+std::size_t CollSegmentShape::channel_at(std::uint32_t which) const noexcept {
+  std::size_t at = sizeof(CollSegmentHeader) + owners_bytes(ranks);
   for (std::uint32_t i = 0; i < which; ++i) at += channel(i).bytes();
   return at;
 }
@@ -118,7 +118,8 @@ bool CollSegment::map(int fd) noexcept {
   return true;
 }
 
-bool CollSegment::create(const std::string& path, const SegmentShape& shape, std::uint64_t nonce) noexcept {
+bool CollSegment::create(const std::string& path, const CollSegmentShape& shape,
+                         std::uint64_t nonce) noexcept {
   shape_ = shape;
   const NewFile made = make_file(path);
   fd_ = made.fd;
@@ -129,12 +130,12 @@ bool CollSegment::create(const std::string& path, const SegmentShape& shape, std
     close();
     return false;
   }
-  *reinterpret_cast<SegmentHeader*>(memory_) = {.magic = kSegmentMagic,
-                                                .nonce = nonce,
-                                                .total_bytes = shape_.bytes(),
-                                                .ranks = shape_.ranks,
-                                                .place_bytes = shape_.place_bytes,
-                                                .slots = shape_.slots};
+  *reinterpret_cast<CollSegmentHeader*>(memory_) = {.magic = kSegmentMagic,
+                                                    .nonce = nonce,
+                                                    .total_bytes = shape_.bytes(),
+                                                    .ranks = shape_.ranks,
+                                                    .place_bytes = shape_.place_bytes,
+                                                    .slots = shape_.slots};
   const bool named = made.named || name_file(fd_, path);
   if (named)
     path_ = path;
@@ -143,7 +144,8 @@ bool CollSegment::create(const std::string& path, const SegmentShape& shape, std
   return named;
 }
 
-bool CollSegment::attach(const std::string& path, const SegmentShape& shape, std::uint64_t nonce) noexcept {
+bool CollSegment::attach(const std::string& path, const CollSegmentShape& shape,
+                         std::uint64_t nonce) noexcept {
   shape_ = shape;
   const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return false;
@@ -152,7 +154,7 @@ bool CollSegment::attach(const std::string& path, const SegmentShape& shape, std
                     static_cast<std::size_t>(info.st_size) == shape_.bytes() && map(fd);
   ::close(fd);
   if (!good) return false;
-  const auto& header = *reinterpret_cast<const SegmentHeader*>(memory_);
+  const auto& header = *reinterpret_cast<const CollSegmentHeader*>(memory_);
   if (header.magic == kSegmentMagic && header.nonce == nonce && header.total_bytes == shape_.bytes() &&
       header.ranks == shape_.ranks && header.place_bytes == shape_.place_bytes &&
       header.slots == shape_.slots)
@@ -175,7 +177,7 @@ void CollSegment::close() noexcept {
 }
 
 CollSegment::Owner& CollSegment::owner(int rank) noexcept {
-  return reinterpret_cast<Owner*>(memory_ + sizeof(SegmentHeader))[rank];
+  return reinterpret_cast<Owner*>(memory_ + sizeof(CollSegmentHeader))[rank];
 }
 
 void allow_reading() noexcept {

@@ -153,7 +153,7 @@ class Channel {
   std::uint64_t all_low_ = 0;  // every rank's low was at least this when we looked
 };
 
-struct SegmentShape {
+struct CollSegmentShape {
   std::uint32_t ranks = 0;
   std::uint32_t slots = 0;        // of the main channel, 0
   std::uint32_t place_bytes = 0;  // there
@@ -167,8 +167,8 @@ struct SegmentShape {
 
   // The largest of at most `most_bytes`, and `stream_bytes` for the streams; place_bytes is 0 if not even the
   // smallest fits.
-  static SegmentShape make(int ranks, std::uint64_t most_bytes, std::uint64_t stream_bytes = 0,
-                           std::uint32_t sets = 1) noexcept;
+  static CollSegmentShape make(int ranks, std::uint64_t most_bytes, std::uint64_t stream_bytes = 0,
+                               std::uint32_t sets = 1) noexcept;
   ChannelShape channel(std::uint32_t which) const noexcept {
     if (which % kChannels == 0) return {ranks, slots, place_bytes};
     return {ranks, ranks == 2 ? slots : kMoreSlots, place_bytes < kMorePlace ? place_bytes : kMorePlace};
@@ -188,8 +188,8 @@ class CollSegment {
   CollSegment& operator=(const CollSegment&) = delete;
 
   // False where there is no room, no permission, or no such file.
-  bool create(const std::string& path, const SegmentShape& shape, std::uint64_t nonce) noexcept;
-  bool attach(const std::string& path, const SegmentShape& shape, std::uint64_t nonce) noexcept;
+  bool create(const std::string& path, const CollSegmentShape& shape, std::uint64_t nonce) noexcept;
+  bool attach(const std::string& path, const CollSegmentShape& shape, std::uint64_t nonce) noexcept;
   // The maker: the name goes.
   void unlink() noexcept;
   void close() noexcept;
@@ -207,13 +207,13 @@ class CollSegment {
     return {memory_ + shape_.channel_at(which), shape_.channel(which), rank};
   }
   Streams streams(int rank) noexcept {
-    return {memory_ + shape_.channel_at(shape_.sets * SegmentShape::kChannels), shape_.streams(), rank};
+    return {memory_ + shape_.channel_at(shape_.sets * CollSegmentShape::kChannels), shape_.streams(), rank};
   }
-  const SegmentShape& shape() const noexcept { return shape_; }
+  const CollSegmentShape& shape() const noexcept { return shape_; }
 
  private:
   bool map(int fd) noexcept;
-  SegmentShape shape_;
+  CollSegmentShape shape_;
   std::byte* memory_ = nullptr;
   int fd_ = -1;
   std::string path_;

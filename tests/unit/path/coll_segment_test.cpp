@@ -138,7 +138,7 @@ TEST(CollSegment, who_watches_is_seen_by_the_others) {
 TEST(CollSegment, is_made_attached_and_leaves_no_name) {
   const std::string path =
       "/dev/shm/herald-" + std::to_string(::geteuid()) + "-boardtest-" + std::to_string(::getpid());
-  const SegmentShape shape = SegmentShape::make(3, 1 << 18);
+  const CollSegmentShape shape = CollSegmentShape::make(3, 1 << 18);
   ASSERT_NE(shape.place_bytes, 0u);
   EXPECT_LE(shape.bytes(), std::size_t{1} << 18);
   CollSegment made, attached, wrong;
@@ -146,7 +146,7 @@ TEST(CollSegment, is_made_attached_and_leaves_no_name) {
   EXPECT_FALSE(CollSegment().create(path, shape, 7));  // the name is taken
   EXPECT_EQ(::access(path.c_str(), F_OK), 0);          // and stays with who has it
   EXPECT_FALSE(wrong.attach(path, shape, 8));
-  EXPECT_FALSE(wrong.attach(path, SegmentShape::make(4, 1 << 18), 7));
+  EXPECT_FALSE(wrong.attach(path, CollSegmentShape::make(4, 1 << 18), 7));
   ASSERT_TRUE(attached.attach(path, shape, 7));
   made.unlink();
   EXPECT_NE(::access(path.c_str(), F_OK), 0);
@@ -162,7 +162,7 @@ TEST(CollSegment, is_not_taken_for_that_of_a_dead_job_while_it_is_made) {
   char folder[] = "/dev/shm/herald-segments-XXXXXX";
   ASSERT_NE(::mkdtemp(folder), nullptr);
   const std::string path = std::string(folder) + "/herald-" + std::to_string(::geteuid()) + "-x-0-1";
-  const SegmentShape shape = SegmentShape::make(2, 1 << 18);
+  const CollSegmentShape shape = CollSegmentShape::make(2, 1 << 18);
   std::atomic<bool> done{false};
   std::thread tidy([&] {
     while (!done) (void)remove_stale_segments(folder, ::geteuid());
@@ -185,11 +185,11 @@ TEST(CollSegment, is_not_taken_for_that_of_a_dead_job_while_it_is_made) {
 }
 
 TEST(CollSegment, is_refused_where_it_cannot_be) {
-  EXPECT_EQ(SegmentShape::make(1000, 1 << 16).place_bytes, 0u);
-  EXPECT_EQ(SegmentShape::make(2, 0).place_bytes, 0u);
+  EXPECT_EQ(CollSegmentShape::make(1000, 1 << 16).place_bytes, 0u);
+  EXPECT_EQ(CollSegmentShape::make(2, 0).place_bytes, 0u);
   CollSegment segment;
-  EXPECT_FALSE(segment.create("/nowhere/herald-segment", SegmentShape::make(2, 1 << 18), 1));
-  EXPECT_FALSE(segment.attach("/nowhere/herald-segment", SegmentShape::make(2, 1 << 18), 1));
+  EXPECT_FALSE(segment.create("/nowhere/herald-segment", CollSegmentShape::make(2, 1 << 18), 1));
+  EXPECT_FALSE(segment.attach("/nowhere/herald-segment", CollSegmentShape::make(2, 1 << 18), 1));
 }
 
 TEST(CollSegment, reads_its_own_memory_in_runs) {
