@@ -16,7 +16,7 @@
 #       preset fuzz only
 
 set_property(GLOBAL PROPERTY HERALD_ROOMS "")
-set(HERALD_THREADLESS base wire type op model rel group p2p coll)  # the pure rooms, and base
+set(HERALD_THREADLESS base wire type op model rel group p2p node coll)  # the pure rooms, and base
 add_custom_target(unit_tests)
 add_custom_target(fuzzers)
 

@@ -25,7 +25,7 @@ class Judge {
                        spec.algorithm->name + ") at " + std::to_string(member) + ": " + what);
   }
   const Collective* run_of(std::int32_t member, std::uint32_t index) const {
-    return processes_[static_cast<std::size_t>(member)]->lanes().run_of(index);
+    return processes_[static_cast<std::size_t>(member)]->runs().run_of(index);
   }
   void judge_barrier(std::uint32_t index);
 
@@ -90,18 +90,18 @@ void check_lanes(const Setup& setup, const Net& net, const Processes& processes,
                  std::vector<std::string>& wrong) {
   const rel::LanesConfig& config = setup.process.lanes;
   for (std::int32_t at = 0; at < setup.net.hosts; ++at) {
-    const LanePart& part = processes[static_cast<std::size_t>(at)]->lanes();
+    const Process& process = *processes[static_cast<std::size_t>(at)];
     const auto say = [&](const char* what, std::uint64_t bytes) {
       if (wrong.size() < kMostWords)
         wrong.push_back("the lanes of " + std::to_string(at) + what + std::to_string(bytes) + " bytes");
     };
     const std::uint64_t beyond =
         kMostLanes * (std::uint64_t{config.datagram_bytes} + 64);  // a packet of each
-    if (part.most_buffered() > std::uint64_t{config.log_bytes} + config.kept_bytes + beyond)
-      say(" held ", part.most_buffered());
-    if (net.is_alive(at) && part.lanes().buffered_bytes() != 0)
-      say(" still hold ", part.lanes().buffered_bytes());
-    const std::string left = net.is_alive(at) ? part.leaks() : std::string{};
+    if (process.runs().most_buffered() > std::uint64_t{config.log_bytes} + config.kept_bytes + beyond)
+      say(" held ", process.runs().most_buffered());
+    if (net.is_alive(at) && process.lanes().buffered_bytes() != 0)
+      say(" still hold ", process.lanes().buffered_bytes());
+    const std::string left = net.is_alive(at) ? process.runs().leaks() : std::string{};
     if (!left.empty() && wrong.size() < kMostWords)
       wrong.push_back("the lanes of " + std::to_string(at) + ": " + left);
   }

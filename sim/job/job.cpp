@@ -69,10 +69,10 @@ void summarize(const Net& net, const Processes& processes, Result& result) {
   result.history = net.history();
   for (const auto& each : processes) {
     add(result.mesh, each->mesh().counters());
-    add(result.lanes, each->lanes().lanes().counters());
+    add(result.lanes, each->lanes().counters());
     result.most_buffered = std::max(result.most_buffered, each->most_buffered());
     result.idle_turns += each->idle_turns();
-    result.parts += each->lanes().parts();
+    result.parts += each->runs().sub_lane_calls();
     if (each->finished_at() != kNever) result.finished = std::max(result.finished, each->finished_at());
   }
 }
@@ -96,8 +96,8 @@ void check_strangers(const Net& net, const Processes& processes, std::vector<std
   std::uint64_t refused = 0;
   for (const auto& each : processes) {
     add(sum, each->mesh().counters());
-    add(lanes, each->lanes().lanes().counters());
-    refused += each->lanes().refused();
+    add(lanes, each->lanes().counters());
+    refused += each->refused();
   }
   const std::uint64_t dropped =
       sum.malformed + sum.stale + sum.forged + lanes.malformed + lanes.forged + refused;

@@ -112,7 +112,7 @@ void Maker::machines() {
     setup_.process.core.cast_unexpected = one_of<std::uint32_t>({4096, 1 << 16});
   }
   setup_.process.keep_alive = milliseconds(one_of<std::int64_t>({0, 1, 10, 100}));
-  if (is(LaneTrouble::refusal)) setup_.process.refuses = one_of({0.02, 0.2});
+  if (is(LaneTrouble::refusal)) setup_.process.tap.refuses = one_of({0.02, 0.2});
 }
 
 void Maker::faults() {

@@ -14,16 +14,8 @@ namespace herald::sim {
 namespace {
 
 constexpr int kReceived = 64;  // datagrams in one turn, as one recvmmsg brings
-constexpr HostId kProbedAtOnce = 64;
 constexpr int kBatches = 16;  // sent in one go
 constexpr int kRounds = 64;   // of a turn
-
-rel::MeshConfig mesh_config(const ProcessConfig& config, HostId me, std::size_t peers) {
-  rel::MeshConfig out = config.mesh;
-  out.me = me;
-  out.peers = static_cast<std::int32_t>(peers);
-  return out;
-}
 
 p2p::CoreConfig core_config(const ProcessConfig& config, HostId me, std::size_t peers) {
   p2p::CoreConfig out = config.core;
@@ -32,12 +24,32 @@ p2p::CoreConfig core_config(const ProcessConfig& config, HostId me, std::size_t 
   return out;
 }
 
-rel::LanesConfig lanes_config(const ProcessConfig& config) {
-  rel::LanesConfig out = config.lanes;
-  out.seal = config.mesh.seal;
-  out.datagram_bytes = config.mesh.datagram_bytes;
-  out.give_up = config.mesh.give_up;
+node::NodeConfig node_config(const ProcessConfig& config, HostId me, std::size_t peers, std::uint64_t seed) {
+  const auto host = static_cast<std::uint64_t>(me);
+  node::NodeConfig out;
+  out.mesh = config.mesh;
+  out.mesh.me = me;
+  out.mesh.peers = static_cast<std::int32_t>(peers);
+  out.lanes = config.lanes;
+  out.lanes.me = me;
+  out.lanes.peers = out.mesh.peers;
+  out.lanes.seal = config.mesh.seal;
+  out.lanes.datagram_bytes = config.mesh.datagram_bytes;
+  out.lanes.give_up = config.mesh.give_up;
+  if (out.lanes.window_packets > out.lanes.first_packets)  // some sockets hold less than others
+    out.lanes.held_packets = me % 3 == 0 ? out.lanes.window_packets : me % 3 == 1 ? 144 : 24;
+  out.pool = config.addresses.pool;
+  out.mesh_seed = pattern_seed(seed, 2'000'000 + host);
+  out.lanes_seed = pattern_seed(seed, 4'000'000 + host);
   return out;
+}
+
+// The node is connected before anything is built on it.
+node::Node& connect(node::Node& node, const node::NodeConfig& config, Tap& tap, std::uint8_t links) {
+  node.connect(config, &tap);
+  for (HostId peer = 0; peer < config.mesh.peers; ++peer)
+    if (peer != config.mesh.me) node.add_peer(peer, links);
+  return node;
 }
 
 }  // namespace
@@ -49,21 +61,13 @@ Process::Process(Net& net, const Script& script, HostId me, std::uint64_t seed, 
       me_(me),
       seed_(seed),
       config_(config),
-      chance_(pattern_seed(seed, 1'000'000 + static_cast<std::uint64_t>(me))),
-      mesh_chance_(pattern_seed(seed, 2'000'000 + static_cast<std::uint64_t>(me))),
-      core_(core_config(config, me, script.steps.size())),
-      carrier_(core_),
-      moody_(carrier_, chance_, config_),
-      mesh_(mesh_config(config, me, script.steps.size()), mesh_chance_, moody_),
-      lanes_(net, script, me, seed, lanes_config(config), config.addresses, config.refuses, core_),
+      tap_(pattern_seed(seed, 1'000'000 + static_cast<std::uint64_t>(me)),
+           pattern_seed(seed, 3'000'000 + static_cast<std::uint64_t>(me)), config.tap),
+      node_(core_config(config, me, script.steps.size())),
+      runs_(net, script, me, seed, config.addresses,
+            connect(node_, node_config(config, me, script.steps.size(), seed), tap_, net.config().links)),
       sends_(script.sends.size()),
       recvs_(script.receives.size()) {
-  carrier_.join(mesh_);
-  for (HostId peer = 0; peer < static_cast<HostId>(script.steps.size()); ++peer) {
-    if (peer == me) continue;
-    mesh_.add_peer(peer, net.config().links);
-    core_.set_remote(peer);
-  }
   net.attach(me, *this);
 }
 
@@ -79,141 +83,112 @@ rel::LinkId Process::link_from(HostId peer, std::uint8_t link) const noexcept {
   return rel::kMostLinks;
 }
 
+bool Process::on_arrival(Instant now, const Arrival& arrival) {
+  if (!arrival.multicast) {
+    const rel::LinkId link = arrival.from < 0 ? rel::kMostLinks : link_from(arrival.from, arrival.link);
+    return node_.on_datagram(now, link, arrival.bytes);
+  }
+  const rel::LaneCounters& counters = lanes().counters();
+  const std::uint64_t before = counters.malformed + counters.forged;
+  if (node_.on_group_datagram(now, arrival.bytes)) return true;
+  if (counters.malformed + counters.forged == before) ++refused_;
+  runs_.on_foreign(now, arrival.group);
+  return false;
+}
+
 bool Process::receive(Instant now) {
   Arrival arrival;
-  int heard = 0;
-  for (; heard < kReceived && net_.receive(me_, arrival); ++heard) {
-    if (arrival.multicast || wire::is_lane_datagram(arrival.bytes)) {
-      lanes_.on_datagram(now, arrival);
-      continue;
-    }
-    const rel::LinkId link = arrival.from < 0 ? rel::kMostLinks : link_from(arrival.from, arrival.link);
-    mesh_.on_datagram(now, link, arrival.bytes);
-  }
-  if (now >= computing_until_ && std::exchange(was_away_, false)) {
-    mesh_.on_resume(now, now - left_at_);
-    lanes_.on_resume(now, now - left_at_);
-  }
-  const std::optional<Instant> deadline = mesh_.next_deadline();
-  if (deadline && *deadline <= now) mesh_.on_deadline(now);
-  lanes_.on_deadline(now);
-  return heard != 0;
+  int count = 0;
+  for (; count < kReceived && net_.receive(me_, arrival); ++count) (void)on_arrival(now, arrival);
+  return count != 0;
 }
 
-// The program computes: what comes is acknowledged and kept, Core is not touched.
-void Process::keep_alive(Instant now) {
-  carrier_.set_open(p2p::Carrier::Door::later);
-  lanes_.set_open(p2p::Carrier::Door::later);
-  receive(now);
-  transmit(now);
-  probe_idle_peers(now);
-  net_.pause(me_, std::min(config_.keep_alive, computing_until_ - now));
-}
-
+// While the program computes, the keep-alive thread takes turns in its place.
 void Process::turn(Instant now) {
   now_ = now;
-  if (now < computing_until_) return keep_alive(now);
-  const std::uint64_t said = header_context_, taken = moody_.asked() + lanes_.taken();
+  const bool computing = now < computing_until_;
+  const node::Caller caller = computing ? node::Caller::keep_alive : node::Caller::program;
+  if (!computing && !std::exchange(was_computing_, false)) node_.slept();
+  const std::uint64_t sent = sent_, taken = tap_.moved();
   const std::size_t step = step_;
-  if (carrier_.door() == p2p::Carrier::Door::later || config_.refuses > 0) {
-    carrier_.set_open(p2p::Carrier::Door::open);
-    lanes_.set_open(p2p::Carrier::Door::open);
-    mesh_.redeliver();
+  node_.begin_turn(now, caller);
+  const bool received = receive(now);
+  node_.end_turn(now, caller, received);
+  if (computing) {
+    transmit(now);
+    return net_.pause(me_, std::min(config_.keep_alive, computing_until_ - now));
   }
-  lanes_.redeliver();
-  const bool heard = receive(now);
-  probe_idle_peers(now);
   bool moved = true;
   for (int i = 0; moved && i < kRounds; ++i) {
-    moved = core_.run_finished();
-    moved = drain_departing() || moved;
+    moved = node_.core().run_finished();
+    moved = drop_lost() || moved;
     moved = run_steps(now) || moved;
-    moved = pump() || moved;
+    moved = pump(now) || moved;
     moved = transmit(now) || moved;
   }
   if (moved) net_.poke(me_, now + microseconds(1));
   if (is_finished() && finished_at_ == kNever) finished_at_ = now;
-  most_buffered_ = std::max(most_buffered_, mesh_.buffered_bytes());
-  if (!heard && said == header_context_ && step == step_ && taken == moody_.asked() + lanes_.taken())
-    ++idle_turns_;
+  most_buffered_ = std::max(most_buffered_, mesh().buffered_bytes());
+  if (!received && sent == sent_ && step == step_ && taken == tap_.moved()) ++idle_turns_;
 }
 
 Instant Process::wake_at() const {
   Instant at = resting_ ? resting_until_ : kNever;
-  at = std::min(at, next_probe_);
-  if (moody_.refused()) at = std::min(at, now_ + microseconds(100));
   if (config_.twitch.ns > 0 && !is_finished()) at = std::min(at, now_ + config_.twitch);
   if (blocked_) return at;  // there is a turn when the interface has room again
-  for (const std::optional<Instant> deadline : {mesh_.next_deadline(), lanes_.next_deadline()})
-    if (deadline) at = std::min(at, *deadline);
-  return at;
+  return std::min(at, node_.next_deadline().value_or(kNever));
 }
 
-bool Process::pump() {
+bool Process::pump(Instant now) {
   bool moved = false;
-  for (std::size_t n = core_.wanting(); n != 0; --n) {
-    const p2p::PeerId to = core_.next_wanting();
+  p2p::Core& core = node_.core();
+  for (std::size_t n = core.wanting(); n != 0; --n) {
+    const p2p::PeerId to = core.next_wanting();
     if (to < 0) break;
-    moved = carrier_.pump(to) || moved;
+    moved = node_.pump(now, to) || moved;
+    node_.take_paused();
   }
-  moved = carrier_.pump_ready() || moved;
-  return lanes_.pump() || moved;
+  return runs_.pump(now) || moved;
 }
 
 bool Process::transmit(Instant now) {
   bool moved = false;
   for (int batches = 0; batches < kBatches && !(blocked_ = !net_.may_send(me_)); ++batches) {
-    batch_.clear();
-    if (mesh_.poll_transmit(now, batch_) == 0) break;
+    if (node_.poll_transmit(now, batch_) == 0) break;
     for (std::size_t i = 0; i < batch_.count; ++i) put(batch_.entries[i]);
-    tell_broken(now);
+    for (const auto& [peer, link] : broken_) node_.on_link_error(now, peer, link);
+    broken_.clear();
     moved = true;
   }
-  const std::uint64_t sent = net_.counters().sent;
-  moved = lanes_.transmit(now) || moved;
-  header_context_ += net_.counters().sent - sent;
   return moved;
 }
 
-bool Process::drain_departing() {
+void Process::put(const rel::Tx& tx) {
+  ++sent_;
+  if (tx.to < 0) {
+    const rel::LaneId lane = rel::Lanes::lane_of(tx.to);
+    return net_.multicast(me_, 0, runs_.group_of(lane), tx.datagram);
+  }
+  const std::uint8_t link = link_to(tx.to, tx.link);
+  if (config_.hears_of_links && !net_.is_up(me_, link)) broken_.push_back({tx.to, tx.link});
+  net_.send(me_, link, tx.to, tx.datagram, tx.rest);
+}
+
+bool Process::drop_lost() {
   bool moved = false;
-  for (p2p::PeerId peer = carrier_.take_lost(); peer >= 0; peer = carrier_.take_lost()) {
-    lose(peer);
+  for (p2p::PeerId peer = node_.take_lost(); peer >= 0; peer = node_.take_lost()) {
+    if (core().is_gone(peer)) continue;
+    node_.on_peer_gone(peer);
     moved = true;
   }
-  for (const p2p::PeerId peer : lanes_.take_lost()) {
-    if (core_.is_gone(peer)) continue;
-    lose(peer);
-    moved = true;
-  }
-  carrier_.take_links();
+  (void)node_.take_events();
   return moved;
 }
 
 void Process::on_death(HostId peer) {
-  if (core_.is_gone(peer)) return;
-  lose(peer);
+  if (core().is_gone(peer)) return;
+  node_.on_peer_gone(peer);
   net_.poke(me_, net_.now());
-}
-
-void Process::lose(HostId peer) {
-  core_.on_peer_gone(peer);
-  mesh_.forget_peer(peer);
-  lanes_.forget(peer);
-}
-
-// Of everybody something is heard now and then, also if nothing is sent: so the dead are found.
-void Process::probe_idle_peers(Instant now) {
-  if (now < next_probe_) return;
-  next_probe_ = now + Duration{config_.mesh.give_up.ns / 4};
-  const auto peers = static_cast<HostId>(script_.steps.size());
-  for (HostId i = 0, asked = 0; i < peers && asked < kProbedAtOnce; ++i) {
-    const HostId peer = next_probed_;
-    next_probed_ = (next_probed_ + 1) % peers;
-    if (peer == me_ || core_.is_gone(peer)) continue;
-    mesh_.ask(now, peer);
-    ++asked;
-  }
 }
 
 bool Process::run_steps(Instant now) {
@@ -221,7 +196,7 @@ bool Process::run_steps(Instant now) {
   while (step_ < steps_.size() && run_step(now, steps_[step_])) {
     ++step_;
     moved = true;
-    core_.run_finished();
+    node_.core().run_finished();
   }
   return moved;
 }
@@ -234,11 +209,11 @@ bool Process::run_step(Instant now, const Step& step) {
     case Do::receive: start_receive(step.index); return true;
     case Do::wait_send: return sends_[step.index]->done;
     case Do::wait_receive: return recvs_[step.index] != nullptr && recvs_[step.index]->done;
-    case Do::wait_all: return pending_ == 0 && lanes_.all_done();
-    case Do::open_lane: lanes_.open(step.index); return true;
-    case Do::close_lane: lanes_.close(step.index); return true;
-    case Do::collect: lanes_.start(step.index, now); return true;
-    case Do::wait_collect: return lanes_.is_done(step.index);
+    case Do::wait_all: return pending_ == 0 && runs_.all_done();
+    case Do::open_lane: runs_.open(step.index); return true;
+    case Do::close_lane: runs_.close(step.index); return true;
+    case Do::collect: runs_.start(step.index, now); return true;
+    case Do::wait_collect: return runs_.is_done(step.index);
     case Do::compute:
     case Do::rest:
       if (!resting_) {
@@ -254,7 +229,7 @@ bool Process::run_step(Instant now, const Step& step) {
       Send& send = *sends_[step.index];
       send.recalled = true;
       const bool was_done = send.done;
-      core_.cancel(send);
+      node_.core().cancel(send);
       if (was_done && !send.done) ++pending_;
       return true;
     }
@@ -264,17 +239,38 @@ bool Process::run_step(Instant now, const Step& step) {
 }
 
 void Process::compute(Instant now, Duration how_long) {
-  const bool tended = config_.keep_alive.ns > 0 && config_.keep_alive < how_long;
-  if (tended) computing_until_ = now + how_long;
-  was_away_ = true;
-  left_at_ = now;
-  net_.pause(me_, tended ? config_.keep_alive : how_long);
+  const bool kept_alive = config_.keep_alive.ns > 0 && config_.keep_alive < how_long;
+  if (kept_alive) computing_until_ = now + how_long;
+  was_computing_ = true;
+  net_.pause(me_, kept_alive ? config_.keep_alive : how_long);
 }
 
 void Process::on_done(p2p::Op& op) {
   auto& me = *static_cast<Process*>(op.owner);
   HERALD_ASSERT(me.pending_ != 0);
   --me.pending_;
+}
+
+void Process::start_send(std::uint32_t index) {
+  const SendSpec& spec = script_.sends[index];
+  sends_[index] = std::make_unique<Send>();
+  Send& send = *sends_[index];
+  send.memory = std::make_unique_for_overwrite<std::byte[]>(spec.bytes);
+  fill_pattern(seed_, index, {send.memory.get(), spec.bytes});
+  if (steps_[step_].what == Do::tell) send.memory[0] = std::byte{sends_[index - 1]->cancelled};
+  send.context = spec.context;
+  send.tag = spec.tag;
+  send.to = spec.to;
+  send.source = me_;
+  send.mode = spec.mode;
+  send.owner = this;
+  send.on_done = on_send_done;
+  send.data = type::Cursor::bytes(send.memory.get(), spec.bytes);
+  ++pending_;
+  node_.core().start(send);
+  if (!config_.sends_at_once) return;
+  (void)node_.pump(now_, spec.to);
+  transmit(now_);
 }
 
 void Process::start_receive(std::uint32_t index) {
@@ -296,7 +292,7 @@ void Process::start_receive(std::uint32_t index) {
     return;
   }
   order_.push_back(index);
-  core_.start(recv);
+  node_.core().start(recv);
 }
 
 bool Process::look_for_probed() {
@@ -305,10 +301,10 @@ bool Process::look_for_probed() {
     const std::uint32_t index = probing_[i];
     Recv& recv = *recvs_[index];
     p2p::Found found;
-    const bool lost = recv.source != p2p::kAnySource && core_.is_gone(recv.source);
-    if (core_.take(recv.context, recv.source, recv.tag, found)) {
+    const bool lost = recv.source != p2p::kAnySource && node_.core().is_gone(recv.source);
+    if (node_.core().take(recv.context, recv.source, recv.tag, found)) {
       order_.push_back(index);
-      core_.start_matched(recv, found.message);
+      node_.core().start_matched(recv, found.message);
     } else if (lost) {
       recv.done = true;
       recv.status = Status::peer_lost;
@@ -332,7 +328,7 @@ void Process::heed(std::uint32_t index) {
     if (!started) start_receive(index);
   } else if (started) {
     recvs_[index]->unwanted = true;
-    core_.cancel(*recvs_[index]);
+    node_.core().cancel(*recvs_[index]);
   }
 }
 
@@ -343,8 +339,8 @@ std::string Process::state() const {
       "process %d: step %zu of %zu, %llu operations under way, %s, %llu bytes buffered, %llu messages held, "
       "%u peers gone\n",
       me_, step_, steps_.size(), static_cast<unsigned long long>(pending_),
-      mesh_.is_flushed() ? "flushed" : "not flushed", static_cast<unsigned long long>(mesh_.buffered_bytes()),
-      static_cast<unsigned long long>(core_.messages_held()), core_.gone_count());
+      mesh().is_flushed() ? "flushed" : "not flushed", static_cast<unsigned long long>(mesh().buffered_bytes()),
+      static_cast<unsigned long long>(node_.core().messages_held()), node_.core().gone_count());
   std::string out = text;
   int shown = 0;
   for (std::size_t i = 0; i < sends_.size(); ++i)
@@ -364,7 +360,7 @@ std::string Process::state() const {
                     static_cast<int>(recv.phase), static_cast<unsigned long long>(recv.data.position()));
       out += text;
     }
-  if (!script_.lanes.empty()) out += lanes_.state();
+  if (!script_.lanes.empty()) out += runs_.state();
   return out;
 }
 

@@ -93,7 +93,7 @@ void Maker::machines() {
     net.shape.nic_bytes = one_of<std::uint32_t>({24'000, 64'000, 128'000});
   }
   setup_.process.keep_alive = milliseconds(one_of<std::int64_t>({0, 1, 10, 100}));
-  if (is(Trouble::refusal)) setup_.process.refuses = one_of({0.02, 0.2});
+  if (is(Trouble::refusal)) setup_.process.tap.refuses = one_of({0.02, 0.2});
   p2p::CoreConfig& core = setup_.process.core;
   if (chance_.below(4) == 0) core.mode = one_of({p2p::PushMode::zero, p2p::PushMode::all});
   core.remote_more = one_of<std::uint32_t>({0, 8192, 1 << 16});
@@ -245,7 +245,7 @@ bool make_setup(const std::string& scenario, std::uint64_t seed, Setup& setup) {
     if (!make_setup(scenario == kShort ? "mix" : scenario.substr(kShort.size() + 1), seed, setup))
       return false;
     setup.scenario = kShort + "+" + setup.scenario;
-    setup.process.short_way = true;
+    setup.process.sends_at_once = true;
     return true;
   }
   setup = {};

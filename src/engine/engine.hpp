@@ -65,8 +65,11 @@ class Engine {
   // A step of a fused exchange: a short call of all members of a lane, in which the first one hears of all
   // and tells all. Numbered alike by all of them, lane by lane.
   virtual void start(p2p::FusedOp& op) noexcept = 0;
-  // The same, and waits until it is done. Op::on_done must be null.
-  virtual void fused(p2p::FusedOp& op) noexcept = 0;
+  // The same, and waits until it is done.
+  void fused(p2p::FusedOp& op) noexcept {
+    start(op);
+    while (!op.done) wait_turn();
+  }
 
   // One turn: true if anything moved.
   virtual bool progress() noexcept = 0;

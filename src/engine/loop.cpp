@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine/loop.cpp: turns.
+// engine/loop.cpp: turns, and the operations that the program starts.
 #include "engine/loop.hpp"
 
 #include <algorithm>
 #include <ctime>
+#include <utility>
+
+#include "base/trace.hpp"
 
 namespace herald::engine {
+namespace {
+
+constexpr int kQuickReceives = 16;  // without a turn for others
+constexpr int kReceivePolls = 100;  // about two microseconds
+constexpr Duration kCheckEvery = milliseconds(500);
+constexpr int kCheckedAtOnce = 16;
+constexpr Duration kAwayFor = milliseconds(50);  // no turn for so long: the program computes
+
+}  // namespace
 
 Instant Loop::now() const noexcept {
   timespec time{};
@@ -14,137 +26,131 @@ Instant Loop::now() const noexcept {
 }
 
 void Loop::start(p2p::SendOp& op) noexcept {
-  if (push_now(op)) return;
+  if (local_.reaches(op.to) && local_.try_send(op)) return complete();
   const p2p::PeerId to = op.to;
   const std::int32_t lane = op.lane;
   const bool waits = op.bundled, stays = op.at_once;
-  core_.start(op);
+  node_.core().start(op);
   if (lane < 0)
     pump(to);
   else if (!waits)
     (void)net_->pump_lane(now(), lane);
-  if (stays && core_.has_direct() && !in_turn_) move_direct();  // its receiver was there first
-  settle();
+  if (stays && node_.core().has_direct() && !in_turn_) move_direct();  // its receiver was there first
+  complete();
 }
 
 void Loop::start(p2p::RecvOp& op) noexcept {
-  if (core_.may_be_advertised(op) && !in_turn_) look_for(op);
-  core_.start(op);
-  if (core_.wants_to_send()) pump_all();
-  settle();
+  if (!in_turn_ && node_.core().may_be_advertised(op)) (void)local_.drain_from(op.awaited);
+  node_.core().start(op);
+  if (node_.core().wants_to_send()) pump_all();
+  complete();
+}
+
+void Loop::start(p2p::FusedOp& op) noexcept {
+  net_->start(now(), op);
+  complete();
+}
+
+bool Loop::send_now(const p2p::ShortSend& what) noexcept {
+  return !is_remote(what.to) && local_.try_send(what);
+}
+
+bool Loop::receive_now(p2p::RecvOp& op) noexcept {
+  if (in_turn_ || lock_.others_want_it() || !hooks_.empty() || !departing_.empty()) return false;
+  if (++quick_receives_ > kQuickReceives) {
+    quick_receives_ = 0;
+    progress();
+  }
+  return local_.try_receive(op, may_spin() ? kReceivePolls : 1);
 }
 
 void Loop::start_matched(p2p::RecvOp& op, p2p::Message* message) noexcept {
-  core_.start_matched(op, message);
-  if (core_.wants_to_send()) pump_all();
-  settle();
+  node_.core().start_matched(op, message);
+  if (node_.core().wants_to_send()) pump_all();
+  complete();
 }
 
 bool Loop::probe(std::uint64_t context, std::int32_t source, std::int32_t tag, p2p::Found& found) noexcept {
-  if (core_.probe(context, source, tag, found)) return true;
-  return progress() && core_.probe(context, source, tag, found);
+  if (node_.core().probe(context, source, tag, found)) return true;
+  return progress() && node_.core().probe(context, source, tag, found);
 }
 
 bool Loop::take(std::uint64_t context, std::int32_t source, std::int32_t tag, p2p::Found& found) noexcept {
-  if (core_.take(context, source, tag, found)) return true;
-  return progress() && core_.take(context, source, tag, found);
+  if (node_.core().take(context, source, tag, found)) return true;
+  return progress() && node_.core().take(context, source, tag, found);
 }
 
 void Loop::cancel(p2p::SendOp& op) noexcept {
   const p2p::PeerId to = op.to;
-  core_.cancel(op);
+  node_.core().cancel(op);
   pump(to);
-  settle();
+  complete();
 }
 
 void Loop::cancel(p2p::RecvOp& op) noexcept {
-  core_.cancel(op);
-  settle();
+  node_.core().cancel(op);
+  complete();
 }
 
 void Loop::forget_context(std::uint64_t context) noexcept {
-  core_.forget_context(context);
-  if (core_.wants_to_send()) pump_all();
-  settle();
+  node_.core().forget_context(context);
+  if (node_.core().wants_to_send()) pump_all();
+  complete();
 }
 
-// Completions become visible, and threads that sleep get to look at them.
-void Loop::settle() noexcept {
-  core_.run_finished();
-  if (core_.counters().finished == told_) return;
-  told_ = core_.counters().finished;
+std::int32_t Loop::open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept {
+  return net_ ? net_->open_lane(name, members) : -1;
+}
+
+void Loop::close_lane(std::int32_t lane) noexcept {
+  if (net_ && lane >= 0) node_.lanes().close(lane);
+}
+
+std::int32_t Loop::open_part(std::int32_t whole, std::span<const p2p::PeerId> members) noexcept {
+  return net_ && whole >= 0 ? node_.lanes().open_sub_lane(whole, members) : -1;
+}
+
+void Loop::flush_lane(std::int32_t lane) noexcept {
+  (void)net_->pump_lane(now(), lane);
+  complete();
+}
+
+// Completions become visible, and threads that block get to look at them.
+void Loop::complete() noexcept {
+  node_.core().run_finished();
+  const std::uint64_t finished = node_.core().counters().finished;
+  if (finished == completed_) return;
+  completed_ = finished;
   ++activity_;
-  if (sleepers_ != 0) bell_->ring();
+  waiter_.wake();
 }
 
-// Writes what Core has for the peer straight into the peer's cells, until its inbox is full or it is somebody
-// else's turn.
 bool Loop::pump(p2p::PeerId peer) noexcept {
-  Outlet& to = outlet(peer);
-  if (is_remote(peer)) return pump_far(peer);
-  if (!to.is_open()) {  // no path, or closed
-    core_.on_peer_gone(peer);
+  if (is_remote(peer)) return !closed_ && !node_.core().is_gone(peer) && net_->pump(now(), peer);
+  if (!local_.reaches(peer)) {  // no path, or closed
+    node_.core().on_peer_gone(peer);
     return true;
   }
-  const bool to_self = to.leads_to(self_.inbox());
-  bool moved = false;
-  for (int left = kPumpPackets; left != 0 && core_.wants_to_send(peer); --left) {
-    if (!to_self && to.wants_ring()) to.take_ring(*shm_, rank_, peer);
-    const std::span<std::byte> room = to.claim();
-    if (room.empty()) {
-      if (to.is_closed()) depart(peer);
-      break;
-    }
-    // An empty packet where Core has none after all: the place is claimed and must be handed over.
-    const std::size_t size = core_.poll_transmit(peer, room);
-    to.publish(rank_, size);
-    moved = true;
-    if (!to_self) listen_now_and_then(peer, size);
-  }
-  if (!moved) return false;
-  if (!to_self)
-    to.bell().ring_if_asleep();
-  else if (sleepers_ != 0)
-    bell_->ring();
-  return true;
+  const bool moved = local_.pump(peer);
+  if (moved && peer == rank_) waiter_.wake();
+  return moved;
 }
 
 bool Loop::pump_all() noexcept {
   bool moved = false;
-  for (std::size_t n = core_.wanting(); n != 0; --n) {
-    const p2p::PeerId peer = core_.next_wanting();
+  for (std::size_t n = node_.core().wanting(); n != 0; --n) {
+    const p2p::PeerId peer = node_.core().next_wanting();
     if (peer < 0) break;
     moved = pump(peer) || moved;
   }
   return moved;
 }
 
-bool Loop::drain(path::Inbox& inbox) noexcept {
-  int taken = 0;
-  for (; taken < kDrainPackets; ++taken) {
-    path::Cell* cell = inbox.front();
-    if (cell == nullptr) break;
-    if ((cell->size & path::Cell::kRing) != 0) {
-      open_inlet(cell->from, cell->size & ~path::Cell::kRing);
-      inbox.pop();
-      continue;
-    }
-    const std::size_t size = std::min<std::size_t>(cell->size, inbox.packet_bytes());
-    if (size != 0 && core_.on_packet(cell->from, {cell->packet(), size}) != Status::ok) break;  // later
-    inbox.pop();
-    core_.run_finished();
-  }
-  if (taken == 0) return false;
-  inbox.feed(static_cast<std::uint64_t>(taken),
-             [this](std::uint32_t producer) { ring_hungry(static_cast<p2p::PeerId>(producer)); });
-  return true;
-}
-
 // What the two sides have to say to each other about it goes out at once.
 bool Loop::move_direct() noexcept {
-  if (!core_.move_direct(*mover_)) return false;
-  if (core_.wants_to_send()) pump_all();
-  core_.run_finished();
+  if (!node_.core().move_direct(*memory_.mover())) return false;
+  if (node_.core().wants_to_send()) pump_all();
+  node_.core().run_finished();
   return true;
 }
 
@@ -160,18 +166,37 @@ bool Loop::run_hooks() noexcept {
 bool Loop::progress() noexcept {
   if (in_turn_ || closed_) return false;
   in_turn_ = true;
-  unheard_ = 0;
-  bool moved = drain(self_.inbox());
-  if (own_ != nullptr) moved = drain_all() || moved;
+  p2p::Core& core = node_.core();
+  bool moved = local_.drain();
   if (net_) moved = turn_net() || moved;
-  if (core_.wants_to_send()) moved = pump_all() || moved;
-  if (core_.has_direct() || core_.awaits_ads()) moved = move_direct() || moved;
-  if (!departing_.empty()) drain_departing();
+  if (core.wants_to_send()) moved = pump_all() || moved;
+  if (core.has_direct() || core.awaits_ads()) moved = move_direct() || moved;
+  if (local_.some_closed() || !departing_.empty()) drain_departing();
   if (!hooks_.empty()) moved = run_hooks() || moved;
   in_turn_ = false;
-  settle();
+  complete();
   if (moved) ++activity_;
   return moved;
+}
+
+bool Loop::turn_net() noexcept {
+  const Instant time = now();
+  const bool moved = net_->turn(time);
+  node_.core().run_finished();
+  if (node_.has_news() || node_.report_due(time)) net_->print_report(time, false);
+  if (!node_.has_news()) return moved;
+  net_->print_events();
+  for (p2p::PeerId peer = node_.take_lost(); peer >= 0; peer = node_.take_lost()) {
+    process_trace.add(TraceEvent::peer_lost, std::uint64_t{0}, peer);
+    lose(peer);
+  }
+  return true;
+}
+
+void Loop::lose(p2p::PeerId peer) noexcept {
+  if (node_.core().is_gone(peer)) return;
+  node_.on_peer_gone(peer);
+  if (peer_died_ != nullptr) peer_died_(peer);
 }
 
 // A peer was seen to be closed or dead. What it wrote before may still lie in our inbox, and counts.
@@ -180,33 +205,78 @@ void Loop::depart(p2p::PeerId peer) noexcept {
 }
 
 void Loop::drain_departing() noexcept {
-  std::vector<p2p::PeerId> left;
-  left.swap(departing_);
-  for (const p2p::PeerId peer : left) {
-    if (!is_drained(peer)) {
+  for (const p2p::PeerId peer : local_.take_closed()) depart(peer);
+  for (const p2p::PeerId peer : std::exchange(departing_, {})) {
+    if (!local_.is_drained(peer)) {
       departing_.push_back(peer);
       continue;
     }
-    const bool died = !core_.is_gone(peer) && !outlet(peer).is_closed();
-    core_.on_peer_gone(peer);
+    const bool died = !node_.core().is_gone(peer) && !local_.has_closed(peer);
+    node_.core().on_peer_gone(peer);
     if (died && peer_died_ != nullptr) peer_died_(peer);
   }
 }
 
-void Loop::wake_waiters() noexcept {
-  ++activity_;
-  if (sleepers_ != 0) bell_->ring();
+// Peers that died without a goodbye: operations that need them fail instead of waiting for ever.
+void Loop::check_local_peers() noexcept {
+  if (!shm_) return;
+  const Instant time = now();
+  if (time < next_check_) return;
+  next_check_ = time + kCheckEvery;
+  for (int i = 0; i < std::min(size_, kCheckedAtOnce); ++i) {
+    const int peer = next_checked_;
+    next_checked_ = (next_checked_ + 1) % size_;
+    if (peer != rank_ && shm_->is_attached(peer) && !is_gone(peer) && !shm_->is_alive(peer)) depart(peer);
+  }
 }
 
-void Loop::ring(p2p::PeerId peer) noexcept { ring_hungry(peer); }
+// On the keep-alive thread: the program has not called for a while, and peers want answers. It does not count
+// as a call of the program. After close() nobody takes turns, and peers that wait for the launcher to gather
+// all ranks must not wait for the dead.
+void Loop::keep_alive() noexcept {
+  lock_.lock();
+  const Instant time = now();
+  const bool away = !waiter_.is_polling() && time - node_.last_turn() >= kAwayFor;
+  if (away || closed_) net_->keep_alive(time);
+  const p2p::PeerId dead = closed_ ? node_.take_lost() : -1;
+  lock_.unlock();
+  if (dead >= 0 && peer_died_ != nullptr) peer_died_(dead);
+}
 
-void Loop::add_hook(Hook hook, void* context) noexcept { hooks_.push_back({hook, context}); }
+bool Loop::is_under_way() const noexcept {
+  const p2p::Core& core = node_.core();
+  return core.sends_under_way() != 0 || core.receives_under_way() != 0 || !hooks_.empty();
+}
+
+void Loop::wake_waiters() noexcept {
+  ++activity_;
+  waiter_.wake();
+}
 
 void Loop::remove_hook(Hook hook, void* context) noexcept {
   const auto at = std::find_if(hooks_.begin(), hooks_.end(), [&](const HookEntry& entry) {
     return entry.hook == hook && entry.context == context;
   });
   if (at != hooks_.end()) hooks_.erase(at);
+}
+
+p2p::CoreCounters Loop::counters() const noexcept {
+  p2p::CoreCounters all = node_.core().counters();
+  all.held = node_.core().messages_held();
+  all.mapped_bytes = memory_.mapped_bytes();
+  all.kernel_bytes = memory_.kernel_bytes();
+  if (!net_) return all;
+  const rel::LaneCounters& lanes = node_.lanes().lanes().counters();
+  all.unheard = lanes.went_deaf;
+  all.heard_again = lanes.heard_again;
+  all.cast_packets = lanes.cast;
+  all.cast_unicast = lanes.repaired_one;
+  all.cast_missed = lanes.missed;
+  all.foreign = lanes.foreign;
+  all.lanes_moved = lanes.moved;
+  all.fused_count = lanes.reports + lanes.result_of_all;
+  all.fused_resent = lanes.fused_resent;
+  return all;
 }
 
 }  // namespace herald::engine

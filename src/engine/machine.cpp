@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <ctime>
 
-#include "engine/spin.hpp"
+#include "engine/processors.hpp"
 
 namespace herald::engine {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine/open.cpp: how the engine comes up and goes down.
+// engine/open.cpp: opening and closing the engine.
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "engine/loop.hpp"
+#include "engine/processors.hpp"
 #include "engine/self.hpp"
 
 namespace herald::engine {
@@ -16,12 +17,11 @@ namespace {
 constexpr std::uint32_t kSelfCells = 64;
 constexpr std::int64_t kLeastPayload = 4096;  // of a cell
 constexpr std::int64_t kMostPayload = 65536;
-constexpr Duration kLookEvery = milliseconds(500);
-constexpr int kLookAtOnce = 16;
 // How long close() waits without anything moving: for peers that are to take the last bytes of sends (they
 // may be computing), and for room for answers that nobody may need any more.
 constexpr Duration kFlushSends = milliseconds(600'000);
 constexpr Duration kFlushAnswers = milliseconds(5'000);
+constexpr Duration kKeepAliveAtEnd = milliseconds(1);
 constexpr Duration kAttachLimit =
     milliseconds(5'000);  // for peers that are still opening: they need our segment's name
 
@@ -49,26 +49,24 @@ std::unique_ptr<Engine> Engine::open(boot::Boot& boot, const Knobs& knobs, bool 
 Loop::Loop(int rank, int size, const Knobs& knobs, bool threads_multiple) noexcept
     : rank_(rank),
       size_(size),
-      threads_(threads_multiple),
       lock_(threads_multiple),
-      core_(core_config(rank, size, knobs)),
-      outlets_(static_cast<std::size_t>(size)),
-      inlet_of_(static_cast<std::size_t>(size), -1),
-      remote_(static_cast<std::size_t>(size)) {}
+      node_(core_config(rank, size, knobs)),
+      local_(rank, size, node_.core()),
+      remote_(static_cast<std::size_t>(size)),
+      waiter_(*this, lock_),
+      progress_thread_(*this, lock_, waiter_) {}
 
 Loop::~Loop() {
-  stop_progress_thread();
+  progress_thread_.stop();
   emergency_cleanup();
 }
 
 bool Loop::open(boot::Boot& boot, const Knobs& knobs, std::string& why) {
-  if (process_trace.on()) core_.set_trace(&process_trace);
-  if (!self_.open(kSelfCells, packet_bytes(knobs), static_cast<std::uint32_t>(size_))) {
+  if (process_trace.on()) node_.core().set_trace(&process_trace);
+  if (!local_.open_self(kSelfCells, packet_bytes(knobs))) {
     why = "no memory for the messages of a process to itself";
     return false;
   }
-  outlet(rank_).open(&self_.inbox());
-  bell_ = &self_.inbox().bell();
   if (size_ > 1) {
     const bool shm = knobs.path.empty() || list_has(knobs.path, "shm");
     const bool udp = knobs.path.empty() || list_has(knobs.path, "udp");
@@ -77,25 +75,24 @@ bool Loop::open(boot::Boot& boot, const Knobs& knobs, std::string& why) {
             " leaves no way to reach the other ranks: it must name shm or udp, or be unset";
       return false;
     }
-    if (shm && !open_shm(boot, knobs, packet_bytes(knobs), why)) return false;
+    if (shm && !open_shm(boot, knobs, why)) return false;
     if (!reach_others(boot, knobs, udp, why)) return false;
   }
-  plan_spin(knobs);
-  if (size_ > 1) slice_before_ = shorten_slice(microseconds(knobs.slice_us).ns);
-  open_direct(knobs);
-  if (net_ && !start_keep_alive(why))
-    return false;  // from here on another thread looks at all that was set up
+  open_waiter(knobs);
+  if (shm_ && knobs.cma != "off")
+    memory_.open(*shm_, node_.core(), rank_, size_, static_cast<std::size_t>(knobs.alloc_bytes));
+  if (net_ && !start_keep_alive(why)) return false;  // from here on another thread looks at all of this
   if (knobs.progress == "thread" && start_progress_thread()) unlock();
   return true;
 }
 
-bool Loop::open_shm(boot::Boot& boot, const Knobs& knobs, std::size_t bytes, std::string& why) {
+bool Loop::open_shm(boot::Boot& boot, const Knobs& knobs, std::string& why) {
   path::ShmConfig config;
   config.job = job_name();
   config.rank = rank_;
   config.size = size_;
   config.cells = static_cast<std::uint64_t>(knobs.shm_cells);
-  config.packet_bytes = bytes;
+  config.packet_bytes = packet_bytes(knobs);
   config.rings = static_cast<std::uint64_t>(knobs.shm_rings);
   config.nonce = random_number();
   config.cpus = read_affinity();
@@ -105,11 +102,7 @@ bool Loop::open_shm(boot::Boot& boot, const Knobs& knobs, std::size_t bytes, std
   if (!shm_) return false;
   std::vector<std::string> cards(static_cast<std::size_t>(size_));
   if (!exchange_cards(boot, shm_->card(), cards, why) || !shm_->attach_all(cards, why)) return false;
-  own_ = &shm_->own();
-  inlets_.reserve(config.rings);  // they stay where they are while they are read
-  bell_ = &own_->bell();
-  for (int peer = 0; peer < size_; ++peer)
-    if (peer != rank_) outlet(peer).open(shm_->peer(peer));
+  local_.attach(*shm_, config.rings);
   return true;
 }
 
@@ -125,8 +118,8 @@ bool Loop::exchange_cards(boot::Boot& boot, const std::string& own, std::vector<
   return good;
 }
 
-// Ranks of other hosts count where these are containers of one machine: they want the same processors.
-void Loop::plan_spin(const Knobs& knobs) {
+// Remote ranks count where their hosts are containers of our machine: they want the same processors.
+void Loop::open_waiter(const Knobs& knobs) {
   std::vector<path::CpuMask> masks(static_cast<std::size_t>(size_));
   Quota quota{read_cpu_quota(), 0};
   for (int peer = 0; peer < size_; ++peer) {
@@ -135,87 +128,63 @@ void Loop::plan_spin(const Knobs& knobs) {
     ++quota.ranks;
   }
   for (const auto& [peer, cpus] : co_located_) masks[static_cast<std::size_t>(peer)] = cpus;
-  spin_ = choose_spin(masks, static_cast<std::size_t>(rank_), quota, knobs.spin_us);
-  core_.set_oversubscribed(spin_.spin_us == 0);
-  if (spin_.spin_us == 0 && knobs.home == "auto")
-    home_.set(choose_home(masks, static_cast<std::size_t>(rank_), alone_));
-  if (knobs.progress == "auto" && has_free_core(masks, static_cast<std::size_t>(rank_), quota))
-    progress_state_ = ThreadState::wanted;
-  // In a crowd we sleep often, and the kernel's barrier is dear; and where nobody rings it is for nothing.
-  if (spin_.spin_us != 0 && !alone_) bell_->be_quick();
-}
-
-bool Loop::is_local(p2p::PeerId peer) const noexcept {
-  return peer >= 0 && peer < size_ && outlets_[static_cast<std::size_t>(peer)].is_open();
+  const auto me = static_cast<std::size_t>(rank_);
+  const SpinPlan plan = choose_spin(masks, me, quota, knobs.spin_us);
+  waiter_.open(local_.doorbell(), {plan.spin, plan.forced, involuntary_switches}, only_remote_);
+  if (net_) waiter_.open_sockets(*net_, random_number());
+  node_.core().set_oversubscribed(plan.spin.ns == 0);
+  if (knobs.progress == "auto" && has_free_core(masks, me, quota)) progress_thread_.set_wanted();
 }
 
 std::string Loop::new_shm_path() {
   return shm_ && !closed_ ? shm_->own_path() + "-" + std::to_string(files_++) : std::string();
 }
 
-// Peers that died without a goodbye: what waits for them need not wait for ever.
-void Loop::look_after_peers() noexcept {
-  if (!shm_) return;
-  const Instant time = now();
-  if (time < next_look_) return;
-  next_look_ = time + kLookEvery;
-  for (int i = 0; i < std::min(size_, kLookAtOnce); ++i) {
-    const int peer = next_look_at_;
-    next_look_at_ = (next_look_at_ + 1) % size_;
-    if (peer != rank_ && shm_->is_attached(peer) && !core_.is_gone(peer) && !shm_->is_alive(peer))
-      depart(peer);
-  }
-}
-
-void Loop::close() noexcept {
-  lock();
+// Waits until everything that was promised to peers has left, as long as they take it.
+void Loop::flush() noexcept {
+  const auto is_flushed = [this] {
+    const p2p::Core& core = node_.core();
+    return core.sends_under_way() == 0 && !core.wants_to_send() && (!net_ || node_.is_flushed());
+  };
   Instant moved = now();
   std::uint64_t seen = activity_;
-  if (net_ && !closed_) net_->report(moved, true);
-  while (!closed_ && !is_quiet()) {
+  while (!is_flushed()) {
     wait_turn();
     const Instant time = now();
     if (activity_ != seen) moved = time;
     seen = activity_;
-    if (time - moved > (core_.sends_under_way() != 0 ? kFlushSends : kFlushAnswers)) break;
+    if (time - moved > (node_.core().sends_under_way() != 0 ? kFlushSends : kFlushAnswers)) break;
   }
-  stop_progress_thread();
-  restore_slice(std::exchange(slice_before_, 0));
+}
+
+// Peers that are still opening need the name of our segment; other threads are not held up meanwhile.
+void Loop::leave_shm() noexcept {
+  const Instant limit = now() + kAttachLimit;
+  const std::uint32_t depth = lock_.give_up();
+  while (!shm_->all_attached() && now() < limit) ::usleep(100);
+  lock_.take_back(depth);
+  local_.say_goodbye();
+}
+
+void Loop::close() noexcept {
+  lock();
   if (!closed_) {
+    if (net_) net_->print_report(now(), true);
+    flush();
+    progress_thread_.stop();
     if (net_) {
-      net_->report(now(), true);  // what came meanwhile
-      leave_net();
+      net_->print_report(now(), true);  // what came meanwhile
+      net_->detach(now());
+      keep_alive_.hurry(kKeepAliveAtEnd);  // peers want to hear that their last packets came, until end()
     }
-    if (own_ != nullptr) {
-      const Instant limit = now() + kAttachLimit;
-      while (!shm_->all_attached() && now() < limit) ::usleep(100);
-      say_goodbye();
-    }
+    if (shm_) leave_shm();
     closed_ = true;
-    own_ = nullptr;
-    bell_ = &self_.inbox().bell();
-    for (Outlet& each : outlets_) each.close();
-    inlets_.clear();
-    std::fill(inlet_of_.begin(), inlet_of_.end(), -1);
-    regions_.open(nullptr);
-    mover_.reset();
+    local_.close();
+    waiter_.set_doorbell(local_.doorbell());
+    memory_.close();
     if (shm_) shm_->close();
   }
   unlock();
-}
-
-// Nobody is woken for it, nor waited for: a peer with a full inbox finds ours closed when it looks.
-void Loop::say_goodbye() noexcept {
-  own_->close();
-  feed_all();
-  const wire::GoodbyePacket packet{wire::p2p_prefix(wire::P2pKind::goodbye)};
-  for (int peer = 0; peer < size_; ++peer) {
-    if (peer == rank_ || core_.is_gone(peer) || !outlet(peer).is_open()) continue;
-    const std::span<std::byte> room = outlet(peer).claim();
-    if (room.empty()) continue;
-    std::memcpy(room.data(), &packet, sizeof packet);
-    outlet(peer).publish(rank_, sizeof packet);
-  }
 }
 
 void Loop::emergency_cleanup() noexcept {

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine/progress_thread.cpp: the progress thread: a thread of ours that takes turns while the program
-// computes, so that pulls, long messages and nonblocking collectives go on (paper 002, parallelism of the
-// processors).
-//
-// It works under the one lock like any thread of the program, and sleeps on the same doorbell. The doorbell
-// is for it only while the program is outside and something is under way: a call takes its flag down when it
-// comes in (come_in) and puts it up again when it goes (go_out), so that peers need not ring for somebody who
-// looks anyway. Where nothing is under way, or somebody of the program is inside, it is parked on a futex of
-// its own.
+#include "engine/progress_thread.hpp"
+
 #include <sched.h>
 
 #include "engine/loop.hpp"
@@ -15,10 +8,10 @@
 namespace herald::engine {
 namespace {
 
-constexpr Duration kProgressSleep = milliseconds(100);  // a safety net, as for everybody who sleeps
+constexpr Duration kListen = milliseconds(100);  // a safety net, as for every thread that blocks
 constexpr Duration kParked = milliseconds(60'000);
 
-// By the progress thread: not where the program computes, if there is any other place.
+// The thread leaves the processor where the program computes, if it may run on another one.
 void keep_off(int cpu, const cpu_set_t& all) noexcept {
   if (cpu < 0 || ::sched_getcpu() != cpu) return;
   cpu_set_t others = all;
@@ -28,106 +21,104 @@ void keep_off(int cpu, const cpu_set_t& all) noexcept {
 
 }  // namespace
 
-bool Loop::start_progress_thread() noexcept {
+bool ProgressThread::start() noexcept {
   const bool first = !lock_.active();
-  if (first) lock_.activate();  // else others look at it
-  lock();                       // the thread says what it does as soon as it has it
-  bell_->be_careful();
-  progress_stop_ = false;
-  progress_state_ = ThreadState::awake;
-  if (!progress_thread_.start([](void* self) { static_cast<Loop*>(self)->progress_thread(); }, this,
-                              Duration{}))
-    progress_state_ = ThreadState::none;
-  if (!first) unlock();
-  return first;
+  if (first) lock_.activate();
+  lock_.lock();
+  on_enter();
+  waiter_.doorbell().be_careful();
+  stop_ = false;
+  state_ = State::awake;
+  if (!thread_.start([](void* self) { static_cast<ProgressThread*>(self)->run(); }, this, Duration{}))
+    state_ = State::none;
+  if (first) return true;
+  on_leave();
+  lock_.unlock();
+  return false;
 }
 
-void Loop::stop_progress_thread() noexcept {
-  if (progress_state_ == ThreadState::none || progress_state_ == ThreadState::wanted) return;
-  progress_stop_ = true;
-  wake_progress_thread();
-  const std::uint32_t depth = lock_.give_up();  // the thread needs it to see that it is to end
-  progress_thread_.stop();
+void ProgressThread::stop() noexcept {
+  if (!is_running()) return;
+  stop_ = true;
+  wake();
+  const std::uint32_t depth = lock_.give_up();  // the thread needs it to end
+  thread_.stop();
   lock_.take_back(depth);
-  progress_state_ = ThreadState::none;
+  state_ = State::none;
 }
 
-bool Loop::is_under_way() const noexcept {
-  return core_.sends_under_way() != 0 || core_.receives_under_way() != 0 || !hooks_.empty();
-}
-
-void Loop::wake_progress_thread() noexcept {
-  switch (progress_state_) {
-    case ThreadState::none:
-    case ThreadState::wanted:
-    case ThreadState::awake: return;
-    case ThreadState::parked:
-      progress_bell_.sleeping.store(path::Doorbell::kOnFutex, std::memory_order_relaxed);
-      return progress_bell_.ring();
-    case ThreadState::listening:
-      bell_->sleeping.store(progress_where_, std::memory_order_seq_cst);
-      return bell_->ring();
+void ProgressThread::wake() noexcept {
+  switch (state_) {
+    case State::none:
+    case State::wanted:
+    case State::awake: return;
+    case State::parked:
+      own_doorbell_.sleeping.store(path::Doorbell::kOnFutex, std::memory_order_relaxed);
+      return own_doorbell_.ring();
+    case State::listening:
+      waiter_.doorbell().sleeping.store(waiter_.where(), std::memory_order_seq_cst);
+      return waiter_.doorbell().ring();
   }
 }
 
-void Loop::enter() noexcept {
+void ProgressThread::on_enter() noexcept {
   ++inside_;
-  if (progress_state_ == ThreadState::listening && sleepers_ == 0) bell_->awake();
+  if (state_ == State::listening && !waiter_.some_blocked()) waiter_.doorbell().awake();
 }
 
-// Puts the flag up, then looks once more: who has news does it the other way round.
-void Loop::leave_lock() noexcept {
-  if (--inside_ != 0 || closed_ || progress_state_ == ThreadState::none ||
-      progress_state_ == ThreadState::wanted)
-    return;
+// Announces that a thread listens, then looks once more; a peer with news does it the other way round.
+void ProgressThread::on_leave() noexcept {
+  if (--inside_ != 0 || !is_running() || loop_.is_closed()) return;
   program_cpu_ = ::sched_getcpu();
-  if ((progress_state_ != ThreadState::parked && progress_state_ != ThreadState::listening) ||
-      !is_under_way())
-    return;
-  if (progress_state_ == ThreadState::parked || core_.wants_to_send() || core_.has_direct())
-    return wake_progress_thread();
-  bell_->sleeping.store(progress_where_, std::memory_order_seq_cst);
-  if (has_news()) bell_->ring();
+  if (state_ == State::awake || !loop_.is_under_way()) return;
+  if (state_ == State::parked || loop_.wants_turn()) return wake();
+  waiter_.doorbell().sleeping.store(waiter_.where(), std::memory_order_seq_cst);
+  if (loop_.has_local_news()) waiter_.doorbell().ring();
 }
 
-// The thread. It holds the lock but while it sleeps.
-void Loop::progress_thread() noexcept {
+bool ProgressThread::relisten() noexcept {
+  if (state_ != State::listening) return false;
+  waiter_.doorbell().sleeping.store(waiter_.where(), std::memory_order_seq_cst);
+  return loop_.progress();
+}
+
+// Holds the lock except while it blocks.
+void ProgressThread::run() noexcept {
   cpu_set_t all;
   CPU_ZERO(&all);
   (void)::sched_getaffinity(0, sizeof all, &all);
   lock_.lock();
-  while (!progress_stop_) {
+  while (!stop_) {
     if (inside_ == 0) keep_off(program_cpu_, all);
-    const bool wanted = inside_ == 0 && !closed_ && is_under_way();
-    if (wanted && progress()) {
+    const bool wanted = inside_ == 0 && !loop_.is_closed() && loop_.is_under_way();
+    if (wanted && loop_.progress()) {
       lock_.give_way();
       continue;
     }
-    if (wanted && !polling_)
-      progress_listen();
+    if (wanted && !waiter_.is_polling())
+      listen();
     else
-      progress_park();
+      park();
   }
   lock_.unlock();
 }
 
-void Loop::progress_listen() noexcept {
-  progress_where_ = net_ ? path::Doorbell::kOnSocket : path::Doorbell::kOnFutex;
+void ProgressThread::listen() noexcept {
   std::uint32_t seen = 0;
-  if (!prepare_to_block(seen)) return;
-  progress_state_ = ThreadState::listening;
-  rest(seen, {}, kProgressSleep);
-  progress_state_ = ThreadState::awake;
-  after_wake();
+  if (!waiter_.prepare(seen)) return;
+  state_ = State::listening;
+  waiter_.block(seen, kListen);
+  state_ = State::awake;
+  waiter_.after_block();
 }
 
-void Loop::progress_park() noexcept {
-  const std::uint32_t seen = progress_bell_.before_sleep();
-  progress_state_ = ThreadState::parked;
+void ProgressThread::park() noexcept {
+  const std::uint32_t seen = own_doorbell_.before_sleep();
+  state_ = State::parked;
   const std::uint32_t depth = lock_.give_up();
-  progress_bell_.sleep(seen, kParked.ns);
+  own_doorbell_.sleep(seen, kParked.ns);
   lock_.take_back(depth);
-  progress_state_ = ThreadState::awake;
+  state_ = State::awake;
 }
 
 }  // namespace herald::engine

@@ -66,8 +66,6 @@ constexpr Row kRows[] = {
      "packets by which short calls of all hosts tell each other"},
     {"herald_fused_resent", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
      [] { return Value{counters().fused_resent}; }, "those of them that were sent again"},
-    {"herald_dozes", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic, [] { return Value{counters().dozes}; },
-     "times that this rank slept until the answer of such a call came, deaf to all else for milliseconds"},
     {"herald_collectives", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
      [] { return Value{coll_counters.runs}; }, "collectives begun, those of the library among them"},
     {"herald_collectives_shared", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,

@@ -21,7 +21,6 @@ struct CoreCounters {
   std::uint64_t foreign = 0, lanes_moved = 0;        // datagrams of others on our groups; lanes that moved
   std::uint64_t cast_missed = 0;                     // of others, that multicast did not bring
   std::uint64_t fused_count = 0, fused_resent = 0;   // reports and the result sent; sent again
-  std::uint64_t dozes = 0;                           // sleeps that only the result end
 };
 
 }  // namespace herald::p2p

@@ -48,26 +48,26 @@ TEST(SimJob, an_honest_job_is_good) {
 
 TEST(SimJob, a_wrong_byte_is_seen) {
   sim::Setup setup = small_job();
-  setup.process.betrayal = Betrayal::flip;
+  setup.process.tap.corruption = Corruption::flip;
   const Result result = run_job(setup);
   EXPECT_TRUE(says(result, "is wrong")) << all(result);
 }
 
 TEST(SimJob, a_packet_that_vanishes_is_seen) {
   sim::Setup setup = small_job();
-  setup.process.betrayal = Betrayal::drop;
+  setup.process.tap.corruption = Corruption::drop;
   EXPECT_FALSE(run_job(setup).good());
 }
 
 TEST(SimJob, packets_out_of_order_are_seen) {
   sim::Setup setup = small_job();
-  setup.process.betrayal = Betrayal::swap;
+  setup.process.tap.corruption = Corruption::swap;
   EXPECT_FALSE(run_job(setup).good());
 }
 
 TEST(SimJob, a_packet_that_comes_twice_is_seen) {
   sim::Setup setup = small_job();
-  setup.process.betrayal = Betrayal::twice;
+  setup.process.tap.corruption = Corruption::twice;
   EXPECT_FALSE(run_job(setup).good());
 }
 

@@ -8,7 +8,7 @@
 
 #include <array>
 
-#include "engine/spin.hpp"
+#include "engine/processors.hpp"
 #include "tests/unit/engine/mask.hpp"
 
 using namespace herald;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine/outlet.hpp: where packets for one peer of this host go, and where those of one come from. At first
-// they go to the peer's inbox, with those of everybody else. Who has sent some takes one of the peer's rings,
-// if there is one left, says so in the inbox, and writes there from then on; so the order holds.
+// engine/local_sender.hpp: where packets for one peer of this host go. They first go to the peer's inbox, which
+// all local peers share. A sender of several packets takes one of the peer's rings, if one is left, announces it
+// in the inbox, and writes there from then on; so the order holds.
 #pragma once
 #include <utility>
 
@@ -11,10 +11,10 @@
 
 namespace herald::engine {
 
-class Outlet {
+class LocalSender {
  public:
   void open(path::Inbox* inbox) noexcept { inbox_ = inbox; }
-  void close() noexcept { *this = Outlet(); }
+  void close() noexcept { *this = LocalSender(); }
   bool is_open() const noexcept { return inbox_ != nullptr; }
   bool leads_to(const path::Inbox& inbox) const noexcept { return inbox_ == &inbox; }
   bool has_ring() const noexcept { return ring_.is_open(); }
@@ -23,10 +23,10 @@ class Outlet {
   std::size_t packet_bytes() const noexcept { return inbox_->packet_bytes(); }
   path::Doorbell& bell() noexcept { return inbox_->bell(); }
   bool is_closed() const noexcept { return inbox_->is_closed(); }
-  // Ask to be rung when there is room; then try once more.
-  void starve(int self) noexcept { inbox_->starve(static_cast<std::uint32_t>(self)); }
+  // Asks the peer to ring when there is room; the caller then tries once more.
+  void request_space(int self) noexcept { inbox_->starve(static_cast<std::uint32_t>(self)); }
 
-  // Room for the longest packet; nothing: full. What it gave is to be published, empty if need be.
+  // Room for the longest packet; empty: full. The caller publishes what it claimed, empty if need be.
   std::span<std::byte> claim() noexcept {
     std::byte* room = nullptr;
     if (ring_.is_open())
@@ -42,16 +42,15 @@ class Outlet {
       inbox_->publish(*cell_, position_, self, static_cast<std::uint32_t>(size));
   }
 
-  // Whether something has come from the peer since we asked last: then it is likely to wait for an answer.
-  bool hears(std::uint64_t position) noexcept { return std::exchange(heard_, position) != position; }
+  // The peer has sent since the last question: it is likely to wait for an answer.
+  bool heard_since(std::uint64_t position) noexcept { return std::exchange(heard_, position) != position; }
 
-  // Something has come from the peer, at this position. If we had answered what came before, we will answer
-  // this too.
+  // The peer has sent, at this position. A peer that got an answer before is likely to get one now.
   void expect_answer(std::uint64_t position) const noexcept {
     if (heard_ == position) ring_.expect_claim();
   }
 
-  // After so many packets it is worth while; asked once.
+  // True once, after so many packets that a ring pays.
   bool wants_ring() noexcept { return !ring_.is_open() && sent_ <= kBeforeRing && ++sent_ == kBeforeRing; }
   void take_ring(path::ShmPath& shm, int self, int peer) noexcept {
     cell_ = inbox_->claim(position_);
@@ -75,8 +74,8 @@ class Outlet {
   std::uint32_t sent_ = 0;
 };
 
-// The other end of such a ring.
-struct Inlet {
+// The receiving end of such a ring.
+struct LocalReceiver {
   path::RingReader ring;
   int from = -1;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine/keep_alive_thread.hpp: a thread that calls back every now and then, until it is stopped. Signals are
-// for others.
+// engine/service_thread.hpp: a thread of the library that calls back at an interval, until it is stopped. It
+// takes no signals.
 #pragma once
 #include <pthread.h>
 
@@ -11,13 +11,13 @@
 
 namespace herald::engine {
 
-class KeepAliveThread {
+class ServiceThread {
  public:
   using Work = void (*)(void* context);
-  KeepAliveThread() noexcept = default;
-  ~KeepAliveThread() { stop(); }
-  KeepAliveThread(const KeepAliveThread&) = delete;
-  KeepAliveThread& operator=(const KeepAliveThread&) = delete;
+  ServiceThread() noexcept = default;
+  ~ServiceThread() { stop(); }
+  ServiceThread(const ServiceThread&) = delete;
+  ServiceThread& operator=(const ServiceThread&) = delete;
 
   // False if the system gives no thread.
   bool start(Work work, void* context, Duration every) noexcept;

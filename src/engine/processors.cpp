@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/spin.hpp"
+#include "engine/processors.hpp"
 
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,28 +60,6 @@ double quota_v2(std::string group) {
   }
 }
 
-// The kernel's struct sched_attr, as far as we need it. C libraries before 2.41 have none.
-struct Scheduling {
-  std::uint32_t size;
-  std::uint32_t policy;
-  std::uint64_t flags;
-  std::int32_t nice;
-  std::uint32_t priority;
-  std::uint64_t runtime;  // of an ordinary thread: its slice, in ns
-  std::uint64_t deadline, period;
-};
-
-bool read_scheduling(Scheduling& now) noexcept {
-  now = {};
-  return ::syscall(SYS_sched_getattr, 0, &now, sizeof now, 0) == 0 && now.policy == SCHED_OTHER;
-}
-
-bool set_slice(Scheduling now, std::int64_t ns) noexcept {
-  now.size = sizeof now;
-  now.runtime = static_cast<std::uint64_t>(ns);
-  return ::syscall(SYS_sched_setattr, 0, &now, 0) == 0;
-}
-
 }  // namespace
 
 std::size_t count_cpus(const CpuMask& mask) noexcept {
@@ -91,22 +68,13 @@ std::size_t count_cpus(const CpuMask& mask) noexcept {
   return cpus;
 }
 
-bool PreemptionMeter::add(Instant now, Duration stolen) noexcept {
-  const std::int64_t fair = (now - last_).ns / kFair;
-  taken_ = {std::max<std::int64_t>(taken_.ns - fair, 0) + stolen.ns};
-  last_ = now;
-  if (taken_ < kMuch) return false;
-  taken_ = {};
-  return true;
-}
-
 SpinPlan choose_spin(std::span<const CpuMask> masks, std::size_t me, const Quota& quota,
                      std::int64_t knob_us) noexcept {
-  if (knob_us >= 0) return {knob_us, true};
+  if (knob_us >= 0) return {microseconds(knob_us), true};
   const CoLocated around = co_located(masks, me);
   const bool oversubscribed =
       around.ranks > around.cpus || (quota.cpus > 0 && static_cast<double>(quota.ranks) > quota.cpus);
-  return {oversubscribed ? 0 : kSpinAloneUs};
+  return {oversubscribed ? Duration{} : kSpinAlone};
 }
 
 bool has_free_core(std::span<const CpuMask> masks, std::size_t me, const Quota& quota) noexcept {
@@ -119,17 +87,6 @@ std::int64_t involuntary_switches() noexcept {
   rusage use{};
   (void)::getrusage(RUSAGE_THREAD, &use);
   return use.ru_nivcsw;
-}
-
-std::int64_t shorten_slice(std::int64_t ns) noexcept {
-  Scheduling now;
-  if (ns == 0 || !read_scheduling(now) || now.runtime <= static_cast<std::uint64_t>(ns)) return 0;
-  return set_slice(now, ns) ? static_cast<std::int64_t>(now.runtime) : 0;
-}
-
-void restore_slice(std::int64_t ns) noexcept {
-  Scheduling now;
-  if (ns != 0 && read_scheduling(now)) (void)set_slice(now, ns);
 }
 
 CpuMask read_affinity() noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/keep_alive_thread.hpp"
+#include "engine/service_thread.hpp"
 
 #include <signal.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 namespace herald::engine {
 
-bool KeepAliveThread::start(Work work, void* context, Duration every) noexcept {
+bool ServiceThread::start(Work work, void* context, Duration every) noexcept {
   work_ = work;
   context_ = context;
   every_ = every;
@@ -22,7 +22,7 @@ bool KeepAliveThread::start(Work work, void* context, Duration every) noexcept {
   return running_;
 }
 
-void KeepAliveThread::hurry(Duration every) noexcept {
+void ServiceThread::hurry(Duration every) noexcept {
   {
     const std::lock_guard<std::mutex> hold(mutex_);
     every_ = every;
@@ -31,7 +31,7 @@ void KeepAliveThread::hurry(Duration every) noexcept {
   changed_.notify_all();
 }
 
-void KeepAliveThread::stop() noexcept {
+void ServiceThread::stop() noexcept {
   if (!running_ || pid_ != ::getpid()) return;  // a child has no such thread
   {
     const std::lock_guard<std::mutex> hold(mutex_);
@@ -42,8 +42,8 @@ void KeepAliveThread::stop() noexcept {
   running_ = false;
 }
 
-void* KeepAliveThread::run(void* self) noexcept {
-  KeepAliveThread& me = *static_cast<KeepAliveThread*>(self);
+void* ServiceThread::run(void* self) noexcept {
+  ServiceThread& me = *static_cast<ServiceThread*>(self);
   std::unique_lock<std::mutex> hold(me.mutex_);
   for (;;) {
     me.changed_.wait_for(hold, std::chrono::nanoseconds(me.every_.ns),

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/near.hpp"
+#include "engine/local_memory.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <new>
 
-#include "engine/loop.hpp"
 #include "path/shm/cma.hpp"
 
 namespace herald::engine {
@@ -50,7 +49,7 @@ path::RegionTable& regions_in(std::byte* side) noexcept {
   return *reinterpret_cast<path::RegionTable*>(side + kSplitCopiesBytes);
 }
 
-bool NearMover::map(std::int32_t peer, std::span<const type::Run> there,
+bool LocalMover::map(std::int32_t peer, std::span<const type::Run> there,
                     std::span<type::Run> mapped) noexcept {
   const path::RegionTable& table = regions_in(shm_.side_of(peer));
   if (table.used.load(std::memory_order_relaxed) == 0 || there.size() > mapped.size()) return false;
@@ -67,7 +66,7 @@ bool NearMover::map(std::int32_t peer, std::span<const type::Run> there,
   return true;
 }
 
-Status NearMover::read(std::int32_t peer, std::span<const type::Run> here,
+Status LocalMover::read(std::int32_t peer, std::span<const type::Run> here,
                        std::span<const type::Run> there) noexcept {
   std::array<type::Run, wire::kMostRuns> mapped;
   if (map(peer, there, mapped)) return copy(here, {mapped.data(), there.size()}), Status::ok;
@@ -75,7 +74,7 @@ Status NearMover::read(std::int32_t peer, std::span<const type::Run> here,
   return path::read_cma(shm_.pid_of(peer), vectors(here), vectors(there));
 }
 
-Status NearMover::write(std::int32_t peer, std::span<const type::Run> here,
+Status LocalMover::write(std::int32_t peer, std::span<const type::Run> here,
                         std::span<const type::Run> there) noexcept {
   std::array<type::Run, wire::kMostRuns> mapped;
   if (map(peer, there, mapped)) return copy({mapped.data(), there.size()}, here), Status::ok;
@@ -83,25 +82,23 @@ Status NearMover::write(std::int32_t peer, std::span<const type::Run> here,
   return path::write_cma(shm_.pid_of(peer), vectors(here), vectors(there));
 }
 
-void NearMover::tell(std::int32_t peer) noexcept {
+void LocalMover::tell(std::int32_t peer) noexcept {
   if (path::Inbox* inbox = shm_.peer(peer)) inbox->bell().ring_if_asleep();
 }
 
-// Found out once, here: whose memory the kernel lets us reach.
-void Loop::open_direct(const Knobs& knobs) {
-  if (!shm_ || knobs.cma == "off") return;
-  alloc_bytes_ = static_cast<std::size_t>(knobs.alloc_bytes);
-  regions_.open(&regions_in(shm_->own_side()));
-  core_.set_split_copies(split_copies_in(shm_->own_side()));
-  for (int peer = 0; peer < size_; ++peer)
-    if (peer != rank_ && shm_->can_reach(peer)) core_.set_direct(peer, split_copies_in(shm_->side_of(peer)));
-  mover_ = std::make_unique<NearMover>(*shm_);
+void LocalMemory::open(path::ShmPath& shm, p2p::Core& core, int rank, int size, std::size_t alloc_bytes) {
+  alloc_bytes_ = alloc_bytes;
+  regions_.open(&regions_in(shm.own_side()));
+  core.set_split_copies(split_copies_in(shm.own_side()));
+  for (int peer = 0; peer < size; ++peer)
+    if (peer != rank && shm.can_reach(peer)) core.set_direct(peer, split_copies_in(shm.side_of(peer)));
+  mover_ = std::make_unique<LocalMover>(shm);
 }
 
-void* Loop::take_memory(std::size_t bytes) noexcept {
-  return alloc_bytes_ != 0 && bytes >= alloc_bytes_ && !closed_ ? regions_.take(bytes) : nullptr;
+void LocalMemory::close() noexcept {
+  alloc_bytes_ = 0;
+  regions_.open(nullptr);
+  mover_.reset();
 }
-
-bool Loop::give_memory_back(void* memory) noexcept { return regions_.give_back(memory); }
 
 }  // namespace herald::engine

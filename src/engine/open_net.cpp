@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine/far.cpp: the loop's dealings with peers on other hosts.
+// engine/open_net.cpp: how the ranks of a job find each other across hosts: cards, keys, machines.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -11,9 +11,7 @@
 namespace herald::engine {
 namespace {
 
-constexpr Duration kTendEvery = milliseconds(100);
-constexpr Duration kTendAtEnd = milliseconds(1);
-constexpr Duration kAwayFor = milliseconds(50);  // no turn for so long: the program computes
+constexpr Duration kKeepAliveEvery = milliseconds(100);
 
 std::string write_key(const wire::JobKey& key) {
   char text[40];
@@ -38,12 +36,12 @@ std::string own_key() {
 
 // A card between hosts: key, host name, machine, and what the path says, one line each. Only rank 0's key
 // counts.
-struct FarCard {
+struct RemoteCard {
   std::string key, host, address;
   Machine machine;
 };
 
-bool read_far_card(const std::string& text, FarCard& card) {
+bool read_remote_card(const std::string& text, RemoteCard& card) {
   const std::size_t first = text.find('\n');
   if (first == std::string::npos) return false;
   const std::size_t second = text.find('\n', first + 1);
@@ -69,19 +67,24 @@ bool Loop::reach_others(boot::Boot& boot, const Knobs& knobs, bool udp, std::str
 }
 
 bool Loop::open_net(boot::Boot& boot, const Knobs& knobs, std::string& why) {
-  net_ = Net::open(rank_, size_, knobs, core_, why);
+  net_ = Net::open(rank_, size_, knobs, node_, why);
   if (!net_) return false;
   std::vector<std::string> cards(static_cast<std::size_t>(size_));
-  const Machine here = read_own_machine();
-  const std::string own = own_key() + "\n" + host_name() + "\n" + write_machine(here) + "\n" + net_->card();
+  const std::string own =
+      own_key() + "\n" + host_name() + "\n" + write_machine(read_own_machine()) + "\n" + net_->card();
   if (!exchange_cards(boot, own, cards, why)) return false;
   cards[static_cast<std::size_t>(rank_)] = own;
+  return add_remote_peers(cards, why);
+}
+
+bool Loop::add_remote_peers(const std::vector<std::string>& cards, std::string& why) {
+  const Machine here = read_own_machine();
   NetStart start;
   start.epoch = static_cast<std::uint32_t>(generation_);
   start.seed = random_number();
   for (int peer = 0; peer < size_; ++peer) {
-    FarCard card;
-    const bool good = read_far_card(cards[static_cast<std::size_t>(peer)], card) &&
+    RemoteCard card;
+    const bool good = read_remote_card(cards[static_cast<std::size_t>(peer)], card) &&
                       (peer != 0 || read_key(card.key, start.key));
     if (!good) {
       why = "rank " + std::to_string(rank_) + " cannot read the address that rank " + std::to_string(peer) +
@@ -100,15 +103,14 @@ bool Loop::open_net(boot::Boot& boot, const Knobs& knobs, std::string& why) {
     remote_[static_cast<std::size_t>(peer)] = true;
     if (is_same_machine(here, card.machine)) co_located_[peer] = card.machine.cpus;
   }
-  alone_ = start.local_ranks == 1;
+  only_remote_ = start.local_ranks == 1;
   net_->start(start);
-  if (bell_socket_.open(*bell_, random_number())) net_->set_bell(bell_socket_.descriptor());
   return true;
 }
 
 bool Loop::start_keep_alive(std::string& why) {
   lock_.activate();
-  if (keep_alive_.start([](void* self) { static_cast<Loop*>(self)->keep_alive(); }, this, kTendEvery))
+  if (keep_alive_.start([](void* self) { static_cast<Loop*>(self)->keep_alive(); }, this, kKeepAliveEvery))
     return true;
   why =
       "no thread could be started to answer other hosts while the program computes: raise the limit on "
@@ -116,90 +118,8 @@ bool Loop::start_keep_alive(std::string& why) {
   return false;
 }
 
-bool Loop::pump_far(p2p::PeerId peer) noexcept {
-  if (closed_ || core_.is_gone(peer)) return false;
-  return net_->pump(now(), peer);
-}
-
-std::int32_t Loop::open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept {
-  return net_ ? net_->open_lane(name, members) : -1;
-}
-
-void Loop::close_lane(std::int32_t lane) noexcept {
-  if (net_ && lane >= 0) net_->close_lane(lane);
-}
-
-std::int32_t Loop::open_part(std::int32_t whole, std::span<const p2p::PeerId> members) noexcept {
-  return net_ && whole >= 0 ? net_->open_part(whole, members) : -1;
-}
-
-void Loop::flush_lane(std::int32_t lane) noexcept {
-  (void)net_->pump_lane(now(), lane);
-  settle();
-}
-
-void Loop::start(p2p::FusedOp& op) noexcept {
-  net_->start(now(), op);
-  settle();
-}
-
-bool Loop::turn_net() noexcept {
-  const Instant time = now();
-  const bool moved = net_->turn(time);
-  core_.run_finished();
-  if (net_->has_news() || net_->report_due(time)) net_->report(time, false);
-  if (!net_->has_news()) return moved;
-  net_->tell_links();
-  for (p2p::PeerId peer = net_->take_lost(); peer >= 0; peer = net_->take_lost()) lose(peer);
-  return true;
-}
-
-void Loop::count_lanes(p2p::CoreCounters& all) const noexcept {
-  const rel::LaneCounters& lanes = net_->lane_counters();
-  all.unheard = lanes.went_deaf;
-  all.heard_again = lanes.heard_again;
-  all.cast_packets = lanes.cast;
-  all.cast_unicast = lanes.repaired_one;
-  all.cast_missed = lanes.missed;
-  all.foreign = lanes.foreign;
-  all.lanes_moved = lanes.moved;
-  all.fused_count = lanes.reports + lanes.result_of_all;
-  all.fused_resent = lanes.fused_resent;
-  all.dozes = net_->dozes();
-}
-
-void Loop::lose(p2p::PeerId peer) noexcept {
-  if (core_.is_gone(peer)) return;
-  core_.on_peer_gone(peer);
-  net_->forget(peer);
-  if (peer_died_ != nullptr) peer_died_(peer);
-}
-
-// From the keep-alive thread's thread: the program has not called for a while, and the network wants answers.
-void Loop::keep_alive() noexcept {
-  lock();
-  const Instant time = now();
-  const bool away = !polling_ && time - net_->last_turn() >= kAwayFor;
-  if (away || closed_) net_->keep_alive(time);
-  // Nobody takes turns any more: who waits for the launcher to gather all ranks would wait for the dead, too.
-  const p2p::PeerId dead = closed_ ? net_->take_lost() : -1;
-  unlock();
-  if (dead >= 0 && peer_died_ != nullptr) peer_died_(dead);
-}
-
 std::string Loop::host_of(p2p::PeerId peer) const {
   return net_ && peer >= 0 && peer < size_ ? std::string(net_->host_of(peer)) : host_name();
-}
-
-bool Loop::is_quiet() const noexcept {
-  return core_.sends_under_way() == 0 && !core_.wants_to_send() && (!net_ || net_->is_flushed());
-}
-
-// Everything that we sent is acknowledged. What peers send from here on is for nobody, but they want to hear
-// that it came: the keep-alive thread goes on until end().
-void Loop::leave_net() noexcept {
-  net_->detach(now());
-  keep_alive_.hurry(kTendAtEnd);
 }
 
 }  // namespace herald::engine

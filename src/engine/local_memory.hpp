@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine/local_memory.hpp: moves bytes between our memory and that of peers on this host, for p2p::Core. Memory
+// that is mapped here is copied directly, other memory through the kernel (CMA). Also gives the program memory
+// that peers can map.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "p2p/core.hpp"
+#include "p2p/split_copy.hpp"
+#include "path/shm/region.hpp"
+#include "path/shm/shm.hpp"
+
+namespace herald::engine {
+
+// What lies beside an inbox: split copies, then the table of regions.
+p2p::SplitCopy* split_copies_in(std::byte* side) noexcept;
+path::RegionTable& regions_in(std::byte* side) noexcept;
+
+class LocalMover final : public p2p::Mover {
+ public:
+  explicit LocalMover(path::ShmPath& shm) noexcept : shm_(shm) {}
+  Status read(std::int32_t peer, std::span<const type::Run> here,
+              std::span<const type::Run> there) noexcept override;
+  Status write(std::int32_t peer, std::span<const type::Run> here,
+               std::span<const type::Run> there) noexcept override;
+  void tell(std::int32_t peer) noexcept override;
+  std::uint64_t mapped_bytes() const noexcept { return mapped_bytes_; }
+  std::uint64_t kernel_bytes() const noexcept { return kernel_bytes_; }
+
+ private:
+  // As runs of our own memory; false: not all of it is in regions.
+  bool map(std::int32_t peer, std::span<const type::Run> there, std::span<type::Run> mapped) noexcept;
+  path::ShmPath& shm_;
+  std::vector<std::unique_ptr<path::PeerRegions>> regions_;  // by peer, when it has any
+  std::uint64_t mapped_bytes_ = 0, kernel_bytes_ = 0;        // moved so far
+};
+
+// What this process can reach of its peers' memory, and lends them of its own.
+class LocalMemory {
+ public:
+  // Finds out once whose memory the kernel lets us reach. `alloc_bytes`: 0: the program gets none to map.
+  void open(path::ShmPath& shm, p2p::Core& core, int rank, int size, std::size_t alloc_bytes);
+  void close() noexcept;
+  p2p::Mover* mover() noexcept { return mover_.get(); }  // null: no memory can be reached
+  void* take(std::size_t bytes) noexcept {
+    return alloc_bytes_ != 0 && bytes >= alloc_bytes_ ? regions_.take(bytes) : nullptr;
+  }
+  bool give_back(void* memory) noexcept { return regions_.give_back(memory); }
+  std::uint64_t mapped_bytes() const noexcept { return mover_ ? mover_->mapped_bytes() : 0; }
+  std::uint64_t kernel_bytes() const noexcept { return mover_ ? mover_->kernel_bytes() : 0; }
+
+ private:
+  std::unique_ptr<LocalMover> mover_;
+  path::Regions regions_;
+  std::size_t alloc_bytes_ = 0;
+};
+
+}  // namespace herald::engine

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/local_peers.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/fatal.hpp"
+#include "engine/processors.hpp"
+
+namespace herald::engine {
+namespace {
+
+constexpr int kDrainPackets = 64;              // of one inbox or ring in one turn
+constexpr int kPumpPackets = 256;              // to one peer in one turn
+constexpr std::uint64_t kSendsUndrained = 256;  // without a look at what the peer answers ...
+constexpr std::uint64_t kWeightBytes = 1024;   // ... where so many bytes count as one more
+constexpr std::uint64_t kInFirstLine = 16;     // bytes of a message in the cache line of its header
+
+}  // namespace
+
+LocalPeers::LocalPeers(int rank, int size, p2p::Core& core) noexcept
+    : rank_(rank),
+      core_(core),
+      senders_(static_cast<std::size_t>(size)),
+      receiver_of_(static_cast<std::size_t>(size), -1) {}
+
+bool LocalPeers::open_self(std::uint32_t cells, std::size_t packet_bytes) noexcept {
+  if (!self_.open(cells, packet_bytes, static_cast<std::uint32_t>(senders_.size()))) return false;
+  sender(rank_).open(&self_.inbox());
+  return true;
+}
+
+void LocalPeers::attach(path::ShmPath& shm, std::size_t rings) {
+  shm_ = &shm;
+  own_ = &shm.own();
+  receivers_.reserve(rings);  // they stay where they are while they are read
+  for (int peer = 0; peer < static_cast<int>(senders_.size()); ++peer)
+    if (peer != rank_) sender(peer).open(shm.peer(peer));
+}
+
+void LocalPeers::close() noexcept {
+  own_ = nullptr;
+  for (LocalSender& each : senders_) each.close();
+  receivers_.clear();
+  std::fill(receiver_of_.begin(), receiver_of_.end(), -1);
+}
+
+void LocalPeers::ring(p2p::PeerId peer) noexcept {
+  if (sender(peer).is_open()) sender(peer).bell().ring_if_asleep();
+}
+
+bool LocalPeers::pump(p2p::PeerId peer) noexcept {
+  LocalSender& to = sender(peer);
+  const bool to_self = peer == rank_;
+  bool moved = false;
+  for (int left = kPumpPackets; left != 0 && core_.wants_to_send(peer); --left) {
+    if (!to_self && to.wants_ring()) to.take_ring(*shm_, rank_, peer);
+    const std::span<std::byte> room = to.claim();
+    if (room.empty()) {
+      if (to.is_closed()) closed_.push_back(peer);
+      break;
+    }
+    // Core may have nothing after all: the place is claimed, and an empty packet fills it.
+    const std::size_t size = core_.poll_transmit(peer, room);
+    to.publish(rank_, size);
+    moved = true;
+    if (!to_self) drain_now_and_then(peer, size);
+  }
+  if (moved && !to_self) to.bell().ring_if_asleep();
+  return moved;
+}
+
+// Where a message of one packet can be written at once; null: it has to wait its turn.
+std::byte* LocalPeers::claim_packet(LocalSender& to, p2p::PeerId peer, std::uint64_t bytes) noexcept {
+  if (!to.has_ring() || !core_.can_push_now(peer, bytes, to.packet_bytes())) return nullptr;
+  return to.ring().claim(bytes > kInFirstLine ? path::RingShape::kPadded : path::RingShape::kWord);
+}
+
+void LocalPeers::publish_packet(LocalSender& to, p2p::PeerId peer, std::size_t size) noexcept {
+  to.ring().hand_over(static_cast<std::uint32_t>(size));
+  to.bell().ring_if_asleep();
+  const int at = receiver_of_[static_cast<std::size_t>(peer)];
+  to.ring().prepare(at >= 0 && to.heard_since(receivers_[static_cast<std::size_t>(at)].ring.position()));
+}
+
+bool LocalPeers::try_send(const p2p::ShortSend& send) noexcept {
+  LocalSender& to = sender(send.to);
+  std::byte* const room = claim_packet(to, send.to, send.bytes);
+  if (room == nullptr) return false;
+  publish_packet(to, send.to, core_.push_now(send, room));
+  drain_now_and_then(send.to, send.bytes);
+  return true;
+}
+
+bool LocalPeers::try_send(p2p::SendOp& op) noexcept {
+  if (op.lane >= 0 || op.mode == p2p::SendMode::synchronous) return false;
+  const p2p::PeerId peer = op.to;
+  const std::uint64_t bytes = op.data.total();
+  LocalSender& to = sender(peer);
+  std::byte* const room = claim_packet(to, peer, bytes);
+  if (room == nullptr) return false;
+  publish_packet(to, peer, core_.push_now(op, room));
+  drain_now_and_then(peer, bytes);
+  return true;
+}
+
+void LocalPeers::request_space() noexcept {
+  for (std::size_t n = core_.wanting(); n != 0; --n) {
+    const p2p::PeerId peer = core_.next_wanting();
+    if (peer >= 0 && sender(peer).is_open()) sender(peer).request_space(rank_);
+  }
+}
+
+bool LocalPeers::try_receive(p2p::RecvOp& op, int polls) noexcept {
+  const int at = op.awaited >= 0 ? receiver_of_[static_cast<std::size_t>(op.awaited)] : -1;
+  if (at < 0 || draining_ || !core_.waits_for_nothing(op)) return false;
+  path::RingReader& ring = receivers_[static_cast<std::size_t>(at)].ring;
+  for (int left = polls;; relax()) {
+    const std::span<const std::byte> packet = ring.front();
+    if (packet.data() != nullptr) {
+      sender(op.awaited).expect_answer(ring.position());
+      if (!core_.receive_now(op, packet)) return false;
+      if (ring.pop()) notify_space();
+      return true;
+    }
+    if (--left <= 0 || (left == polls - 1 && core_.expects_long(op))) return false;
+  }
+}
+
+bool LocalPeers::drain(LocalReceiver& receiver) noexcept {
+  bool notify = false;
+  int taken = 0;
+  for (; taken < kDrainPackets; ++taken) {
+    const std::span<const std::byte> packet = receiver.ring.front();
+    if (packet.data() == nullptr) break;
+    if (taken != 0)
+      receiver.ring.look_ahead();
+    else
+      sender(receiver.from).expect_answer(receiver.ring.position());
+    if (!packet.empty() && core_.on_packet(receiver.from, packet) != Status::ok) break;  // later
+    notify = receiver.ring.pop() || notify;
+    core_.run_finished();
+  }
+  if (notify) notify_space();
+  return taken != 0;
+}
+
+bool LocalPeers::drain(path::Inbox& inbox) noexcept {
+  int taken = 0;
+  for (; taken < kDrainPackets; ++taken) {
+    path::Cell* cell = inbox.front();
+    if (cell == nullptr) break;
+    if ((cell->size & path::Cell::kRing) != 0) {
+      open_receiver(cell->from, cell->size & ~path::Cell::kRing);
+      inbox.pop();
+      continue;
+    }
+    const std::size_t size = std::min<std::size_t>(cell->size, inbox.packet_bytes());
+    if (size != 0 && core_.on_packet(cell->from, {cell->packet(), size}) != Status::ok) break;  // later
+    inbox.pop();
+    core_.run_finished();
+  }
+  if (taken == 0) return false;
+  inbox.feed(static_cast<std::uint64_t>(taken),
+             [this](std::uint32_t producer) { ring(static_cast<p2p::PeerId>(producer)); });
+  return true;
+}
+
+// Rings first: what a peer wrote before it had a ring was taken from the inbox when the ring became known.
+bool LocalPeers::drain() noexcept {
+  if (draining_) return false;
+  draining_ = true;
+  undrained_ = 0;
+  bool moved = drain(self_.inbox());
+  if (own_ != nullptr) {
+    for (LocalReceiver& receiver : receivers_) moved = drain(receiver) || moved;
+    moved = drain(*own_) || moved;
+  }
+  draining_ = false;
+  return moved;
+}
+
+bool LocalPeers::drain_from(p2p::PeerId peer) noexcept {
+  if (draining_ || own_ == nullptr) return false;
+  draining_ = true;
+  const int at = receiver_of_[static_cast<std::size_t>(peer)];
+  const bool moved = at >= 0 ? drain(receivers_[static_cast<std::size_t>(at)]) : drain(*own_);
+  draining_ = false;
+  return moved;
+}
+
+// A rank that only sends learns whether the peer wants it to pause.
+void LocalPeers::drain_now_and_then(p2p::PeerId peer, std::uint64_t bytes) noexcept {
+  undrained_ += 1 + bytes / kWeightBytes;
+  if (undrained_ <= kSendsUndrained) return;
+  undrained_ = 0;
+  (void)drain_from(peer);
+}
+
+bool LocalPeers::is_drained(p2p::PeerId peer) const noexcept {
+  const int at = receiver_of_[static_cast<std::size_t>(peer)];
+  return own_ == nullptr ||
+         (own_->is_empty() && (at < 0 || receivers_[static_cast<std::size_t>(at)].ring.is_empty()));
+}
+
+bool LocalPeers::has_news() noexcept {
+  return self_.inbox().front() != nullptr || (own_ != nullptr && own_->front() != nullptr) ||
+         std::any_of(receivers_.begin(), receivers_.end(),
+                     [](const LocalReceiver& each) { return !each.ring.is_empty(); });
+}
+
+void LocalPeers::open_receiver(p2p::PeerId from, std::uint32_t index) noexcept {
+  HERALD_ASSERT(shm_ != nullptr && from >= 0 && static_cast<std::size_t>(from) < senders_.size() &&
+                from != rank_ && shm_->has_ring(index) && receiver_of_[static_cast<std::size_t>(from)] < 0 &&
+                "the number of a ring in shared memory is damaged");
+  receiver_of_[static_cast<std::size_t>(from)] = static_cast<int>(receivers_.size());
+  receivers_.push_back({shm_->ring(index), from});
+}
+
+void LocalPeers::notify_space() noexcept {
+  own_->feed_all([this](std::uint32_t producer) { ring(static_cast<p2p::PeerId>(producer)); });
+}
+
+// A peer with a full inbox finds ours closed when it looks.
+void LocalPeers::say_goodbye() noexcept {
+  own_->close();
+  notify_space();
+  const wire::GoodbyePacket packet{wire::p2p_prefix(wire::P2pKind::goodbye)};
+  for (int peer = 0; peer < static_cast<int>(senders_.size()); ++peer) {
+    if (peer == rank_ || core_.is_gone(peer) || !sender(peer).is_open()) continue;
+    const std::span<std::byte> room = sender(peer).claim();
+    if (room.empty()) continue;
+    std::memcpy(room.data(), &packet, sizeof packet);
+    sender(peer).publish(rank_, sizeof packet);
+  }
+}
+
+}  // namespace herald::engine

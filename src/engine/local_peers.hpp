@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine/local_peers.hpp: packets between this process and the ranks of its host, itself included: writes what
+// Core wants to send straight into their memory, and hands what they wrote to Core.
+#pragma once
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/local_sender.hpp"
+#include "p2p/core.hpp"
+#include "path/self/self.hpp"
+#include "path/shm/shm.hpp"
+
+namespace herald::engine {
+
+class LocalPeers {
+ public:
+  LocalPeers(int rank, int size, p2p::Core& core) noexcept;
+  LocalPeers(const LocalPeers&) = delete;
+  LocalPeers& operator=(const LocalPeers&) = delete;
+
+  bool open_self(std::uint32_t cells, std::size_t packet_bytes) noexcept;
+  void attach(path::ShmPath& shm, std::size_t rings);
+  void close() noexcept;
+
+  bool reaches(p2p::PeerId peer) const noexcept {
+    return peer >= 0 && static_cast<std::size_t>(peer) < senders_.size() && sender(peer).is_open();
+  }
+  bool has_closed(p2p::PeerId peer) const noexcept { return sender(peer).is_closed(); }
+  path::Doorbell& doorbell() noexcept { return own_ != nullptr ? own_->bell() : self_.inbox().bell(); }
+  void ring(p2p::PeerId peer) noexcept;
+
+  // Writes packets of Core for the peer, until its memory is full or it is another peer's turn.
+  bool pump(p2p::PeerId peer) noexcept;
+  // The same for a message of one packet that nothing waits before. False: nothing happened.
+  bool try_send(p2p::SendOp& op) noexcept;
+  bool try_send(const p2p::ShortSend& send) noexcept;
+  // Asks the receivers of packets that wait to ring when they have room.
+  void request_space() noexcept;
+
+  bool drain() noexcept;
+  bool drain_from(p2p::PeerId peer) noexcept;
+  // The message of a receive that is not posted, if it is the next packet of its sender within `polls`.
+  bool try_receive(p2p::RecvOp& op, int polls) noexcept;
+  bool has_news() noexcept;
+  bool is_drained(p2p::PeerId peer) const noexcept;
+
+  // Tells all that we read no more. Nobody is woken or waited for.
+  void say_goodbye() noexcept;
+  // Peers that were seen to be closed since the last call.
+  std::vector<p2p::PeerId> take_closed() noexcept { return std::exchange(closed_, {}); }
+  bool some_closed() const noexcept { return !closed_.empty(); }
+
+ private:
+  LocalSender& sender(p2p::PeerId peer) noexcept { return senders_[static_cast<std::size_t>(peer)]; }
+  const LocalSender& sender(p2p::PeerId peer) const noexcept {
+    return senders_[static_cast<std::size_t>(peer)];
+  }
+  std::byte* claim_packet(LocalSender& to, p2p::PeerId peer, std::uint64_t bytes) noexcept;
+  void publish_packet(LocalSender& to, p2p::PeerId peer, std::size_t size) noexcept;
+  bool drain(path::Inbox& inbox) noexcept;
+  bool drain(LocalReceiver& receiver) noexcept;
+  void open_receiver(p2p::PeerId from, std::uint32_t index) noexcept;
+  void drain_now_and_then(p2p::PeerId peer, std::uint64_t bytes) noexcept;
+  void notify_space() noexcept;
+
+  const int rank_;
+  p2p::Core& core_;
+  path::SelfPath self_;
+  path::ShmPath* shm_ = nullptr;
+  path::Inbox* own_ = nullptr;         // in shared memory; null: none
+  std::vector<LocalSender> senders_;   // by peer; not open: not on this host
+  std::vector<LocalReceiver> receivers_;
+  std::vector<int> receiver_of_;       // by peer; -1: none
+  std::vector<p2p::PeerId> closed_;
+  std::uint64_t undrained_ = 0;        // sent since the last drain, by weight
+  bool draining_ = false;
+};
+
+}  // namespace herald::engine

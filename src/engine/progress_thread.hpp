@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine/progress_thread.hpp: a thread of the library that takes turns while the program computes, so that
+// pulls, long messages and nonblocking collectives go on (knob progress).
+//
+// It works under the one lock like any thread of the program, and blocks on the same doorbell. Peers ring it
+// only while the program is outside and something is under way: a call withdraws the announcement when it
+// enters and renews it when it leaves. Otherwise the thread is parked on a doorbell of its own.
+#pragma once
+#include <cstdint>
+
+#include "engine/service_thread.hpp"
+#include "path/inbox.hpp"
+
+namespace herald::engine {
+
+class Lock;
+class Loop;
+class Waiter;
+
+class ProgressThread {
+ public:
+  ProgressThread(Loop& loop, Lock& lock, Waiter& waiter) noexcept
+      : loop_(loop), lock_(lock), waiter_(waiter) {}
+  ProgressThread(const ProgressThread&) = delete;
+  ProgressThread& operator=(const ProgressThread&) = delete;
+
+  // A nonblocking call that leaves something long under way should start the thread.
+  void set_wanted() noexcept { state_ = State::wanted; }
+  bool is_wanted() const noexcept { return state_ == State::wanted; }
+  bool is_running() const noexcept { return state_ != State::none && state_ != State::wanted; }
+  // True: the lock is active from here on, and the caller holds it.
+  bool start() noexcept;
+  void stop() noexcept;  // with the lock
+
+  // A thread of the program enters or leaves the library, with the lock.
+  void on_enter() noexcept;
+  void on_leave() noexcept;
+  // Another thread blocks inside: peers are to ring again. True if something moved meanwhile.
+  bool relisten() noexcept;
+
+ private:
+  // none -> awake <-> listening (blocks on the doorbell), parked; wanted: until there is a reason to start.
+  enum class State : std::uint8_t { none, wanted, awake, listening, parked };
+  void run() noexcept;
+  void listen() noexcept;
+  void park() noexcept;
+  void wake() noexcept;
+
+  Loop& loop_;
+  Lock& lock_;
+  Waiter& waiter_;
+  State state_ = State::none;
+  bool stop_ = false;
+  std::uint32_t inside_ = 0;  // threads of the program in a call
+  int program_cpu_ = -1;      // where the program last left the library
+  path::Doorbell own_doorbell_{};
+  ServiceThread thread_;
+};
+
+}  // namespace herald::engine

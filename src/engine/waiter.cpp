@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/waiter.hpp"
+
+#include <sched.h>
+
+#include "base/trace.hpp"
+#include "engine/loop.hpp"
+#include "engine/processors.hpp"
+
+namespace herald::engine {
+namespace {
+
+constexpr Duration kLongestBlock = milliseconds(100);  // a safety net: peers with news ring
+
+}  // namespace
+
+void Waiter::open(path::Doorbell& doorbell, const WaitConfig& config, bool only_remote) noexcept {
+  doorbell_ = &doorbell;
+  policy_ = WaitPolicy(config);
+  only_remote_ = only_remote;
+  // A rank that blocks often pays for the kernel's barrier each time; without local peers nobody rings.
+  if (policy_.has_processor() && !only_remote) doorbell.be_quick();
+}
+
+void Waiter::open_sockets(Net& net, std::uint64_t name) noexcept {
+  net_ = &net;
+  if (bell_socket_.open(*doorbell_, name)) net.set_bell(bell_socket_.descriptor());
+}
+
+std::uint32_t Waiter::where() const noexcept {
+  return net_ != nullptr ? path::Doorbell::kOnSocket : path::Doorbell::kOnFutex;
+}
+
+void Waiter::wait_turn() noexcept {
+  const std::uint64_t before = loop_.activity();
+  if (loop_.progress()) return policy_.on_progress();
+  ++waiting_;
+  policy_.begin(loop_.now());
+  while (step(before)) {
+  }
+  --waiting_;
+}
+
+// One step of the policy. False: something moved, or a block has ended.
+bool Waiter::step(std::uint64_t before) noexcept {
+  const Instant now = loop_.now();
+  const WaitFacts facts{.polls_sockets = net_ != nullptr,
+                        .only_remote = only_remote_,
+                        .in_collective = loop_.has_hooks(),
+                        .may_spin = waiting_ == 1};
+  const WaitStep next = policy_.next(now, facts);
+  switch (next.action) {
+    case WaitAction::spin:
+      if (!spin(before, next.turns)) return true;
+      break;
+    case WaitAction::yield:
+      give_processor();
+      policy_.on_yielded(now, loop_.now());
+      if (loop_.activity() == before && !loop_.progress()) return true;
+      break;
+    case WaitAction::block:
+      block();
+      policy_.on_blocked(now, loop_.now(), loop_.activity() != before);
+      return false;
+  }
+  policy_.on_progress();
+  return false;
+}
+
+bool Waiter::spin(std::uint64_t before, int turns) noexcept {
+  if (net_ != nullptr) net_->set_spinning(true);
+  for (; turns != 0 && loop_.activity() == before; --turns) {
+    if (net_ == nullptr) relax();  // a system call is as good
+    lock_.give_way();
+    if (loop_.activity() == before) loop_.progress();
+  }
+  const bool moved = loop_.activity() != before;
+  if (net_ != nullptr) {
+    net_->set_spinning(false);
+    if (moved && !polling_) net_->on_spun();
+  }
+  return moved;
+}
+
+void Waiter::give_processor() noexcept {
+  const std::uint32_t depth = lock_.give_up();
+  ::sched_yield();
+  lock_.take_back(depth);
+}
+
+bool Waiter::yield() noexcept {
+  if (policy_.yields_are_long()) return false;
+  give_processor();
+  return true;
+}
+
+// A lost wake-up cannot happen: the thread announces that it blocks, then looks once more; a peer writes first
+// and looks for the announcement then. The lock is held until the doorbell has been read.
+void Waiter::block() noexcept {
+  if (polling_) {
+    if (loop_.relisten()) return;
+    return block_inside();
+  }
+  std::uint32_t seen = 0;
+  if (!prepare(seen)) return;
+  ++blocked_;
+  process_trace.add(TraceEvent::sleep_begin);
+  block(seen, kLongestBlock);
+  process_trace.add(TraceEvent::sleep_end);
+  --blocked_;
+  after_block();
+}
+
+// Without local peers there is no memory to look at: a socket that is readable already ends the block.
+bool Waiter::prepare(std::uint32_t& seen) noexcept {
+  seen = doorbell_->before_sleep(where());
+  if (only_remote_) return true;
+  loop_.request_space();
+  if (!loop_.progress()) return true;
+  if (blocked_ == 0) doorbell_->awake();
+  return false;
+}
+
+void Waiter::block(std::uint32_t seen, Duration longest) noexcept {
+  polling_ = net_ != nullptr;
+  const Instant due = net_ != nullptr ? net_->prepare_to_sleep() : Instant{};
+  const Instant now = net_ != nullptr ? loop_.now() : Instant{};
+  Net::Woken why;
+  const std::uint32_t depth = lock_.give_up();
+  if (net_ != nullptr)
+    why = net_->sleep(now, due, longest);
+  else
+    doorbell_->sleep(seen, longest.ns);
+  lock_.take_back(depth);
+  polling_ = false;
+  if (net_ != nullptr) net_->woke(why);
+  if (why.bell) bell_socket_.drain();
+}
+
+// Another thread may now block on the sockets.
+void Waiter::after_block() noexcept {
+  if (net_ != nullptr && blocked_ != 0) inner_doorbell_.ring();
+  if (net_ != nullptr || blocked_ == 0) doorbell_->awake();
+  loop_.check_local_peers();
+}
+
+void Waiter::block_inside() noexcept {
+  const std::uint32_t seen = inner_doorbell_.before_sleep();
+  ++blocked_;
+  const std::uint32_t depth = lock_.give_up();
+  inner_doorbell_.sleep(seen, kLongestBlock.ns);
+  lock_.take_back(depth);
+  --blocked_;
+}
+
+void Waiter::wake() noexcept {
+  if (blocked_ != 0) doorbell_->ring();
+}
+
+}  // namespace herald::engine

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine/waiter.hpp: what a waiting call does: it obeys the wait policy, and blocks on the doorbell of this
+// process or, with peers on other hosts, on the sockets and the doorbell together.
+// With sockets one thread blocks on them for all; others block on an inner doorbell that it rings.
+#pragma once
+#include <cstdint>
+
+#include "engine/wait_policy.hpp"
+#include "path/inbox.hpp"
+
+namespace herald::engine {
+
+class Lock;
+class Loop;
+class Net;
+
+class Waiter {
+ public:
+  Waiter(Loop& loop, Lock& lock) noexcept : loop_(loop), lock_(lock) {}
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
+  // `net` may be null: all peers are on this host.
+  void open(path::Doorbell& doorbell, const WaitConfig& config, bool only_remote) noexcept;
+  void open_sockets(Net& net, std::uint64_t name) noexcept;
+  // The doorbell goes: from now on this one rings.
+  void set_doorbell(path::Doorbell& doorbell) noexcept { doorbell_ = &doorbell; }
+
+  const WaitPolicy& policy() const noexcept { return policy_; }
+  // With the lock: a turn, and when nothing moves, the next steps of the policy up to one block.
+  void wait_turn() noexcept;
+  bool yield() noexcept;
+  // Threads of this process that block get to look again.
+  void wake() noexcept;
+  bool some_blocked() const noexcept { return blocked_ != 0; }
+  bool is_polling() const noexcept { return polling_; }
+
+  // For the progress thread, which blocks on the same doorbell while the program computes.
+  // prepare(): announces the block and looks once more; false: there was something to do. `seen` goes to
+  // block().
+  bool prepare(std::uint32_t& seen) noexcept;
+  void block(std::uint32_t seen, Duration longest) noexcept;
+  void after_block() noexcept;
+  // How peers are to wake a thread that blocks.
+  std::uint32_t where() const noexcept;
+  path::Doorbell& doorbell() noexcept { return *doorbell_; }
+
+ private:
+  bool step(std::uint64_t before) noexcept;
+  bool spin(std::uint64_t before, int turns) noexcept;
+  void block() noexcept;
+  void block_inside() noexcept;
+  void give_processor() noexcept;
+
+  Loop& loop_;
+  Lock& lock_;
+  Net* net_ = nullptr;
+  WaitPolicy policy_;
+  bool only_remote_ = false;
+  path::Doorbell* doorbell_ = nullptr;
+  path::BellSocket bell_socket_;     // rings for the doorbell when a thread blocks on sockets
+  path::Doorbell inner_doorbell_{};  // for threads beside the one that does
+  bool polling_ = false;             // a thread blocks on the sockets
+  int blocked_ = 0;                  // threads of the program
+  int waiting_ = 0;                  // threads in wait_turn()
+};
+
+}  // namespace herald::engine

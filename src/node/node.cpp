@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/node.hpp"
+
+#include <algorithm>
+
+namespace herald::node {
+namespace {
+
+using Gate = p2p::Carrier::Door;
+
+// A program that made no call for so long was computing, or did not get a processor.
+constexpr Duration kAway = microseconds(300);
+// Without any call for so long the process may have been stopped, and could not hear its peers.
+constexpr Duration kStopped = milliseconds(100);
+constexpr int kTurnsPerDeadline = 8;  // while arrivals keep the node busy
+constexpr int kProbedAtOnce = 64;     // idle peers
+constexpr std::int64_t kProbesPerDetection = 4;
+
+}  // namespace
+
+Node::Remote::Remote(const NodeConfig& node, p2p::Core& core, PacketTap* tap,
+                     std::vector<NodeEvent>& events) noexcept
+    : prng(node.mesh_seed),
+      carrier(core),
+      mesh(node.mesh, prng, tap != nullptr ? tap->unicast(carrier) : carrier),
+      lanes(node, core, tap, events) {
+  carrier.join(mesh);
+}
+
+void Node::connect(const NodeConfig& config, PacketTap* tap) noexcept {
+  remote_ = std::make_unique<Remote>(config, core_, tap, events_);
+  probe_every_ = {config.mesh.give_up.ns / kProbesPerDetection};
+}
+
+void Node::add_peer(PeerId peer, rel::LinkId links) noexcept {
+  remote_->mesh.add_peer(peer, links);
+  core_.set_remote(peer);
+  peers_.push_back(peer);
+}
+
+void Node::set_gate(Gate gate) noexcept {
+  remote_->carrier.set_open(gate);
+  remote_->lanes.set_gate(gate);
+}
+
+// Peers are not judged by a silence in which this process could not hear.
+void Node::on_clock_gap(Instant now) noexcept {
+  last_here_ = now;
+  remote_->mesh.on_clock_gap(now);
+  remote_->lanes.on_clock_gap(now);
+}
+
+void Node::check_clock(Instant now) noexcept {
+  if (now - last_here_ > kStopped) [[unlikely]]
+    on_clock_gap(now);
+}
+
+bool Node::pump(Instant now, PeerId peer) noexcept {
+  check_clock(now);
+  return remote_->carrier.pump(peer);
+}
+
+bool Node::pump_lane(Instant now, rel::LaneId lane) noexcept {
+  check_clock(now);
+  return remote_->lanes.pump(lane);
+}
+
+void Node::start(Instant now, p2p::FusedOp& op) noexcept {
+  check_clock(now);
+  remote_->lanes.start(now, op);
+}
+
+void Node::begin_turn(Instant now, Caller caller) noexcept {
+  const Gate gate = remote_->carrier.door();
+  if (caller == Caller::keep_alive) {
+    on_clock_gap(now);
+    if (gate == Gate::open) set_gate(Gate::later);
+    return;
+  }
+  check_clock(now);
+  const Duration since = now - last_turn_;
+  away_ = !std::exchange(slept_, false) && since >= kAway ? since : Duration{};
+  last_turn_ = last_here_ = now;
+  if (gate == Gate::later) {
+    set_gate(Gate::open);
+    remote_->mesh.redeliver();
+  }
+  remote_->lanes.redeliver();
+}
+
+bool Node::on_datagram(Instant now, rel::LinkId link, std::span<const std::byte> datagram) noexcept {
+  if (wire::is_lane_datagram(datagram)) return remote_->lanes.on_datagram(now, false, datagram);
+  return remote_->mesh.on_datagram(now, link, datagram) >= 0;
+}
+
+bool Node::on_datagrams(Instant now, std::span<const rel::Mesh::Rx> arrivals) noexcept {
+  if (arrivals.size() == 1) return on_datagram(now, arrivals[0].link, arrivals[0].datagram);
+  bool good = false;
+  std::size_t first = 0;
+  const auto flush = [&](std::size_t end) {
+    while (first < end) {
+      const std::size_t count = std::min(end - first, rel::Mesh::kMostAtOnce);
+      good = remote_->mesh.on_datagrams(now, arrivals.subspan(first, count)) || good;
+      first += count;
+    }
+  };
+  for (std::size_t i = 0; i < arrivals.size(); ++i) {
+    if (!wire::is_lane_datagram(arrivals[i].datagram)) continue;
+    flush(i);
+    good = remote_->lanes.on_datagram(now, false, arrivals[i].datagram) || good;
+    first = i + 1;
+  }
+  flush(arrivals.size());
+  return good;
+}
+
+// While arrivals keep the program busy, timers wait for a later turn, which is soon.
+bool Node::end_turn(Instant now, Caller caller, bool received) noexcept {
+  Remote& remote = *remote_;
+  if (caller == Caller::program) {
+    if (remote.lanes.complete_fused()) core_.run_finished();
+    if (away_.ns != 0) {
+      remote.mesh.on_resume(now, away_);
+      remote.lanes.on_resume(now, away_);
+    }
+    const bool busy = received && ++turns_without_timers_ < kTurnsPerDeadline;
+    if (busy && !remote.mesh.has_work() && remote.lanes.is_idle()) return false;
+    if (!busy) turns_without_timers_ = 0;
+  }
+  if (turns_without_timers_ == 0) {
+    const std::optional<Instant> due = remote.mesh.next_deadline();
+    if (due && *due <= now) remote.mesh.on_deadline(now);
+  }
+  bool moved = caller == Caller::program && remote.carrier.pump_ready();
+  moved = remote.lanes.end_turn(now) || moved;
+  probe_idle_peers(now);
+  return moved;
+}
+
+std::size_t Node::poll_transmit(Instant now, rel::TxBatch& out) noexcept {
+  out.clear();
+  if (remote_->mesh.poll_transmit(now, out) != 0) return out.count;
+  return remote_->lanes.poll_transmit(now, out);
+}
+
+std::optional<Instant> Node::next_deadline() const noexcept {
+  const std::optional<Instant> one = remote_->mesh.next_deadline();
+  const std::optional<Instant> other = remote_->lanes.next_deadline();
+  const Instant at = std::min({one.value_or(rel::kNever), other.value_or(rel::kNever),
+                               remote_->lanes.report_at(), peers_.empty() ? rel::kNever : next_probe_});
+  if (at == rel::kNever) return std::nullopt;
+  return at;
+}
+
+void Node::on_peer_gone(PeerId peer) noexcept {
+  core_.on_peer_gone(peer);
+  if (!remote_) return;
+  remote_->mesh.forget_peer(peer);
+  remote_->lanes.forget(peer);
+}
+
+PeerId Node::take_lost() noexcept {
+  for (const PeerId lost : remote_->lanes.take_lost()) remote_->carrier.peer_lost(lost);
+  return remote_->carrier.take_lost();
+}
+
+std::vector<NodeEvent> Node::take_events() noexcept {
+  for (const p2p::Carrier::LinkNews& news : remote_->carrier.take_links())
+    events_.push_back(
+        {news.live ? NodeEvent::Kind::link_up : NodeEvent::Kind::link_down, news.peer, news.link});
+  return std::exchange(events_, {});
+}
+
+// A peer that is silent because nobody sends to it is asked now and then, some at a time: so a dead one is
+// found although nothing waits for it.
+void Node::probe_idle_peers(Instant now) noexcept {
+  if (now < next_probe_ || peers_.empty()) return;
+  next_probe_ = now + probe_every_;
+  const std::size_t most = peers_.size();
+  for (std::size_t i = 0, probed = 0; i < most && probed < kProbedAtOnce; ++i) {
+    const PeerId peer = peers_[next_probed_];
+    next_probed_ = (next_probed_ + 1) % most;
+    if (core_.is_gone(peer)) continue;
+    remote_->mesh.ask(now, peer);
+    ++probed;
+  }
+}
+
+void Node::detach() noexcept {
+  set_gate(Gate::discard);
+  remote_->mesh.redeliver();
+  remote_->lanes.redeliver();
+  remote_->mesh.hurry_acks();
+}
+
+}  // namespace herald::node

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// node/node.hpp: one rank's protocol, whole. engine/ and sim/ drive the same object.
+// In:  operations of the program; datagrams and packets from shared memory; the time; peers that died.
+// Out: datagrams, pulled by poll_transmit(); operations that complete; lost peers; events for a person.
+// Timer: one, next_deadline().
+// Invariant: nothing here reads a clock or touches a socket; a driver that repeats the same calls gets the
+// same answers.
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/prng.hpp"
+#include "node/config.hpp"
+#include "node/lane_side.hpp"
+#include "p2p/carrier.hpp"
+#include "p2p/core.hpp"
+#include "rel/mesh.hpp"
+
+namespace herald::node {
+
+// Whose thread drives the node.
+enum class Caller : std::uint8_t {
+  program,     // arrivals reach Core
+  keep_alive,  // the program computes: arrivals are acknowledged and kept
+};
+
+class Node {
+ public:
+  explicit Node(const p2p::CoreConfig& config) noexcept : core_(config) {}
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  // Matching and push-pull. Drivers of shared memory use it directly.
+  p2p::Core& core() noexcept { return core_; }
+  const p2p::Core& core() const noexcept { return core_; }
+
+  // Some peers are on other hosts; then add_peer() for each of them. `tap` may be null.
+  void connect(const NodeConfig& config, PacketTap* tap) noexcept;
+  bool is_connected() const noexcept { return remote_ != nullptr; }
+  void add_peer(PeerId peer, rel::LinkId links) noexcept;
+
+  // What follows needs connect().
+  LaneSide& lanes() noexcept { return remote_->lanes; }
+  const LaneSide& lanes() const noexcept { return remote_->lanes; }
+  const rel::Mesh& mesh() const noexcept { return remote_->mesh; }
+
+  // Moves packets from Core towards the peer or the lane, as far as windows go. Transmit afterwards, and
+  // again while take_paused() says that more is to come.
+  bool pump(Instant now, PeerId peer) noexcept;
+  bool take_paused() noexcept { return remote_->carrier.take_stopped(); }
+  bool pump_lane(Instant now, rel::LaneId lane) noexcept;
+  void start(Instant now, p2p::FusedOp& op) noexcept;
+
+  // A turn. The driver calls slept() when it blocked since the last one.
+  void begin_turn(Instant now, Caller caller) noexcept;
+  bool on_datagram(Instant now, rel::LinkId link, std::span<const std::byte> datagram) noexcept;
+  bool on_datagrams(Instant now, std::span<const rel::Mesh::Rx> arrivals) noexcept;
+  bool on_group_datagram(Instant now, std::span<const std::byte> datagram) noexcept {
+    return remote_->lanes.on_datagram(now, true, datagram);
+  }
+  bool end_turn(Instant now, Caller caller, bool received) noexcept;
+  void slept() noexcept { slept_ = true; }
+  // Entries with `to` >= 0 go to that peer, others to the group of lane rel::Lanes::lane_of(to). Send them
+  // before anything else is called.
+  std::size_t poll_transmit(Instant now, rel::TxBatch& out) noexcept;
+  void on_link_error(Instant now, PeerId peer, rel::LinkId link) noexcept {
+    remote_->mesh.on_link_error(now, peer, link);
+  }
+  std::optional<Instant> next_deadline() const noexcept;
+  Instant last_turn() const noexcept { return last_turn_; }
+
+  // The peer has left or died; it has no part in anything any more.
+  void on_peer_gone(PeerId peer) noexcept;
+  // The next peer that does not answer any more; -1: none.
+  PeerId take_lost() noexcept;
+  bool has_news() const noexcept { return remote_->carrier.has_news() || remote_->lanes.has_news(); }
+  std::vector<NodeEvent> take_events() noexcept;
+  // The line that the reporter is to print about the network, or an empty one.
+  std::string report(Instant now, const group::Report::HostOf& host_of, bool at_end) noexcept {
+    return remote_->lanes.report(now, host_of, at_end);
+  }
+  bool report_due(Instant now) const noexcept {
+    return now >= remote_->lanes.report_at() || core_.has_notices();
+  }
+
+  // Everything that was sent is acknowledged.
+  bool is_flushed() const noexcept {
+    return remote_->mesh.is_flushed() && remote_->lanes.lanes().is_flushed();
+  }
+  // The program reads no more: what arrives from now on is acknowledged and thrown away.
+  void detach() noexcept;
+
+ private:
+  struct Remote {
+    Remote(const NodeConfig& node, p2p::Core& core, PacketTap* tap, std::vector<NodeEvent>& events) noexcept;
+    Prng prng;
+    p2p::Carrier carrier;
+    rel::Mesh mesh;
+    LaneSide lanes;
+  };
+  void set_gate(p2p::Carrier::Door gate) noexcept;
+  void on_clock_gap(Instant now) noexcept;
+  void check_clock(Instant now) noexcept;
+  void probe_idle_peers(Instant now) noexcept;
+
+  p2p::Core core_;
+  std::unique_ptr<Remote> remote_;
+  Duration probe_every_{};
+  std::vector<PeerId> peers_;  // on other hosts
+  std::vector<NodeEvent> events_;
+  Instant last_turn_{}, last_here_{};
+  Duration away_{};    // how long the program was away before this turn; 0: it was not
+  bool slept_ = true;  // since the last turn
+  int turns_without_timers_ = 0;
+  Instant next_probe_{};
+  std::size_t next_probed_ = 0;
+};
+
+}  // namespace herald::node
