@@ -51,7 +51,9 @@ class PreemptionMeter {
 class WaitPolicy {
  public:
   WaitPolicy() noexcept = default;
-  explicit WaitPolicy(const WaitConfig& config) noexcept : config_(config) {}
+  explicit WaitPolicy(const WaitConfig& config) noexcept
+      : config_(config),
+        switches_(config.involuntary_switches != nullptr ? config.involuntary_switches() : 0) {}
 
   bool has_processor() const noexcept { return config_.spin.ns != 0; }
   // Yields give the processor to processes that keep it for a whole time slice: blocking is better.

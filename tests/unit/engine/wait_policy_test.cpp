@@ -33,6 +33,12 @@ class Wait {
     return times;
   }
   void begin() { policy.begin(now); }
+  // A new wait, so much later.
+  bool spins_after(Duration passed) {
+    now = now + passed;
+    begin();
+    return next() == WaitAction::spin;
+  }
 
   Instant now{milliseconds(10'000).ns};
   WaitFacts facts;
@@ -90,7 +96,7 @@ TEST(WaitPolicy, preemption_stops_spinning_for_longer_each_time_and_is_forgotten
     ++switches;
     EXPECT_NE(wait.next(microseconds(500)), WaitAction::spin);
     const Instant since = wait.now;
-    while (wait.begin(), wait.next(milliseconds(1)) != WaitAction::spin) {
+    while (!wait.spins_after(milliseconds(1))) {
     }
     each = wait.now - since;
   }
@@ -102,7 +108,7 @@ TEST(WaitPolicy, preemption_stops_spinning_for_longer_each_time_and_is_forgotten
   ++switches;
   ASSERT_NE(wait.next(microseconds(500)), WaitAction::spin);
   const Instant since = wait.now;
-  while (wait.begin(), wait.next(milliseconds(1)) != WaitAction::spin) {
+  while (!wait.spins_after(milliseconds(1))) {
   }
   EXPECT_LE((wait.now - since).ns, pause[0].ns + milliseconds(2).ns);
 }
