@@ -40,7 +40,7 @@ def includes(text):
     return found
 
 
-def _without_directives(code):
+def without_directives(code):
     lines, inside = [], False
     for line in code.split('\n'):
         directive = inside or line.lstrip().startswith('#')
@@ -62,7 +62,7 @@ def _is_scope(header):
 
 def functions(text):
     """(name, first line, last line) of each function definition; lambdas belong to what holds them."""
-    code = _without_directives(code_only(text))
+    code = without_directives(code_only(text))
     found, stack, head_at = [], [], 0
     starts = [0] + [match.end() for match in re.finditer('\n', code)]
 

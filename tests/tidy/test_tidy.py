@@ -5,10 +5,14 @@ near to it that does not."""
 import sys
 import unittest
 
+import classes
+import cpp_classes
 import cpp_text
 import hygiene
 import layers
 import lengths
+import ratchet
+import words
 
 SPDX = '// SPDX-License-Identifier: BSD-3-Clause\n'
 
@@ -100,14 +104,117 @@ class Lengths(unittest.TestCase):
         self.assertEqual(lengths.measure('a.cpp', '\n' * 401), {'a.cpp': 401})
         self.assertEqual(lengths.measure('a.json', '\n' * 4000), {})
 
-    def test_ratchet_only_shrinks(self):
-        self.assertEqual(lengths.compare({'a.cpp': 500}, {'a.cpp': 500}), [])
-        self.assertTrue(lengths.compare({'a.cpp': 500}, {}))
-        self.assertTrue(lengths.compare({'a.cpp': 501}, {'a.cpp': 500}))
-        self.assertTrue(lengths.compare({'a.cpp': 499}, {'a.cpp': 500}))
-        self.assertTrue(lengths.compare({}, {'a.cpp': 500}))
-        self.assertEqual(lengths.tighten({'a.cpp': 450, 'b.cpp': 900, 'c.cpp': 700},
+
+class Ratchet(unittest.TestCase):
+    def test_a_figure_only_falls(self):
+        def compare(over, entries):
+            return ratchet.compare(over, entries, 'limits')
+        self.assertEqual(compare({'a.cpp': 500}, {'a.cpp': 500}), [])
+        self.assertTrue(compare({'a.cpp': 500}, {}))
+        self.assertTrue(compare({'a.cpp': 501}, {'a.cpp': 500}))
+        self.assertTrue(compare({'a.cpp': 499}, {'a.cpp': 500}))
+        self.assertTrue(compare({}, {'a.cpp': 500}))
+        self.assertEqual(ratchet.tighten({'a.cpp': 450, 'b.cpp': 900, 'c.cpp': 700},
                                          {'a.cpp': 500, 'c.cpp': 600, 'd.cpp': 450}), {'a.cpp': 450, 'c.cpp': 600})
+
+
+class Classes(unittest.TestCase):
+    def counted(self, text):
+        return {one.name: (one.methods, one.data) for one in cpp_classes.scan('src/a/a.hpp', text)[0]}
+
+    def of(self, members):
+        """(methods, data) of a class with these members."""
+        return self.counted('class A {\n' + members + '\n};\n')['A']
+
+    def test_methods(self):
+        for text, methods in (
+                ('void f();', 1), ('void f(); int f(int) const noexcept;', 2), ('A(); ~A() = default;', 2),
+                ('A(const A&) = delete; A& operator=(const A&) = delete;', 0),
+                ('public: A() noexcept : x_{1}, y_(g({2})) { if (x_) { y_ = 0; } } private: int x_, y_;', 1),
+                ('explicit A(int a = f(), B b = {}) : B{b}, x_{a} {} int x_;', 1),
+                ('bool operator==(const A&) const = default; bool operator<(const A& o) const { return x < o.x; }', 2),
+                ('operator bool() const; void operator()(int); int operator[](int);', 3),
+                ('template <class T, class U = std::map<int, T>> void f(T t) { g<T>(t); }', 1),
+                ('template <class T> requires(sizeof(T) > 4) void f(T);', 1),
+                ('[[nodiscard]] virtual Status f(std::function<void(int)> call) = 0;', 1),
+                ('auto f() -> std::vector<int> { return {}; } static constexpr int g() { return 1; }', 2),
+                ('friend bool operator!=(A, A); friend class B; friend void swap(A&, A&) {}', 0),
+                ('using F = void (*)(int); typedef int (*G)(char); static_assert(sizeof(int) == 4);', 0)):
+            self.assertEqual(self.of(text)[0], methods, text)
+
+    def test_data(self):
+        for text, data in (
+                ('int a;', 1), ('int a, b = 3, c{4};', 3), ('std::map<int, std::pair<int, int>> m;', 1),
+                ('std::array<int, 4> a{1, 2, 3}, b;', 2), ('int a : 3, b : 5;', 2), ('char a[4], b[kSize + 1];', 2),
+                ('void (*call)(int, int) = nullptr;', 1), ('Status (Loop::*step)(int);', 1),
+                ('std::function<void(int, int)> call;', 1), ('int x = f(1, 2);', 1), ('T* p = nullptr; const T& r;', 2),
+                ('alignas(64) std::atomic<int> a{0};', 1), ('int n = [] { int k = 1; return k; }();', 1),
+                ('static constexpr int kA = 1, kB = 2; static const int kC;', 0), ('static inline int shared = 0;', 1),
+                ('enum class E : int { a, b }; enum { c }; struct S; class T; using U = int;', 0),
+                ('union { int a; float b; };', 2), ('E e = E::a; std::unique_ptr<Inner> inner_;', 2),
+                ('// int a;\nconst char* s = "int b; {"; /* int c; */', 1)):
+            self.assertEqual(self.of(text)[1], data, text)
+            self.assertEqual(self.of(text)[0], 0, text)
+
+    def test_nested_classes_count_apart(self):
+        text = ('namespace a::b {\nclass A final : public B<C>, D {\n struct Inner { int x, y; void f(); } one, two;\n'
+                ' class Later;\n void g() { struct Local { int z; }; }\n};\nclass A::Later { int w; };\n'
+                'namespace { struct Hidden { int v; }; }\nstruct S* h(int n) { return 0; }\n}\n')
+        self.assertEqual(self.counted(text), {
+            'a::b::A': (1, 2), 'a::b::A::Inner': (1, 2), 'a::b::A::Later': (0, 1),
+            'a::b::(src/a/a.hpp)::Hidden': (0, 1)})
+
+    def test_sources_that_define_members(self):
+        files = {
+            'src/a/a.hpp': 'namespace h::a { class A { void f(); struct In { void g(); }; A(); }; void free(); }\n',
+            'src/a/a.cpp': 'namespace h::a { void A::f() {} A::A() : x_{1} {} void free() {} }\n',
+            'src/a/b.cpp': 'namespace h { std::map<int, int> a::A::f() { A::g(); } }\nvoid h::a::A::In::g() {}\n',
+            'src/a/c.cpp': 'namespace h::a { void A::In::g() { a.f(); } int x = A::y(1); }\n',
+            'src/b/a.cpp': 'namespace h::b { namespace { struct A { void f(); }; } void A::f() {} }\n',
+            'src/a/d.hpp': 'namespace h::a { inline void A::f() {} }\n'}
+        sources = {name: sorted(paths) for name, paths in cpp_classes.count(files)[1].items()}
+        self.assertEqual(sources, {'h::a::A': ['src/a/a.cpp', 'src/a/b.cpp'],
+                                   'h::a::A::In': ['src/a/b.cpp', 'src/a/c.cpp'],
+                                   'h::b::(src/b/a.cpp)::A': ['src/b/a.cpp']})
+
+    def test_limits(self):
+        def measured(methods, data, sources=0, path='src/a/a.hpp'):
+            files = {f'src/a/{i}.cpp': 'namespace herald::a { void A::f0() {} }' for i in range(sources)}
+            files[path] = ('namespace herald::a { class A {' + ''.join(f'void f{i}();' for i in range(methods)) +
+                           ''.join(f'int x{i};' for i in range(data)) + '}; }')
+            return classes.measure(files)
+        self.assertEqual(measured(30, 25, 2), {})
+        self.assertEqual(measured(31, 26, 3), {'a::A methods': 31, 'a::A data members': 26, 'a::A source files': 3})
+        self.assertEqual(measured(31, 26, path='tests/a.hpp'), {})
+
+
+class Words(unittest.TestCase):
+    def test_document_lines(self):
+        self.assertEqual(words.long_lines('x' * 120 + '\n' + '| ' + 'x' * 130 + ' |\n```\n' + 'x' * 130 + '\n```\n'), 0)
+        self.assertEqual(words.long_lines('x' * 121 + '\n```\n```\n' + 'y' * 121), 2)
+        self.assertEqual(words.long_lines('see [the page](https://example.org/' + 'x' * 120 + ') for more'), 0)
+
+    def test_private_words(self):
+        for text in ('has_only_mus' + 'ters', 'class LaneMus' + 'ter;', 'do' + 'zes', 'HERALD_DO' + 'ZE', 'lie_' + 'down()',
+                     'the ten' + 'der', 'Excuse' + 'Book', 'he is hus' + 'hed'):
+            self.assertEqual(words.private_words(text), 1, text)
+        for text in ('dozens', 'extenders', 'get_update()', 'pretend', 'become_in'):
+            self.assertEqual(words.private_words(text), 0, text)
+
+    def test_bare_subjects(self):
+        for text in ('// Who is back sleeps.\n', '// what is left\n', 'x; // A rank waits. What comes\n// is kept.\n',
+                     '/* Whoever asks is answered. */', '// (a list) What is lost comes again.\n'):
+            self.assertEqual(words.bare_subjects('src/a.cpp', text), 1, text)
+        for text in ('// A rank that knows\n// what comes sleeps.\n', '// What happens now?\n', 'const char* s = "Who is";',
+                     '// What could go wrong: nothing.\n', '// says who\nint a;\n// and why\n'):
+            self.assertEqual(words.bare_subjects('src/a.cpp', text), 0, text)
+        self.assertEqual(words.bare_subjects('lab/a.py', '"""What is left."""\nx = 1  # who asked\n'), 2)
+        self.assertEqual(words.bare_subjects('docs/a.md', '# What it does\n\nWho waits\nsleeps.\n\n| What | is |\n'), 1)
+
+    def test_scope(self):
+        files = {'docs/decisions/0001-a.md': 'mus' + 'ter', 'tests/a.cpp': '// Who is', 'src/a.cpp': '// mus' + 'ter\n',
+                 'CHANGELOG.md': 'x' * 200, 'README.md': 'x' * 200}
+        self.assertEqual(words.measure(files), {'documents': {'README.md': 1}, 'words': {'src/a.cpp': 1}, 'subjects': {}})
 
 
 class Hygiene(unittest.TestCase):
@@ -125,6 +232,12 @@ class Hygiene(unittest.TestCase):
             self.assertTrue(hygiene.check('src/a.cpp', SPDX + text), text)
         for text in ('mkstemp("/tmp/a.XX' + 'XXXX");\n', 'x/homework/y\n', '${dir}/work/x\n'):
             self.assertEqual(hygiene.check('src/a.cpp', SPDX + text), [], text)
+
+    def test_output_alone_does_not_decide(self):
+        spdx, words_ = '# SPDX-License-Identifier: BSD-3-Clause\n', 'PROPERTIES PASS_REGULAR_' + 'EXPRESSION "passed")\n'
+        self.assertTrue(hygiene.check('tests/CMakeLists.txt', spdx + words_))
+        self.assertTrue(hygiene.check('cmake/a.cmake', spdx + words_.replace('PASS', 'FAIL')))
+        self.assertEqual(hygiene.check('tests/CMakeLists.txt', spdx + 'PROPERTIES SKIP_RETURN_CODE 77)\n'), [])
 
     def test_dead_files(self):
         files = {'src/a/CMakeLists.txt': 'herald_room(a SOURCES used.cpp deep/also.cpp) # unused.cpp\n',

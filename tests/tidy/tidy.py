@@ -2,20 +2,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """House rules, checked on the text of the repository.
 
-    tidy.py [layers|lengths|hygiene]...   check (all by default); exit code 1 if anything is found
-    tidy.py --tighten                     lower ratchet.json to what is there
+    tidy.py [CHECK]...   layers lengths classes hygiene documents words subjects (all by default);
+                         exit code 1 if anything is found
+    tidy.py --tighten    lower ratchet.json to what is there
 Needs Python's standard library only, and no git.
 """
+import functools
 import os
 import sys
 
+import classes
 import hygiene
 import layers
 import lengths
+import ratchet
+import words
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-RATCHET = os.path.join(HERE, 'ratchet.json')
 SKIP = {'build', '.git', '.cache', '__pycache__', '.venv'}
 
 
@@ -42,15 +46,18 @@ def check_layers(files):
             for line, words in layers.check(path, text)]
 
 
-def all_lengths(files):
-    over = {}
+def figures(files):
+    """{check: {key: figure}} of everything that is over a ratcheted limit."""
+    over = {'lengths': {}, 'classes': classes.measure(files), **words.measure(files)}
     for path, text in files.items():
-        over.update(lengths.measure(path, text))
+        over['lengths'].update(lengths.measure(path, text))
     return over
 
 
-def check_lengths(files):
-    return [f'{key}: {words}' for key, words in lengths.compare(all_lengths(files), lengths.load(RATCHET))]
+def check_ratchet(name, files):
+    limits = {'lengths': lengths.LIMITS, 'classes': classes.LIMITS, **words.LIMITS}
+    entries = ratchet.load().get(name, {})
+    return [f'{key}: {complaint}' for key, complaint in ratchet.compare(figures(files)[name], entries, limits[name])]
 
 
 def check_hygiene(files):
@@ -61,13 +68,16 @@ def check_hygiene(files):
     return found
 
 
-CHECKS = {'layers': check_layers, 'lengths': check_lengths, 'hygiene': check_hygiene}
+RATCHETED = ('lengths', 'classes', 'documents', 'words', 'subjects')
+CHECKS = {'layers': check_layers, 'hygiene': check_hygiene,
+          **{name: functools.partial(check_ratchet, name) for name in RATCHETED}}
 
 
 def main(arguments):
     files = read_tree(ROOT)
     if arguments == ['--tighten']:
-        lengths.save(RATCHET, lengths.tighten(all_lengths(files), lengths.load(RATCHET)))
+        over = figures(files)
+        ratchet.save({name: ratchet.tighten(over[name], entries) for name, entries in ratchet.load().items()})
         return 0
     unknown = [name for name in arguments if name not in CHECKS]
     if unknown:
