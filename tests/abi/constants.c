@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What could go wrong: a value or a size that differs from the ABI, so that programs built elsewhere
-   misunderstand us. The values here are written down apart from the table that makes mpi.h. Compiled only. */
+   do not work. The values here are written down apart from the table that makes mpi.h. Compiled only. */
 #include <mpi.h>
 #include <stddef.h>
 

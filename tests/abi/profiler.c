@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong: a profiler's MPI_Send is not called in our place, or PMPI_Send calls it again. */
+/* What could go wrong: a profiler's MPI_Send does not replace the library's, or PMPI_Send calls it again. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* between_hosts.c: traffic between all ranks for a while, for networks that lose, double, cut and heal.
-     between_hosts SECONDS LARGEST    rounds until rank 0 has seen SECONDS pass; messages of up to LARGEST
-   bytes between_hosts SECONDS LARGEST return errors are returned: the first one must be that of a process
-   that has ended What could go wrong: a byte wrong, a message twice, lost or out of order, a collective with
-   another's data. Every message has a length and bytes that follow from round, sender and receiver. Rank 0
-   says "started" when the first round is over, and how many rounds there were at the end. */
+/* between_hosts SECONDS LARGEST [return]: traffic between all ranks, for networks that lose, duplicate and
+   cut. Rounds last until rank 0 has seen SECONDS pass; messages have up to LARGEST bytes. With `return`
+   errors are returned, and the first one must be that of a process that has ended. What could go wrong: a
+   byte is wrong; a message is duplicated, lost or out of order; a collective delivers the data of another.
+   Length and bytes of a message follow from round, sender and receiver. Rank 0 prints "started" after the
+   first round, and the number of rounds at the end. */
 #include <time.h>
 
 #include "check.h"
@@ -41,7 +41,7 @@ static unsigned long seed_of(int round, int from, int to, int n) {
   return mix((unsigned long)(from * size + to), (unsigned long)round, (unsigned long)n + 77);
 }
 
-/* What a call gave. Success, or, where errors are returned, the error of a process that has ended: the end.
+/* Checks the code of a call: success, or, where errors are returned, the error of a process that has ended.
  */
 static void take(int code) {
   int class = MPI_SUCCESS;
@@ -59,7 +59,7 @@ static void take(int code) {
   CHECK(code == MPI_SUCCESS);
 }
 
-/* Every rank sends kBatch messages with one tag to every other: they come in this order. */
+/* Every rank sends kBatch messages with one tag to every other; they arrive in order. */
 static void all_pairs(int round, unsigned char* out, unsigned char* in, MPI_Request* requests) {
   int count = 0;
   for (int k = 1; k < size; ++k) {
@@ -120,10 +120,8 @@ int main(int argc, char** argv) {
     if (++round == 1 && rank == 0) printf("started\n"), fflush(stdout);
   }
   if (rank == 0) printf("%d rounds\n", round), fflush(stdout);
-  const int failed = check_done();
   free(out);
   free(in);
   free(requests);
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* check.h: for the C programs in this folder. A program calls check_done() before MPI_Finalize: it adds up
-   the failures of all ranks, rank 0 prints "passed" or the count, and the value is main's return value. */
+/* check.h: for the C programs in this folder. A program ends with check_finalize(): it adds up the failures
+   of all ranks, calls MPI_Finalize, then rank 0 prints "passed" or the count. Its value is main's return
+   value. */
 #ifndef HERALD_TESTS_CHECK_H
 #define HERALD_TESTS_CHECK_H
 #include <mpi.h>
@@ -34,7 +35,7 @@ static int check_failures_;
 
 #define OK(call) CHECK((call) == MPI_SUCCESS)
 
-static inline int check_done(void) {
+static inline int check_finalize(void) {
   int all = check_failures_, rank = 0, size = 1, i;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -45,14 +46,12 @@ static inline int check_done(void) {
       all += one;
     }
     for (i = 1; i < size; i++) MPI_Send(&all, 1, MPI_INT, i, 32002, MPI_COMM_WORLD);
-    if (all == 0)
-      printf("passed\n");
-    else
-      printf("failed: %d\n", all);
   } else {
     MPI_Send(&check_failures_, 1, MPI_INT, 0, 32001, MPI_COMM_WORLD);
     MPI_Recv(&all, 1, MPI_INT, 0, 32002, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
+  MPI_Finalize();
+  if (rank == 0) printf(all == 0 ? "passed\n" : "failed: %d\n", all);
   return all != 0;
 }
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What could go wrong: a communicator on which the program never waits in a collective call (nonblocking and
-   persistent ones only) goes on by messages, although its ranks share memory; calls that come while the ranks
-   still agree on it get lost, overtake each other, or use counts, types and operations that the program has
-   freed since; communicators that are many take all shared memory. `coll_background die`: rank 1 kills itself
+   persistent ones only) uses messages although its ranks share memory; calls made while the ranks still agree
+   on the segment are lost, overtake each other, or use counts, types and operations that the program has
+   freed since; many communicators exhaust the shared memory. `coll_background die`: rank 1 kills itself
    while the others agree. */
 #include <mpi.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 enum { ROUNDS = 50, BURST = 40, COMMS = 60 };
 static int rank, size;
 
-/* Counts from now on. */
+/* Starts the counter. */
 typedef struct Counter {
   MPI_T_pvar_session session;
   MPI_T_pvar_handle handle;
@@ -108,13 +108,13 @@ static void persistent_only(void) {
   OK(MPI_Comm_free(&comm));
 }
 
-/* The left one. */
+/* An operation that does not commute: it returns its left operand. */
 static void left(void* in, void* inout, int* count, MPI_Datatype* type) {
   (void)type;
   memcpy(inout, in, sizeof(int) * (size_t)*count);
 }
 
-/* What the call names is freed at once, all but the counts. */
+/* The objects that the call names are freed at once, except the counts. */
 static void exchange(MPI_Comm comm, int* out, int* in, int* counts, MPI_Request* request) {
   MPI_Datatype type, *types = malloc(sizeof(MPI_Datatype) * (size_t)size * 2);
   int i;
@@ -133,7 +133,7 @@ static void exchange(MPI_Comm comm, int* out, int* in, int* counts, MPI_Request*
   free(types);
 }
 
-/* All of these begin before anybody has waited for one; one rank comes late. */
+/* All of these start before any rank has waited for one; one rank is late. */
 static void burst(int late) {
   MPI_Comm comm, twin;
   MPI_Op op;
@@ -156,7 +156,7 @@ static void burst(int late) {
       OK(MPI_Op_free(&op));
     }
   }
-  if (late % 2 == 0) { /* one that waits, behind them */
+  if (late % 2 == 0) { /* a blocking call behind them */
     OK(MPI_Allreduce(&rank, &last, 1, MPI_INT, MPI_MAX, comm));
     CHECK(last == size - 1);
   }
@@ -173,7 +173,7 @@ static void burst(int late) {
   free(counts);
 }
 
-/* More than may have segments of full size. */
+/* More communicators than segments of full size. */
 static void many(void) {
   MPI_Comm comms[COMMS];
   int i;
@@ -198,7 +198,7 @@ static void die(void) {
 }
 
 int main(int argc, char** argv) {
-  int failed, provided;
+  int provided;
   MPI_Comm comm;
   MPI_Init(&argc, &argv);
   OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
@@ -213,8 +213,6 @@ int main(int argc, char** argv) {
   burst(0);
   burst(size - 1);
   many();
-  failed = check_done();
   OK(MPI_T_finalize());
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What could go wrong: a blocking collective gives a wrong result for some size, root or place of its input;
-   the second call, which finds a remembered plan, uses the buffers of the first. */
+   the second call, which finds a cached plan, uses the buffers of the first. */
 #include "coll_data.h"
 
 int main(int argc, char** argv) {
@@ -35,7 +35,5 @@ int main(int argc, char** argv) {
       }
     OK(MPI_Comm_free(&split));
   }
-  k = check_done();
-  MPI_Finalize();
-  return k;
+  return check_finalize();
 }

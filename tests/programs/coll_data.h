@@ -27,7 +27,7 @@ enum {
 };
 enum { BLOCKING, NONBLOCKING, PERSISTENT };
 
-/* What rank `from` has for rank `to` at index i in turn `turn`. */
+/* The item that rank `from` sends to rank `to` at index i in turn `turn`. */
 static inline int value(int from, int to, int i, int turn) {
   return from * 10007 + to * 101 + i * 3 + turn * 17;
 }

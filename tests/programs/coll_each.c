@@ -7,7 +7,7 @@
 int main(int argc, char** argv) {
   /* Below and above one pushed packet, one segment, several segments. */
   static const int counts[] = {0, 1, 6, 1023, 1025, 4500, 20011};
-  int op, k, variant, failed, size;
+  int op, k, variant, size;
   MPI_Init(&argc, &argv);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   for (op = 0; op < COLLECTIVES; op++)
@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
       for (variant = 0; variant < 12; variant++) {
         const int form = variant % 3, in_place = variant / 3 % 2, gappy = variant / 6;
         coll_t c;
-        /* Of the long ones only some variants, others for each size. */
+        /* Of long data only some variants run, different ones for each size. */
         if (counts[k] > 1000 && (variant + k) % (size > 5 ? 5 : 2) != 0) continue;
         c = coll_new(op, counts[k], (op + k + variant) % size, in_place, MPI_COMM_WORLD);
         if (gappy) coll_gappy(&c);
@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
         if (form == PERSISTENT) OK(MPI_Start(&c.request));
         if (form != BLOCKING) OK(MPI_Wait(&c.request, MPI_STATUS_IGNORE));
         coll_check(&c);
-        if (form == PERSISTENT) { /* again, with other data */
+        if (form == PERSISTENT) { /* a second time with other data */
           coll_fill(&c, variant + 1);
           OK(MPI_Start(&c.request));
           OK(MPI_Wait(&c.request, MPI_STATUS_IGNORE));
@@ -37,7 +37,5 @@ int main(int argc, char** argv) {
         coll_free(&c);
       }
     }
-  failed = check_done();
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

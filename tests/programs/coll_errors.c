@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What could go wrong: a wrong argument crashes, hangs or passes; the message does not name it; after a
    refused call the ranks count their collectives differently and the next one hangs; ranks that disagree on
-   sizes hang instead of saying so; a call that was right before is taken to be right again, although its
-   buffers or its type are others now. */
+   sizes hang instead of saying so; a call that was valid before is taken for valid again, although its
+   buffers or its type have changed. */
 #include "check.h"
 
 static int rank, size;
@@ -74,7 +74,7 @@ static void wrong_at_the_root_only(void) {
   free(all);
 }
 
-/* Who gets it straight from the root is told; who gets it from a rank that has cut it need not be. */
+/* A rank that receives from the root gets an error; a rank behind one that truncated may not. */
 #define CHECK_TRUNCATED(call)                                                                 \
   do {                                                                                        \
     int class_ = -1, code_ = (call);                                                          \
@@ -114,7 +114,7 @@ static void truncation(void) {
   free(all);
 }
 
-/* What goes by another way because it is long meets ranks that expect little, and the other way round. */
+/* The long-message algorithm of some ranks meets the short-message algorithm of others. */
 static void long_meets_short(void) {
   enum { LONG = 300000, SHORT = 10 };
   int i, root, *data = malloc(LONG * sizeof(int));
@@ -135,7 +135,7 @@ static void long_meets_short(void) {
   free(data);
 }
 
-/* Long broadcasts under way at once, from several roots, completed in another order at each rank. */
+/* Long broadcasts in flight at once, from several roots, completed in another order at each rank. */
 static void long_ones_overlap(void) {
   enum { MANY = 5, LONG = 200000 };
   MPI_Request requests[MANY];
@@ -154,13 +154,13 @@ static void long_ones_overlap(void) {
   free(data);
 }
 
-/* Calls that are remembered: the same arguments again, until something about them is wrong. */
+/* Cached calls: the same arguments again, until one of them becomes wrong. */
 static void remembered(void) {
   int round, i, in[6] = {1, 2, 3, 4, 5, 6}, out[6];
   still_in_step();
   for (round = 0; round < 20; round++) {
     MPI_Datatype type;
-    const int width = round % 3 + 1; /* types come and go at the same address */
+    const int width = round % 3 + 1; /* types are freed and made at the same address */
     OK(MPI_Type_contiguous(width, MPI_INT, &type));
     CHECK_CLASS(MPI_Bcast(out, 2, type, 0, comm), MPI_ERR_TYPE);
     OK(MPI_Type_commit(&type));
@@ -183,7 +183,6 @@ static void remembered(void) {
 }
 
 int main(int argc, char** argv) {
-  int failed;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -198,7 +197,5 @@ int main(int argc, char** argv) {
   long_meets_short();
   long_ones_overlap();
   OK(MPI_Comm_free(&comm));
-  failed = check_done();
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

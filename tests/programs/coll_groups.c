@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* coll_groups.c: calls from one rank to some: scatterv, alltoallv and alltoallw with empty parts, over and
    over with the same sets and with others, blocking, nonblocking (several at once) and with opened groups;
-   those who are not concerned run ahead. What could go wrong: a part goes to the wrong rank or to the wrong
-   call, comes twice or not at all; a lane of a few members outlives its communicator, or does not live long
+   ranks without a part run ahead. What could go wrong: a part goes to the wrong rank or to the wrong
+   call, arrives twice or never; a lane of a few members outlives its communicator, or does not live long
    enough. */
 #include <mpix.h>
 #include "check.h"
@@ -124,7 +124,5 @@ int main(int argc, char** argv) {
     opened(comm, 8);
     OK(MPI_Comm_free(&comm));
   }
-  const int failed = check_done();
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong: a collective over an inter-communicator brings the data of the own group instead of
-   the other's, or of the wrong ranks of it; the groups' sizes are mixed up where they differ; the root's
-   group waits or touches its buffers though it has no part; a reduction is not in rank order; calls under way
-   at the same time get each other's messages; a refused call leaves the two groups out of step. */
+/* What could go wrong: a collective over an inter-communicator delivers the data of the local group instead
+   of the remote group's, or of its wrong ranks; the groups' sizes are mixed up where they differ; the root's
+   group waits or touches its buffers though it has no part; a reduction is not in rank order; calls in flight
+   at the same time match each other's messages; a refused call leaves the two groups out of step. */
 #include "check.h"
 
 enum { kLong = 3000, kMost = 16 };
@@ -55,7 +55,7 @@ static int sum_of_others(int item) {
   return sum;
 }
 
-/* What this rank gives as root when the world's `root` is it. */
+/* The root argument of this rank when rank `root` of the world is the root. */
 static int as_root(int root) {
   if (root == rank) return MPI_ROOT;
   return (root < left) == (rank < left) ? MPI_PROC_NULL : root - away;
@@ -168,7 +168,7 @@ static void divided(int form, int n) {
   for (i = 0; i < each; i++) CHECK(in[i] == sum_of_others(first + i));
   CHECK(untouched(each));
   for (i = 0; i < local; i++) counts[i] = each;
-  if (local > 1) { /* the first one has nothing */
+  if (local > 1) { /* the first rank gets nothing */
     counts[0] = 0;
     counts[local - 1] += each;
   }
@@ -239,7 +239,7 @@ static void refused(void) {
 }
 
 int main(int argc, char** argv) {
-  int failures, form;
+  int form;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -270,7 +270,5 @@ int main(int argc, char** argv) {
     OK(MPI_Comm_free(&inter));
     OK(MPI_Comm_free(&half));
   }
-  failures = check_done();
-  MPI_Finalize();
-  return failures;
+  return check_finalize();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What could go wrong: outstanding collectives on one communicator take each other's messages, or those of
-   point-to-point traffic; ranks that wait in different orders block each other; a collective only moves in
-   the wait for itself. */
+   point-to-point traffic; ranks that wait in different orders block each other; a collective progresses
+   only in the wait for itself. */
 #include "coll_data.h"
 
 #define OUT 40
@@ -24,7 +24,7 @@ static void many_outstanding(MPI_Comm comm, unsigned seed) {
     coll_fill(&c[i], i);
     coll_call(&c[i], NONBLOCKING);
     if (i == OUT / 2) OK(MPI_Isend(&mine, 1, MPI_INT, partner, 5, comm, &p2p[1]));
-    if (i % 8 == 7) { /* a blocking one in between */
+    if (i % 8 == 7) { /* a blocking call in between */
       coll_t b = coll_new(ALLREDUCE, 3, 0, 0, comm);
       coll_fill(&b, i);
       coll_call(&b, BLOCKING);
@@ -58,7 +58,7 @@ static void many_outstanding(MPI_Comm comm, unsigned seed) {
   }
 }
 
-/* A collective moves in any call: rank 0 starts it and then only probes. */
+/* A collective progresses in any call: rank 0 starts it and then only probes. */
 static void progress_anywhere(void) {
   int rank, size, in = 1, out = 0, flag = 0, i;
   MPI_Request request;
@@ -79,7 +79,7 @@ static void progress_anywhere(void) {
   CHECK(out == size);
 }
 
-/* A type and an op that are freed while the call is under way live on. */
+/* A type and an op that are freed while the call is in flight stay alive. */
 static void add(void* in, void* inout, int* len, MPI_Datatype* type) {
   int i;
   (void)type;
@@ -114,9 +114,5 @@ int main(int argc, char** argv) {
   progress_anywhere();
   freed_meanwhile();
   OK(MPI_Comm_free(&dup));
-  {
-    const int failed = check_done();
-    MPI_Finalize();
-    return failed;
-  }
+  return check_finalize();
 }

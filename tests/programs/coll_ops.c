@@ -130,7 +130,7 @@ int main(int argc, char** argv) {
   const MPI_Aint at[] = {0, 8};
   const MPI_Datatype types[] = {MPI_UNSIGNED, MPI_UNSIGNED};
   MPI_Op op, large;
-  int failed, in_place;
+  int in_place;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -150,7 +150,5 @@ int main(int argc, char** argv) {
   OK(MPI_Op_free(&op));
   OK(MPI_Op_free(&large));
   OK(MPI_Type_free(&map_type));
-  failed = check_done();
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What could go wrong: a persistent collective sends what the buffers held at its init call; its second run
-   meets messages of the first; several of them, started in a different order by each rank, are mixed up. */
+   matches messages of the first; several of them, started in a different order by each rank, are mixed up. */
 #include "coll_data.h"
 
 int main(int argc, char** argv) {
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
     /* Matching goes by the order of the init calls. */
     for (i = 0; i < COLLECTIVES * 2; i++)
       OK(MPI_Start(&c[(i + rank * 5 + turn) % (COLLECTIVES * 2)].request));
-    if (turn == 3) OK(MPI_Barrier(MPI_COMM_WORLD)); /* an ordinary one does not disturb */
+    if (turn == 3) OK(MPI_Barrier(MPI_COMM_WORLD)); /* a nonpersistent call in between does not disturb */
     for (i = COLLECTIVES * 2 - 1; i >= 0; i--) OK(MPI_Wait(&c[i].request, MPI_STATUS_IGNORE));
     for (i = 0; i < COLLECTIVES * 2; i++) coll_check(&c[i]);
   }
@@ -30,7 +30,5 @@ int main(int argc, char** argv) {
     OK(MPI_Request_free(&c[i].request));
     coll_free(&c[i]);
   }
-  i = check_done();
-  MPI_Finalize();
-  return i;
+  return check_finalize();
 }

@@ -87,7 +87,5 @@ int main(int argc, char** argv) {
   for (i = 0; i < ROUNDS; i++) one_round(comms, i);
   OK(MPI_Comm_free(&comms[1]));
   OK(MPI_Comm_free(&comms[2]));
-  i = check_done();
-  MPI_Finalize();
-  return i;
+  return check_finalize();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong with short calls in which all ranks tell one and that one tells all: one gets the data
-   of another call; calls under way at once are taken for each other, or wait for each other for ever; one
-   that is started again in another order than on other ranks; a communicator that is freed at once; types
-   with gaps, data in place, and operations that do not commute. */
+/* What could go wrong with short collectives, which a fused exchange carries: a rank gets the data of another
+   call; calls in flight at once are mixed up or wait for each other for ever. So do persistent calls that
+   ranks start in different orders, communicators that are freed at once, types with gaps, MPI_IN_PLACE, and
+   operations that do not commute. */
 #include "check.h"
 
 enum { kRounds = 60, kAtOnce = 30, kKept = 3, kItems = 3 };
@@ -84,7 +84,7 @@ static void at_once(MPI_Comm comm) {
   for (int call = 0; call < kAtOnce; ++call) CHECK(total[call] == sum(call));
 }
 
-/* Persistent calls may be started in any order; others go on beside them. */
+/* Persistent calls may be started in any order; others progress beside them. */
 static void persistent(MPI_Comm comm) {
   MPI_Request kept[kKept];
   long mine[kKept], total[kKept];
@@ -123,7 +123,5 @@ int main(int argc, char** argv) {
   at_once(MPI_COMM_WORLD);
   persistent(MPI_COMM_WORLD);
   short_lives();
-  const int code = check_done();
-  MPI_Finalize();
-  return code;
+  return check_finalize();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What could go wrong: threads in collectives on different communicators block each other, sleep through the
-   end of their own collective because another thread made it progress, or share a remembered plan's memory.
+   end of their own collective because another thread made it progress, or share the memory of a cached plan.
  */
 #include <pthread.h>
 
@@ -33,7 +33,7 @@ static void* work(void* argument) {
 
 int main(int argc, char** argv) {
   pthread_t threads[THREADS];
-  int provided, i, failed;
+  int provided, i;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   CHECK(provided == MPI_THREAD_MULTIPLE);
   for (i = 0; i < THREADS; i++) OK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
@@ -43,7 +43,5 @@ int main(int argc, char** argv) {
     CHECK(failures[i] == 0);
     OK(MPI_Comm_free(&comms[i]));
   }
-  failed = check_done();
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

@@ -155,7 +155,6 @@ static void sweep(void) {
 }
 
 int main(int argc, char** argv) {
-  int failed;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -167,7 +166,5 @@ int main(int argc, char** argv) {
   alltoallw_mixed();
   large_forms();
   sweep();
-  failed = check_done();
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

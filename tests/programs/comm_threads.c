@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Threads that make communicators at the same time, each from a parent of its own. What could go wrong:
    members that get the context number of another thread's communicator, so that messages mix; a lock held
-   while waiting for peers, so that nobody gets on; objects that two threads change at once. */
+   while waiting for peers, so that no thread progresses; objects that two threads change at once. */
 #include <pthread.h>
 #include "check.h"
 
@@ -10,7 +10,7 @@ enum { kThreads = 4, kRounds = 20 };
 static MPI_Comm parents[kThreads];
 static int wrong[kThreads];
 
-/* One message to the next rank, with what only this thread's communicators carry. */
+/* One message to the next rank, with a value that only this thread's communicators carry. */
 static void pass_on(MPI_Comm comm, int mark, int* bad) {
   int rank, size, out, in = -1;
   MPI_Comm_rank(comm, &rank);
@@ -49,7 +49,7 @@ static void* work(void* argument) {
 
 int main(int argc, char** argv) {
   pthread_t threads[kThreads];
-  int provided, i, failed;
+  int provided, i;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   CHECK(provided == MPI_THREAD_MULTIPLE);
   for (i = 0; i < kThreads; i++) OK(MPI_Comm_dup(MPI_COMM_WORLD, &parents[i]));
@@ -59,7 +59,5 @@ int main(int argc, char** argv) {
     CHECK(wrong[i] == 0);
     OK(MPI_Comm_free(&parents[i]));
   }
-  failed = check_done();
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

@@ -24,7 +24,7 @@ static void check_apart(MPI_Comm a, MPI_Comm b) {
   CHECK(from_b == 2000 + (rank + size - 1) % size);
 }
 
-/* Everyone in `comm` hears from everyone: nobody is missing, the ranks are distinct. */
+/* Every rank of `comm` receives from every other: none is missing, the ranks are distinct. */
 static void check_usable(MPI_Comm comm) {
   int rank, size, i;
   MPI_Comm_rank(comm, &rank);
@@ -228,7 +228,6 @@ static void test_errors(void) {
 }
 
 int main(int argc, char** argv) {
-  int failed;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &world_size);
@@ -239,7 +238,5 @@ int main(int argc, char** argv) {
   test_create();
   test_names_and_info();
   test_errors();
-  failed = check_done();
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

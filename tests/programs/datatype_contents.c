@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What could go wrong: envelope and contents tell other arguments than the constructor was given, put them
-   into the wrong array (ints, addresses, large counts), or hand out handles that die with the original. */
+   into the wrong array (ints, addresses, large counts), or return handles that are freed with the original.
+ */
 #include "check.h"
 
-/* What a type must tell: how it was made, then ints, addresses, large counts and datatypes, with their
+/* The contents of a type: its combiner, then ints, addresses, large counts and datatypes, with their
  * numbers. */
 static void expect(MPI_Datatype type, int combiner, int ni, const int* ints, int na,
                    const MPI_Aint* addresses, int nc, const MPI_Count* counts, int nd,
@@ -179,7 +180,6 @@ static void check_lifetime(void) {
 }
 
 int main(int argc, char** argv) {
-  int failed;
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
@@ -188,7 +188,5 @@ int main(int argc, char** argv) {
   check_arrays();
   check_predefined();
   check_lifetime();
-  failed = check_done();
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

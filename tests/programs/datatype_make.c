@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What could go wrong: a predefined datatype has a wrong size, extent or name; a constructor, or its _c form,
    passes an argument in the wrong place, so that bounds or the order of the data are wrong; a freed type
-   takes those made from it along. */
+   frees those made from it. */
 #include <complex.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -180,7 +180,7 @@ static void check_constructors(void) {
   expect_ints(&t, 50, (int[]){5, 6, 9, 10, -3, -2}, 6);
   OK(MPI_Type_vector(2, 1, 3, MPI_INT, &u));
   OK(MPI_Type_create_struct(3, blocks, bytes, (MPI_Datatype[]){MPI_INT, MPI_DOUBLE, u}, &t));
-  OK(MPI_Type_free(&u)); /* what was made from it stays */
+  OK(MPI_Type_free(&u)); /* types made from it stay valid */
   expect_ints(&t, 50, (int[]){5, 6, -3, 0}, 4);
   OK(MPI_Type_create_struct_c(2, cblocks, cbytes, (MPI_Datatype[]){MPI_INT, MPI_INT}, &t));
   expect_ints(&t, 50, (int[]){5, 6}, 2);
@@ -293,7 +293,6 @@ static void check_addresses(void) {
 }
 
 int main(int argc, char** argv) {
-  int failed;
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
@@ -303,7 +302,5 @@ int main(int argc, char** argv) {
   check_names_and_f90();
   check_large();
   check_addresses();
-  failed = check_done();
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

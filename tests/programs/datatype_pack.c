@@ -148,7 +148,6 @@ static void check_errors(void) {
 }
 
 int main(int argc, char** argv) {
-  int failed;
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
@@ -156,7 +155,5 @@ int main(int argc, char** argv) {
   check_external();
   check_counts();
   check_errors();
-  failed = check_done();
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What could go wrong: data that is not contiguous arrives in the wrong place when sent around a ring of
    ranks, in small and in large messages (which are cut into pieces inside elements), when sender and receiver
-   lay it out differently, with absolute addresses, or when the type is freed while a message is under way;
+   lay it out differently, with absolute addresses, or when the type is freed while a message is in flight;
    gaps are overwritten. */
 #include "check.h"
 
@@ -24,7 +24,7 @@ static void check_transpose(int n) {
   OK(MPI_Type_commit(&columns));
   OK(MPI_Irecv(to, n * n, MPI_DOUBLE, previous, 1, MPI_COMM_WORLD, &requests[0]));
   OK(MPI_Isend(from, n, columns, next, 1, MPI_COMM_WORLD, &requests[1]));
-  OK(MPI_Type_free(&columns)); /* the message under way keeps what it needs */
+  OK(MPI_Type_free(&columns)); /* the message in flight keeps its type */
   OK(MPI_Type_free(&column));
   OK(MPI_Waitall(2, requests, statuses));
   OK(MPI_Get_count(&statuses[0], MPI_DOUBLE, &count));
@@ -99,7 +99,6 @@ static void check_bottom_and_partial(void) {
 }
 
 int main(int argc, char** argv) {
-  int failed;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -112,7 +111,5 @@ int main(int argc, char** argv) {
   check_gaps(50);
   check_gaps(20000);
   check_bottom_and_partial();
-  failed = check_done();
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

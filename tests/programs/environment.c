@@ -105,8 +105,7 @@ int main(void) {
   test_fortran();
   test_memory();
   CHECK_CLASS(MPI_Init(NULL, NULL), MPI_ERR_OTHER);
-  failed = check_done();
-  MPI_Finalize();
+  failed = check_finalize();
   any_time(1, 1);
   return failed || check_failures_ != 0;
 }

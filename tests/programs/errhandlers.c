@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Error handlers, classes, codes and strings. What could go wrong: the handler of the wrong object is called,
-   or with the wrong code; a handler freed while it is attached dies; words too long for the program's buffer;
-   codes that the program added get a meaning twice. */
+   or with the wrong code; a handler freed while it is attached dies; strings too long for the program's
+   buffer; codes that the program added get a meaning twice. */
 #include "check.h"
 
 static int calls, last_code;
@@ -49,7 +49,7 @@ static void test_user_handler(void) {
   CHECK(calls == 2 && last_comm == copy2);
   OK(MPI_Comm_call_errhandler(copy2, MPI_ERR_OTHER));
   CHECK(calls == 3 && last_code == MPI_ERR_OTHER);
-  OK(MPI_Comm_get_errhandler(copy2, &got)); /* a handle to what has no handle any more */
+  OK(MPI_Comm_get_errhandler(copy2, &got)); /* a new handle to an error handler that was freed */
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, got));
   OK(MPI_Errhandler_free(&got));
   MPI_Type_size(MPI_DATATYPE_NULL, &value); /* no communicator: that of MPI_COMM_SELF */
@@ -114,7 +114,7 @@ static void test_strings(void) {
   CHECK(known == 63 + 18 + 1);
   CHECK_CLASS(MPI_Error_class(-3, &class), MPI_ERR_ARG);
   CHECK_CLASS(MPI_Error_string(999999, text, &length), MPI_ERR_ARG);
-  /* What the last failed call said is part of the string. */
+  /* The message of the last failed call is part of the string. */
   class = MPI_Send(&value, 1, MPI_INT, 424242, 0, MPI_COMM_WORLD);
   OK(MPI_Error_string(class, text, &length));
   CHECK(strstr(text, "MPI_Send") != NULL && strstr(text, "424242") != NULL);
@@ -152,7 +152,6 @@ static void test_added(void) {
 }
 
 int main(int argc, char** argv) {
-  int failed;
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
@@ -161,7 +160,5 @@ int main(int argc, char** argv) {
   test_other_kinds();
   test_strings();
   test_added();
-  failed = check_done();
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What could go wrong: a generalized request is ready before the program says so; a thread that waits is not
    woken; query, free and cancel functions are called too often, too early, never, or with the wrong state;
-   what they return and what they put into the status gets lost; freeing before completing. */
+   their return codes and statuses are lost; freeing before completing. */
 #include <pthread.h>
 #include <unistd.h>
 
@@ -161,7 +161,7 @@ static void by_a_thread(void) {
 }
 
 int main(int argc, char** argv) {
-  int provided = -1, failures;
+  int provided = -1;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   one();
   cancelled();
@@ -169,7 +169,5 @@ int main(int argc, char** argv) {
   many();
   errors();
   by_a_thread();
-  failures = check_done();
-  MPI_Finalize();
-  return failures;
+  return check_finalize();
 }

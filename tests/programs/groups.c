@@ -152,7 +152,6 @@ static void test_lives(void) {
 }
 
 int main(int argc, char** argv) {
-  int failed;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -163,7 +162,5 @@ int main(int argc, char** argv) {
   test_errors();
   test_lives();
   OK(MPI_Group_free(&world));
-  failed = check_done();
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

@@ -120,8 +120,7 @@ int main(int argc, char** argv) {
   test_values();
   test_errors();
   test_env(argc, argv);
-  failed = check_done();
-  MPI_Finalize();
+  failed = check_finalize();
   if (MPI_Info_free(&early) != MPI_SUCCESS) failed = 1;
   return failed;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong: the two groups of an inter-communicator do not agree on who is who; messages go to a
-   rank of the own group, or match those of another communicator; what is made from it (duplicates, parts,
-   merged communicators) has the wrong members or order; a leader's mistake leaves the others waiting. */
+/* What could go wrong: the two groups of an inter-communicator disagree on their members; messages go to a
+   rank of the local group, or match those of another communicator; communicators made from it (duplicates,
+   parts, merged ones) have the wrong members or order; a leader's mistake leaves the others waiting. */
 #include "check.h"
 
 static int rank, size;
@@ -40,7 +40,8 @@ static void check_shape(MPI_Comm inter, int left) {
   MPI_Group_free(&world);
 }
 
-/* Everybody to everybody of the other group, with data that tells from whom; also by any source and probe. */
+/* Every rank sends to every rank of the remote group; the data names the sender. Also by any source and
+ * probe. */
 static void talk(MPI_Comm inter, int tag) {
   int remote, mine, i, got[64], sent[64], seen = 0;
   MPI_Request requests[64];
@@ -124,7 +125,7 @@ static void check_children(MPI_Comm inter, int left) {
     talk(part, 7);
     OK(MPI_Comm_disconnect(&part));
   }
-  /* An empty group on one side: nobody gets one. */
+  /* An empty group on one side: no rank gets a communicator. */
   OK(MPI_Comm_create(inter, rank < left ? MPI_GROUP_EMPTY : firsts, &part));
   CHECK(part == MPI_COMM_NULL);
   MPI_Group_free(&firsts);
@@ -142,13 +143,13 @@ static void check_errors(MPI_Comm inter, MPI_Comm half) {
   CHECK_CLASS(MPI_Send(&n, 1, MPI_INT, remote, 0, inter), MPI_ERR_RANK);
   CHECK_CLASS(MPI_Intercomm_create(half, 1000, MPI_COMM_WORLD, 0, 1, &other), MPI_ERR_RANK);
   CHECK_CLASS(MPI_Intercomm_create(inter, 0, MPI_COMM_WORLD, 0, 1, &other), MPI_ERR_COMM);
-  /* The leader cannot meet anybody: all of its group are told. */
+  /* The leader finds no remote leader: all ranks of its group get an error. */
   CHECK_CLASS(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, size, 1, &other), MPI_ERR_RANK);
   CHECK(other == MPI_COMM_NULL);
 }
 
 int main(int argc, char** argv) {
-  int failures, left;
+  int left;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -165,7 +166,5 @@ int main(int argc, char** argv) {
     OK(MPI_Comm_free(&inter));
     OK(MPI_Comm_free(&half));
   }
-  failures = check_done();
-  MPI_Finalize();
-  return failures;
+  return check_finalize();
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lanes_hosts.c: casts of every rank for a while, for switches that do not forward multicast, or not always.
-     lanes_hosts SECONDS BYTES [COMMS [ROUNDS]]    rounds until rank 0 has seen SECONDS pass, and ROUNDS of
-   them; each on COMMS communicators. What could go wrong: a byte wrong, a call that does not end, on a
-   communicator that shares a group with others as well. Rank 0 says "started" when the first round is over,
-   and at the end the number of rounds and what the MPI_T counters of all ranks come to: NAME=SUM. */
+/* lanes_hosts SECONDS BYTES [COMMS [ROUNDS]]: casts of every rank, for switches that do not always forward
+   multicast. There are at least ROUNDS rounds, until rank 0 has seen SECONDS pass, each on COMMS
+   communicators. What could go wrong: a byte is wrong or a call does not end, also on a communicator that
+   shares a group with others. Rank 0 prints "started" after the first round, and at the end the number of
+   rounds and the sums of the MPI_T counters over all ranks: NAME=SUM. */
 #include "check.h"
 
 static int rank, size;
@@ -83,9 +83,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < communicators; ++i) OK(MPI_Comm_free(&comms[i]));
   OK(MPI_T_pvar_session_free(&session));
   OK(MPI_T_finalize());
-  const int failed = check_done();
   free(buffer);
   free(all);
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

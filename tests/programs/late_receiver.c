@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong when ranks send and the receiver waits for something else: it keeps all that comes, as
-   much as there is; or what it does not keep is lost, comes in another order, or stands in the way of what it
-   waits for. */
+/* What could go wrong when ranks send and the receiver waits for another message: it buffers unexpected
+   messages without limit; a message that it does not buffer is lost, overtaken, or blocks the awaited
+   message. */
 #include <unistd.h>
 
 #include "check.h"
 
 enum { kMessages = 50000, kBytes = 4096, kFlood = 1, kOther = 2 };
 static const double kMiB = 1024.0 * 1024.0;
-static const double kKept = 8;     /* MiB: the pushed buffer, and what was under way */
+static const double kKept = 8;     /* MiB: the pushed buffer, and messages in flight */
 static const double kRecords = 24; /* MiB: with a record of each message that its sender has not ended */
 
 static double resident(void) { /* MiB */
@@ -23,7 +23,7 @@ static void fill(unsigned char* bytes, int size, int number) {
   for (int i = 0; i < size; i++) bytes[i] = (unsigned char)(number * 7 + i);
 }
 
-/* How much more memory there is when the other message comes, in MiB. */
+/* The memory that the process took until the awaited message arrived, in MiB. */
 static double kept_until_other(int from) {
   const double before = resident();
   MPI_Recv(NULL, 0, MPI_BYTE, from, kOther, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -47,7 +47,7 @@ static void receive_flood(int count, int size) {
   CHECK(wrong == 0);
 }
 
-/* Rank 1 sends as long as it is let; rank 2 sends what rank 0 waits for, later. */
+/* Rank 1 sends as long as flow control allows; rank 2 later sends the message that rank 0 waits for. */
 static void blocking(int rank, int count, int size) {
   static unsigned char bytes[kBytes];
   MPI_Barrier(MPI_COMM_WORLD);
@@ -65,7 +65,7 @@ static void blocking(int rank, int count, int size) {
   }
 }
 
-/* Rank 1 starts them all, and then what rank 0 waits for. */
+/* Rank 1 starts them all, and then the message that rank 0 waits for. */
 static void nonblocking(int rank, int count, int size) {
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 1) {
@@ -101,7 +101,5 @@ int main(int argc, char** argv) {
   nonblocking(rank, kMessages, kBytes);
   blocking(rank, kMessages * 4, 8);
   blocking(rank, kMessages * 4, 0);
-  const int failed = check_done();
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

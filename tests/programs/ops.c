@@ -105,14 +105,11 @@ static void test_errors(void) {
 }
 
 int main(int argc, char** argv) {
-  int failed;
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   test_predefined();
   test_user();
   test_errors();
-  failed = check_done();
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

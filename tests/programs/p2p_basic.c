@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong: bytes lost or mixed up at the sizes where the protocol changes (one cell, push limit,
-   pulls), wrong source, tag or count in the status, messages overtaking each other, wildcards taking the
-   wrong one. */
+/* What could go wrong: bytes are lost or mixed up at the sizes where the protocol changes (one cell, push
+   limit, pulls), wrong source, tag or count in the status, messages overtaking each other, wildcards taking
+   the wrong one. */
 #include "check.h"
 
 static const int sizes[] = {0,    1,    7,    8,    63,    64,     1000,    4000,
@@ -135,7 +135,7 @@ static void replace(int rank, int size) {
 }
 
 int main(int argc, char** argv) {
-  int rank, size, result;
+  int rank, size;
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
@@ -145,7 +145,5 @@ int main(int argc, char** argv) {
   to_myself(rank);
   nobody();
   replace(rank, size);
-  result = check_done();
-  MPI_Finalize();
-  return result;
+  return check_finalize();
 }

@@ -83,7 +83,7 @@ static void broken_elements(int peer) {
 }
 
 int main(int argc, char** argv) {
-  int rank, size, result;
+  int rank, size;
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
@@ -93,7 +93,5 @@ int main(int argc, char** argv) {
   the_message_says_what_to_do(size);
   truncation(rank, (rank ^ 1) < size ? (rank ^ 1) : rank);
   broken_elements((rank ^ 1) < size ? (rank ^ 1) : rank);
-  result = check_done();
-  MPI_Finalize();
-  return result;
+  return check_finalize();
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_killed CASE: rank 1 is killed while messages are under way; p2p_killed.py looks what becomes of the
+/* p2p_killed CASE: rank 1 is killed while messages are in flight; p2p_killed.py checks the end of the
    job.
      push           short messages stream to it
      receiver       it receives long messages, one after the other
      sender         it sends them
      mapped         as receiver, in memory from MPI_Alloc_mem
-     between        nothing is under way: the others wait for it */
+     between        nothing is in flight: the others wait for it */
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>

@@ -142,7 +142,7 @@ static void freed_while_active(int rank, int peer) {
 }
 
 int main(int argc, char** argv) {
-  int rank, size, result, peer;
+  int rank, size, peer;
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
@@ -152,7 +152,5 @@ int main(int argc, char** argv) {
   buffered(rank, peer);
   cancelled(rank, peer);
   freed_while_active(rank, peer);
-  result = check_done();
-  MPI_Finalize();
-  return result;
+  return check_finalize();
 }

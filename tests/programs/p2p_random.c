@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What could go wrong: some mixture of sizes, tags, wildcards, orders of arrival, send modes, datatypes,
-   kinds of memory and threads loses, mixes up or damages a message. All ranks draw the same messages from one
-   seed (printed; give it as an argument to repeat a run), each posts its sends and receives in an order of
-   its own, and every byte is checked. */
+   kinds of memory and threads loses, mixes up or damages a message. All ranks generate the same messages from
+   one seed (printed; give it as an argument to repeat a run), each posts its sends and receives in an order
+   of its own, and every byte is checked. */
 #include <pthread.h>
 #include <stdint.h>
 #include <time.h>
@@ -36,7 +36,7 @@ static int draw_size(uint64_t* state) {
     case 0: return 0;
     case 1: return below(state, 40);
     case 2: return below(state, 5000);
-    case 3: return 4000 + below(state, 200); /* around what is pushed */
+    case 3: return 4000 + below(state, 200); /* around the push limit */
     case 4: return kBlock * below(state, kMost / kBlock);
     default: return below(state, kMost);
   }
@@ -97,7 +97,7 @@ static void give_back(char* memory, int library) {
     free(memory);
 }
 
-/* Which message came: the oldest from there with that tag that has not come yet. */
+/* The message received: the oldest from that source with that tag that was not received yet. */
 static Message* came(Message* all, const int* seen, const Worker* w, int from, int tag) {
   for (int i = 0; i < kMessages; i++)
     if (!seen[i] && all[i].to == w->rank && all[i].from == from && (tag < 0 || all[i].tag == tag))
@@ -171,7 +171,7 @@ static void* work(void* argument) {
   Worker* w = argument;
   for (int round = 0; round < kRounds; round++) {
     play(w);
-    MPI_Barrier(w->comm); /* a wildcard must not get what belongs to the next round */
+    MPI_Barrier(w->comm); /* a wildcard must not match a message of the next round */
   }
   return NULL;
 }
@@ -207,7 +207,5 @@ int main(int argc, char** argv) {
   }
   MPI_Buffer_detach(&space, &detached);
   free(space);
-  const int failed = check_done();
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

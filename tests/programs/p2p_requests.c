@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What could go wrong: an index or status that belongs to another request, inactive and null requests
-   counted, requests taken twice, get_status changing what it looks at, probes that lose or double a message.
+   counted, requests taken twice, get_status changing the request, probes that lose or double a message.
  */
 #include "check.h"
 
@@ -120,7 +120,7 @@ static void inactive(void) {
 }
 
 int main(int argc, char** argv) {
-  int rank, size, result, peer;
+  int rank, size, peer;
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
@@ -130,7 +130,5 @@ int main(int argc, char** argv) {
   all_and_status(peer);
   probes(rank, peer);
   inactive();
-  result = check_done();
-  MPI_Finalize();
-  return result;
+  return check_finalize();
 }

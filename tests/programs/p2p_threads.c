@@ -33,7 +33,7 @@ static void* worker(void* argument) {
 }
 
 int main(int argc, char** argv) {
-  int size, provided = -1, result;
+  int size, provided = -1;
   pthread_t threads[kThreads];
   OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
   CHECK(provided == MPI_THREAD_MULTIPLE);
@@ -43,7 +43,5 @@ int main(int argc, char** argv) {
   for (int i = 0; i < kThreads; i++) pthread_create(&threads[i], NULL, worker, (void*)(intptr_t)i);
   for (int i = 0; i < kThreads; i++) pthread_join(threads[i], NULL);
   for (int i = 0; i < kThreads; i++) CHECK(failed_[i] == 0);
-  result = check_done();
-  MPI_Finalize();
-  return result;
+  return check_finalize();
 }

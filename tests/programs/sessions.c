@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sessions, without MPI_Init. What could go wrong: process sets with wrong sizes or names cut without a
    terminator; a communicator from a group whose members do not agree on its context; two made at once under
-   different tags that mix; a second session after the last one was finalized that does not come up; an exit
+   different tags that mix; a second session after the last one was finalized that does not start; an exit
    that leaves peers waiting. */
 #include <mpi.h>
 #include <pthread.h>
@@ -43,7 +43,7 @@ static void check_psets(MPI_Session session) {
   CHECK(MPI_Session_get_pset_info(session, "mpi://HERE", &info) == MPI_ERR_ARG);
 }
 
-/* Round the ring in `comm`: the number that comes back is the size. */
+/* A token around the ring in `comm` returns with the size. */
 static void check_ring(MPI_Comm comm) {
   int rank, size, token = 0;
   MPI_Comm_rank(comm, &rank);
@@ -150,12 +150,12 @@ int main(void) {
       MPI_Recv(&one, 1, MPI_INT, i, 1, comm, MPI_STATUS_IGNORE);
       all += one;
     }
-    printf(all == 0 ? "passed\n" : "failed: %d\n", all);
   } else {
     MPI_Send(&failures, 1, MPI_INT, 0, 1, comm);
   }
   MPI_Comm_free(&comm);
   MPI_Group_free(&group);
   MPI_Session_finalize(&b);
+  if (rank == 0) printf(all == 0 ? "passed\n" : "failed: %d\n", all);
   return all != 0;
 }

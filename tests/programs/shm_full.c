@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What could go wrong: shared memory that gets full under a running job ends it with SIGBUS, or makes a
-   collective hang or lie, because memory was promised that is not there; what was full stays unused when
-   there is room again. Run by shm_full.py, in a mount namespace with a small /dev/shm of its own: nothing
-   else is filled. */
+   collective hang or return wrong data, because pages were mapped that do not exist; the library does not use
+   shared memory again when there is space. shm_full.py runs it in a mount namespace with its own small
+   /dev/shm. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/statvfs.h>
@@ -15,7 +15,7 @@
 
 static const char* const kFile = "/dev/shm/filler";
 
-/* Takes all that is left. */
+/* Takes all free memory. */
 static void fill(void) {
   static char page[4096];
   int fd = open(kFile, O_CREAT | O_EXCL | O_WRONLY, 0600);
@@ -50,7 +50,7 @@ static void work(MPI_Comm comm) {
 int main(int argc, char** argv) {
   struct statvfs space;
   MPI_Comm before, full, after;
-  int rank = 0, failed;
+  int rank = 0;
   if (statvfs("/dev/shm", &space) != 0 || space.f_blocks * space.f_frsize > SMALL) {
     fprintf(stderr, "failed: /dev/shm is not a small one made for this program\n");
     return 2;
@@ -73,7 +73,5 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_free(&before));
   OK(MPI_Comm_free(&full));
   OK(MPI_Comm_free(&after));
-  failed = check_done();
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

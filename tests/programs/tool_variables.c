@@ -186,8 +186,7 @@ int main(int argc, char** argv) {
   test_frozen();
   OK(MPI_T_finalize());
   CHECK(MPI_T_pvar_get_num(&n) == MPI_T_ERR_NOT_INITIALIZED);
-  failed = check_done();
-  MPI_Finalize();
+  failed = check_finalize();
   OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided)); /* after the end, too */
   OK(MPI_T_finalize());
   return failed || check_failures_ != 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong with waiting: a rank that waits beside busy neighbours takes their processor; one that
-   sleeps is woken by some of its peers (those of its host, or those of other hosts) and not by others, and
-   finds their messages only when it looks by itself. */
+/* What could go wrong with waiting: a rank that waits on an oversubscribed host takes processor time from
+   ranks that compute; a sleeping rank is woken only by some of its peers (local or remote ones), and finds
+   the messages of the others only by its periodic poll. */
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 enum { kRounds = 15, kMostRanks = 64 };
 static const double kWait = 1.0;         /* seconds */
 static const double kShareOfCore = 0.02; /* of which it may compute */
-static const double kLate = 0.03;        /* who looks by itself does so ten times a second */
+static const double kLate = 0.03;        /* the periodic poll runs ten times a second */
 
 static double now(void) {
   struct timespec time;
@@ -69,7 +69,7 @@ static void woken_by_each(int rank, int size) {
   if (rank != 0) return;
   for (int peer = 1; peer < size; peer++) {
     qsort(late[peer], kRounds, sizeof late[peer][0], by_size);
-    const double quick = late[peer][kRounds / 4]; /* the others may be the machine's */
+    const double quick = late[peer][kRounds / 4]; /* the other delays may come from the machine */
     printf("woken by rank %d after %.0f us\n", peer, quick * 1e6);
     CHECK(quick < kLate);
   }
@@ -86,7 +86,5 @@ int main(int argc, char** argv) {
   }
   beside_busy_neighbours(rank, size);
   woken_by_each(rank, size);
-  const int failed = check_done();
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

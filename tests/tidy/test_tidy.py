@@ -214,7 +214,8 @@ class Words(unittest.TestCase):
     def test_scope(self):
         files = {'docs/decisions/0001-a.md': 'mus' + 'ter', 'tests/a.cpp': '// Who is', 'src/a.cpp': '// mus' + 'ter\n',
                  'CHANGELOG.md': 'x' * 200, 'README.md': 'x' * 200}
-        self.assertEqual(words.measure(files), {'documents': {'README.md': 1}, 'words': {'src/a.cpp': 1}, 'subjects': {}})
+        self.assertEqual({check: words.measure(check, files) for check in words.LIMITS},
+                         {'documents': {'README.md': 1}, 'words': {'src/a.cpp': 1}, 'subjects': {}})
 
 
 class Hygiene(unittest.TestCase):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_short_way.c: what could go wrong: a short message between two ranks that exchange such costs a system
-   call or an allocation. Each of the two works while the other is outside the library, so nobody waits and
-   the speed of the machine does not matter. System calls are counted where the kernel can dispatch them to us
-   (Linux 5.11), else only allocations. */
+/* p2p_fast_path.c: what could go wrong: a short message between two ranks that exchange such messages costs a
+   system call or an allocation. Each rank calls the library while the other is outside of it, so no rank
+   waits and the speed of the machine does not matter. System calls are counted where the kernel can dispatch
+   them to the process (Linux 5.11), else only allocations. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
@@ -47,7 +47,7 @@ static void wait_for(atomic_int* phase, int value) {
   while (atomic_load(phase) < value) sched_yield();
 }
 
-/* `kMessages` messages from `from`, one at a time; nobody is in the library at the same time. */
+/* `kMessages` messages from `from`, one at a time; no other rank is in the library at the same time. */
 static void one_way(int from, int rank, atomic_int* phase, int base, int nonblocking) {
   static char out[kMost], in[kMost];
   const int sizes[] = {0, 8, 16, 17, 100, kMost};
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
   if (rank != 0) file = open(name, O_RDWR);
   atomic_int* phase = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   CHECK(phase != MAP_FAILED);
-  for (int i = 0; i < 200; i++) { /* until both have a ring, and have asked for whatever they keep */
+  for (int i = 0; i < 200; i++) { /* until both have a ring and have allocated their caches */
     if (rank == 0) MPI_Send(&byte, 1, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
     MPI_Recv(&byte, 1, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank == 1) MPI_Send(&byte, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
@@ -101,21 +101,19 @@ int main(int argc, char** argv) {
   signal(SIGSYS, on_call);
   const int counted = prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, &dispatch) == 0;
   if (!counted && rank == 0) printf("this kernel does not let us count system calls\n");
-  if (counted) { /* that it counts at all */
+  if (counted) { /* proves that the counter works */
     count(1);
     (void)getppid();
     count(0);
     CHECK(calls == 1);
     calls = 0;
   }
-  for (int turn = 0; turn < 8; turn++) { /* the first four: whatever is kept is asked for once */
+  for (int turn = 0; turn < 8; turn++) { /* the first four may fill caches */
     if (turn == 4) calls = allocations = 0;
     one_way(turn % 2, rank, phase, 2 * kMessages * turn, turn / 2);
   }
   if (calls != 0 || allocations != 0)
     fprintf(stderr, "rank %d: %d system calls, %d allocations\n", rank, (int)calls, (int)allocations);
   CHECK(calls == 0 && allocations == 0);
-  const int result = check_done();
-  MPI_Finalize();
-  return result;
+  return check_finalize();
 }

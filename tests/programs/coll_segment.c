@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: communicators that come and go leave files in /dev/shm or run out of descriptors; one
-// without a collective segment (HERALD_COLL_SEGMENT_BYTES=0) does not work; a rank that dies in the middle of
-// a collective leaves the others waiting. `coll_segment die`: rank 1 kills itself.
+// What could go wrong: communicators that are made and freed leave files in /dev/shm or exhaust descriptors;
+// a communicator without a segment (HERALD_COLL_SEGMENT_BYTES=0) does not work; a rank that dies in the middle
+// of a collective leaves the others waiting. `coll_segment die`: rank 1 kills itself.
 #include <dirent.h>
 #include <mpi.h>
 #include <signal.h>
@@ -59,7 +59,7 @@ static void come_and_go(void) {
   CHECK(files_of_this_job() == 0);
 }
 
-// The same results with long data, which is read from where it is.
+// The same results with long data, which is read in place.
 static void long_data(void) {
   int i, round;
   double *in = malloc(kItems * sizeof *in), *out = malloc(kItems * sizeof *out);
@@ -83,14 +83,11 @@ static void die(void) {
 }
 
 int main(int argc, char** argv) {
-  int failed;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (argc > 1 && strcmp(argv[1], "die") == 0) die();
   come_and_go();
   long_data();
-  failed = check_done();
-  MPI_Finalize();
-  return failed;
+  return check_finalize();
 }

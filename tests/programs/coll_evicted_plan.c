@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What could go wrong: one rank has forgotten the plan of a call and makes it again, the others have not, and
-   meanwhile all have learned more about the communicator: they choose different algorithms and wait for each
+/* What could go wrong: one rank has evicted the plan of a call and makes it again, the others have not, and
+   meanwhile all know more about the communicator: they choose different algorithms and wait for each
    other's messages for ever. */
 #include "check.h"
 
@@ -40,7 +40,7 @@ static void one_size(int count) {
   check_all(count);
   forget(comm);
   for (i = 0; i < CHANNELS; i++)
-    OK(MPI_Barrier_init(comm, MPI_INFO_NULL, &kept[i])); /* these see shared memory */
+    OK(MPI_Barrier_init(comm, MPI_INFO_NULL, &kept[i])); /* these use shared memory */
   OK(MPI_Allgather_init(mine, count, MPI_INT, all, count, MPI_INT, comm, MPI_INFO_NULL, &request));
   memset(all, 0, sizeof(int) * (size_t)(size * count));
   OK(MPI_Start(&request));
@@ -62,7 +62,5 @@ int main(int argc, char** argv) {
   for (i = 0; i < (int)(sizeof counts / sizeof counts[0]); i++) one_size(counts[i]);
   free(mine);
   free(all);
-  i = check_done();
-  MPI_Finalize();
-  return i;
+  return check_finalize();
 }
