@@ -25,6 +25,7 @@ class Forced(unittest.TestCase):
     def test_is_obeyed(self):
         for name in ("chain", "binary", "scatter_allgather"):
             done, warnings = run(5, HERALD_COLL_BCAST=name, HERALD_VERBOSE="3")
+            self.assertEqual(done.returncode, 0)
             self.assertIn("passed", done.stdout)
             used = set(re.findall(r"bcast of \d+ bytes on 5 ranks by (\w+)", done.stderr))
             self.assertEqual(used, {name})
