@@ -12,7 +12,7 @@ from cpp_text import code_only, without_directives
 _LABEL = re.compile(r'^(\s*(public|private|protected)\s*:(?!:))+')
 _BRACKETS = re.compile(r'\[\[.*?\]\]|\balignas\s*\([^()]*\)|\b(?:noexcept|explicit|requires|decltype|__attribute__)\s*'
                        r'\((?:[^()]|\([^()]*\))*\)', re.S)
-_CLASS = re.compile(r'(?:class|struct|union)\b(?:(?:\s+[A-Z_0-9]+(?=\s+(?!final\b)\w))?)\s*(?P<name>(?:\w+::)*\w*)\s*'
+_CLASS = re.compile(r'(?:class|struct|union)\b(?:\s+[A-Z_0-9]+(?=\s+(?!final\b)\w))?\s*(?P<name>(?:\w+::)*\w*)\s*'
                     r'(?:final\b\s*)?(?::(?!:)|$)')
 _SPACE = re.compile(r'(?:inline\s+)?namespace\b\s*(?P<name>[\w:]*)\s*$')
 _NO_MEMBER = re.compile(r'(using|typedef|friend|static_assert|extern)\b')
@@ -76,11 +76,11 @@ class _Scanner:
     def __init__(self, path, text):
         self.path = path
         self.code = without_directives(code_only(text))
-        self.scopes = []    # (name or '', Class or None)
+        self.scopes = []    # (name or '', Class or None), the innermost last
         self.classes = []
         self.members = []   # (names of the namespaces around, qualifier) of members defined outside of their class
         self.head = ''      # of the declaration that is being read, initializers as {}
-        self.after_class = False
+        self.closed = None  # (name, Class) that ended before the head, of `struct S {} head;`
 
     def scan(self):
         at = depth = 0
@@ -96,7 +96,7 @@ class _Scanner:
                 self._close()
             elif depth == 0:
                 self._declare()
-                self.head, self.after_class = '', False
+                self.head, self.closed = '', None
             else:
                 self.head += sign
         return self
@@ -118,9 +118,8 @@ class _Scanner:
             return at
         if _CLASS.match(head):
             name = _CLASS.match(head).group('name')
-            holder = self.scopes[-1][1] if self.scopes and not name else None
-            made = holder or Class('::'.join(self._names() + [name]), self.path, self.code.count('\n', 0, at) + 1)
-            if not holder:
+            made = Class('::'.join(self._names() + [name]), self.path, self.code.count('\n', 0, at) + 1)
+            if name:
                 self.classes.append(made)
             self._push(name, made)
             return at
@@ -135,8 +134,10 @@ class _Scanner:
         self.head = ''
 
     def _close(self):
-        made = self.scopes.pop()[1] if self.scopes else None
-        self.head, self.after_class = '', made is not None
+        self.head = ''
+        self.closed = self.scopes.pop() if self.scopes else ('', None)
+        if not self.closed[1]:
+            self.closed = None
 
     def _names(self):
         return [part for name, _ in self.scopes for part in name.split('::') if part]
@@ -144,9 +145,11 @@ class _Scanner:
     def _declare(self):
         head = _head(self.head)
         holder = self.scopes[-1][1] if self.scopes else None
-        if self.after_class:
-            if holder and re.match(r'[*&\s]*\w', head):
+        if self.closed:
+            if holder and head:
                 holder.data += 1 + head.count(',')
+            elif holder and not self.closed[0]:  # anonymous
+                holder.data += self.closed[1].data
         elif not head or _NO_MEMBER.match(head) or _FORWARD.match(head):
             return
         elif _is_function(head):

@@ -55,7 +55,7 @@ def _named_in(build, folder, path):
 
 
 def dead(files):
-    """Sources that no CMakeLists.txt above them names, and headers that nothing includes; {path: text} -> [(path, words)]."""
+    """Sources that no CMakeLists.txt above them names, and headers that no file includes: [(path, words)]."""
     found = []
     builds = {os.path.dirname(path): text for path, text in files.items()
               if os.path.basename(path) == 'CMakeLists.txt'}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who may know whom. The rooms of src/ stand in one order; includes point downward only."""
+"""The layers: the rooms of src/ have one order, and includes point downward only."""
 import re
 
 from cpp_text import code_only, includes, without_comments
@@ -7,7 +7,7 @@ from cpp_text import code_only, includes, without_comments
 # Lowest first. `group` stands ready for multicast.
 ORDER = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'coll', 'path', 'boot', 'engine', 'mpi',
          'abi']
-# What the simulated network may know: the pure rooms, which it drives in the engine's place.
+# The simulated network may include the pure rooms, which it drives instead of the engine.
 SIM = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'coll']
 PURE = ['wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'coll']
 

@@ -12,7 +12,7 @@ _TOPS = ('src', 'sim', 'docs', 'lab', 'tools', 'launch')
 _STEMS = ('muster', 'tidings', 'doze(?!n)', 'hush', 'forgive', 'thefts', 'tender', 'excuse')
 _NAMES = ('lie_down', 'see_off', 'get_up', 'come_in')
 _PRIVATE = re.compile('|'.join(
-    [rf'(?<![A-Za-z]){stem}|{stem.capitalize()}|(?<![A-Z]){stem.upper()}'.replace('(?!N)', '(?!n)') for stem in _STEMS] +
+    [rf'(?<![A-Za-z]){stem}|{stem.capitalize()}|(?<![A-Z]){stem.upper()}' for stem in _STEMS] +
     [rf'(?<![a-z]){name}(?![a-z])' for name in _NAMES] + ['SaidBook']))
 _SUBJECT = re.compile(r'(?:^\s*(?i:who|what)(?:ever)?|(?<=[.!?)]\s)(?:Who|What)(?:ever)?)\s+(?!could go wrong)'
                       r'[^.!?]*(?:[.!]|$)')
