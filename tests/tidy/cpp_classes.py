@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from cpp_text import code_only, without_directives
 
 _LABEL = re.compile(r'^(\s*(public|private|protected)\s*:(?!:))+')
-_BRACKETS = re.compile(r'\[\[.*?\]\]|\balignas\s*\([^()]*\)|\b(?:noexcept|explicit|requires|decltype|__attribute__)\s*'
-                       r'\((?:[^()]|\([^()]*\))*\)', re.S)
+_BRACKETS = re.compile(r'\b(?:alignas|noexcept|explicit|requires|decltype|__attribute__)\s*\(+\)+')
 _CLASS = re.compile(r'(?:class|struct|union)\b(?:\s+[A-Z_0-9]+(?=\s+(?!final\b)\w))?\s*(?P<name>(?:\w+::)*\w*)\s*'
                     r'(?:final\b\s*)?(?::(?!:)|$)')
 _SPACE = re.compile(r'(?:inline\s+)?namespace\b\s*(?P<name>[\w:]*)\s*$')
@@ -31,10 +30,17 @@ def _without_arguments(text):
         text = shorter
 
 
+def _flat(text):
+    """The insides of parentheses and brackets taken out, but for those of (*pointer)."""
+    while (shorter := re.sub(r'\((?!\s*(?:\w+::)*[*&])(?:[^()]|\(\))+\)', '()', text)) != text:
+        text = shorter
+    return re.sub(r'\[[^\[\]]+\]', '[]', text)
+
+
 def _head(text):
-    """A declaration without labels, template prefix, arguments and attributes."""
+    """A declaration without labels, template prefix, attributes, and the insides of parentheses."""
     text = _LABEL.sub('', text.strip()).strip()
-    text = _BRACKETS.sub('', text)
+    text = _BRACKETS.sub('', _flat(re.sub(r'\[\[.*?\]\]', '', text, flags=re.S)))
     text = _without_arguments(text)
     text = re.sub(r'^(template\b\s*(requires\b[^;{]*?(?=\b(?:class|struct|union|void|auto)\b))?)+', '', text)
     return re.sub(r'\s+', ' ', text).strip()
@@ -48,16 +54,9 @@ def _is_function(head):
     return bool(mark) and mark.group(0) == '(' and not _POINTER.match(head, mark.start())
 
 
-def _flat(head):
-    """The insides of parentheses and brackets taken out."""
-    while (shorter := re.sub(r'\([^()]+\)', '()', head)) != head:
-        head = shorter
-    return re.sub(r'\[[^\]]*\]', '', head)
-
-
 def _opens_body(head):
     """True if a brace after this head of a function is its body, and not an initializer of a member."""
-    return not re.search(r'\)[^:]*(?<!:):(?!:).*[\w>]$', _flat(head))
+    return not re.search(r'\)[^:]*(?<!:):(?!:).*[\w>]$', head)
 
 
 @dataclass
@@ -158,7 +157,7 @@ class _Scanner:
             elif found := _MEMBER_OF.search(head):
                 self.members.append((self._names(), re.sub(r'\s', '', found.group(1)).split('::')[:-1]))
         elif holder and not _CONSTANT.match(head):
-            holder.data += 1 + _flat(head).count(',')
+            holder.data += 1 + head.count(',')
 
 
 def scan(path, text):

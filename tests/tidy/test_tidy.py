@@ -149,6 +149,8 @@ class Classes(unittest.TestCase):
                 ('void (*call)(int, int) = nullptr;', 1), ('Status (Loop::*step)(int);', 1),
                 ('std::function<void(int, int)> call;', 1), ('int x = f(1, 2);', 1), ('T* p = nullptr; const T& r;', 2),
                 ('alignas(64) std::atomic<int> a{0};', 1), ('int n = [] { int k = 1; return k; }();', 1),
+                ('alignas(T) std::byte storage[sizeof(T)];', 1), ('int a[f(1, 2)], b = (1, 2);', 2),
+                ('alignas(cmsghdr) std::array<char, SPACE(sizeof(std::uint16_t))> bytes_;', 1),
                 ('static constexpr int kA = 1, kB = 2; static const int kC;', 0), ('static inline int shared = 0;', 1),
                 ('enum class E : int { a, b }; enum { c }; struct S; class T; using U = int;', 0),
                 ('union { int a; float b; };', 2), ('union { int a; float b; } u;', 1),
