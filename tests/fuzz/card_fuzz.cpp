@@ -17,7 +17,7 @@ static bool read_checked(std::string_view text, NetCard& card) {
   if (parse_prefix(text, prefix) && prefix.bits > prefix.address.bits()) std::abort();
   if (!read_card(text, card, why)) return false;
   NetCard again;
-  // What was read can be written and read, and is then the same.
+  // A card that was read can be written and read again unchanged.
   if (!read_card(write_card(card), again, why) || write_card(again) != write_card(card)) std::abort();
   for (const CardInterface& interface : card.interfaces)
     for (const CardAddress& each : interface.addresses)

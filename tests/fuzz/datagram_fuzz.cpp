@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: some datagram is read beyond its end, is taken for good though its tag is not, or is
-// cut into parts that it does not have. The first byte says whether the datagram gets a right tag, so that
-// what lies behind the tag is reached. The key depends on the input: the fuzzer sees what is compared, and
-// would put the tag that an input lacks into the next one.
+// What could go wrong: some datagram is read beyond its end, is accepted despite a wrong tag, or is split
+// into parts that it does not have. The first byte chooses whether the datagram gets a right tag, so that the
+// code behind the tag is reached. The key depends on the input: the fuzzer sees compared values, and would
+// put the missing tag into the next input.
 #include <array>
 #include <cstdint>
 #include <cstdlib>

@@ -8,7 +8,7 @@
 
 #include "base/knobs.hpp"
 
-// The input is a row of environment entries, each ended by a zero byte.
+// The input is a sequence of environment entries, each ended by a zero byte.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::vector<std::string> entries(1);
   for (std::size_t i = 0; i < size; ++i) {

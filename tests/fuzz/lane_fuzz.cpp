@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a member that has the key but is mad or broken makes the lanes read what is not there,
-// keep more than they may, hand in what is out of order, or never come to rest. The input is a row of steps:
-// what, two bytes, and for a datagram its length and bytes. Datagrams get a right tag; their numbers count
-// from the first of every stream, so that small ones mean something.
+// What could go wrong: a member that has the key but is faulty makes the lanes read out of bounds, store more
+// than their limits, deliver out of order, or never become idle. The input is a sequence of steps: a kind,
+// two bytes, and for a datagram its length and bytes. Datagrams get a right tag; their numbers count from the
+// first of every stream, so that small ones are valid.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -45,7 +45,7 @@ rel::LanesConfig make_config() {
   return config;
 }
 
-// As a member would have sent it, but for what the input says.
+// As a member would have sent it, except for the fields of the input.
 void make_plausible(const rel::LanesConfig& config, rel::PeerId from, std::uint64_t name, bool by_group,
                     std::vector<std::byte>& datagram) {
   if (datagram.size() < wire::kCastHead) return;
@@ -77,7 +77,7 @@ void make_plausible(const rel::LanesConfig& config, rel::PeerId from, std::uint6
              all.first(sizeof head));
 }
 
-// A call of ours, as the program may make them: in order, each part before its result.
+// A local call, as a program may make it: in order, each contribution before its result.
 struct Caller {
   std::uint32_t next = 0;  // of the fused exchanges of a lane
   bool reported = false;
@@ -102,7 +102,7 @@ struct Caller {
 
 void transmit(rel::Lanes& lanes, Instant now) {
   rel::TxBatch batch;
-  // Each call must do something, or say that there is nothing.
+  // Each call must do something, or report that there is nothing to do.
   for (int i = 0; i < 10000; ++i) {
     if (lanes.poll_transmit(now, batch) == 0) return;
     for (std::size_t k = 0; k < batch.count; ++k)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a peer that has the key but is mad or broken makes the mesh read what is not there,
-// keep more than it may, or never come to rest. The input is a row of steps: what, two bytes, and for a
+// What could go wrong: a peer that has the key but is faulty makes the mesh read out of bounds, store more
+// than its limits, or never become idle. The input is a sequence of steps: a kind, two bytes, and for a
 // datagram its length and bytes. Datagrams get a right tag; their numbers count from the first that a channel
-// has, so that small ones mean something.
+// has, so that small ones are valid.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -42,7 +42,7 @@ rel::MeshConfig make_config() {
   return config;
 }
 
-// As a peer would have sent it, but for what the input says.
+// As a peer would have sent it, except for the fields of the input.
 void make_plausible(const rel::MeshConfig& config, rel::PeerId from, std::vector<std::byte>& datagram) {
   if (datagram.size() < sizeof(wire::DatagramHead)) return;
   auto& head = *reinterpret_cast<wire::DatagramHead*>(datagram.data());
@@ -67,7 +67,7 @@ void make_plausible(const rel::MeshConfig& config, rel::PeerId from, std::vector
 
 void transmit(rel::Mesh& mesh, Instant now) {
   rel::TxBatch batch;
-  // Each call must do something, or say that there is nothing.
+  // Each call must do something, or report that there is nothing to do.
   for (int i = 0; i < 10000; ++i) {
     batch.clear();
     if (mesh.poll_transmit(now, batch) == 0) return;
@@ -102,7 +102,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       std::vector<std::byte> datagram(bytes);
       if (bytes > 0) std::memcpy(datagram.data(), data + 1, bytes);
       data += 1 + bytes, size -= 1 + bytes;
-      if (what == 2) datagram.resize(bytes + 8 * b);  // longer than our own links carry, perhaps
+      if (what == 2) datagram.resize(bytes + 8 * b);  // perhaps longer than local links carry
       make_plausible(config, peer, datagram);
       above.refusals = what == 3 ? b % 4 : 0;
       (void)mesh.on_datagram(now, b % (kLinks + 1) == kLinks ? rel::kMostLinks : b % kLinks, datagram);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: some row of packets from a peer makes Core write outside a buffer, follow an id that
-// it never gave out, or end an operation that is not the peer's. The input is a row of packets: peer, length,
-// bytes.
+// What could go wrong: a sequence of packets from a peer makes Core write outside a buffer, follow an id that
+// it never issued, or complete an operation of another peer. The input is a sequence of packets: peer,
+// length, bytes.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """job_stopped.py MPIEXEC PROGRAM: what could go wrong when all ranks of a job on several hosts are stopped for longer
-than the detection time and then go on (a queue that suspends jobs, a machine that sleeps): the first to run takes the
-others for dead."""
+than the detection time and then go on (a queue that suspends jobs, a machine that sleeps): the first to run declares the
+others dead."""
 import contextlib
 import os
 import signal

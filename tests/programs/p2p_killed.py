@@ -27,11 +27,11 @@ def complaints(job, took):
     if name is None or glob.glob(f'/dev/shm/*{name.group(1)}*'):
         yield 'something is left in /dev/shm, or the job has no name'
     if took is None:
-        yield f'nobody says when it died: {job.stdout!r}'
+        yield f'no rank printed when it died: {job.stdout!r}'
 
 
 def run(what, setting):
-    """What is wrong, and how long after the death the job was over."""
+    """Complaints, and the seconds from the death to the end of the job."""
     job = subprocess.run([MPIEXEC, '-n', '3', PROGRAM, what], capture_output=True, text=True, timeout=LIMIT, check=False,
                          stdin=subprocess.DEVNULL, env={**os.environ, **setting})
     over = time.monotonic()

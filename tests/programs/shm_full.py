@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What could go wrong: with too little shared memory a job hangs, dies of SIGBUS, gives no reason or no cure, or leaves
-files; without room for the boards of communicators the collectives fail. shm_full.py MPIEXEC PROGRAMS
+"""What could go wrong: with too little shared memory a job hangs, dies of SIGBUS, gives no reason or remedy, or leaves
+files; without memory for the segments of communicators the collectives fail. shm_full.py MPIEXEC PROGRAMS
 Runs in a mount namespace with a small /dev/shm of its own; exit code 77 where none can be had."""
 import os
 import re
@@ -14,7 +14,7 @@ LIMIT_S = 60
 
 
 def enter():
-    """This script again, in a mount namespace."""
+    """Runs this script again in a mount namespace."""
     for how in (["unshare", "-m"], ["unshare", "-mr"]):
         try:
             probe = subprocess.run([*how, "sh", "-c", "mount --make-rprivate / && mount -t tmpfs -o size=64k tmpfs /dev/shm"],
@@ -30,7 +30,7 @@ def enter():
 
 class FullTest(unittest.TestCase):
     def room(self, size):
-        """A new /dev/shm of so many bytes."""
+        """Mounts a new /dev/shm of this size in bytes."""
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", "/dev/shm"], check=True)
         self.addCleanup(subprocess.run, ["umount", "/dev/shm"], check=True)
 
@@ -56,16 +56,16 @@ class FullTest(unittest.TestCase):
         self.assertLess(there, wanted)
         return wanted
 
-    def test_no_room_for_any_inbox(self):
+    def test_no_memory_for_any_inbox(self):
         self.assertGreater(self.inbox_bytes(), 16384)
 
-    def test_room_for_some_inboxes(self):
+    def test_memory_for_some_inboxes_only(self):
         inbox = self.inbox_bytes()
         for some in (1, 2, 3):
             self.room(inbox * some + inbox // 2)
             self.assert_refused(self.run_job(4, "p2p_basic"))
 
-    def test_the_cure_helps(self):
+    def test_the_suggested_remedy_works(self):
         self.room(self.inbox_bytes())
         for name, value in (("HERALD_SHM_CELLS", "8"), ("HERALD_SHM_RINGS", "0")):
             os.environ[name] = value
@@ -73,14 +73,14 @@ class FullTest(unittest.TestCase):
         done = self.run_job(4, "p2p_basic")
         self.assertEqual((done.returncode, "passed" in done.stdout), (0, True), done.stderr)
 
-    def test_collectives_go_on_without_boards(self):
+    def test_collectives_work_without_segments(self):
         inbox = self.inbox_bytes()
         self.room(4 * (inbox + 4096) + 8192)
         for program in ("coll_blocking", "coll_nonblocking", "communicators"):
             done = self.run_job(4, program)
             self.assertEqual((done.returncode, "passed" in done.stdout), (0, True), done.stderr)
 
-    def test_gets_full_and_empty_again_under_way(self):
+    def test_shared_memory_fills_and_empties_during_a_job(self):
         self.room(32 << 20)
         for ranks in (1, 4, 7):
             done = self.run_job(ranks, "shm_full")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tests/unit/effort.hpp: how many of its cases a test runs. Sanitizers make the same code ten times slower:
-// under them it runs some, and the plain build runs all.
+// tests/unit/effort.hpp: the number of cases that a test runs. Sanitizers make code ten times slower: under
+// them a test runs some cases, in the plain build all.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -15,11 +15,11 @@ constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(th
 constexpr bool kSanitized = false;
 #endif
 
-// So many seeds of so many.
+// The number of seeds to run: fewer under a sanitizer.
 constexpr std::uint64_t some_of(std::uint64_t seeds) noexcept {
   return kSanitized ? std::max<std::uint64_t>(seeds / 4, 1) : seeds;
 }
-// Whether this one of many cases is run. Five has no factor in common with the loops that count them.
+// True if this case is to run. Five has no factor in common with the loops that count them.
 constexpr bool is_run(std::uint64_t number) noexcept { return !kSanitized || number % 5 == 0; }
 
 }  // namespace herald

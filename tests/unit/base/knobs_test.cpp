@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a hostile or mistyped environment changes a setting, crashes the start, or passes in
-// silence; a row of the table and its field drift apart.
+// What could go wrong: a hostile or mistyped environment changes a setting, crashes the start, or is ignored
+// without a warning; a row of the table and its field drift apart.
 #include "base/knobs.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(Knobs, no_environment_gives_the_defaults_of_the_table) {
   }
 }
 
-TEST(Knobs, every_row_is_sound) {
+TEST(Knobs, every_row_is_consistent) {
   std::set<std::string> names;
   for (const KnobRow& row : knob_rows()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name << " stands twice";
@@ -78,7 +78,7 @@ TEST(Knobs, suffixes_scale) {
   EXPECT_EQ(read({"HERALD_SPIN_US=-1"}).knobs.spin_us, -1);
 }
 
-TEST(Knobs, bad_values_are_refused_by_name_and_the_default_stands) {
+TEST(Knobs, bad_values_are_refused_by_name_and_the_default_stays) {
   const std::int64_t standard = Knobs{}.push_bytes;
   for (const char* value : {"",
                             " ",
@@ -128,7 +128,7 @@ TEST(Knobs, unknown_names_are_reported_and_foreign_ones_are_not) {
                   .complaints.empty());
 }
 
-TEST(Knobs, names_for_launcher_and_wrappers_are_not_complained_about) {
+TEST(Knobs, names_for_launcher_and_wrappers_give_no_warning) {
   EXPECT_TRUE(read({"HERALD_JOB_KEY=abc", "HERALD_JOB_ID=1", "HERALD_MPIEXEC_PID=7", "HERALD_CC=clang",
                     "HERALD_CXX=clang++"})
                   .complaints.empty());
@@ -138,7 +138,7 @@ TEST(Knobs, the_last_of_two_equal_names_counts) {
   EXPECT_EQ(read({"HERALD_VERBOSE=1", "HERALD_VERBOSE=2"}).knobs.verbose, 2);
 }
 
-TEST(Knobs, a_very_long_value_is_refused_without_harm) {
+TEST(Knobs, a_very_long_value_is_refused) {
   const Reading reading = read({"HERALD_PUSH_BYTES=" + std::string(1 << 20, '9')});
   EXPECT_EQ(reading.knobs.push_bytes, Knobs{}.push_bytes);
   EXPECT_EQ(reading.complaints.size(), 1u);

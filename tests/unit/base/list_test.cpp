@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: an item taken out of the middle leaves its neighbours unjoined, or still believes that
-// it is in a list; order is lost.
+// What could go wrong: an item taken out of the middle leaves its neighbours unjoined, or still counts as
+// linked; order is lost.
 #include "base/list.hpp"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ TEST(List, unlink_from_the_middle_and_twice) {
   EXPECT_TRUE(list.empty());
 }
 
-TEST(List, does_what_a_standard_list_does) {
+TEST(List, agrees_with_a_standard_list) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     Prng prng(seed);
     List<Item> list;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: the sequence changes, and every seed that was kept as a failing case replays another
-// one.
+// What could go wrong: the sequence changes, and every recorded failing seed replays another case.
 #include "base/prng.hpp"
 
 #include <gtest/gtest.h>

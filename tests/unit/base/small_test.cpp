@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: a reference counted twice or never; a duration with the wrong sign; an assertion that
-// does not say where it stands.
+// does not name its place.
 #include <gtest/gtest.h>
 
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a timeline that costs something when it is off, that is not JSON (a locale with
-// commas, a host name with quotes), whose halves are joined wrongly, or that forgets the last events instead
-// of the first.
+// What could go wrong: a trace that costs time when it is off, that is not JSON (a locale with
+// commas, a host name with quotes), whose begin and end events are paired wrongly, or that drops the newest
+// events instead of the oldest.
 #include "base/trace.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ struct OwnTrace : Trace {
   ~OwnTrace() { release(); }
 };
 
-TEST(Trace, off_keeps_nothing) {
+TEST(Trace, tracing_that_is_off_records_nothing) {
   OwnTrace trace;
   trace.add(TraceEvent::send_start, std::uint64_t{1});
   EXPECT_FALSE(trace.on());
@@ -47,7 +47,7 @@ TEST(Trace, off_keeps_nothing) {
   trace.add(TraceEvent::send_start, std::uint64_t{1});
 }
 
-TEST(Trace, halves_find_each_other) {
+TEST(Trace, begin_and_end_events_are_paired) {
   OwnTrace trace;
   time_now = 1'000'000'000;
   ASSERT_TRUE(trace.open(64, clock_of_test));
@@ -88,7 +88,7 @@ TEST(Trace, halves_find_each_other) {
   trace.close();
 }
 
-TEST(Trace, a_full_ring_keeps_the_last_and_says_how_many_are_lost) {
+TEST(Trace, a_full_ring_keeps_the_newest_events_and_counts_lost_ones) {
   OwnTrace trace;
   ASSERT_TRUE(trace.open(16, clock_of_test));
   for (int i = 0; i < 100; ++i) trace.add(TraceEvent::resent, std::uint64_t{0}, i);
@@ -102,7 +102,7 @@ TEST(Trace, a_full_ring_keeps_the_last_and_says_how_many_are_lost) {
   trace.close();
 }
 
-TEST(Trace, what_goes_on_at_the_end_is_written) {
+TEST(Trace, operations_in_flight_at_the_end_are_written) {
   OwnTrace trace;
   time_now = 0;
   ASSERT_TRUE(trace.open(16, clock_of_test));
@@ -113,11 +113,11 @@ TEST(Trace, what_goes_on_at_the_end_is_written) {
   trace.close();
 }
 
-TEST(Trace, strings_are_quoted_and_numbers_have_points) {
+TEST(Trace, strings_are_quoted_and_numbers_have_decimal_points) {
   OwnTrace trace;
   time_now = 0;
   ASSERT_TRUE(trace.open(16, clock_of_test));
-  const char* locale = std::setlocale(LC_NUMERIC, "de_DE.UTF-8");  // where it is there
+  const char* locale = std::setlocale(LC_NUMERIC, "de_DE.UTF-8");  // where the locale exists
   time_now = 1'234'567;
   trace.add(TraceEvent::coll_start, std::uint64_t{1}, Trace::text("bcast"), Trace::text("a\"b\\c"), 4);
   TraceFacts facts;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a rank leaves a barrier that another one has not reached; the barrier never ends.
+// What could go wrong: a rank leaves a barrier that another rank has not entered; the barrier never
+// completes.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -38,7 +39,7 @@ bool waits(StepKind kind) {
          kind == StepKind::collect;
 }
 
-// Where the ranks are; without a cluster all on one host.
+// The hosts of the ranks; without a cluster all share one host.
 struct Hosts {
   const Cluster* cluster;
   int ranks;
@@ -50,7 +51,7 @@ struct Hosts {
   int leaders() const { return cluster == nullptr ? ranks : cluster->hosts(); }
 };
 
-// Runs the plans of all ranks but `absent` as far as they go; tells which ranks finished.
+// Runs the plans of all ranks but `absent` as far as possible; returns the ranks that finished.
 std::vector<bool> run_without(const Algorithm& algorithm, int ranks, int absent,
                               const Cluster* cluster = nullptr, std::uint32_t shared_bytes = 0) {
   const std::vector<Plan> plans = make_plans(algorithm, ranks, cluster, shared_bytes);
@@ -62,8 +63,8 @@ std::vector<bool> run_without(const Algorithm& algorithm, int ranks, int absent,
   for (int r = 0; r < ranks; ++r)
     runs[static_cast<std::size_t>(r)].begin(plans[static_cast<std::size_t>(r)],
                                             words[static_cast<std::size_t>(r)].data());
-  std::set<std::pair<int, bool>> told;          // who has posted, in which part
-  std::map<std::pair<int, bool>, int> arrived;  // at the one split copy of a host, in each part
+  std::set<std::pair<int, bool>> told;          // the ranks that have posted, by part
+  std::map<std::pair<int, bool>, int> arrived;  // at the barrier word of a host, by part
   const Hosts hosts{cluster, ranks};
   int reports = 0, result_of_all = 0;  // of a fused exchange
   const auto is_ready = [&](int r, const Step& step) {
@@ -74,7 +75,7 @@ std::vector<bool> run_without(const Algorithm& algorithm, int ranks, int absent,
       default: return told.count({hosts.mate(r, step.partner), step.second}) != 0;
     }
   };
-  std::vector<std::pair<int, StepId>> watching;  // steps that wait for those
+  std::vector<std::pair<int, StepId>> watching;  // steps that depend on those
   for (bool moved = true; moved;) {
     moved = false;
     std::erase_if(watching, [&](const std::pair<int, StepId>& wait) {
@@ -122,7 +123,7 @@ std::vector<bool> run_without(const Algorithm& algorithm, int ranks, int absent,
   return done;
 }
 
-TEST(CollBarrier, nobody_leaves_before_all_have_come) {
+TEST(CollBarrier, no_rank_leaves_before_all_have_entered) {
   for (const Algorithm* algorithm : algorithms()) {
     if (algorithm->op != Op::barrier) continue;
     for (const int ranks : {1, 2, 3, 5, 8, 13, 33}) {
@@ -143,7 +144,7 @@ TEST(CollBarrier, nobody_leaves_before_all_have_come) {
   }
 }
 
-TEST(CollBarrier, nobody_leaves_hosts_with_several_ranks_early) {
+TEST(CollBarrier, no_rank_leaves_early_on_hosts_with_several_ranks) {
   for (const Cluster& cluster : clusters())
     for (const std::uint32_t shared_bytes : {0u, kSharedBytes}) {
       const Algorithm& algorithm = *find_algorithm(Op::barrier, "two_level");

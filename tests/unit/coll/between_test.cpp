@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: a rank gets data of its own group, or of the wrong rank of the other; groups of one
-// rank, and of unequal size; messages of two parts of a plan are taken for each other; operands change
-// places; the root's own group waits for something.
+// rank or of unequal size fail; messages of two parts of a plan are mixed up; operands change places; the
+// root's local group waits.
 #include "cases.hpp"
 
 namespace herald::coll {
@@ -21,7 +21,7 @@ struct Pair {
   std::int64_t total() const { return count * sizes[0] * sizes[1]; }
   std::int64_t block_count(int side, int rank) const {
     const std::int64_t each = count * sizes[1 - side];
-    if (op == Op::reduce_scatter && sizes[side] > 1) {  // the first has none
+    if (op == Op::reduce_scatter && sizes[side] > 1) {  // the first rank has none
       if (rank == 0) return 0;
       if (rank == sizes[side] - 1) return 2 * each;
     }
@@ -66,7 +66,7 @@ void prepare(const Pair& p, const Sides (&sides)[2], std::vector<Member>& member
     }
 }
 
-// What rank `r` of a group should have at index i; false: nothing.
+// The expected item of rank `r` of a group at index i; false: none.
 bool wanted(const Pair& p, int side, int r, std::int64_t i, Item& item) {
   const int other = 1 - side, away = p.first(other), from = static_cast<int>(i / p.count);
   const auto reduced = [&](std::int64_t at) {

@@ -38,18 +38,18 @@ TEST(CollCache, finds_the_plan_of_the_same_key_only) {
   CachedPlan* made = cache.add(some_plan(), one, one.hash(), {});
   EXPECT_EQ(cache.find(one, one.hash()), made);
   EXPECT_EQ(cache.find(other, other.hash()), nullptr);
-  EXPECT_EQ(cache.find(other, one.hash()), nullptr);  // the words decide, not the hash
+  EXPECT_EQ(cache.find(other, one.hash()), nullptr);  // the key decides, not the hash
   Key longer = one;
   longer.add(0);
   EXPECT_EQ(cache.find(longer, one.hash()), nullptr);
   EXPECT_EQ(cache.counters().found, 1u);
   EXPECT_EQ(cache.counters().made, 1u);
-  EXPECT_EQ(made->refs, 3u);  // the cache's, the maker's, the finder's
+  EXPECT_EQ(made->refs, 3u);  // references of the cache, of the maker and of the finder
   release(made);
   release(made);
 }
 
-TEST(CollCache, is_bounded_and_keeps_what_is_used) {
+TEST(CollCache, is_bounded_and_keeps_used_plans) {
   PlanCache cache;
   const Key loved = key_of(-1);
   release(cache.add(some_plan(), loved, loved.hash(), {}));
@@ -70,12 +70,12 @@ TEST(CollCache, is_bounded_and_keeps_what_is_used) {
     release(again);
   }
   EXPECT_GE(dropped, many - static_cast<int>(PlanCache::kSets * PlanCache::kWays));
-  EXPECT_EQ(running->plan.size(), 1u);  // forgotten by the cache, still held here
+  EXPECT_EQ(running->plan.size(), 1u);  // evicted from the cache, still referenced here
   EXPECT_EQ(running->refs, 1u);
   release(running);
 }
 
-TEST(CollCache, does_not_keep_huge_plans) {
+TEST(CollCache, does_not_cache_huge_plans) {
   PlanCache cache;
   const Key key = key_of(5);
   CachedPlan* cached = cache.add(some_plan(PlanCache::kLargestPlan / sizeof(Step) + 1), key, key.hash(), {});
@@ -101,7 +101,7 @@ TEST(CollCache, layouts_count_by_form_when_dense_and_by_identity_when_not) {
   const type::Layout* named[] = {wider.get(), nullptr};
   release(cache.add(some_plan(), other, other.hash(), named));
   const type::Layout* address = wider.get();
-  wider = type::LayoutRef();  // the cache still holds it: nothing new can be made there
+  wider = type::LayoutRef();  // the cache still references it: its address cannot be reused
   for (int i = 0; i < 100; ++i) {
     type::LayoutRef fresh;
     ASSERT_EQ(type::resized(gappy_layout(), 0, 64, fresh), Status::ok);

@@ -18,12 +18,12 @@ struct Case {
   bool gappy_send = false, gappy_recv = false;
   const Cluster* cluster = nullptr;  // several hosts, some with several ranks
   std::uint32_t shared_bytes =
-      0;  // with a cluster: what a post may copy; 0: there are no collective segments
+      0;  // with a cluster: bytes that a post may copy; 0: there are no collective segments
 };
 
 inline constexpr int kRankCounts[] = {1, 2, 3, 5, 8, 13};
 
-// What rank `from` has for rank `to` at index i. Odd entries, so that matrix products do not fade to zero.
+// The item of rank `from` for rank `to` at index i. Odd entries, so that matrix products do not become zero.
 inline Item made_up(int from, int to, std::int64_t i) noexcept {
   Item item;
   Prng prng(static_cast<std::uint64_t>(from) * 1000003 + static_cast<std::uint64_t>(to) * 1009 +
@@ -43,7 +43,7 @@ inline std::string text_of(const Algorithm& algorithm, const Case& c, std::uint6
          std::to_string(seed);
 }
 
-// Hosts of unequal size, of equal size, with one rank, and ranks dealt out.
+// Hosts of unequal size, of equal size, with one rank, and ranks distributed round-robin.
 inline const std::vector<Cluster>& clusters() {
   const auto make = [](std::vector<int> numbers, bool lane) {
     Cluster cluster(numbers);

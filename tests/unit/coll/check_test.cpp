@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: calls that match are held to be different, or different ones to match; ranks disagree
-// on which two calls do not match; a step of a checked plan does not wait for the check.
+// What could go wrong: matching calls are reported as different, or different calls as matching; ranks
+// disagree on which two calls do not match; a step of a checked plan does not wait for the check.
 #include "coll/check.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ CollSpec ask_of(Op op, int rank, int size, int root, std::int64_t items) {
   return ask;
 }
 
-// As they lie in the memory of `rank`: its own first.
+// In the order of the memory of `rank`: its own first.
 std::vector<Facts> seen_by(int rank, const std::vector<Facts>& all) {
   std::vector<Facts> seen;
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -60,7 +60,7 @@ TEST(CollCheck, the_same_call_matches) {
   for (int op = 0; op < kOps; ++op) EXPECT_EQ(difference(all_of(static_cast<Op>(op), 5)), "");
 }
 
-TEST(CollCheck, each_difference_is_seen_and_named_by_all) {
+TEST(CollCheck, each_difference_is_found_and_named_by_all_ranks) {
   std::vector<Facts> all = all_of(Op::bcast, 4);
   all[2].root = 3;
   EXPECT_EQ(difference(all),

@@ -22,7 +22,7 @@ bool varies(Op op) {
 std::int64_t block_count(Op op, const Case& c, int from, int to) {
   if (!varies(op) || c.count == 0) return c.count;
   if (all_to_all(op)) return c.in_place ? (from + to + c.count) % 4 : (from + 2 * to + c.count) % 4;
-  // Where the case has many items, some blocks are longer than a cell of a tree and some are not.
+  // In cases with many items, only some blocks are longer than a cell of a tree.
   const std::int64_t few = ((from_root(op) ? to : from) * 3 + c.count) % 5;
   return c.count >= 3 ? few * 5 : few;
 }
@@ -123,7 +123,7 @@ void prepare(Op op, const Case& c, std::vector<Member>& members) {
                          all_to_all(op) || from_root(op));
     ask.recv = blocks_of(op, Buffer::recv, c, recv, m.recv_counts, m.recv_displs, m.recv_layouts, in,
                          all_to_all(op) || to_root(op) || to_all(op));
-    // What means nothing at this rank is not there.
+    // Arguments that are not significant at this rank are absent.
     if (op == Op::bcast || (from_root(op) && !root) || (in_place && !from_root(op))) ask.send = Blocks{};
     if ((to_root(op) && !root) || (from_root(op) && in_place)) ask.recv = Blocks{};
   }
@@ -202,7 +202,7 @@ TEST(CollData, data_of_several_segments) {
   }
 }
 
-// Windows: more ranks than messages that may be under way.
+// Windows: more ranks than messages that may be in flight.
 TEST(CollData, many_ranks_stay_within_their_windows) {
   std::uint64_t seed = 77;
   for (const Algorithm* algorithm : algorithms()) {

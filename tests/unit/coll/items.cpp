@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the ranks of a job send and reduce, and the memory where it lies.
+// The items that the ranks of a job send and reduce, and their memory.
 #include <algorithm>
 
 #include "job.hpp"

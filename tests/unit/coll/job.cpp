@@ -12,13 +12,13 @@
 namespace herald::coll {
 namespace {
 
-struct Flight {  // a send under way
+struct Flight {  // a send in flight
   StepId step = kNone;
-  bool gone = false;  // its data was taken and it is complete
+  bool gone = false;  // its data was read and it is complete
   bool cast = false;
   std::vector<std::byte> data;
 };
-struct Posted {  // a receive under way
+struct Posted {  // a receive in flight
   StepId step = kNone;
 };
 struct SharedPost {
@@ -76,18 +76,18 @@ class Job {
     std::vector<std::uint32_t> words;
     std::vector<std::byte> scratch;
     std::vector<bool> busy;       // slots
-    std::vector<StepId> waiting;  // shared-memory steps that could not be done yet
+    std::vector<StepId> waiting;  // shared-memory steps that cannot run yet
     SharedPost posts[2][kPosts];  // by part
   };
-  using Host = std::array<std::array<std::size_t, kBarrierWords>, 2>;  // who arrived, by part
+  using Host = std::array<std::array<std::size_t, kBarrierWords>, 2>;  // the ranks that arrived, by part
 
-  // One thing happens, chosen at random among what can.
+  // Runs one event, chosen at random among the possible ones.
   bool turn() {
     const std::size_t n = ranks_.size(), first = prng_.below(n);
     for (std::size_t i = 0; i < n; ++i)
       if (prng_.below(4) != 0 && advance((first + i) % n)) return true;
     if (prng_.below(2) == 0 && deliver()) return true;
-    for (int attempts = 0; attempts < 200; ++attempts) {  // a step that waits is not tried every time
+    for (int attempts = 0; attempts < 200; ++attempts) {  // a waiting step is not tried every time
       for (std::size_t i = 0; i < n; ++i)
         if (advance((first + i) % n)) return true;
       if (deliver()) return true;
@@ -156,7 +156,7 @@ class Job {
     return true;
   }
 
-  // A shared-memory step. What was posted and not copied is read as late as it is fetched.
+  // A shared-memory step. Posted data that was not copied is read when it is fetched.
   bool attempt(std::size_t r, const Step& step, StepId id) {
     Rank& rank = ranks_[r];
     const auto number = static_cast<std::size_t>(step.tag);
@@ -224,7 +224,7 @@ class Job {
     return true;
   }
 
-  // All at once, when all have poured.
+  // Runs at once when all ranks have written.
   bool fold(std::size_t r, const Step& step, StepId id) {
     for (std::size_t other = 0; other < ranks_.size(); ++other)
       if (other != r && ranks_[other].posts[0][0].step == kNone) return false;
@@ -267,7 +267,7 @@ class Job {
     }
   }
 
-  // A fused exchange: leaders are its members, in their order; the first collects.
+  // A fused exchange: leaders are its members, in their order; the root gathers.
   std::size_t place_on_lane(std::size_t r) {
     if (cluster_ == nullptr) return r;
     if (cluster_->place_of(static_cast<int>(r)) != 0) why_ = "no leader, and reports";
@@ -301,7 +301,7 @@ class Job {
     return bytes;
   }
 
-  // Short messages are taken along at once, long ones when the receiver is there: either may happen.
+  // Data is read when it is sent or when it is received: either may happen.
   void send(Rank& rank, int me, StepId id) {
     const Step& step = rank.plan.steps[id];
     Flight& flight = sends_[{me, step.partner, step.tag}].emplace_back();
@@ -341,7 +341,7 @@ class Job {
     }
     if (ready.empty()) return false;
     const Channel channel = ready[prng_.below(ready.size())];
-    // Casts and other messages go different ways: one of them may overtake the others.
+    // Casts and other messages take different paths and may overtake each other.
     std::deque<Flight>& queue = sends_[channel];
     auto first = queue.begin();
     if (prng_.below(2) == 0)

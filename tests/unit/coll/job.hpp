@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // job.hpp: runs the plans of all ranks of a collective in one process, over messages in memory.
-// What a real network may do is done on purpose, from a seed: ranks advance in any order, messages between
+// It does from a seed what a real network may do: ranks advance in any order, messages between
 // the same two ranks with the same tag stay in order, casts among themselves, but others overtake, sends
 // complete late, and their data is read as late as the receive, so a plan that reuses a buffer too early
 // gives a wrong result.
@@ -21,7 +21,7 @@
 
 namespace herald::coll {
 
-constexpr std::uint32_t kSharedBytes = 80;  // what a post may copy: five items
+constexpr std::uint32_t kSharedBytes = 80;  // bytes that a post may copy: five items
 
 constexpr std::byte kPattern{0xa5};  // in memory that nothing was written to
 constexpr int kWords = 4;            // an item is a 2 x 2 matrix of 32-bit words
@@ -36,7 +36,7 @@ Item product(const Item& a, const Item& b) noexcept;  // of matrices: does not
 const type::Layout& dense_layout();
 const type::Layout& gappy_layout();
 
-// Memory of `items` items in a layout, all filled with a pattern first: what is not an item must stay.
+// Memory of `items` items in a layout, filled with a pattern first: bytes outside of items must not change.
 class Memory {
  public:
   Memory() = default;
@@ -63,7 +63,7 @@ struct Member {
 
 using Reduction = Item (*)(const Item&, const Item&) noexcept;
 
-// False if no rank can go on and not all are done, or if a plan breaks a rule; `why` tells.
+// False if no rank can progress and not all are done, or if a plan breaks a rule; `why` has the reason.
 bool run_job(const Algorithm& algorithm, std::vector<Member>& members, Reduction reduction, Prng& prng,
              std::string& why);
 

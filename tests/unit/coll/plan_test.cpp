@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a step starts before what it needs, twice, or never; windows do not hold; scratch
+// What could go wrong: a step starts before its dependencies, twice, or never; windows are exceeded; scratch
 // areas overlap or lie outside the scratch memory; the table lacks a collective, names two algorithms alike,
-// or picks one that does not fit; a plan is called brief whose steps cannot run one after another without
-// holding others up, or that would reuse what is still being sent; a setting HERALD_COLL_<op> offers other
+// or picks one that does not fit; a plan is marked inline whose steps cannot run in sequence without delaying
+// other ranks, or that would reuse a buffer that is still being sent; a setting HERALD_COLL_<op> offers other
 // names than the table.
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ std::vector<StepId> take_all(Run& run) {
   return steps;
 }
 
-TEST(CollRun, hands_out_each_step_once_when_its_needs_are_met) {
+TEST(CollRun, starts_each_step_once_when_its_dependencies_are_met) {
   Builder b;
   const Piece bytes = plain_bytes(8);
   const StepId first = b.recv(1, bytes), second = b.recv(2, bytes);
@@ -62,7 +62,7 @@ TEST(CollRun, an_empty_plan_is_done_at_once) {
   EXPECT_EQ(run.next(), kNone);
 }
 
-TEST(CollBuilder, a_window_bounds_what_is_under_way) {
+TEST(CollBuilder, a_window_bounds_the_messages_in_flight) {
   Builder b;
   b.window(0, 3);
   for (int i = 0; i < 10; ++i) b.recv(i, plain_bytes(4));
@@ -76,7 +76,7 @@ TEST(CollBuilder, a_window_bounds_what_is_under_way) {
   EXPECT_EQ(take_all(run), std::vector<StepId>{4});
 }
 
-TEST(CollBuilder, a_plan_is_brief_if_its_steps_may_run_in_a_row) {
+TEST(CollBuilder, a_plan_is_inline_if_its_steps_may_run_in_sequence) {
   const Piece bytes = plain_bytes(8);
   const auto inline_plan = [&](auto make) {
     Builder b;
@@ -151,7 +151,7 @@ TEST(CollTable, has_a_fitting_algorithm_for_every_collective) {
   EXPECT_EQ(find_algorithm(Op::bcast, "nothing"), nullptr);
 }
 
-TEST(CollTable, the_settings_name_what_the_table_has) {
+TEST(CollTable, the_settings_name_the_algorithms_of_the_table) {
   for (int op = 0; op < kOps; ++op) {
     const std::string name = std::string("coll_") + name_of(static_cast<Op>(op));
     std::string wanted = "auto";
@@ -164,7 +164,7 @@ TEST(CollTable, the_settings_name_what_the_table_has) {
   }
 }
 
-TEST(CollTable, little_data_goes_in_few_messages_and_much_data_in_parts) {
+TEST(CollTable, short_data_takes_few_messages_and_long_data_is_segmented) {
   Shape shape;
   shape.ranks = 16;
   EXPECT_STREQ(choose(Op::bcast, 8, shape).name, "binomial");
@@ -180,7 +180,7 @@ TEST(CollTable, little_data_goes_in_few_messages_and_much_data_in_parts) {
   EXPECT_STREQ(choose(Op::alltoall, 1 << 20, shape).name, "pairwise");
   shape.shared_bytes = 4048;
   EXPECT_STREQ(choose(Op::bcast, 8, shape).name, "shared");
-  EXPECT_STREQ(choose(Op::allreduce, 4096, shape).name, "doubling");  // nobody can read another's memory
+  EXPECT_STREQ(choose(Op::allreduce, 4096, shape).name, "doubling");  // no rank can read another's memory
   shape.reads_peers = true;
   EXPECT_STREQ(choose(Op::allreduce, 4096, shape).name, "shared");
   shape.shared_bytes = 0;

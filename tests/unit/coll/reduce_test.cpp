@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a contribution is left out or counted twice; operands of an operation that does not
+// What could go wrong: a contribution is omitted or counted twice; operands of an operation that does not
 // commute change places; a buffer is overwritten while a message still needs it; the user's send buffer or
 // the gaps of a type are written; numbers of ranks that are no power of two; counts below the number of
 // ranks.
@@ -119,7 +119,7 @@ TEST(CollReduce, every_algorithm_against_the_definition) {
   }
 }
 
-// Fewer items than ranks: parts are empty, and what they would have waited for must still be waited for.
+// Fewer items than ranks: parts are empty, and their dependencies must still be kept.
 TEST(CollReduce, empty_parts) {
   std::uint64_t seed = 4711;
   for (const Algorithm* algorithm : algorithms()) {

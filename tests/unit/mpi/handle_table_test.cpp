@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: a freed handle that names the next object in its slot, a handle that does not fit an
-// int, one that looks like a predefined handle, an invented number taken for an object.
+// int, one that looks like a predefined handle, an arbitrary number taken for an object.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -17,7 +17,7 @@ struct Thing : Object {
   int value;
 };
 
-TEST(HandleTable, finds_what_lives_and_nothing_else) {
+TEST(HandleTable, finds_live_objects_only) {
   HandleTable<Thing> table;
   std::set<std::uint32_t> handles;
   std::vector<Thing*> things;
@@ -33,7 +33,7 @@ TEST(HandleTable, finds_what_lives_and_nothing_else) {
     EXPECT_EQ(table.find(wrong), nullptr) << wrong;
 }
 
-TEST(HandleTable, a_freed_handle_stays_dead_when_its_slot_is_used_again) {
+TEST(HandleTable, a_freed_handle_stays_invalid_when_its_slot_is_reused) {
   HandleTable<Thing> table;
   std::uint32_t old = 0;
   for (int round = 0; round < 500; ++round) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a class without words, words that do not fit the program's buffer, codes given out
-// twice; two split copies with the same key; a predefined handle without its object; names of hardware not
-// recognised.
+// What could go wrong: an error class without a string, a string that does not fit the program's buffer,
+// codes assigned twice; two context agreements with the same key; a predefined handle without its object;
+// names of hardware not recognised.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -16,7 +16,7 @@
 namespace herald::mpi {
 namespace {
 
-TEST(ErrorWords, every_class_has_short_words_of_its_own) {
+TEST(ErrorWords, every_class_has_its_own_short_string) {
   std::set<std::string> words;
   int known = 0;
   for (int i = 0; i <= MPI_ERR_LASTCODE; ++i) {
@@ -30,9 +30,9 @@ TEST(ErrorWords, every_class_has_short_words_of_its_own) {
   EXPECT_FALSE(is_error_code(63));
 }
 
-// A program that adds and removes classes for ever must not run out of numbers, nor a removed code come back
-// at once.
-TEST(AddedErrors, removed_numbers_come_back_oldest_first) {
+// A program that adds and removes classes in a loop must not exhaust the numbers, and a removed code is not
+// reused at once.
+TEST(AddedErrors, removed_numbers_are_reused_oldest_first) {
   AddedErrors added;
   const int one = added.add(0), code = added.add(one);
   EXPECT_GT(one, MPI_ERR_LASTCODE);
@@ -80,7 +80,7 @@ TEST(Tables, predefined_handles_have_objects) {
   EXPECT_EQ(find(MPI_GROUP_NULL), nullptr);
   EXPECT_NE(find(MPI_INFO_ENV), nullptr);
   EXPECT_EQ(find(MPI_INFO_NULL), nullptr);
-  EXPECT_EQ(find(MPI_COMM_WORLD), nullptr);  // there is none before MPI_Init
+  EXPECT_EQ(find(MPI_COMM_WORLD), nullptr);  // no object exists before MPI_Init
 }
 
 TEST(Info, keys_keep_their_order) {

@@ -27,9 +27,9 @@ constexpr Kind kAll[kKinds] = {Kind::sum,    Kind::prod,   Kind::min,     Kind::
                                Kind::minloc, Kind::maxloc, Kind::replace, Kind::no_op};
 constexpr Level kLevels[] = {Level::base, Level::avx2, Level::avx512};
 
-// The table by name, written out again: s sum/prod, m min/max, b bitwise, l logical, p minloc/maxloc. It is
-// the standard's, but for logical operations on Fortran's integers, addresses, counts and offsets, and for
-// characters of C: others take them.
+// The table by name, written independently: s sum/prod, m min/max, b bitwise, l logical, p minloc/maxloc. It
+// is the standard's, plus logical operations on Fortran integers, addresses, counts and offsets, and on C
+// characters, which other libraries accept.
 std::string rights(const std::string& name) {
   auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
   if (name == "none") return "";
@@ -76,7 +76,7 @@ TEST(Op, is_offered_exactly_where_the_table_allows_it) {
   EXPECT_GT(advertised, 300);
 }
 
-// Reckoning one element by hand, with nothing of the room's own.
+// Computes one element without code of src/op.
 
 Int128 load_integer(const unsigned char* at, int bytes, bool is_signed) {
   Uint128 bits = 0;
@@ -115,7 +115,7 @@ T reckon(Kind kind, T a, T b) {
   }
 }
 
-// All halves by definition, so that rounding can be done by looking for the nearest.
+// All half-precision values by definition, so that rounding finds the nearest one.
 double half_value(unsigned bits) {
   const int exponent = static_cast<int>(bits >> 10 & 31);
   const double fraction = bits & 1023;
@@ -259,7 +259,7 @@ void oracle(Kind kind, const BasicRow& row, const unsigned char* in, unsigned ch
   }
 }
 
-// Random numbers of a kind (never NaN: its bits are not promised); truth values 0, 1 and other.
+// Random numbers of a kind (never NaN: its bits are unspecified); truth values 0, 1 and other.
 template <class T>
 void put(unsigned char* at, T value) {
   std::memset(at, 0, sizeof value);
@@ -305,7 +305,7 @@ void fill(Prng& prng, const BasicRow& row, std::vector<unsigned char>& cells, st
   }
 }
 
-// x87 numbers carry padding that no one promised.
+// x87 numbers have padding of unspecified value.
 void blank_padding(const BasicRow& row, std::vector<unsigned char>& cells, std::size_t count) {
   if (__LDBL_MANT_DIG__ != 64) return;
   for (std::size_t i = 0; i < count; ++i) {
@@ -325,7 +325,7 @@ TEST(Op, every_kernel_of_every_level_agrees_with_plain_arithmetic) {
         if (kernel == nullptr || !runs_here(level)) continue;
         for (const std::size_t count : {0u, 1u, 3u, 16u, 31u, 133u}) {
           const std::size_t bytes =
-              (count + 1) * static_cast<std::size_t>(row.extent);  // one more, to stay as it is
+              (count + 1) * static_cast<std::size_t>(row.extent);  // one more element, which must not change
           alignas(64) static unsigned char in_room[8192], out_room[8192];
           std::vector<unsigned char> in(bytes), want(bytes);
           fill(prng, row, in, count);

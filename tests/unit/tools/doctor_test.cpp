@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: `herald doctor` calls a healthy cluster ill, or an ill one healthy; it names the wrong
-// host, or gives no cure; one fault between many hosts fills the screen.
+// What could go wrong: `herald doctor` reports faults of a healthy cluster, or none of a faulty one; it names
+// the wrong host, or suggests no remedy; one fault between many hosts gives many findings.
 #include "doctor/doctor.hpp"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ json healthy(int hosts) {
 
 using Names = std::vector<std::string>;
 
-// The one finding that is expected.
+// The single expected finding.
 Finding only(const json& report) {
   const auto findings = judge(report);
   EXPECT_EQ(findings.size(), 1u) << in_words(report, findings);
@@ -92,7 +92,7 @@ void cut(json& report, const std::string& a, const std::string& b) {
 
 }  // namespace
 
-TEST(Doctor, a_healthy_cluster_is_well) {
+TEST(Doctor, a_healthy_cluster_has_no_findings) {
   for (int hosts : {1, 2, 20}) {
     const json report = healthy(hosts);
     const auto findings = judge(report);
@@ -101,7 +101,7 @@ TEST(Doctor, a_healthy_cluster_is_well) {
   }
 }
 
-TEST(Doctor, limits_of_a_host_are_found_and_hosts_with_the_same_are_joined) {
+TEST(Doctor, limits_of_a_host_are_found_and_hosts_with_equal_findings_are_merged) {
   json report = healthy(3);
   for (int i : {0, 2}) report["hosts"][i]["sockets"]["receive"] = 212992;
   const Finding finding = only(report);
@@ -135,7 +135,7 @@ TEST(Doctor, each_fault_of_a_host_is_one_finding) {
   }
 }
 
-TEST(Doctor, what_is_not_a_fault_is_not_found) {
+TEST(Doctor, valid_settings_give_no_finding) {
   json report = healthy(2);
   json& host = report["hosts"][0];
   host["files"] = -1;                 // unlimited
@@ -151,7 +151,7 @@ TEST(Doctor, what_is_not_a_fault_is_not_found) {
   EXPECT_TRUE(judge(report).empty());
 }
 
-TEST(Doctor, a_pair_that_does_not_reach_each_other_is_named_and_multicast_is_not_blamed_too) {
+TEST(Doctor, an_unreachable_pair_is_named_and_gives_no_multicast_finding) {
   json report = healthy(3);
   cut(report, "h1", "h2");
   const auto findings = judge(report);
@@ -171,7 +171,7 @@ TEST(Doctor, a_cluster_in_two_halves_is_two_findings) {
   EXPECT_NE(findings[0].what.find("h5, h6, h7, h8"), std::string::npos);
 }
 
-TEST(Doctor, multicast_that_nobody_hears_is_one_finding) {
+TEST(Doctor, multicast_that_no_host_receives_is_one_finding) {
   json report = healthy(4);
   for (json& each : report["multicast"]) each["heard"] = 0;
   const Finding finding = only(report);
@@ -179,7 +179,7 @@ TEST(Doctor, multicast_that_nobody_hears_is_one_finding) {
   EXPECT_EQ(finding.hosts.size(), 4u);
 }
 
-TEST(Doctor, multicast_that_is_lost_in_part_is_told_with_a_table) {
+TEST(Doctor, partly_lost_multicast_is_reported_with_a_table) {
   json report = healthy(3);
   for (json& each : report["multicast"]) each["heard"] = each["sent"] = 60;
   EXPECT_TRUE(judge(report).empty());
@@ -220,7 +220,7 @@ TEST(Doctor, large_datagrams_dead_links_clocks_and_versions) {
   EXPECT_EQ(only(report).id, "host_names");
 }
 
-TEST(Doctor, a_report_that_is_none_is_refused) {
+TEST(Doctor, malformed_reports_are_refused) {
   EXPECT_THROW(judge(json::object()), json::exception);
   EXPECT_THROW(judge(json::array()), json::exception);
   json report = healthy(1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a process gets an index that is another's, or one has no owner; the order of the array
+// What could go wrong: two processes own one index, or no process does; the order of the array
 // and the order of the process grid are mixed up; the last, shorter block is lost.
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 using Vec = std::vector<std::int64_t>;
 using Distributions = std::vector<Distribution>;
 
-// Who owns index `i` of a dimension.
+// The owner of index `i` of a dimension.
 std::int64_t owner(Distribution distribution, std::int64_t i, std::int64_t size, std::int64_t darg,
                    std::int64_t procs) {
   switch (distribution) {

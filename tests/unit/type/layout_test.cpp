@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: a rule of the standard for empty types, negative strides, explicit bounds or alignment
-// is missed; sizes overflow in silence; a huge type costs memory or time that grows with its count; a
+// is broken; sizes overflow unnoticed; a huge type costs memory or time that grows with its count; a
 // predefined kind has the wrong size.
 #include "type/layout.hpp"
 
@@ -134,8 +134,8 @@ TEST(Layout, empty_types) {
   EXPECT_EQ(cursor.pack(&c, 1), 0u);
 }
 
-// The place of a block without elements means nothing, however far away.
-TEST(Layout, empty_blocks_lie_nowhere) {
+// The displacement of a block without elements does not matter.
+TEST(Layout, empty_blocks_do_not_affect_bounds) {
   LayoutRef layout;
   ASSERT_EQ(indexed(Vec{0, 2, 0}, Vec{INT64_MAX, 3, INT64_MIN}, kind(Basic::c_int), layout), Status::ok);
   EXPECT_EQ(layout->lb(), 12);
@@ -194,7 +194,7 @@ TEST(Layout, overflow_is_refused) {
   EXPECT_FALSE(out);
 }
 
-TEST(Layout, senseless_arguments_are_refused) {
+TEST(Layout, invalid_arguments_are_refused) {
   LayoutRef out;
   const Layout& item = kind(Basic::c_int);
   EXPECT_EQ(contiguous(-1, item, out), Status::bad_argument);
@@ -225,7 +225,7 @@ TEST(Layout, depth_is_bounded) {
   EXPECT_EQ(cursor.pack(out.data(), out.size()), static_cast<std::size_t>(layout->size()));
 }
 
-// The forms that must come out as plain loops, or packing would be slow.
+// These types must become plain loops, or packing would be slow.
 TEST(Layout, trees_are_simplified) {
   LayoutRef a, b;
   ASSERT_EQ(vector(10, 4, 4, kind(Basic::c_int), a), Status::ok);

@@ -88,7 +88,7 @@ struct Map {
   }
 };
 
-// A layout and what it must be.
+// A layout and its type map.
 struct Sample {
   LayoutRef layout;
   Map map;

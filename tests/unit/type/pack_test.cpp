@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: external32 has the wrong byte order or size, so that other implementations cannot read
-// it; a value that does not fit passes in silence; a specialised copy loop moves a wrong block; absolute
-// addresses (MPI_BOTTOM) or copies between two layouts go astray.
+// it; a value that does not fit is not reported; a specialised copy loop moves a wrong block; absolute
+// addresses (MPI_BOTTOM) or copies between two layouts are wrong.
 #include "type/pack.hpp"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST(External32, complex_is_two_numbers_and_pairs_have_no_gap) {
   EXPECT_EQ(packed, (Bytes{0, 1, 0, 0, 0, 2}));
 }
 
-TEST(External32, what_does_not_fit_is_reported) {
+TEST(External32, values_that_do_not_fit_are_reported) {
   const long big = 1L << 40;
   const wchar_t wide = static_cast<wchar_t>(0x1f600);
   const unsigned long large = 0xffffffffu;
@@ -154,7 +154,8 @@ TEST(Cursor, keeps_its_layout_alive) {
   EXPECT_EQ(out[3], 6);
 }
 
-// Cursors of one layout live and die in several threads (MPI_THREAD_MULTIPLE); the thread sanitizer watches.
+// Cursors of one layout are made and destroyed in several threads (MPI_THREAD_MULTIPLE), under the thread
+// sanitizer too.
 TEST(Cursor, threads_share_a_layout) {
   LayoutRef layout;
   ASSERT_EQ(vector(4, 1, 2, basic_layout(Basic::c_int), layout), Status::ok);

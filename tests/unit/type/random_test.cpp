@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a simplification of the tree (joining runs, turning lists into loops, swallowing a
+// What could go wrong: a simplification of the tree (joining runs, turning lists into loops, absorbing a
 // loop) moves, loses or reorders a byte; bounds are taken from the wrong item; a cut in the middle of an
-// element makes the cursor lose its place. Every random type is compared with its literal type map. A failure
-// prints the seed; HERALD_SEED=<seed> replays it.
+// element makes the cursor resume at the wrong place. Every random type is compared with its literal type
+// map. A failure prints the seed; HERALD_SEED=<seed> replays it.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -191,7 +191,7 @@ TEST(RandomType, agrees_with_its_type_map) {
 }
 
 // The signature must depend on the sequence of kinds and on nothing else.
-TEST(RandomType, signature_goes_by_the_sequence_of_kinds) {
+TEST(RandomType, signature_depends_on_the_sequence_of_kinds_only) {
   Prng prng{seed_of_day()};
   for (int round = 0; round < 1000; ++round) {
     const Sample s = random_sample(prng, 3);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: the bytes of a brief report change, so that two versions misread each other; one for
-// another lane, another fused exchange or another first is taken for a good one; a wrong bit is not found.
+// What could go wrong: the bytes of a compact contribution change, so that two versions misread each other; a
+// contribution to another lane, fused exchange or root is accepted; a wrong bit is not detected.
 #include "wire/compact.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ Opened open(const Bytes& bytes, DatagramView& view, std::uint32_t about = kNumbe
   return open_compact(kSeal, kMe, kName, about, std::as_bytes(std::span(bytes)), view);
 }
 
-TEST(CompactWire, has_sixteen_bytes_before_the_part) {
+TEST(CompactWire, has_sixteen_bytes_before_the_contribution) {
   Bytes good = make(kFlagHeard, {'a', 'b'});
   DatagramView view;
   ASSERT_EQ(open(good, view), Opened::good);
@@ -45,7 +45,7 @@ TEST(CompactWire, has_sixteen_bytes_before_the_part) {
   EXPECT_EQ(good, (Bytes{1, 12, 64, 4, 0x34, 0x12, 7, 13, 0, 0, 0, 0, 0, 0, 0, 0, 'a', 'b'}));
 }
 
-TEST(CompactWire, lane_first_and_whole_number_are_under_the_tag) {
+TEST(CompactWire, the_tag_covers_lane_root_and_full_number) {
   const Bytes good = make(0, {'a'});
   const auto bytes = std::as_bytes(std::span(good));
   DatagramView view;
@@ -60,7 +60,7 @@ TEST(CompactWire, lane_first_and_whole_number_are_under_the_tag) {
   EXPECT_EQ(open(good, view, kNumber - 128), Opened::bad_tag);
 }
 
-TEST(CompactWire, numbers_go_on_past_their_end) {
+TEST(CompactWire, numbers_wrap_around) {
   DatagramView view;
   for (const std::uint32_t number : {0u, 1u, 127u, 0xffffffffu, 0xffffff81u}) {
     ASSERT_EQ(open(make(0, {}, number), view, 0), Opened::good) << number;
@@ -69,7 +69,7 @@ TEST(CompactWire, numbers_go_on_past_their_end) {
   }
 }
 
-TEST(CompactWire, any_wrong_bit_length_or_flag_is_found) {
+TEST(CompactWire, any_wrong_bit_length_or_flag_is_detected) {
   const Bytes good = make(kFlagHeard, {'a', 'b'});
   DatagramView view;
   for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: the sums of two machines differ, because one has the instructions and the other has
-// not, or at some length or alignment; the keyed hash is not SipHash-2-4.
+// What could go wrong: the checksums of two machines differ, because only one of them has the instructions,
+// or at some length or alignment; the keyed hash is not SipHash-2-4.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -47,7 +47,7 @@ TEST(Crc32c, published_values) {
   EXPECT_EQ(crc32c(bytes), 0x46dd794eu);
 }
 
-TEST(Crc32c, all_ways_agree_at_every_length_and_alignment) {
+TEST(Crc32c, all_implementations_agree_at_every_length_and_alignment) {
   const auto bytes = random_bytes(3400, 1);
   const std::span<const std::byte> all(bytes);
   for (std::size_t count = 0; count + 8 <= bytes.size(); count += count < 700 ? 1 : 61) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: the bytes of a datagram change with compiler, build type or an edit, so that two
-// versions misread each other; a datagram that is damaged, cut, forged, for somebody else or of another life
-// of the job is taken for a good one.
+// versions misread each other; a datagram that is damaged, truncated, forged, for another process or of
+// another epoch of the job is accepted.
 #include "wire/datagram.hpp"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ Bytes make(DatagramKind kind, std::uint8_t flags, std::uint32_t seq, const Bytes
   head.epoch = static_cast<std::uint8_t>(with.epoch);
   head.from = 7;
   head.seq = seq;
-  head.tag = 0xdeadbeef;  // whatever stood there before does not count
+  head.tag = 0xdeadbeef;  // earlier content does not matter
   Bytes out(head_bytes(flags));
   std::memcpy(out.data(), &head, sizeof head);
   if ((flags & kFlagAck) != 0) {
@@ -126,7 +126,7 @@ TEST(Datagram, a_short_ack_is_as_the_document_says) {
             join({1, 1, 17, 4, 7, 0, 0, 0, 0x0d, 0x0c, 0x0b, 0x0a, 0, 0, 0, 0, 0, 0, 0, 0}, ack, {'a'}));
 }
 
-// Whatever it says, the reader gets that; the short form only where it says it all.
+// The reader gets every field as written; the short form is used only where it has them all.
 TEST(Datagram, an_ack_is_read_as_it_was_written) {
   Prng chance(3);
   int shorter = 0;
@@ -194,7 +194,7 @@ TEST(Datagram, the_tag_is_the_hash_of_what_the_document_lists) {
   }
 }
 
-TEST(Datagram, any_wrong_bit_is_found) {
+TEST(Datagram, any_wrong_bit_is_detected) {
   for (const Bytes& good :
        {make(DatagramKind::data, 0, 1, Bytes(33, 'd')),
         make(DatagramKind::data, kFlagAck | kFlagRecords, 1, {2, 0, 'x', 'y'}),
@@ -210,7 +210,7 @@ TEST(Datagram, any_wrong_bit_is_found) {
   }
 }
 
-TEST(Datagram, a_datagram_that_is_cut_or_longer_is_refused) {
+TEST(Datagram, a_truncated_or_longer_datagram_is_refused) {
   for (const Bytes& good :
        {make(DatagramKind::data, kFlagAck, 1, Bytes(9, 'd')), make(DatagramKind::ack, kFlagAck, 1, {}),
         make(DatagramKind::ack, kFlagAck | kFlagShort, 1, {}),
@@ -221,19 +221,19 @@ TEST(Datagram, a_datagram_that_is_cut_or_longer_is_refused) {
   }
 }
 
-TEST(Datagram, what_is_not_for_us_is_refused_and_said_to_be_what_it_is) {
+TEST(Datagram, datagrams_for_other_receivers_are_refused_with_the_reason) {
   const Bytes good = make(DatagramKind::data, 0, 1, {'a'});
   DatagramView view;
   EXPECT_EQ(open(good, view, kSeal, kMe + 1), Opened::bad_tag);
   EXPECT_EQ(open(good, view, {{kSeal.key[0] ^ 1, kSeal.key[1]}, kSeal.epoch}), Opened::bad_tag);
   EXPECT_EQ(open(good, view, {{kSeal.key[0], kSeal.key[1] ^ 1}, kSeal.epoch}), Opened::bad_tag);
   EXPECT_EQ(open(good, view, {kSeal.key, kSeal.epoch + 1}), Opened::stale_epoch);
-  // The lowest byte is the same 256 lives later; the tag knows.
+  // The lowest byte is the same 256 epochs later; the tag differs.
   EXPECT_EQ(open(good, view, {kSeal.key, kSeal.epoch + 256}), Opened::bad_tag);
   EXPECT_EQ(view.body.data(), nullptr);  // untouched
 }
 
-TEST(Datagram, constants_lengths_and_rows_that_make_no_sense_are_malformed_though_sealed) {
+TEST(Datagram, invalid_constants_lengths_and_rows_are_malformed_despite_a_right_tag) {
   const Bytes eight(8, 'p');
   EXPECT_EQ(open(make(static_cast<DatagramKind>(0), 0, 0, {})), Opened::malformed);
   EXPECT_EQ(open(make(static_cast<DatagramKind>(5), 0, 0, {})), Opened::malformed);
@@ -255,7 +255,7 @@ TEST(Datagram, constants_lengths_and_rows_that_make_no_sense_are_malformed_thoug
   EXPECT_EQ(open(version), Opened::malformed);
 }
 
-TEST(Datagram, random_bytes_are_never_good) {
+TEST(Datagram, random_bytes_are_never_accepted) {
   Prng chance(1);
   int reached_the_tag = 0;
   for (int i = 0; i < 100000; ++i) {

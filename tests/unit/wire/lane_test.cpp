@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: the bytes of a lane's datagram change, so that two versions misread each other; one
-// whose parts do not fit its length is taken for a good one; one for the group is taken for one to a member.
+// What could go wrong: the bytes of a lane's datagram change, so that two versions misread each other; a
+// datagram whose parts do not fit its length is accepted; one to the group is accepted as unicast to a
+// member.
 #include "wire/lane.hpp"
 
 #include <gtest/gtest.h>
@@ -126,14 +127,14 @@ TEST(LaneWire, a_cast_is_as_the_document_says) {
   EXPECT_EQ(cast.rows[1].credit, 0x4142u);
 }
 
-TEST(LaneWire, a_cast_without_rows_is_all_packet) {
+TEST(LaneWire, a_cast_without_rows_is_only_its_packet) {
   DatagramView view;
   ASSERT_EQ(open(make(DatagramKind::cast, 0, some_cast(2)), view), Opened::good);
   EXPECT_EQ(view_cast(view.flags, view.body).packet.size(), 2u + 2 * 8 + 1);
   EXPECT_TRUE(view_cast(view.flags, view.body).rows.empty());
 }
 
-TEST(LaneWire, acks_naks_and_questions_are_as_the_document_says) {
+TEST(LaneWire, acks_naks_and_probes_are_as_the_document_says) {
   EXPECT_EQ(plain(make(DatagramKind::cast_ack, kFlagHeard, bytes_of(some_ack()))),
             join({head_bytes(6, 64),
                   kNameBytes,
@@ -150,7 +151,7 @@ TEST(LaneWire, acks_naks_and_questions_are_as_the_document_says) {
             join({head_bytes(8, 16), kNameBytes, {2, 1, 4, 3}}));
 }
 
-TEST(LaneWire, reports_and_tidings_are_as_the_document_says) {
+TEST(LaneWire, contributions_and_results_are_as_the_document_says) {
   ReportPart part;
   part.name = kName;
   part.behind = 5;
@@ -176,7 +177,7 @@ TEST(LaneWire, reports_and_tidings_are_as_the_document_says) {
     EXPECT_EQ(open(make(kind, 0, Bytes(11))), Opened::malformed);
 }
 
-TEST(LaneWire, flags_and_lengths_that_make_no_sense_are_malformed_though_sealed) {
+TEST(LaneWire, invalid_flags_and_lengths_are_malformed_despite_a_right_tag) {
   const Bytes part = bytes_of(some_part());
   EXPECT_EQ(open(make(DatagramKind::cast, 0, part)), Opened::malformed);  // no packet
   EXPECT_EQ(open(make(DatagramKind::cast, 0, Bytes(part.begin(), part.end() - 1))), Opened::malformed);
@@ -197,11 +198,11 @@ TEST(LaneWire, flags_and_lengths_that_make_no_sense_are_malformed_though_sealed)
   EXPECT_EQ(open(make(DatagramKind::cast_nak, 0, some_nak(kMostNakRanges + 1))), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::cast_nak, 0, join({some_nak(1), {1, 2}}))), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::cast_nak, 0, join({some_nak(1), {1, 0, 0, 0}}))), Opened::malformed);
-  for (const int kind : {12, 13})  // a brief has another head
+  for (const int kind : {12, 13})  // a compact datagram has another head
     EXPECT_EQ(open(make(static_cast<DatagramKind>(kind), 0, part)), Opened::malformed);
 }
 
-TEST(LaneWire, any_wrong_bit_or_length_is_found) {
+TEST(LaneWire, any_wrong_bit_or_length_is_detected) {
   for (const Bytes& good : {make(DatagramKind::cast, kFlagRows, some_cast(2)),
                             make(DatagramKind::cast_ack, kFlagHeard, bytes_of(some_ack())),
                             make(DatagramKind::cast_nak, 0, some_nak(3)),
@@ -220,7 +221,7 @@ TEST(LaneWire, any_wrong_bit_or_length_is_found) {
   }
 }
 
-TEST(LaneWire, what_is_for_the_group_is_not_for_a_member) {
+TEST(LaneWire, datagrams_to_the_group_are_not_accepted_as_unicast) {
   const Bytes to_group = make(DatagramKind::cast, 0, some_cast(1), group_seal(kName));
   EXPECT_EQ(open(to_group, group_seal(kName)), Opened::good);
   EXPECT_EQ(open(to_group), Opened::bad_tag);

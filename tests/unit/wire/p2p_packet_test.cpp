@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: the bytes of a packet change with compiler, build type or an edit, so that two
-// versions misread each other; a packet that is too short, too long or unknown is taken for a good one.
+// versions misread each other; a packet that is too short, too long or unknown is accepted.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -59,7 +59,7 @@ TEST(P2pPacket, push_is_as_the_document_says) {
   EXPECT_TRUE(accepts(bytes, P2pKind::push));
 }
 
-TEST(P2pPacket, a_whole_message_is_as_the_document_says) {
+TEST(P2pPacket, an_eager_message_is_as_the_document_says) {
   WholePacket packet;
   packet.prefix = p2p_prefix(P2pKind::whole, kFlagCast);
   packet.seq = 0x01020304;
@@ -81,7 +81,7 @@ TEST(P2pPacket, a_whole_message_is_as_the_document_says) {
   EXPECT_FALSE(accepts(longer, P2pKind::whole)) << "it cannot be synchronous";
 }
 
-TEST(P2pPacket, one_more_of_the_same_communicator_is_as_the_document_says) {
+TEST(P2pPacket, an_eager_message_with_a_compact_header_is_as_the_document_says) {
   const AgainPacket packet{kP2pVersion, static_cast<std::uint8_t>(P2pKind::again), -2};
   const Bytes golden{3, 16, 0xfe, 0xff, 0xff, 0xff};  // version, again, tag -2
   EXPECT_EQ(bytes_of(packet), golden);
@@ -182,7 +182,7 @@ TEST(P2pPacket, calls_to_a_lane_are_as_the_document_says) {
   EXPECT_FALSE(accepts({3, 14, 0, 0, 0}, P2pKind::dismiss));
 }
 
-TEST(P2pPacket, a_direct_push_and_its_meeting_are_as_the_document_says) {
+TEST(P2pPacket, a_direct_push_and_its_split_copy_are_as_the_document_says) {
   PushPacket push;
   push.prefix = p2p_prefix(P2pKind::push, kFlagInPlace);
   push.seq = 0;
@@ -232,8 +232,8 @@ TEST(P2pPacket, wrong_lengths_versions_kinds_and_flags_are_refused) {
   }
 }
 
-// The quick look at a push must never take what the whole look refuses.
-TEST(P2pPacket, whole_pushes_are_known_at_a_glance_and_nothing_else_is) {
+// The quick check of a push must never accept a packet that the full check refuses.
+TEST(P2pPacket, the_quick_check_accepts_complete_pushes_only) {
   PushPacket header;
   header.prefix = p2p_prefix(P2pKind::push);
   header.seq = 1;
@@ -260,7 +260,7 @@ TEST(P2pPacket, whole_pushes_are_known_at_a_glance_and_nothing_else_is) {
   }
 }
 
-TEST(P2pPacket, random_bytes_never_pass_with_a_length_that_does_not_fit) {
+TEST(P2pPacket, random_bytes_with_a_wrong_length_are_refused) {
   Prng chance(1);
   int passed = 0;
   for (int i = 0; i < 200000; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: tags that are made several at once differ from those made one by one, for some number
-// of them or on some processor; datagrams that are opened several at once are judged otherwise than alone.
+// What could go wrong: tags of a batch differ from tags made singly, for some batch size or on some
+// processor; datagrams opened in a batch give another result than singly.
 #include "wire/tags.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ std::uint64_t tag_in(const Bytes& head) {
   return tag;
 }
 
-// A datagram that is good, or broken in one of several ways.
+// A datagram that is valid, or broken in one of several ways.
 Bytes some_datagram(const Seal& job, Prng& chance) {
   const std::uint8_t acks[] = {0, 0, kFlagAck, kFlagAck | kFlagShort};
   const std::uint8_t flags = acks[chance.below(4)];
@@ -51,7 +51,7 @@ Bytes some_datagram(const Seal& job, Prng& chance) {
 
 }  // namespace
 
-TEST(Tags, several_at_once_are_those_made_one_by_one) {
+TEST(Tags, tags_of_a_batch_equal_single_ones) {
   Prng chance(1);
   for (int round = 0; round < 500; ++round) {
     const Seal job{{chance.next(), chance.next()}, static_cast<std::uint32_t>(chance.next())};
@@ -77,7 +77,7 @@ TEST(Tags, several_at_once_are_those_made_one_by_one) {
   }
 }
 
-TEST(Tags, datagrams_opened_several_at_once_are_judged_as_alone) {
+TEST(Tags, datagrams_opened_in_a_batch_give_the_same_results) {
   Prng chance(2);
   const Seal job{{11, 12}, 0x0304};
   int good = 0, bad = 0;
