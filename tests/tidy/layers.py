@@ -5,11 +5,11 @@ import re
 from cpp_text import code_only, includes, without_comments
 
 # Lowest first. `group` stands ready for multicast.
-ORDER = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'coll', 'path', 'boot', 'engine', 'mpi',
+ORDER = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'node', 'coll', 'path', 'boot', 'engine', 'mpi',
          'abi']
 # The simulated network may include the pure rooms, which it drives instead of the engine.
-SIM = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'coll']
-PURE = ['wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'coll']
+SIM = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'node', 'coll']
+PURE = ['wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'node', 'coll']
 
 PURE_HEADERS = {
     'a socket': r'sys/socket\.h|sys/un\.h|netinet/.*|arpa/inet\.h|netdb\.h|net/if\.h|ifaddrs\.h|poll\.h|'
