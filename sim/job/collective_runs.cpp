@@ -114,8 +114,8 @@ bool CollectiveRuns::all_done() const {
 
 void CollectiveRuns::on_foreign(Instant now, GroupId group) {
   if (addresses_.used)
-    node_.lanes().on_foreign(now, {0xef, 0xc0, static_cast<std::uint8_t>(group >> 8),
-                                   static_cast<std::uint8_t>(group & 0xff)});
+    node_.lanes().on_foreign(
+        now, {0xef, 0xc0, static_cast<std::uint8_t>(group >> 8), static_cast<std::uint8_t>(group & 0xff)});
 }
 
 bool CollectiveRuns::end_done() {
@@ -156,8 +156,7 @@ std::string CollectiveRuns::leaks() const {
   const p2p::LaneRegistry& registry = node_.lanes().registry();
   const bool all_closed = std::all_of(ids_.begin(), ids_.end(), [](rel::LaneId id) { return id < 0; });
   if (all_closed && registry.invited() != 0)
-    return std::to_string(registry.invited()) +
-           " lanes of parts are open, and what they are parts of is not";
+    return std::to_string(registry.invited()) + " lanes of parts are open, and what they are parts of is not";
   if (registry.is_ending()) return "a lane of a part is not closed";
   const std::uint64_t wanted = registry.joins();
   if (addresses_.used && groups_.joins() != wanted)

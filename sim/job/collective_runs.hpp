@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sim/job/collective_runs.hpp: the lanes that the script of a simulated process opens, and the collectives that
-// it runs over them.
+// sim/job/collective_runs.hpp: the lanes that the script of a simulated process opens, and the collectives
+// that it runs over them.
 #pragma once
 #include <map>
 #include <memory>

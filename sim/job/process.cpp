@@ -14,8 +14,8 @@ namespace herald::sim {
 namespace {
 
 constexpr int kReceived = 64;  // datagrams in one turn, as one recvmmsg brings
-constexpr int kBatches = 16;  // sent in one go
-constexpr int kRounds = 64;   // of a turn
+constexpr int kBatches = 16;   // sent in one go
+constexpr int kRounds = 64;    // of a turn
 
 p2p::CoreConfig core_config(const ProcessConfig& config, HostId me, std::size_t peers) {
   p2p::CoreConfig out = config.core;
@@ -83,23 +83,29 @@ rel::LinkId Process::link_from(HostId peer, std::uint8_t link) const noexcept {
   return rel::kMostLinks;
 }
 
-bool Process::on_arrival(Instant now, const Arrival& arrival) {
-  if (!arrival.multicast) {
-    const rel::LinkId link = arrival.from < 0 ? rel::kMostLinks : link_from(arrival.from, arrival.link);
-    return node_.on_datagram(now, link, arrival.bytes);
-  }
-  const rel::LaneCounters& counters = lanes().counters();
-  const std::uint64_t before = counters.malformed + counters.forged;
-  if (node_.on_group_datagram(now, arrival.bytes)) return true;
-  if (counters.malformed + counters.forged == before) ++refused_;
-  runs_.on_foreign(now, arrival.group);
-  return false;
+// Datagrams that the node has counted as broken or foreign.
+std::uint64_t Process::dropped() const noexcept {
+  const rel::MeshCounters& unicast = mesh().counters();
+  const rel::LaneCounters& multicast = lanes().counters();
+  return unicast.malformed + unicast.stale + unicast.forged + multicast.malformed + multicast.forged;
+}
+
+void Process::on_arrival(Instant now, const Arrival& arrival) {
+  const std::uint64_t before = dropped();
+  const rel::LinkId link = arrival.from < 0 ? rel::kMostLinks : link_from(arrival.from, arrival.link);
+  const rel::Mesh::Rx one{link, arrival.bytes};
+  const bool good =
+      arrival.multicast ? node_.on_group_datagram(now, arrival.bytes) : node_.on_datagrams(now, {&one, 1});
+  if (good) return;
+  const bool for_lane = arrival.multicast || wire::is_lane_datagram(arrival.bytes);
+  if (for_lane && dropped() == before) ++refused_;
+  if (arrival.multicast) runs_.on_foreign(now, arrival.group);
 }
 
 bool Process::receive(Instant now) {
   Arrival arrival;
   int count = 0;
-  for (; count < kReceived && net_.receive(me_, arrival); ++count) (void)on_arrival(now, arrival);
+  for (; count < kReceived && net_.receive(me_, arrival); ++count) on_arrival(now, arrival);
   return count != 0;
 }
 
@@ -108,7 +114,7 @@ void Process::turn(Instant now) {
   now_ = now;
   const bool computing = now < computing_until_;
   const node::Caller caller = computing ? node::Caller::keep_alive : node::Caller::program;
-  if (!computing && !std::exchange(was_computing_, false)) node_.slept();
+  if (!computing && !std::exchange(was_computing_, false)) node_.on_block();
   const std::uint64_t sent = sent_, taken = tap_.moved();
   const std::size_t step = step_;
   node_.begin_turn(now, caller);
@@ -146,7 +152,6 @@ bool Process::pump(Instant now) {
     const p2p::PeerId to = core.next_wanting();
     if (to < 0) break;
     moved = node_.pump(now, to) || moved;
-    node_.take_paused();
   }
   return runs_.pump(now) || moved;
 }
@@ -339,7 +344,8 @@ std::string Process::state() const {
       "process %d: step %zu of %zu, %llu operations under way, %s, %llu bytes buffered, %llu messages held, "
       "%u peers gone\n",
       me_, step_, steps_.size(), static_cast<unsigned long long>(pending_),
-      mesh().is_flushed() ? "flushed" : "not flushed", static_cast<unsigned long long>(mesh().buffered_bytes()),
+      mesh().is_flushed() ? "flushed" : "not flushed",
+      static_cast<unsigned long long>(mesh().buffered_bytes()),
       static_cast<unsigned long long>(node_.core().messages_held()), node_.core().gone_count());
   std::string out = text;
   int shown = 0;

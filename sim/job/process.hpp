@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sim/job/process.hpp: one process of a job on a simulated host: a node::Node, driven as engine/ drives it, and a
-// script in the program's place.
-// In:  turns from the network. Out: datagrams; what became of each operation.
+// sim/job/process.hpp: one process of a job on a simulated host: a node::Node, driven as engine/ drives it,
+// and a script in the program's place. In:  turns from the network. Out: datagrams; what became of each
+// operation.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -60,7 +60,7 @@ class Process final : public Node {
   const rel::Mesh& mesh() const noexcept { return node_.mesh(); }
   const rel::Lanes& lanes() const noexcept { return node_.lanes().lanes(); }
   const CollectiveRuns& runs() const noexcept { return runs_; }
-  std::uint64_t refused() const noexcept { return refused_; }  // datagrams to groups that are no lane's
+  std::uint64_t refused() const noexcept { return refused_; }  // datagrams of lanes that no lane took
   // Receives in the order in which they were started (or found their message, if probed).
   const std::vector<std::uint32_t>& order() const noexcept { return order_; }
   const Send& send_of(std::uint32_t index) const { return *sends_[index]; }
@@ -73,7 +73,8 @@ class Process final : public Node {
 
  private:
   bool receive(Instant now);
-  bool on_arrival(Instant now, const Arrival& arrival);
+  void on_arrival(Instant now, const Arrival& arrival);
+  std::uint64_t dropped() const noexcept;
   bool run_steps(Instant now);
   bool run_step(Instant now, const Step& step);
   void compute(Instant now, Duration how_long);

@@ -14,7 +14,7 @@ namespace herald::sim {
 enum class Corruption : std::uint8_t { none, flip, drop, swap, twice };
 
 struct TapConfig {
-  double refuses = 0;  // share of packets that are not taken at once
+  double refuses = 0;                        // share of packets that are not taken at once
   Corruption corruption = Corruption::none;  // done once, to the tenth packet
 };
 
@@ -50,7 +50,9 @@ class MulticastTap final : public rel::LaneListener {
   void hearing_changed(rel::LaneId lane, rel::PeerId member, bool hears) noexcept override {
     next_->hearing_changed(lane, member, hears);
   }
-  void member_lost(rel::LaneId lane, rel::PeerId member) noexcept override { next_->member_lost(lane, member); }
+  void member_lost(rel::LaneId lane, rel::PeerId member) noexcept override {
+    next_->member_lost(lane, member);
+  }
   void losing(rel::LaneId lane, rel::PeerId source, std::uint32_t percent) noexcept override {
     next_->losing(lane, source, percent);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine/local_memory.hpp: moves bytes between our memory and that of peers on this host, for p2p::Core. Memory
-// that is mapped here is copied directly, other memory through the kernel (CMA). Also gives the program memory
-// that peers can map.
+// engine/local_memory.hpp: moves bytes between our memory and that of peers on this host, for p2p::Core.
+// Memory that is mapped here is copied directly, other memory through the kernel (CMA). Also gives the
+// program memory that peers can map.
 #pragma once
 #include <memory>
 #include <vector>
@@ -13,7 +13,7 @@
 
 namespace herald::engine {
 
-// What lies beside an inbox: split copies, then the table of regions.
+// The memory beside an inbox holds split copies, then the table of regions.
 p2p::SplitCopy* split_copies_in(std::byte* side) noexcept;
 path::RegionTable& regions_in(std::byte* side) noexcept;
 
@@ -36,7 +36,7 @@ class LocalMover final : public p2p::Mover {
   std::uint64_t mapped_bytes_ = 0, kernel_bytes_ = 0;        // moved so far
 };
 
-// What this process can reach of its peers' memory, and lends them of its own.
+// The memory of peers that this process can reach, and its own that peers can map.
 class LocalMemory {
  public:
   // Finds out once whose memory the kernel lets us reach. `alloc_bytes`: 0: the program gets none to map.

@@ -10,11 +10,11 @@
 namespace herald::engine {
 namespace {
 
-constexpr int kDrainPackets = 64;              // of one inbox or ring in one turn
-constexpr int kPumpPackets = 256;              // to one peer in one turn
+constexpr int kDrainPackets = 64;               // of one inbox or ring in one turn
+constexpr int kPumpPackets = 256;               // to one peer in one turn
 constexpr std::uint64_t kSendsUndrained = 256;  // without a look at what the peer answers ...
-constexpr std::uint64_t kWeightBytes = 1024;   // ... where so many bytes count as one more
-constexpr std::uint64_t kInFirstLine = 16;     // bytes of a message in the cache line of its header
+constexpr std::uint64_t kWeightBytes = 1024;    // ... where so many bytes count as one more
+constexpr std::uint64_t kInFirstLine = 16;      // bytes of a message in the cache line of its header
 
 }  // namespace
 

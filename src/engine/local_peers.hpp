@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine/local_peers.hpp: packets between this process and the ranks of its host, itself included: writes what
-// Core wants to send straight into their memory, and hands what they wrote to Core.
+// engine/local_peers.hpp: packets between this process and the ranks of its host, itself included: writes
+// what Core wants to send straight into their memory, and hands what they wrote to Core.
 #pragma once
 #include <memory>
 #include <utility>
@@ -68,12 +68,12 @@ class LocalPeers {
   p2p::Core& core_;
   path::SelfPath self_;
   path::ShmPath* shm_ = nullptr;
-  path::Inbox* own_ = nullptr;         // in shared memory; null: none
-  std::vector<LocalSender> senders_;   // by peer; not open: not on this host
+  path::Inbox* own_ = nullptr;        // in shared memory; null: none
+  std::vector<LocalSender> senders_;  // by peer; not open: not on this host
   std::vector<LocalReceiver> receivers_;
-  std::vector<int> receiver_of_;       // by peer; -1: none
+  std::vector<int> receiver_of_;  // by peer; -1: none
   std::vector<p2p::PeerId> closed_;
-  std::uint64_t undrained_ = 0;        // sent since the last drain, by weight
+  std::uint64_t undrained_ = 0;  // sent since the last drain, by weight
   bool draining_ = false;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine/local_sender.hpp: where packets for one peer of this host go. They first go to the peer's inbox, which
-// all local peers share. A sender of several packets takes one of the peer's rings, if one is left, announces it
-// in the inbox, and writes there from then on; so the order holds.
+// engine/local_sender.hpp: where packets for one peer of this host go. They first go to the peer's inbox,
+// which all local peers share. A sender of several packets takes one of the peer's rings, if one is left,
+// announces it in the inbox, and writes there from then on; so the order holds.
 #pragma once
 #include <utility>
 

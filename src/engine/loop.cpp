@@ -183,7 +183,7 @@ bool Loop::turn_net() noexcept {
   const Instant time = now();
   const bool moved = net_->turn(time);
   node_.core().run_finished();
-  if (node_.has_news() || node_.report_due(time)) net_->print_report(time, false);
+  if (node_.has_news() || node_.lanes().reports().is_due(time)) net_->print_report(time, false);
   if (!node_.has_news()) return moved;
   net_->print_events();
   for (p2p::PeerId peer = node_.take_lost(); peer >= 0; peer = node_.take_lost()) {

@@ -32,11 +32,10 @@ void wait_writable(std::span<const int> descriptors) noexcept {
 
 bool Net::pump(Instant now, p2p::PeerId peer) noexcept {
   bool moved = false;
-  do {
-    if (!node_.pump(now, peer)) break;
+  while (node_.pump(now, peer)) {
     (void)transmit(now);
     moved = true;
-  } while (node_.take_paused());
+  }
   return moved;
 }
 
@@ -116,8 +115,7 @@ bool Net::receive_groups(Instant now, bool thorough) noexcept {
       }
       // Another program uses the group. Where the path does not know which one, the next datagram tells.
       mcast_->track_groups();
-      if (const path::GroupAddress* const group = mcast_->group_of(k))
-        node_.lanes().on_foreign(now, *group);
+      if (const path::GroupAddress* const group = mcast_->group_of(k)) node_.lanes().on_foreign(now, *group);
     }
     if (thorough ? arrivals.empty() : !mcast_->may_have_more()) break;
   }
@@ -202,7 +200,7 @@ Net::Woken Net::sleep(Instant now, Instant due, Duration longest) noexcept {
 }
 
 void Net::woke(const Woken& why) noexcept {
-  node_.slept();
+  node_.on_block();
   ready_known_ = true;
   peers_ready_ = why.peers;
   lanes_ready_ = why.lanes;

@@ -102,13 +102,13 @@ class Net final : node::GroupMembership {
   HostNames hosts_;
   path::Watch watch_;
   rel::TxBatch batch_;
-  std::vector<path::UdpSend> to_peers_;            // the batch, as the paths want it
+  std::vector<path::UdpSend> to_peers_;  // the batch, as the paths want it
   std::vector<path::McastPath::Send> to_groups_;
   bool use_lanes_;
-  bool ready_known_ = false;                       // the last sleep told which sockets to read:
+  bool ready_known_ = false;  // the last sleep told which sockets to read:
   bool peers_ready_ = true, lanes_ready_ = true;
   int extra_polls_ = 0;
-  std::uint32_t spins_ = 0;                        // in a row, since somebody slept
+  std::uint32_t spins_ = 0;  // in a row, since somebody slept
   std::uint32_t turns_without_cast_ = 0;
   std::uint64_t traced_resent_ = 0, traced_dropped_ = 0;
 };

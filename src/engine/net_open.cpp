@@ -87,12 +87,12 @@ node::NodeConfig Net::node_config(const NetStart& start) const noexcept {
   mesh.largest_bytes = udp_->largest_bytes();
   mesh.row_packets = udp_->row_packets();
   mesh.burst_packets = std::max(1u, mesh.burst_packets / mesh.row_packets) * mesh.row_packets;
-  mesh.budget_bytes = std::min(
-      static_cast<std::uint32_t>(knobs_.net_switch_bytes) / std::max(start.local_ranks, 1u),
-      udp_->receive_bytes());
+  mesh.budget_bytes =
+      std::min(static_cast<std::uint32_t>(knobs_.net_switch_bytes) / std::max(start.local_ranks, 1u),
+               udp_->receive_bytes());
   const auto all = static_cast<std::uint32_t>(size_);
-  mesh.eager_packets = rel::eager_window(mesh.budget_bytes, mesh.datagram_bytes,
-                                         all - std::min(start.local_ranks, all));
+  mesh.eager_packets =
+      rel::eager_window(mesh.budget_bytes, mesh.datagram_bytes, all - std::min(start.local_ranks, all));
   rel::LanesConfig& lanes = config.lanes;
   lanes.me = rank_;
   lanes.peers = size_;
@@ -165,9 +165,7 @@ void Net::print_events() noexcept {
                      udp_->link_name(event.peer, static_cast<rel::LinkId>(event.amount)).c_str(), event.peer,
                      up ? "works" : "does not answer");
         break;
-      case Kind::multicast_restored:
-        std::fprintf(stderr, "rank %d hears our multicast\n", event.peer);
-        break;
+      case Kind::multicast_restored: std::fprintf(stderr, "rank %d hears our multicast\n", event.peer); break;
       case Kind::multicast_lost:
         std::fprintf(stderr,
                      "rank %d does not hear our multicast; it is served by unicast, and multicast is tried "
@@ -194,7 +192,7 @@ void Net::print_events() noexcept {
 }
 
 void Net::print_report(Instant now, bool at_end) noexcept {
-  const std::string line = node_.report(
+  const std::string line = node_.lanes().reports().update(
       now, [this](std::int32_t rank) { return std::string(hosts_.of(rank)); }, at_end);
   if (!line.empty()) std::fprintf(stderr, "herald: %s\n", line.c_str());
 }

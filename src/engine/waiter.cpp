@@ -94,8 +94,8 @@ bool Waiter::yield() noexcept {
   return true;
 }
 
-// A lost wake-up cannot happen: the thread announces that it blocks, then looks once more; a peer writes first
-// and looks for the announcement then. The lock is held until the doorbell has been read.
+// A lost wake-up cannot happen: the thread announces that it blocks, then looks once more; a peer writes
+// first and looks for the announcement then. The lock is held until the doorbell has been read.
 void Waiter::block() noexcept {
   if (polling_) {
     if (loop_.relisten()) return;

@@ -41,7 +41,7 @@ class PacketTap {
   ~PacketTap() = default;
 };
 
-// What a person may want to know. `peer` and `amount` mean what the kind says.
+// Something that a person may want to know. `peer` and `amount` mean what the kind says.
 struct NodeEvent {
   enum class Kind : std::uint8_t {
     link_down,           // amount: the link

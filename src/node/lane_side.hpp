@@ -3,23 +3,38 @@
 // fused exchanges over them.
 // In:  lanes to open and close; datagrams of lanes; turns. Out: datagrams; packets for Core; events.
 #pragma once
-#include <algorithm>
-#include <functional>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "base/prng.hpp"
-#include "group/report.hpp"
 #include "node/config.hpp"
+#include "node/reports.hpp"
 #include "p2p/fused_ops.hpp"
 #include "p2p/lane_carrier.hpp"
 #include "p2p/lane_registry.hpp"
 
 namespace herald::node {
 
-class LaneSide final : p2p::LaneGroups {
+// Joins groups through the driver, and turns the news of the registry into events.
+class GroupBridge final : public p2p::LaneGroups {
+ public:
+  explicit GroupBridge(std::vector<NodeEvent>& events) noexcept : events_(events) {}
+  void use(GroupMembership& groups) noexcept { groups_ = &groups; }
+  bool join(const group::Address& group) noexcept override { return groups_->join(group); }
+  void leave(const group::Address& group) noexcept override { groups_->leave(group); }
+  void on_shared() noexcept override { events_.push_back({NodeEvent::Kind::group_shared}); }
+  void on_moved(std::uint8_t move) noexcept override {
+    events_.push_back({NodeEvent::Kind::lane_moved, -1, move});
+  }
+  void on_strangers() noexcept override { events_.push_back({NodeEvent::Kind::group_foreign}); }
+
+ private:
+  GroupMembership* groups_ = nullptr;
+  std::vector<NodeEvent>& events_;
+};
+
+class LaneSide {
  public:
   LaneSide(const NodeConfig& config, p2p::Core& core, PacketTap* tap,
            std::vector<NodeEvent>& events) noexcept;
@@ -58,7 +73,6 @@ class LaneSide final : p2p::LaneGroups {
   void redeliver() noexcept {
     if (carrier_.holds()) carrier_.redeliver();
   }
-  void force_redeliver() noexcept { carrier_.redeliver(); }
   void forget(PeerId peer) noexcept;
 
   std::size_t poll_transmit(Instant now, rel::TxBatch& out) noexcept {
@@ -67,36 +81,24 @@ class LaneSide final : p2p::LaneGroups {
   bool is_idle() const noexcept { return !touched_ && !carrier_.holds() && !(arrived_ && fused_.waits()); }
   std::optional<Instant> next_deadline() const noexcept;
 
-  // Lost members, and news of members for report().
+  // Lost members, and news of members for reports().
   std::vector<PeerId> take_lost() noexcept { return carrier_.take_lost(); }
   bool has_news() const noexcept { return carrier_.has_news(); }
-  // Tells the reporter of members without multicast; there, the line to print, or an empty one.
-  std::string report(Instant now, const group::Report::HostOf& host_of, bool at_end) noexcept;
-  Instant report_at() const noexcept { return std::min(witness_.next_deadline(), report_.next_deadline()); }
+  Reports& reports() noexcept { return reports_; }
+  const Reports& reports() const noexcept { return reports_; }
 
   const rel::Lanes& lanes() const noexcept { return lanes_; }
   const p2p::LaneRegistry& registry() const noexcept { return registry_; }
 
  private:
-  bool join(const group::Address& group) noexcept override { return groups_->join(group); }
-  void leave(const group::Address& group) noexcept override { groups_->leave(group); }
-  void on_shared() noexcept override;
-  void on_moved(std::uint8_t move) noexcept override;
-  void on_strangers() noexcept override;
-  void take_news(Instant now) noexcept;
-
-  const PeerId me_, reporter_;
   Prng prng_;
-  p2p::Core& core_;
   p2p::LaneCarrier carrier_;
   rel::Lanes lanes_;
   p2p::LaneRegistry registry_;
   p2p::FusedOps fused_;
   group::Pool pool_;
-  GroupMembership* groups_ = nullptr;
-  std::vector<NodeEvent>& events_;
-  group::Witness witness_;
-  group::Report report_;  // of the reporter
+  GroupBridge groups_;
+  Reports reports_;
   bool touched_ = true;   // something happened since the last end_turn()
   bool arrived_ = false;  // something came since complete_fused()
 };

@@ -8,13 +8,7 @@ namespace {
 
 using Gate = p2p::Carrier::Door;
 
-// A program that made no call for so long was computing, or did not get a processor.
-constexpr Duration kAway = microseconds(300);
-// Without any call for so long the process may have been stopped, and could not hear its peers.
-constexpr Duration kStopped = milliseconds(100);
 constexpr int kTurnsPerDeadline = 8;  // while arrivals keep the node busy
-constexpr int kProbedAtOnce = 64;     // idle peers
-constexpr std::int64_t kProbesPerDetection = 4;
 
 }  // namespace
 
@@ -29,13 +23,13 @@ Node::Remote::Remote(const NodeConfig& node, p2p::Core& core, PacketTap* tap,
 
 void Node::connect(const NodeConfig& config, PacketTap* tap) noexcept {
   remote_ = std::make_unique<Remote>(config, core_, tap, events_);
-  probe_every_ = {config.mesh.give_up.ns / kProbesPerDetection};
+  idle_probe_.start(config.mesh.give_up);
 }
 
 void Node::add_peer(PeerId peer, rel::LinkId links) noexcept {
   remote_->mesh.add_peer(peer, links);
   core_.set_remote(peer);
-  peers_.push_back(peer);
+  idle_probe_.add_peer(peer);
 }
 
 void Node::set_gate(Gate gate) noexcept {
@@ -45,42 +39,39 @@ void Node::set_gate(Gate gate) noexcept {
 
 // Peers are not judged by a silence in which this process could not hear.
 void Node::on_clock_gap(Instant now) noexcept {
-  last_here_ = now;
   remote_->mesh.on_clock_gap(now);
   remote_->lanes.on_clock_gap(now);
 }
 
-void Node::check_clock(Instant now) noexcept {
-  if (now - last_here_ > kStopped) [[unlikely]]
-    on_clock_gap(now);
-}
-
 bool Node::pump(Instant now, PeerId peer) noexcept {
-  check_clock(now);
+  if (clock_.notice_gap(now)) [[unlikely]]
+    on_clock_gap(now);
   return remote_->carrier.pump(peer);
 }
 
 bool Node::pump_lane(Instant now, rel::LaneId lane) noexcept {
-  check_clock(now);
+  if (clock_.notice_gap(now)) [[unlikely]]
+    on_clock_gap(now);
   return remote_->lanes.pump(lane);
 }
 
 void Node::start(Instant now, p2p::FusedOp& op) noexcept {
-  check_clock(now);
+  if (clock_.notice_gap(now)) [[unlikely]]
+    on_clock_gap(now);
   remote_->lanes.start(now, op);
 }
 
 void Node::begin_turn(Instant now, Caller caller) noexcept {
   const Gate gate = remote_->carrier.door();
   if (caller == Caller::keep_alive) {
+    clock_.on_keep_alive(now);
     on_clock_gap(now);
     if (gate == Gate::open) set_gate(Gate::later);
     return;
   }
-  check_clock(now);
-  const Duration since = now - last_turn_;
-  away_ = !std::exchange(slept_, false) && since >= kAway ? since : Duration{};
-  last_turn_ = last_here_ = now;
+  if (clock_.notice_gap(now)) [[unlikely]]
+    on_clock_gap(now);
+  away_ = clock_.begin_turn(now);
   if (gate == Gate::later) {
     set_gate(Gate::open);
     remote_->mesh.redeliver();
@@ -88,13 +79,9 @@ void Node::begin_turn(Instant now, Caller caller) noexcept {
   remote_->lanes.redeliver();
 }
 
-bool Node::on_datagram(Instant now, rel::LinkId link, std::span<const std::byte> datagram) noexcept {
-  if (wire::is_lane_datagram(datagram)) return remote_->lanes.on_datagram(now, false, datagram);
-  return remote_->mesh.on_datagram(now, link, datagram) >= 0;
-}
-
 bool Node::on_datagrams(Instant now, std::span<const rel::Mesh::Rx> arrivals) noexcept {
-  if (arrivals.size() == 1) return on_datagram(now, arrivals[0].link, arrivals[0].datagram);
+  if (arrivals.size() == 1 && !wire::is_lane_datagram(arrivals[0].datagram))
+    return remote_->mesh.on_datagram(now, arrivals[0].link, arrivals[0].datagram) >= 0;
   bool good = false;
   std::size_t first = 0;
   const auto flush = [&](std::size_t end) {
@@ -133,7 +120,7 @@ bool Node::end_turn(Instant now, Caller caller, bool received) noexcept {
   }
   bool moved = caller == Caller::program && remote.carrier.pump_ready();
   moved = remote.lanes.end_turn(now) || moved;
-  probe_idle_peers(now);
+  idle_probe_.on_time(now, core_, remote.mesh);
   return moved;
 }
 
@@ -146,8 +133,9 @@ std::size_t Node::poll_transmit(Instant now, rel::TxBatch& out) noexcept {
 std::optional<Instant> Node::next_deadline() const noexcept {
   const std::optional<Instant> one = remote_->mesh.next_deadline();
   const std::optional<Instant> other = remote_->lanes.next_deadline();
-  const Instant at = std::min({one.value_or(rel::kNever), other.value_or(rel::kNever),
-                               remote_->lanes.report_at(), peers_.empty() ? rel::kNever : next_probe_});
+  const Instant at =
+      std::min({one.value_or(rel::kNever), other.value_or(rel::kNever),
+                remote_->lanes.reports().next_deadline(), idle_probe_.next_deadline().value_or(rel::kNever)});
   if (at == rel::kNever) return std::nullopt;
   return at;
 }
@@ -169,21 +157,6 @@ std::vector<NodeEvent> Node::take_events() noexcept {
     events_.push_back(
         {news.live ? NodeEvent::Kind::link_up : NodeEvent::Kind::link_down, news.peer, news.link});
   return std::exchange(events_, {});
-}
-
-// A peer that is silent because nobody sends to it is asked now and then, some at a time: so a dead one is
-// found although nothing waits for it.
-void Node::probe_idle_peers(Instant now) noexcept {
-  if (now < next_probe_ || peers_.empty()) return;
-  next_probe_ = now + probe_every_;
-  const std::size_t most = peers_.size();
-  for (std::size_t i = 0, probed = 0; i < most && probed < kProbedAtOnce; ++i) {
-    const PeerId peer = peers_[next_probed_];
-    next_probed_ = (next_probed_ + 1) % most;
-    if (core_.is_gone(peer)) continue;
-    remote_->mesh.ask(now, peer);
-    ++probed;
-  }
 }
 
 void Node::detach() noexcept {

@@ -9,13 +9,14 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/prng.hpp"
 #include "node/config.hpp"
+#include "node/idle_probe.hpp"
 #include "node/lane_side.hpp"
+#include "node/turn_clock.hpp"
 #include "p2p/carrier.hpp"
 #include "p2p/core.hpp"
 #include "rel/mesh.hpp"
@@ -43,27 +44,25 @@ class Node {
   bool is_connected() const noexcept { return remote_ != nullptr; }
   void add_peer(PeerId peer, rel::LinkId links) noexcept;
 
-  // What follows needs connect().
+  // The rest needs connect().
   LaneSide& lanes() noexcept { return remote_->lanes; }
   const LaneSide& lanes() const noexcept { return remote_->lanes; }
   const rel::Mesh& mesh() const noexcept { return remote_->mesh; }
 
-  // Moves packets from Core towards the peer or the lane, as far as windows go. Transmit afterwards, and
-  // again while take_paused() says that more is to come.
+  // Moves packets from Core towards the peer or the lane, as far as windows go; false: none moved. Transmit
+  // then, and pump again: a push that needs an answer leaves before the rest follows.
   bool pump(Instant now, PeerId peer) noexcept;
-  bool take_paused() noexcept { return remote_->carrier.take_stopped(); }
   bool pump_lane(Instant now, rel::LaneId lane) noexcept;
   void start(Instant now, p2p::FusedOp& op) noexcept;
 
-  // A turn. The driver calls slept() when it blocked since the last one.
+  // A turn. The driver calls on_block() when it blocked since the last one.
   void begin_turn(Instant now, Caller caller) noexcept;
-  bool on_datagram(Instant now, rel::LinkId link, std::span<const std::byte> datagram) noexcept;
   bool on_datagrams(Instant now, std::span<const rel::Mesh::Rx> arrivals) noexcept;
   bool on_group_datagram(Instant now, std::span<const std::byte> datagram) noexcept {
     return remote_->lanes.on_datagram(now, true, datagram);
   }
   bool end_turn(Instant now, Caller caller, bool received) noexcept;
-  void slept() noexcept { slept_ = true; }
+  void on_block() noexcept { clock_.on_block(); }
   // Entries with `to` >= 0 go to that peer, others to the group of lane rel::Lanes::lane_of(to). Send them
   // before anything else is called.
   std::size_t poll_transmit(Instant now, rel::TxBatch& out) noexcept;
@@ -71,7 +70,7 @@ class Node {
     remote_->mesh.on_link_error(now, peer, link);
   }
   std::optional<Instant> next_deadline() const noexcept;
-  Instant last_turn() const noexcept { return last_turn_; }
+  Instant last_turn() const noexcept { return clock_.last_turn(); }
 
   // The peer has left or died; it has no part in anything any more.
   void on_peer_gone(PeerId peer) noexcept;
@@ -79,14 +78,6 @@ class Node {
   PeerId take_lost() noexcept;
   bool has_news() const noexcept { return remote_->carrier.has_news() || remote_->lanes.has_news(); }
   std::vector<NodeEvent> take_events() noexcept;
-  // The line that the reporter is to print about the network, or an empty one.
-  std::string report(Instant now, const group::Report::HostOf& host_of, bool at_end) noexcept {
-    return remote_->lanes.report(now, host_of, at_end);
-  }
-  bool report_due(Instant now) const noexcept {
-    return now >= remote_->lanes.report_at() || core_.has_notices();
-  }
-
   // Everything that was sent is acknowledged.
   bool is_flushed() const noexcept {
     return remote_->mesh.is_flushed() && remote_->lanes.lanes().is_flushed();
@@ -104,20 +95,14 @@ class Node {
   };
   void set_gate(p2p::Carrier::Door gate) noexcept;
   void on_clock_gap(Instant now) noexcept;
-  void check_clock(Instant now) noexcept;
-  void probe_idle_peers(Instant now) noexcept;
 
   p2p::Core core_;
   std::unique_ptr<Remote> remote_;
-  Duration probe_every_{};
-  std::vector<PeerId> peers_;  // on other hosts
   std::vector<NodeEvent> events_;
-  Instant last_turn_{}, last_here_{};
-  Duration away_{};    // how long the program was away before this turn; 0: it was not
-  bool slept_ = true;  // since the last turn
+  TurnClock clock_;
+  IdleProbe idle_probe_;
+  Duration away_{};  // of the program, before this turn
   int turns_without_timers_ = 0;
-  Instant next_probe_{};
-  std::size_t next_probed_ = 0;
 };
 
 }  // namespace herald::node

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node/reports.hpp"
+
+namespace herald::node {
+
+// Members of a sub-lane may not have joined yet: they are not reported.
+void Reports::take_news(Instant now) noexcept {
+  using Kind = NodeEvent::Kind;
+  for (const p2p::LaneCarrier::News& news : carrier_.take_news()) {
+    if (registry_.is_part(news.lane)) continue;
+    witness_.on_hearing(now, news.lane, news.member, news.hears);
+    events_.push_back({news.hears ? Kind::multicast_restored : Kind::multicast_lost, news.member});
+  }
+  for (const p2p::LaneCarrier::Loss& loss : carrier_.take_losses()) {
+    witness_.on_loss(me_, loss.percent);
+    events_.push_back({Kind::multicast_lossy, loss.source, loss.percent});
+  }
+}
+
+std::string Reports::update(Instant now, const group::Report::HostOf& host_of, bool at_end) noexcept {
+  if (carrier_.has_news()) take_news(now);
+  for (const group::Notice& notice : witness_.take_due(now, at_end)) {
+    const std::uint32_t what = notice.loses == 0 ? wire::kNoticeDeaf : wire::kNoticeLoses;
+    if (me_ == reporter_)
+      report_.add(now, me_, notice);
+    else
+      core_.tell(reporter_, {me_, notice.member, what, notice.loses});
+  }
+  for (const p2p::Core::Notice& notice : core_.take_notices())
+    report_.add(now, notice.from,
+                {notice.member, notice.what == wire::kNoticeDeaf ? 0 : std::max(notice.amount, 1u)});
+  return report_.is_due(now, at_end) ? report_.take_line(host_of) : std::string();
+}
+
+}  // namespace herald::node

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// node/reports.hpp: members that do not receive multicast, or lose much of it, told to the rank that prints.
+// In:  what the lanes have seen; notices of other ranks. Out: notices to the reporter; there, a line to
+// print.
+#pragma once
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "group/report.hpp"
+#include "node/config.hpp"
+#include "p2p/core.hpp"
+#include "p2p/lane_carrier.hpp"
+#include "p2p/lane_registry.hpp"
+
+namespace herald::node {
+
+class Reports {
+ public:
+  Reports(PeerId me, PeerId reporter, p2p::Core& core, p2p::LaneCarrier& carrier,
+          const p2p::LaneRegistry& registry, std::vector<NodeEvent>& events) noexcept
+      : me_(me), reporter_(reporter), core_(core), carrier_(carrier), registry_(registry), events_(events) {}
+
+  // The line that the reporter is to print, or an empty one. `at_end`: the job ends, nothing waits any
+  // longer.
+  std::string update(Instant now, const group::Report::HostOf& host_of, bool at_end) noexcept;
+  bool is_due(Instant now) const noexcept { return now >= next_deadline() || core_.has_notices(); }
+  Instant next_deadline() const noexcept {
+    return std::min(witness_.next_deadline(), report_.next_deadline());
+  }
+
+ private:
+  void take_news(Instant now) noexcept;
+
+  const PeerId me_, reporter_;
+  p2p::Core& core_;
+  p2p::LaneCarrier& carrier_;
+  const p2p::LaneRegistry& registry_;
+  std::vector<NodeEvent>& events_;
+  group::Witness witness_;
+  group::Report report_;  // of the reporter
+};
+
+}  // namespace herald::node
