@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The front door. Every target sets up what it needs (scripts/setup) and may be run alone on a fresh machine.
+# Every target installs the packages it needs (scripts/setup) and can be run alone on a fresh machine.
 SHELL := /bin/bash
 PREFIX ?= /usr/local
-RELEASE := build/release
+RELEASE ?= build/release
 
-.PHONY: help demo build test format format-check lint bench bench-lab lab install clean
+.PHONY: help demo build test format format-check lint bench bench-lab lab release install clean
 
 help:
 	@echo "make demo                  build Herald and run a program on 4 ranks"
-	@echo "make test                  build, and run all tests, some of them under sanitizers too"
-	@echo "make build                 build only: $(RELEASE)/bin, lib and include are usable in place"
-	@echo "make install PREFIX=DIR    build, and install below DIR (default $(PREFIX))"
+	@echo "make test                  build, and run all tests, the unit tests under sanitizers too"
+	@echo "make build                 build only: bin, lib and include in build/release can be used in place"
+	@echo "make release               build with profile-guided optimization, in build/pgo"
+	@echo "make install PREFIX=DIR    make release, and install below DIR (default $(PREFIX); TRAIN=no: no profile)"
 	@echo "make bench                 compare with the other MPI libraries on this machine"
-	@echo "make bench-lab             the same between hosts made from namespaces (needs root)"
-	@echo "make lab                   build, and bring up 8 hosts made from namespaces (needs root; LAB=\"8 --rate 100mbit\")"
-	@echo "make format                put all sources into the house format"
-	@echo "make lint                  format, layer rules, clang-tidy, spelling: checks only"
+	@echo "make bench-lab             the same between hosts made from network namespaces (needs root)"
+	@echo "make lab                   build, and start 8 hosts made from namespaces (needs root; LAB=\"8 --rate 100mbit\")"
+	@echo "make format                format all sources"
+	@echo "make lint                  check format, layer rules, clang-tidy and spelling"
 	@echo "make clean                 remove build/"
-	@echo "Missing packages are installed with apt (as root, or with sudo); SETUP=no leaves them alone."
-	@echo "The library is built twice, the second time for what the first was seen to do; TRAIN=no: once."
+	@echo "bench, bench-lab and lab use build/release, or the tree that RELEASE=DIR names; BENCH=\"...\" are options."
+	@echo "Missing packages are installed with apt (as root, or with sudo); SETUP=no disables this."
 
 ifeq ($(SETUP),no)
 setup = @true
@@ -26,10 +27,16 @@ else
 setup = @scripts/setup
 endif
 
-# Nobody who wants to see it for the first time waits until the library is trained.
+# A tree that the user names is used as it is.
+ifeq ($(RELEASE),build/release)
+build_tree = @scripts/build
+else
+build_tree = @test -x $(RELEASE)/bin/mpicc || { echo "herald: RELEASE=$(RELEASE) has no bin/mpicc" >&2; exit 1; }
+endif
+
 demo:
 	$(setup) build
-	@TRAIN=no scripts/build
+	@scripts/build
 	@scripts/demo
 
 build:
@@ -54,27 +61,31 @@ lint:
 
 bench:
 	$(setup) bench
-	@scripts/build
+	$(build_tree)
 	@python3 bench/run.py --herald $(RELEASE) $(BENCH)
 
 bench-lab:
 	$(setup) bench
-	@scripts/build
+	$(build_tree)
 	@python3 -B bench/lab.py --herald $(RELEASE) $(BENCH)
 
 LAB ?= 8 --rate 100mbit
 lab:
 	$(setup) lab
-	@scripts/build
+	$(build_tree)
 	@$(RELEASE)/bin/mpicc -O2 -o $(RELEASE)/demo examples/demo.c -lm
 	@lab/herald-lab up $(LAB)
-	@echo "run a program on it:  lab/herald-lab run $(RELEASE)/demo      (--help tells more; docs/lab.md)"
-	@echo "break the network:    lab/herald-lab fault loss 10%"
-	@echo "take it down:         lab/herald-lab down"
+	@echo "run a program:       lab/herald-lab run $(RELEASE)/demo      (see --help and docs/lab.md)"
+	@echo "inject a fault:      lab/herald-lab fault loss 10%"
+	@echo "remove the lab:      lab/herald-lab down"
 
-install: build
-	@cmake --install $(RELEASE) --prefix "$(PREFIX)"
-	@echo "installed below $(PREFIX); programs are built with $(PREFIX)/bin/mpicc"
+release:
+	$(setup) build
+	@scripts/release
+
+install:
+	$(setup) build
+	@scripts/release --install "$(PREFIX)"
 
 clean:
 	rm -rf build

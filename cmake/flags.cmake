@@ -31,23 +31,22 @@ target_compile_options(herald_inner INTERFACE
   -fvisibility=hidden
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fvisibility-inlines-hidden>)
 
-# Training (scripts/train): a library that was built with "make" notes in HERALD_PROFILE_DIR which ways it goes; one that is
-# built with "use" has these laid out straight. What was not run in training is built as without notes, and so is what has
-# changed since.
-set(HERALD_PROFILE "" CACHE STRING "make: the library notes which ways it goes; use: it is built for those; empty: neither")
-set(HERALD_PROFILE_DIR ${PROJECT_SOURCE_DIR}/build/profile CACHE PATH "where the notes are")
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12)
-  set(HERALD_CAN_PROFILE ON CACHE INTERNAL "this compiler can be told where the notes are")
-endif()
-if(HERALD_PROFILE AND HERALD_CAN_PROFILE)
+# Profile-guided optimization (scripts/train, scripts/release). The flags depend on the settings alone, so that a profile
+# gives the same library each time. Code that the profile does not cover is optimized as without one.
+set(HERALD_PROFILE "" CACHE STRING "generate: count branches at run time; use: optimize with such counts; empty: neither")
+set(HERALD_PROFILE_DIR "" CACHE PATH "the folder of the counts")
+if(HERALD_PROFILE)
+  if(NOT HERALD_PROFILE MATCHES "^(generate|use)$" OR NOT HERALD_PROFILE_DIR)
+    message(FATAL_ERROR "HERALD_PROFILE is generate or use, and HERALD_PROFILE_DIR is set; got ${HERALD_PROFILE}")
+  endif()
   target_compile_options(herald_inner INTERFACE -fprofile-prefix-path=${PROJECT_BINARY_DIR})
-  if(HERALD_PROFILE STREQUAL "make")
+  if(HERALD_PROFILE STREQUAL "generate")
     target_compile_options(herald_inner INTERFACE -fprofile-generate=${HERALD_PROFILE_DIR} -fprofile-update=prefer-atomic)
     target_link_options(herald_flags INTERFACE -fprofile-generate)
-  else()
-    # The compiler says of no file that it read the notes: what was built for others is built again because of the time.
-    file(TIMESTAMP ${HERALD_PROFILE_DIR} HERALD_PROFILE_TIME "%s")
+  elseif(IS_DIRECTORY ${HERALD_PROFILE_DIR})
     target_compile_options(herald_inner INTERFACE -fprofile-use=${HERALD_PROFILE_DIR} -fprofile-partial-training
-      -Wno-missing-profile -Wno-coverage-mismatch -DHERALD_PROFILE_TIME=${HERALD_PROFILE_TIME})
+      -Wno-missing-profile -Wno-coverage-mismatch)
+  else()
+    message(FATAL_ERROR "HERALD_PROFILE_DIR=${HERALD_PROFILE_DIR} does not exist; scripts/train makes it")
   endif()
 endif()
