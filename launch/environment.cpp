@@ -10,8 +10,8 @@
 namespace herald::launch {
 namespace {
 
-// What tells a process who it is belongs to the job that set it. Inherited (mpiexec inside a job of another
-// launcher), it would mislead the ranks.
+// These variables give a process its rank and its launcher's address. If mpiexec runs inside a job of another
+// launcher, its ranks must not inherit them.
 bool belongs_to_other_job(std::string_view name) {
   static constexpr std::string_view kExact[] = {
       "PMI_FD",          "PMI_PORT",        "PMI_ID",           "PMI_RANK",       "PMI_SIZE",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch/environment.hpp: the environment that a program gets. Pure: the environment is handed in.
+// launch/environment.hpp: computes the environment of a program. Pure: callers pass the environment in.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,10 +14,10 @@ using Environment = std::vector<std::string>;  // NAME=VALUE
 
 std::optional<std::string> env_value(const Environment& env, std::string_view name);
 
-// Where `app` says nothing, `job` decides; edits of `job` come first.
+// The base of `app` if it sets one, else that of `job`; edits of `job` come first.
 EnvRule effective_rule(const EnvRule& job, const EnvRule& app);
 
-// What the rule leaves of `inherited`, without what another launcher left there for its own processes.
+// Applies the rule to `inherited`, and removes variables by which another launcher identifies its processes.
 Environment make_environment(const Environment& inherited, const EnvRule& rule);
 
 }  // namespace herald::launch

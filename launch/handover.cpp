@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch/handover.cpp: see handover.hpp. The job's key always travels by name, never by value on a command
-// line, where other users of the machine could read it.
+// launch/handover.cpp: see handover.hpp. Command lines name the variable of the job's key and never hold its
+// value: other users of the machine can read command lines.
 #include "handover.hpp"
 
 #include <algorithm>
@@ -16,11 +16,11 @@ using Words = std::vector<std::string>;
 
 void add(Words& to, std::initializer_list<std::string> words) { to.insert(to.end(), words); }
 
-// One program without -n: as many as there are slots. Several: one each.
+// Without -n, a single program gets all slots, and each of several programs one process.
 std::int64_t count_of(const JobSpec& spec, const App& app, const HostList& hosts) {
   if (app.count) return app.count;
   if (spec.apps.size() > 1) return 1;
-  if (hosts.hosts.empty()) return 0;  // the engine knows
+  if (hosts.hosts.empty()) return 0;  // the launcher decides
   return spec.ppn ? spec.ppn * static_cast<std::int64_t>(hosts.hosts.size()) : hosts.slots();
 }
 
@@ -42,11 +42,11 @@ class Translator {
   }
 
   Handover run() {
-    switch (in_.engine) {
-      case Engine::srun: srun(); break;
-      case Engine::prterun:
-      case Engine::openmpi: openmpi(); break;
-      case Engine::hydra: hydra(); break;
+    switch (in_.launcher) {
+      case Launcher::srun: srun(); break;
+      case Launcher::prterun:
+      case Launcher::openmpi: openmpi(); break;
+      case Launcher::hydra: hydra(); break;
     }
     return std::move(out_);
   }
@@ -66,7 +66,7 @@ class Translator {
 
   // Open MPI's mpirun and prterun.
   void openmpi() {
-    const bool prte = in_.engine == Engine::prterun;
+    const bool prte = in_.launcher == Launcher::prterun;
     if (spec_.allow_root) argv().push_back("--allow-run-as-root");
     if (!in_.hosts.hosts.empty()) {
       if (!in_.hosts.file.empty() && !in_.hosts.colon_counts)
@@ -93,7 +93,7 @@ class Translator {
     });
   }
 
-  // Only what is named travels to other hosts, so Herald's own variables are named.
+  // Open MPI passes only named variables to other hosts.
   void openmpi_env(const App& app) {
     const EnvRule rule = effective_rule(spec_.env, app.env);
     Words names;
@@ -180,7 +180,7 @@ class Translator {
                                                : cat("--export=", join(with_key(names), ",")));
   }
 
-  // srun reads "ranks program arguments" lines; directories and variables of one program go through env(1).
+  // srun reads lines "ranks program arguments"; env(1) sets the directory and the variables of a program.
   void srun_many() {
     std::int64_t rank = 0;
     for (const App& app : spec_.apps) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch/handover.hpp: our options in the spelling of another engine, for jobs on several hosts. Pure.
-// In:  the job, the hosts, the engine, the environment.
-// Out: the engine's command line and what to set before it is executed.
+// launch/handover.hpp: translates our options into those of another launcher, for jobs on several hosts.
+// Pure. In:  the job, the hosts, the launcher, the environment. Out: the launcher's command line, and the
+// variables to set before exec.
 #pragma once
 #include <string>
 #include <utility>
@@ -13,15 +13,15 @@
 
 namespace herald::launch {
 
-enum class Engine { srun, prterun, openmpi, hydra };
+enum class Launcher { srun, prterun, openmpi, hydra };
 
 struct HandoverInput {
-  Engine engine = Engine::hydra;
-  std::string path;      // of the engine's program
+  Launcher launcher = Launcher::hydra;
+  std::string path;      // of the launcher's program
   std::string srun_mpi;  // "pmix" or "pmi2"
-  HostList hosts;        // empty: the engine knows them (a Slurm allocation)
+  HostList hosts;        // empty: the launcher knows them (a Slurm allocation)
   std::int64_t timeout_s = 0;
-  Environment env;  // ours, with the job's key
+  Environment env;  // that of mpiexec, with the job's key
 };
 
 struct Handover {
@@ -29,12 +29,12 @@ struct Handover {
   std::vector<std::pair<std::string, std::string>> set;  // variables to set before exec
   std::string multi_prog;  // srun's table of programs; its name in argv is kMultiProg
   bool close_stdin = false;
-  std::vector<std::string> notes;  // what the engine cannot do
+  std::vector<std::string> notes;  // options that the launcher does not support
 };
 
 inline constexpr const char* kMultiProg = "@multi-prog@";
 
-// Throws UsageError when the engine cannot express the job.
+// Throws UsageError if the launcher has no equivalent.
 Handover translate(const JobSpec& spec, const HandoverInput& input);
 
 }  // namespace herald::launch

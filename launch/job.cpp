@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch/job.cpp: the loop.
+// launch/job.cpp: the event loop of a job, and its PMI sockets.
 #include "job.hpp"
 
 #include <fcntl.h>
@@ -21,7 +21,8 @@ namespace herald::launch {
 namespace {
 
 constexpr std::size_t kReadBytes = 64 * 1024;
-constexpr std::size_t kPmiOutLimit = 1 << 20;  // a rank that does not read its answers is not read either
+constexpr std::size_t kPmiOutLimit = 1
+                                     << 20;  // back-pressure: a rank must read its replies before it asks on
 
 std::vector<int> apps_of_ranks(const JobPlan& plan) {
   std::vector<int> out;
@@ -54,7 +55,7 @@ int Job::run() {
   raise_file_limit();
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   null_ = open("/dev/null", O_RDWR | O_CLOEXEC);
-  pmi_as_ = fcntl(null_, F_DUPFD_CLOEXEC, 3);  // keeps the number free for the ranks' PMI socket
+  pmi_as_ = fcntl(null_, F_DUPFD_CLOEXEC, 3);  // reserves the number of the ranks' PMI socket
   if (epoll_ < 0 || null_ < 0 || pmi_as_ < 0)
     throw std::runtime_error(cat("cannot open /dev/null or an epoll descriptor: ", std::strerror(errno)));
   for (AppPlan& app : plan_.apps) {
@@ -64,20 +65,20 @@ int Job::run() {
     app.env.push_back(cat("HERALD_JOB_ID=", plan_.job_id));
     app.env.push_back(cat("HERALD_JOB_KEY=", plan_.job_key));
   }
-  take_signals();
+  block_signals();
   open_streams();
   if (plan_.timeout_s > 0) timeout_at_ = now_ + plan_.timeout_s * 1000;
   if (start_all()) {
     std::vector<pid_t> groups;
     for (const Rank& rank : ranks_) groups.push_back(rank.pid);
-    guard_.post(groups, plan_.job_id);
+    guard_.start(groups, plan_.job_id);
   } else {
     end_job(0);
-    kill_at_ = now_;  // nothing has begun that would need time to end
+    kill_at_ = now_;  // no rank has started its work
   }
   on_timers();
   flush_output();
-  while (!finished()) turn();
+  while (!finished()) run_once();
   return finish();
 }
 
@@ -97,7 +98,8 @@ int Job::wait_ms() const {
   const auto sooner = [&](const std::optional<Millis>& at) {
     if (at && (!first || *at < *first)) first = at;
   };
-  for (const auto& at : {timeout_at_, term_at_, kill_at_, drain_at_, give_up_at_}) sooner(at);
+  for (const auto& at : {timeout_at_, term_at_, kill_at_, drain_at_}) sooner(at);
+  if (alive_ == 0) sooner(give_up_at_);
   if (input_) sooner(input_->next_deadline());
   for (const Stream& stream : streams_)
     if (stream.sink->empty()) sooner(stream.mux->next_deadline());
@@ -105,11 +107,11 @@ int Job::wait_ms() const {
   return static_cast<int>(std::clamp<Millis>(*first - now(), 0, 1000 * 1000));
 }
 
-void Job::turn() {
+void Job::run_once() {
   std::array<epoll_event, 128> events;
   const int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), wait_ms());
   now_ = now();
-  // Deaths first: what the survivors then complain about has its cause there.
+  // Exits first: errors that other ranks report are often consequences of an exit.
   for (int i = 0; i < count; ++i)
     if (events[static_cast<std::size_t>(i)].data.u64 >> 40 == static_cast<std::uint64_t>(Tag::signals))
       on_signals();
@@ -131,7 +133,7 @@ void Job::dispatch(unsigned events, std::uint64_t data) {
       if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) read_pmi(rank);
       break;
     case Tag::output: read_output(rank, which); break;
-    case Tag::sink: break;  // flush_output comes every turn
+    case Tag::sink: break;  // run_once() calls flush_output()
     case Tag::input_source:
       if (input_) input_->on_source(now_);
       break;
@@ -144,7 +146,7 @@ void Job::dispatch(unsigned events, std::uint64_t data) {
 void Job::on_timers() {
   if (timeout_at_ && *timeout_at_ <= now_) {
     timeout_at_.reset();
-    by_user_ = true;
+    user_ended_ = true;
     if (!ending_) {
       fail(kTimeoutCode, cat("timeout: the job did not end within ", plan_.timeout_s,
                              " seconds (--timeout or MPIEXEC_TIMEOUT); ending it"));
@@ -153,8 +155,8 @@ void Job::on_timers() {
   }
   if (term_at_ && *term_at_ <= now_) {
     term_at_.reset();
-    if (silent_leaver_ >= 0 && !code_ && alive_ > 0)
-      fail(1, cat(who(silent_leaver_), " exited with code 0 without MPI_Finalize; ending the job"));
+    if (unfinalized_rank_ >= 0 && !code_ && alive_ > 0)
+      fail(1, cat(describe(unfinalized_rank_), " exited with code 0 without MPI_Finalize; ending the job"));
     signal_groups(SIGTERM);
     signal_groups(SIGCONT);
   }
@@ -175,7 +177,8 @@ void Job::read_pmi(int rank) {
     const ssize_t n = read(state.pmi, read_buffer_.data(), read_buffer_.size());
     if (n > 0) {
       pmi_.on_bytes(rank, {read_buffer_.data(), static_cast<std::size_t>(n)});
-      if (static_cast<std::size_t>(n) < read_buffer_.size()) return;  // epoll tells when there is more
+      if (static_cast<std::size_t>(n) < read_buffer_.size())
+        return;  // level-triggered epoll reports the rest
     } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
       close_pmi(rank);
     } else if (errno == EAGAIN) {
@@ -198,7 +201,7 @@ void Job::write_pmi(int rank) {
     } else if (errno == EAGAIN) {
       break;
     } else if (errno != EINTR) {
-      out.clear();  // the rank has closed it; its last words may still be there to read
+      out.clear();  // the rank has closed its end; what it sent before can still be read
     }
   }
   const bool writing = state.pmi >= 0 && !out.empty();
@@ -226,12 +229,12 @@ bool Job::finished() const {
 }
 
 int Job::finish() {
-  signal_groups(SIGKILL);  // what the ranks left behind
+  signal_groups(SIGKILL);  // processes that the ranks started and left
   for (Rank& rank : ranks_) {
     if (rank.pid > 0) waitpid(rank.pid, nullptr, 0);
     rank.pid = -1;
   }
-  guard_.dismiss();
+  guard_.stop();
   remove_job_files(plan_.job_id);
   return code_.value_or(0);
 }

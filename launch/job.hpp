@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // launch/job.hpp: one job on this machine, from start to exit code. One thread, one epoll loop.
 //
-//   running --(a rank fails, abort, stuck barrier, timeout, signal)--> ending: SIGTERM, after kGrace SIGKILL
-//      \--(all ranks have ended)--> draining: output until end of file, at most kDrain; then what is left of
-//                                    the ranks' process groups is killed
+//   running --(a rank fails, abort, stalled barrier, timeout, signal)--> ending: SIGTERM, after kGrace
+//   SIGKILL
+//      \--(all ranks have exited)--> draining: read output until end of file, at most kDrain; then kill the
+//                                    rest of the ranks' process groups, and read what the pipes hold
 //
-// Ended ranks stay unreaped until the end of the job, so that their process group numbers stay theirs and
-// nothing foreign is ever signalled.
+// Exited ranks are reaped at the end of the job: until then no other process can get their group id, and
+// mpiexec signals no foreign process.
 #pragma once
 #include <array>
 #include <memory>
@@ -43,9 +44,9 @@ struct JobPlan {
   std::vector<std::vector<int>> bind;  // processors per rank, rank modulo its size; empty: not bound
 };
 
-inline constexpr Millis kGrace = 400;  // between SIGTERM and SIGKILL
-inline constexpr Millis kCalm = 300;   // before SIGTERM after an orderly exit that was not 0
-inline constexpr Millis kDrain = 500;  // for output that processes left behind still hold
+inline constexpr Millis kGrace = 400;      // between SIGTERM and SIGKILL
+inline constexpr Millis kExitDelay = 300;  // before SIGTERM after an exit with a code other than 0
+inline constexpr Millis kDrain = 500;      // for output of processes that outlive their rank
 inline constexpr int kTimeoutCode = 124;
 
 class Job {
@@ -66,6 +67,7 @@ class Job {
     bool pmi_writing = false;
     std::array<int, 2> out{-1, -1};
     std::array<bool, 2> watched{false, false};
+    std::array<int, 2> undrained{0, 0};  // bytes that a pipe held when draining began
   };
   struct Stream {
     std::unique_ptr<OutputMux> mux;
@@ -75,7 +77,7 @@ class Job {
 
   // job_start.cpp
   void raise_file_limit();
-  void take_signals();
+  void block_signals();
   void open_streams();
   bool start_all();
   bool start_rank(int rank, const AppPlan& app, std::vector<char*>& argv, std::vector<char*>& envp,
@@ -85,7 +87,7 @@ class Job {
 
   // job.cpp
   Millis now() const;
-  void turn();
+  void run_once();
   int wait_ms() const;
   void on_timers();
   void watch(int fd, unsigned events, Tag tag, int rank, int which);
@@ -107,15 +109,15 @@ class Job {
   void fail(int code, const std::string& message);
   void signal_groups(int number);
   void check_pmi();
-  void say(const std::string& text);
-  std::string who(int rank) const;
+  void report(const std::string& text);
+  std::string describe(int rank) const;
   int alive() const { return alive_; }
 
   // job_output.cpp
   void read_output(int rank, int which);
   void close_output(int rank, int which);
   void flush_output();
-  void break_stream(int which);
+  void on_broken_stream(int which);
   void resume_paused();
   void drain();
 
@@ -134,9 +136,9 @@ class Job {
   int alive_ = 0, open_outputs_ = 0;
   Millis now_ = 0;
   std::optional<Millis> timeout_at_, term_at_, kill_at_, drain_at_, give_up_at_;
-  bool ending_ = false, drained_ = false, by_user_ = false, groups_killed_ = false;
+  bool ending_ = false, drained_ = false, user_ended_ = false, groups_killed_ = false;
   std::optional<int> code_;
-  int silent_leaver_ = -1;  // rank that exited with 0 between init and finalize
+  int unfinalized_rank_ = -1;  // exited with code 0 between init and finalize
 };
 
 }  // namespace herald::launch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch/job_end.cpp: signals, ends of ranks, and what they mean for the job.
+// launch/job_end.cpp: handles signals, exits of ranks and aborts, and decides when the job ends.
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,16 +11,16 @@
 
 namespace herald::launch {
 
-std::string Job::who(int rank) const {
+std::string Job::describe(int rank) const {
   return cat("rank ", rank, " (pid ", ranks_[static_cast<std::size_t>(rank)].pid, ") on ", plan_.host);
 }
 
-void Job::say(const std::string& text) { streams_[1].mux->own_line(cat("mpiexec: ", text)); }
+void Job::report(const std::string& text) { streams_[1].mux->add_message(cat("mpiexec: ", text)); }
 
 void Job::fail(int code, const std::string& message) {
-  if (code_) return;  // the first failure is the one that counts
+  if (code_) return;  // the first failure decides the exit code
   code_ = code;
-  say(message);
+  report(message);
 }
 
 void Job::end_job(Millis delay) {
@@ -59,16 +59,16 @@ void Job::on_signals() {
 }
 
 void Job::on_user_signal(int number) {
-  if (by_user_) {  // asked twice
+  if (user_ended_) {  // the second signal
     kill_at_ = now_;
     term_at_.reset();
     give_up_at_ = now_;
     return;
   }
-  by_user_ = true;
+  user_ended_ = true;
   if (plan_.verbose || !plan_.quiet)
-    say(cat("ending ", alive_, alive_ == 1 ? " rank" : " ranks", " after ", strsignal(number), " (signal ",
-            number, "); once more to end at once"));
+    report(cat("ending ", alive_, alive_ == 1 ? " rank" : " ranks", " after ", strsignal(number), " (signal ",
+               number, "); once more to end at once"));
   if (!code_) code_ = 128 + number;
   if (alive_ == 0) give_up_at_ = now_ + kDrain;
   end_job(0);
@@ -78,14 +78,14 @@ void Job::on_user_signal(int number) {
   }
 }
 
-// One SIGCHLD may stand for many deaths, so all ranks are asked. The one that the first signal names died
-// first; next come deaths by signal, because an orderly exit is more often an answer to one than its cause.
+// Signals merge, so one SIGCHLD may report several exits, of which the named one came first. Exits by signal
+// come next: an exit with a code is more often their consequence than their cause.
 void Job::reap(pid_t first) {
-  struct Death {
+  struct Exit {
     int rank, code;
     bool by_signal;
   };
-  std::vector<Death> named, by_signal, others;
+  std::vector<Exit> named, by_signal, others;
   for (int rank = 0; rank < plan_.size; ++rank) {
     Rank& state = ranks_[static_cast<std::size_t>(rank)];
     if (!state.alive) continue;
@@ -94,14 +94,14 @@ void Job::reap(pid_t first) {
     if (info.si_pid == 0) continue;
     state.alive = false;
     --alive_;
-    const Death death{rank, info.si_status, info.si_code != CLD_EXITED};
-    (state.pid == first ? named : death.by_signal ? by_signal : others).push_back(death);
+    const Exit ended{rank, info.si_status, info.si_code != CLD_EXITED};
+    (state.pid == first ? named : ended.by_signal ? by_signal : others).push_back(ended);
   }
   for (const auto* list : {&named, &by_signal, &others})
-    for (const Death& death : *list) on_exit(death.rank, death.code, death.by_signal);
+    for (const Exit& ended : *list) on_exit(ended.rank, ended.code, ended.by_signal);
   if (alive_ > 0 || (named.empty() && by_signal.empty() && others.empty())) return;
-  // The last rank has ended.
-  if (by_user_) give_up_at_ = now_ + kDrain + kGrace;
+  // The last rank has exited.
+  if (user_ended_) give_up_at_ = now_ + kDrain + kGrace;
   term_at_.reset();
   timeout_at_.reset();
   if (open_outputs_ == 0)
@@ -111,22 +111,23 @@ void Job::reap(pid_t first) {
 }
 
 void Job::on_exit(int rank, int code, bool by_signal) {
-  read_pmi(rank);  // last words: abort, finalize
+  read_pmi(rank);  // may hold an abort or a finalize
   pmi_.on_exit(rank);
   if (input_) input_->on_rank_end(rank);
   check_pmi();
   const bool in_mpi = pmi_.initialized(rank) && !pmi_.finalized(rank);
-  if (plan_.verbose) say(cat(who(rank), by_signal ? " ended by signal " : " exited with code ", code));
+  if (plan_.verbose)
+    report(cat(describe(rank), by_signal ? " ended by signal " : " exited with code ", code));
   if (by_signal) {
     if (!ending_ || term_at_)
-      fail(128 + code, cat(who(rank), " ended by signal ", code, " (", strsignal(code), ")"));
+      fail(128 + code, cat(describe(rank), " ended by signal ", code, " (", strsignal(code), ")"));
     if (!plan_.keep_going) end_job(0);
   } else if (code != 0) {
-    if (!ending_ || term_at_) fail(code, cat(who(rank), " exited with code ", code));
-    if (!plan_.keep_going) end_job(in_mpi ? 0 : kCalm);
+    if (!ending_ || term_at_) fail(code, cat(describe(rank), " exited with code ", code));
+    if (!plan_.keep_going) end_job(in_mpi ? 0 : kExitDelay);
   } else if (in_mpi && alive_ > 0 && !ending_ && !plan_.keep_going) {
-    silent_leaver_ = rank;
-    end_job(kCalm);
+    unfinalized_rank_ = rank;
+    end_job(kExitDelay);
   }
 }
 
@@ -135,13 +136,13 @@ void Job::check_pmi() {
     const PmiAbort& abort = *pmi_.aborted();
     const int code = abort.code & 0xff;
     fail(code == 0 && abort.code != 0 ? 1 : code,
-         cat(who(abort.rank), " called MPI_Abort with code ", abort.code, abort.message.empty() ? "" : ": ",
-             abort.message));
+         cat(describe(abort.rank), " called MPI_Abort with code ", abort.code,
+             abort.message.empty() ? "" : ": ", abort.message));
     end_job(0);
   }
   if (ending_ && !term_at_) return;
-  if (const auto stuck = pmi_.stuck()) {
-    fail(1, cat(who(stuck->missing), " ended while rank ", stuck->waiting,
+  if (const auto stalled = pmi_.stalled_barrier()) {
+    fail(1, cat(describe(stalled->missing), " ended while rank ", stalled->waiting,
                 " waits for it in a barrier (it did not call MPI_Finalize, or never MPI_Init)"));
     end_job(0);
   }

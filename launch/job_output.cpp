@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch/job_output.cpp: from the ranks' pipes to mpiexec's own streams, with back-pressure.
+// launch/job_output.cpp: copies the ranks' output to mpiexec's own streams, with back-pressure.
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -17,19 +19,22 @@ void Job::read_output(int rank, int which) {
   Rank& state = ranks_[static_cast<std::size_t>(rank)];
   Stream& stream = streams_[at];
   if (state.out[at] < 0) return;
-  if (!stream.mux->accepts(rank)) {  // not watched until there is room, or a hang-up would wake us for ever
+  if (!stream.mux->accepts(
+          rank)) {  // unwatched until there is room: epoll would report EPOLLHUP all the time
     unwatch(state.out[at]);
     state.watched[at] = false;
     paused_.emplace_back(rank, which);
     return;
   }
-  const ssize_t n = read(state.out[at], read_buffer_.data(), read_buffer_.size());
-  if (n > 0)
+  // A process that outlives the job may write without end, so draining takes no more than the pipe held.
+  const auto most = drained_ ? static_cast<std::size_t>(state.undrained[at]) : read_buffer_.size();
+  const ssize_t n = read(state.out[at], read_buffer_.data(), std::min(most, read_buffer_.size()));
+  if (n > 0) {
     stream.mux->on_bytes(rank, {read_buffer_.data(), static_cast<std::size_t>(n)}, now_);
-  else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+    if (drained_) state.undrained[at] -= static_cast<int>(n);
+  } else if (n == 0 || (errno != EINTR && (drained_ || errno != EAGAIN))) {
     close_output(rank, which);
-  else if (errno == EAGAIN && drained_)
-    close_output(rank, which);  // only processes that outlive the job still hold the other end
+  }
 }
 
 void Job::close_output(int rank, int which) {
@@ -53,7 +58,7 @@ void Job::flush_output() {
       if (stream.sink->empty() && !stream.mux->ready().empty()) stream.sink->push(stream.mux->ready());
       if (stream.sink->empty()) continue;
       const Sink::Result result = stream.sink->flush();
-      if (result == Sink::Result::broken) break_stream(which);
+      if (result == Sink::Result::broken) on_broken_stream(which);
       moved = moved || result != Sink::Result::blocked;
     }
   }
@@ -70,8 +75,8 @@ void Job::flush_output() {
   if (!paused_.empty()) resume_paused();
 }
 
-// No one reads this stream any more: the ranks learn it as a program in a shell's pipeline does.
-void Job::break_stream(int which) {
+// The reader has closed the stream. Ranks that go on writing get SIGPIPE, as in a shell's pipeline.
+void Job::on_broken_stream(int which) {
   Sink* sink = streams_[static_cast<std::size_t>(which)].sink;
   const int error = sink->error();
   for (int i = 0; i < 2; ++i) {
@@ -103,12 +108,15 @@ void Job::resume_paused() {
   }
 }
 
-// All ranks have ended: take what is in the pipes, then wait for no one.
+// All ranks have exited: reads what the pipes hold, and waits for no other process.
 void Job::drain() {
   drain_at_.reset();
   if (!drained_) {
     drained_ = true;
     signal_groups(SIGKILL);
+    for (Rank& rank : ranks_)
+      for (std::size_t at = 0; at < 2; ++at)
+        if (rank.out[at] >= 0) ioctl(rank.out[at], FIONREAD, &rank.undrained[at]);
   }
   for (int rank = 0; rank < plan_.size; ++rank) {
     for (int which = 0; which < 2; ++which) {
@@ -118,7 +126,7 @@ void Job::drain() {
     }
   }
   if (open_outputs_ > 0)
-    drain_at_ = now_ + 20;  // a slow reader of ours: go on when there is room
+    drain_at_ = now_ + 20;  // the reader of our output is slow: continue when there is room
   else
     for (Stream& stream : streams_) stream.mux->on_all_ended();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch/job_start.cpp: everything up to the moment when all ranks run.
+// launch/job_start.cpp: prepares signals, streams and limits, and starts all ranks.
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -20,7 +20,7 @@ namespace {
 constexpr int kEndingSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 constexpr int kOtherSignals[] = {SIGCHLD, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 
-struct Fd {  // closes what start_rank still holds when it returns
+struct Fd {  // closes a descriptor that was not released
   int fd = -1;
   ~Fd() {
     if (fd >= 0) close(fd);
@@ -38,7 +38,7 @@ bool open_pipe(Fd& reader, Fd& writer) {
 
 void set_nonblocking(int fd) { fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); }
 
-const char* cure(int error) {
+const char* hint(int error) {
   switch (error) {
     case EAGAIN: return "; the limit of processes is reached (ulimit -u, or the cgroup's pids.max)";
     case EMFILE: return "; the limit of open files is reached (ulimit -n)";
@@ -65,18 +65,19 @@ void Job::raise_file_limit() {
                                  " (raise it with ulimit -Hn, or start fewer processes)"));
 }
 
-void Job::take_signals() {
+void Job::block_signals() {
   struct sigaction old {};
   sigaction(SIGPIPE, nullptr, &old);
   inherited_.sigpipe_ignored = old.sa_handler == SIG_IGN;
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGCHLD, SIG_DFL);  // inherited as ignored, it would make the kernel reap the ranks
+  signal(SIGCHLD, SIG_DFL);  // if mpiexec inherited it as ignored, the kernel would reap the ranks
   sigset_t mask;
   sigemptyset(&mask);
   for (int number : kOtherSignals) sigaddset(&mask, number);
   for (int number : kEndingSignals) {
     sigaction(number, nullptr, &old);
-    if (old.sa_handler != SIG_IGN) sigaddset(&mask, number);  // nohup and background jobs of scripts
+    if (old.sa_handler != SIG_IGN)
+      sigaddset(&mask, number);  // ignored by nohup, and in background jobs of scripts
   }
   sigprocmask(SIG_BLOCK, &mask, &inherited_.mask);
   signals_ = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -98,8 +99,8 @@ void Job::open_streams() {
   }
 }
 
-// Standard input goes directly to its one rank unless it is a terminal, which only the foreground group may
-// read; then, and for all ranks, it is copied.
+// One rank inherits standard input, unless that is a terminal, which only the foreground process group may
+// read. In that case, and for --stdin all, mpiexec copies it.
 bool Job::open_input(std::vector<int>& input_of_rank) {
   input_of_rank.assign(ranks_.size(), null_);
   if (plan_.stdin_to == StdinTo::none) return true;
@@ -203,14 +204,14 @@ bool Job::start_rank(int rank, const AppPlan& app, std::vector<char*>& argv, std
     state.watched[at] = true;
     ++open_outputs_;
   }
-  if (plan_.verbose) say(cat("rank ", rank, " is pid ", state.pid, ": ", join(app.argv, " ")));
+  if (plan_.verbose) report(cat("rank ", rank, " is pid ", state.pid, ": ", join(app.argv, " ")));
   return true;
 }
 
 bool Job::start_failed(int rank, const char* what, int error) {
   const auto app = static_cast<std::size_t>(ranks_[static_cast<std::size_t>(rank)].app);
-  say(cat("cannot start rank ", rank, " of ", plan_.size, " (", plan_.apps[app].argv[0], "): cannot ", what,
-          ": ", std::strerror(error), cure(error)));
+  report(cat("cannot start rank ", rank, " of ", plan_.size, " (", plan_.apps[app].argv[0], "): cannot ",
+             what, ": ", std::strerror(error), hint(error)));
   if (!code_) code_ = 1;
   return false;
 }

@@ -54,7 +54,7 @@ bool is_local_address(const std::string& name) {
   return found;
 }
 
-// Processors' worth of time that one cgroup folder grants; 0: no limit there.
+// The number of processors that one cgroup allows; 0: no limit.
 double quota_of(const std::string& folder) {
   const auto both = split(first_line(folder + "/cpu.max"), " ");  // version 2: "max 100000" or "50000 100000"
   if (both.size() == 2 && both[0] != "max") {
@@ -91,7 +91,7 @@ double smallest_quota() {
 
 enum class Found { no, yes, not_executable };
 
-Found look(const std::string& path, const std::string& wdir) {
+Found check_file(const std::string& path, const std::string& wdir) {
   const std::string full = path[0] == '/' || wdir.empty() ? path : wdir + "/" + path;
   struct stat info {};
   if (stat(full.c_str(), &info) != 0) return errno == EACCES ? Found::not_executable : Found::no;
@@ -151,10 +151,10 @@ int available_cores() {
 }
 
 Program find_program(const std::string& name, const std::string& wdir, const std::string& search_path) {
-  bool blocked = false;
+  bool not_executable = false;
   const auto try_path = [&](const std::string& path) {
-    const Found found = look(path, wdir);
-    blocked |= found == Found::not_executable;
+    const Found found = check_file(path, wdir);
+    not_executable |= found == Found::not_executable;
     return found == Found::yes;
   };
   if (name.find('/') != std::string::npos) {
@@ -164,7 +164,7 @@ Program find_program(const std::string& name, const std::string& wdir, const std
       if (try_path(folder + "/" + name)) return {folder + "/" + name};
     if (try_path("./" + name)) return {"./" + name};
   }
-  if (blocked)
+  if (not_executable)
     return {{}, 126, cat("cannot run '", name, "': it is there but not an executable file (chmod +x?)")};
   const std::string where = wdir.empty() ? "the working directory" : wdir;
   if (name.find('/') != std::string::npos)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch/machine.hpp: what this machine offers: its name, its cores, where programs are.
+// launch/machine.hpp: properties of this machine: host name, cores, program lookup, random numbers.
 #pragma once
 #include <string>
 #include <vector>
@@ -17,16 +17,16 @@ std::vector<int> allowed_cpus();
 // The same, grouped into cores (hardware threads of one core together).
 std::vector<std::vector<int>> allowed_cores();
 
-// Cores that are really available: affinity mask and cgroup quota. At least 1.
+// Cores within the affinity mask and the cgroup quota. At least 1.
 int available_cores();
 
 struct Program {
-  std::string path;     // to give to execve, after changing into the working directory
+  std::string path;     // for execve, relative to the working directory
   int code = 0;         // 0, 126 (not executable) or 127 (not found)
   std::string message;  // when code is not 0
 };
 
-// A name without '/' is looked for in `search_path`, then in `wdir`.
+// Searches a name without '/' in `search_path`, then in `wdir`.
 Program find_program(const std::string& name, const std::string& wdir, const std::string& search_path);
 
 inline constexpr const char* kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
@@ -36,7 +36,7 @@ std::string read_file(const std::string& path, const std::string& what);
 
 std::string random_hex(int bytes);
 
-// Remove what a job may have left in /dev/shm.
+// Removes the files of a job in /dev/shm.
 void remove_job_files(const std::string& job_id);
 
 }  // namespace herald::launch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch/main.cpp: mpiexec. Reads the command line, decides between this machine and another engine, and
-// turns the job's specification into a plan.
+// launch/main.cpp: mpiexec. Parses the command line, chooses between this machine and another launcher, and
+// makes a plan from the job's specification.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,8 +10,8 @@
 #include <cstring>
 #include <exception>
 
-#include "engines.hpp"
 #include "job.hpp"
+#include "launchers.hpp"
 #include "machine.hpp"
 #include "options.hpp"
 #include "spec.hpp"
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kUsageCode = 2;
 
-// Started with standard streams closed, our own descriptors would take their places.
+// If mpiexec is started with a standard stream closed, the next descriptor it opens would take its place.
 void fill_standard_streams() {
   for (int fd = 0; fd < 3; ++fd) {
     if (fcntl(fd, F_GETFD) != -1 || errno != EBADF) continue;
@@ -34,7 +34,7 @@ void fill_standard_streams() {
   }
 }
 
-struct Refusal {
+struct StartError {
   int code;
   std::string message;
 };
@@ -49,7 +49,7 @@ std::vector<std::vector<int>> binding(const JobSpec& spec, int size, std::vector
     for (int cpu : allowed_cpus()) places.push_back({cpu});
   } else {
     notes.push_back(
-        cat("--bind-to ", spec.bind_to, ": only core, hwthread and none are obeyed; ranks are not bound"));
+        cat("--bind-to ", spec.bind_to, ": only core, hwthread and none are supported; ranks are not bound"));
     return {};
   }
   if (static_cast<std::size_t>(size) > places.size()) {
@@ -64,9 +64,9 @@ AppPlan plan_app(const JobSpec& spec, const App& app, const Environment& env) {
   AppPlan plan;
   struct stat info {};
   if (!app.wdir.empty() && (stat(app.wdir.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)))
-    throw Refusal{kUsageCode, cat("--wdir ", app.wdir, ": no such directory")};
+    throw StartError{kUsageCode, cat("--wdir ", app.wdir, ": no such directory")};
   const Program program = find_program(app.argv[0], app.wdir, env_value(env, "PATH").value_or(kDefaultPath));
-  if (program.code) throw Refusal{program.code, program.message};
+  if (program.code) throw StartError{program.code, program.message};
   plan.path = program.path;
   plan.argv = app.argv;
   plan.wdir = app.wdir;
@@ -74,17 +74,19 @@ AppPlan plan_app(const JobSpec& spec, const App& app, const Environment& env) {
   return plan;
 }
 
-JobPlan plan_job(const JobSpec& spec, const Where& where, std::int64_t timeout_s, const Environment& env,
+JobPlan plan_job(const JobSpec& spec, const Placement& where, std::int64_t timeout_s, const Environment& env,
                  std::vector<std::string>& notes) {
   JobPlan plan;
-  std::int64_t missing = 1;
+  std::int64_t default_count = 1;
   if (spec.apps.size() == 1 && spec.apps[0].count == 0)
-    missing = spec.ppn ? spec.ppn : !where.hosts.hosts.empty() ? where.hosts.slots() : available_cores();
+    default_count = spec.ppn                     ? spec.ppn
+                    : !where.hosts.hosts.empty() ? where.hosts.slots()
+                                                 : available_cores();
   for (const App& app : spec.apps) {
     plan.apps.push_back(plan_app(spec, app, env));
-    plan.apps.back().count = static_cast<int>(app.count ? app.count : missing);
+    plan.apps.back().count = static_cast<int>(app.count ? app.count : default_count);
   }
-  plan.size = static_cast<int>(spec.total(missing));
+  plan.size = static_cast<int>(spec.total(default_count));
   plan.universe = static_cast<long>(spec.universe.value_or(plan.size));
   plan.job_id = random_hex(8);
   plan.job_key = random_hex(16);
@@ -102,17 +104,20 @@ JobPlan plan_job(const JobSpec& spec, const Where& where, std::int64_t timeout_s
   return plan;
 }
 
+int print(const std::string& text) {
+  return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? 1 : 0;
+}
+
 int run(const std::vector<std::string>& words, const Environment& env) {
   const JobSpec spec =
       parse_command_line(words, [](const std::string& path) { return read_file(path, "-configfile"); });
-  if (spec.action == Action::help) return std::fputs(help_text().c_str(), stdout) < 0 ? 1 : 0;
-  if (spec.action == Action::version)
-    return std::fputs("mpiexec (Herald) " HERALD_VERSION "\n", stdout) < 0 ? 1 : 0;
+  if (spec.action == Action::help) return print(help_text());
+  if (spec.action == Action::version) return print("mpiexec (Herald) " HERALD_VERSION "\n");
   std::int64_t timeout_s = spec.timeout_s.value_or(0);
   const auto from_env = env_value(env, "MPIEXEC_TIMEOUT");
   if (!spec.timeout_s && from_env && !from_env->empty())
     timeout_s = parse_timeout(*from_env, "MPIEXEC_TIMEOUT");
-  const Where where = find_hosts(spec, env);
+  const Placement where = find_hosts(spec, env);
   if (where.several) return hand_over(spec, where, timeout_s, env);
   std::vector<std::string> notes;
   Job job(plan_job(spec, where, timeout_s, env, notes));
@@ -134,9 +139,9 @@ int main(int argc, char** argv) {
   } catch (const UsageError& error) {
     std::fputs(cat("mpiexec: ", error.what(), "\n", usage_line()).c_str(), stderr);
     return kUsageCode;
-  } catch (const Refusal& refusal) {
-    std::fputs(cat("mpiexec: ", refusal.message, "\n").c_str(), stderr);
-    return refusal.code;
+  } catch (const StartError& error) {
+    std::fputs(cat("mpiexec: ", error.message, "\n").c_str(), stderr);
+    return error.code;
   } catch (const std::exception& error) {
     std::fputs(cat("mpiexec: ", error.what(), "\n").c_str(), stderr);
     return 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch/options.cpp: the table, and what is derived from it.
+// launch/options.cpp: the table of options, the help text and the hints.
 #include "options.hpp"
 
 #include <algorithm>
@@ -18,9 +18,9 @@ constexpr Option kTable[] = {
     {Opt::wdir, "wdir|wd", "DIR", G::start, "working directory of the program"},
     {Opt::configfile, "configfile", "FILE", G::start,
      "read sections from FILE: one section a line, '#' comments, '\\' continues a line"},
-    {Opt::stdin_to, "s|stdin", "WHERE", G::start, "who reads standard input: a rank (default 0), 'all' or 'none'"},
+    {Opt::stdin_to, "s|stdin", "WHERE", G::start, "the rank that reads standard input (default 0), 'all' or 'none'"},
     {Opt::bind_to, "bind-to|binding", "WHAT", G::start,
-     "none (default), core or hwthread: tie each rank to one of the allowed cores; other words are noted and not obeyed"},
+     "none (default), core or hwthread: bind each rank to one of the allowed cores; other values only cause a note"},
 
     {Opt::env, "env", "NAME VALUE", G::environment, "set a variable for this program"},
     {Opt::genv, "genv", "NAME VALUE", G::environment, "set a variable for all programs"},
@@ -36,32 +36,32 @@ constexpr Option kTable[] = {
     {Opt::hostfile, "hostfile|machinefile|f", "FILE", G::hosts,
      "file of hosts, one a line: 'name', 'name:N' or 'name slots=N'"},
     {Opt::ppn, "ppn|perhost|N|npernode", "N", G::hosts, "processes on each host"},
-    {Opt::map_by, "map-by", "HOW", G::hosts, "ppr:N:node is --ppn N; other words matter only on several hosts"},
+    {Opt::map_by, "map-by", "HOW", G::hosts, "ppr:N:node is --ppn N; other values have an effect only on several hosts"},
 
     {Opt::label, "l|tag-output|prepend-rank", "", G::output, "begin each line of output with '[rank] '"},
-    {Opt::verbose, "v|verbose|d|debug-devel", "", G::output, "say what is started, and how it ended"},
+    {Opt::verbose, "v|verbose|d|debug-devel", "", G::output, "report the start and the exit of each rank"},
     {Opt::quiet, "q|quiet", "", G::output, "no notes; errors only"},
 
     {Opt::timeout, "timeout", "SECONDS", G::job,
-     "end the job after so many seconds, with exit code 124 (also: variable MPIEXEC_TIMEOUT); 0: never"},
+     "end the job after this time, with exit code 124 (also: variable MPIEXEC_TIMEOUT); 0: never"},
     {Opt::keep_going, "disable-auto-cleanup|enable-recovery|continuous", "", G::job,
      "a rank that fails does not end the others"},
-    {Opt::universe, "usize", "N", G::job, "universe size told to the programs: a number, SYSTEM or INFINITE"},
-    {Opt::allow_root, "allow-run-as-root", "", G::job, "only Open MPI asks for it; handed on to it"},
+    {Opt::universe, "usize", "N", G::job, "MPI_UNIVERSE_SIZE of the programs: a number, SYSTEM or INFINITE"},
+    {Opt::allow_root, "allow-run-as-root", "", G::job, "passed to Open MPI, which requires it"},
 
     {Opt::version, "V|version", "", G::about, "print the version"},
     {Opt::help, "h|help", "", G::about, "print this text"},
 
     {Opt::pass_openmpi, "mca|gmca", "KEY VALUE", G::compatible, "Open MPI parameter"},
-    {Opt::pass_openmpi, "prefix", "DIR", G::compatible, "where Open MPI is on the other hosts"},
-    {Opt::ignored, "pmixmca|prtemca", "KEY VALUE", G::compatible, "parameter of another engine"},
+    {Opt::pass_openmpi, "prefix", "DIR", G::compatible, "folder of Open MPI on the other hosts"},
+    {Opt::ignored, "pmixmca|prtemca", "KEY VALUE", G::compatible, "parameter of another launcher"},
     {Opt::ignored, "oversubscribe|nooversubscribe|use-hwthread-cpus|report-bindings|nolocal|noprefix", "",
      G::compatible, "more ranks than cores are always allowed"},
     {Opt::ignored, "display-map|display-allocation|display-devel-map|bind-to-none|bynode|byslot", "", G::compatible,
      "mapping"},
     {Opt::ignored, "rank-by|display|tune|am|cpus-per-proc|cpus-per-rank", "WORD", G::compatible, "mapping"},
-    {Opt::pass_hydra, "launcher|bootstrap", "WORD", G::compatible, "how Hydra reaches other hosts"},
-    {Opt::pass_hydra, "launcher-exec|bootstrap-exec", "FILE", G::compatible, "the program with which Hydra does so"},
+    {Opt::pass_hydra, "launcher|bootstrap", "WORD", G::compatible, "remote shell that Hydra uses"},
+    {Opt::pass_hydra, "launcher-exec|bootstrap-exec", "FILE", G::compatible, "program of that remote shell"},
     {Opt::pass_hydra, "iface", "NAME", G::compatible, "network interface for Hydra"},
     {Opt::ignored, "rmk|topolib|membind|demux|nameserver|localhost|order-nodes|gpus-per-proc", "WORD", G::compatible,
      "Hydra's"},
@@ -70,7 +70,7 @@ constexpr Option kTable[] = {
 
     {Opt::refused, "prepend-pattern", "PATTERN", G::refused, "use --tag-output"},
     {Opt::refused, "outfile-pattern|errfile-pattern|output-filename", "NAME", G::refused,
-     "let a shell redirect: mpiexec -n 4 sh -c './a.out > out.$PMI_RANK'"},
+     "redirect in a shell: mpiexec -n 4 sh -c './a.out > out.$PMI_RANK'"},
     {Opt::refused, "merge-stderr-to-stdout|timestamp-output|xml", "", G::refused, "redirect with 2>&1, or filter the output"},
     {Opt::refused, "rf|rankfile", "FILE", G::refused, "use --bind-to core, or --host with counts"},
     {Opt::refused, "gdb|debug|tv|xterm|do-not-launch", "", G::refused,
@@ -82,12 +82,12 @@ std::string_view title(Group group) {
   switch (group) {
     case Group::start: return "Starting";
     case Group::environment: return "Environment";
-    case Group::hosts: return "Hosts (more than one: handed to srun, prterun, Open MPI's mpirun or Hydra)";
+    case Group::hosts: return "Hosts (several: mpiexec executes srun, prterun, Open MPI's mpirun or Hydra)";
     case Group::output: return "Output";
     case Group::job: return "The job";
     case Group::about: return "About";
     case Group::compatible: return "Accepted for compatibility, without effect on one machine";
-    case Group::refused: return "Known but refused, with what to do instead";
+    case Group::refused: return "Not supported, with an alternative";
   }
   return {};
 }

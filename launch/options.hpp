@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch/options.hpp: the table of options. The parser, the help text and the nearest-name hint all read
-// this one table, so that they cannot drift apart. Pure.
+// launch/options.hpp: the table of options, from which parser, help text and nearest-name hint are made.
+// Pure.
 #pragma once
 #include <span>
 #include <string>
@@ -36,8 +36,8 @@ enum class Opt {
   quiet,
   version,
   help,
-  pass_openmpi,  // no effect on one machine; handed to Open MPI
-  pass_hydra,    // no effect on one machine; handed to Hydra
+  pass_openmpi,  // no effect on one machine; passed to Open MPI
+  pass_hydra,    // no effect on one machine; passed to Hydra
   ignored,
   refused
 };
@@ -56,13 +56,13 @@ struct Option {
 
 std::span<const Option> option_table();
 
-// By name without dashes; null when there is none.
+// By name without dashes; null if there is none.
 const Option* find_option(std::string_view name);
 
-// The spelling (with dashes) of the option nearest to `name`; empty when nothing is near.
+// The option (with dashes) with the smallest edit distance from `name`; empty if that is large.
 std::string nearest_option(std::string_view name);
 
-// "-n" or "--wdir": how a name is written in help and messages.
+// "-n" or "--wdir": a name as help and messages show it.
 std::string dashed(std::string_view name);
 
 std::string usage_line();

@@ -16,24 +16,24 @@ void OutputMux::on_bytes(int rank, std::string_view bytes, Millis now) {
   if (bytes.empty()) return;
   if (source.pending.empty()) ++partial_;
   source.pending += bytes;
-  source.touched = now;
+  source.last_input = now;
   if (owner_ < 0 || owner_ == rank) emit(rank, false);
 }
 
 void OutputMux::on_end(int rank) {
   sources_[static_cast<std::size_t>(rank)].ended = true;
-  if (owner_ >= 0 && owner_ != rank) return;  // shown when the stream is free again
+  if (owner_ >= 0 && owner_ != rank) return;  // release() writes it later
   emit(rank, true);
   if (owner_ == rank) release();
 }
 
 void OutputMux::on_time(Millis now) {
-  if (owner_ >= 0 && sources_[static_cast<std::size_t>(owner_)].touched + kPromptPause <= now) release();
+  if (owner_ >= 0 && sources_[static_cast<std::size_t>(owner_)].last_input + kPromptPause <= now) release();
   if (!show_prompts_ || partial_ == 0 || owner_ >= 0) return;
   for (std::size_t i = 0; i < sources_.size(); ++i) {
-    if (!sources_[i].pending.empty() && sources_[i].touched + kPromptPause <= now) {
+    if (!sources_[i].pending.empty() && sources_[i].last_input + kPromptPause <= now) {
       emit(static_cast<int>(i), true);
-      owner_ = -1;  // a prompt does not hold the others up
+      owner_ = -1;  // a prompt does not delay other ranks
     }
   }
 }
@@ -48,7 +48,7 @@ void OutputMux::on_all_ended() {
   unfinished_ = -1;
 }
 
-void OutputMux::own_line(std::string_view text) {
+void OutputMux::add_message(std::string_view text) {
   if (unfinished_ >= 0) ready_ += '\n';
   unfinished_ = -1;
   ready_ += text;
@@ -57,11 +57,11 @@ void OutputMux::own_line(std::string_view text) {
 
 std::optional<Millis> OutputMux::next_deadline() const {
   std::optional<Millis> first;
-  if (owner_ >= 0) first = sources_[static_cast<std::size_t>(owner_)].touched + kPromptPause;
+  if (owner_ >= 0) first = sources_[static_cast<std::size_t>(owner_)].last_input + kPromptPause;
   if (!show_prompts_ || partial_ == 0 || owner_ >= 0) return first;
   for (const Source& source : sources_) {
     if (source.pending.empty()) continue;
-    const Millis at = source.touched + kPromptPause;
+    const Millis at = source.last_input + kPromptPause;
     if (!first || at < *first) first = at;
   }
   return first;
@@ -84,7 +84,7 @@ void OutputMux::emit(int rank, bool all) {
   }
 }
 
-// Text that begins where the rank's last text ended.
+// `text` continues the rank's previous text.
 void OutputMux::append(int rank, std::string_view text) {
   if (!label_) {
     ready_ += text;

@@ -26,7 +26,7 @@ class Parser {
 
   JobSpec run() {
     while (at_ < words_.size()) {
-      section();
+      parse_section();
       if (spec_.action != Action::run) return std::move(spec_);
     }
     if (spec_.apps.empty()) throw UsageError("no program given: name one after the options");
@@ -45,7 +45,7 @@ class Parser {
     return spec_.total(1);
   }
 
-  void section() {
+  void parse_section() {
     app_ = App{};
     bool ended = false;
     while (at_ < words_.size() && !ended && words_[at_].size() > 1 && words_[at_][0] == '-') {
@@ -53,7 +53,7 @@ class Parser {
       if (word == "--") {
         ended = true;
       } else {
-        one(word);
+        parse_option(word);
         if (spec_.action != Action::run) return;
       }
     }
@@ -68,7 +68,7 @@ class Parser {
     spec_.apps.push_back(std::move(app_));
   }
 
-  void one(const std::string& word) {
+  void parse_option(const std::string& word) {
     std::string name = word.substr(word[1] == '-' ? 2 : 1);
     const Option* option = find_option(name);
     std::vector<std::string> args;
@@ -84,10 +84,9 @@ class Parser {
     }
     if (!option) {
       const std::string near = nearest_option(name.substr(0, equals));
-      throw UsageError(cat(
-          "unknown option ", word, near.empty() ? "" : cat("; did you mean ", near, "?"),
-          near.empty() ? "; mpiexec --help lists all (if it belongs to the program, put it behind its name)"
-                       : ""));
+      throw UsageError(
+          cat("unknown option ", word, near.empty() ? "" : cat("; did you mean ", near, "?"),
+              near.empty() ? "; mpiexec --help lists all (options of the program follow its name)" : ""));
     }
     const std::string shown = word.substr(0, word.find('='));
     while (args.size() < static_cast<std::size_t>(option->arg_count())) {
@@ -130,12 +129,13 @@ class Parser {
       case Opt::pass_openmpi: pass(spec_.openmpi_args, "--", shown, args); break;
       case Opt::pass_hydra: pass(spec_.hydra_args, "-", shown, args); break;
       case Opt::ignored: break;
-      case Opt::refused: throw UsageError(cat(shown, " is not offered: ", option.help));
+      case Opt::refused: throw UsageError(cat(shown, " is not supported: ", option.help));
     }
   }
 
   void insert_config(const std::string& path) {
-    if (++configs_ > 16) throw UsageError(cat("-configfile ", path, ": files that name each other"));
+    if (++configs_ > 16)
+      throw UsageError(cat("-configfile ", path, ": configuration files include each other"));
     const auto more = parse_config(read_file_(path));
     words_.insert(words_.begin() + static_cast<std::ptrdiff_t>(at_), more.begin(), more.end());
   }
@@ -234,9 +234,9 @@ void append_words(std::vector<std::string>& out, const std::string& line) {
 
 }  // namespace
 
-std::int64_t JobSpec::total(std::int64_t missing) const {
+std::int64_t JobSpec::total(std::int64_t default_count) const {
   std::int64_t sum = 0;
-  for (const App& app : apps) sum += app.count ? app.count : missing;
+  for (const App& app : apps) sum += app.count ? app.count : default_count;
   return sum;
 }
 

@@ -28,7 +28,7 @@ std::optional<std::string_view> field(std::string_view line, std::string_view ke
   return std::nullopt;
 }
 
-// Names that the client side waits for do not always follow from the command's name.
+// Some replies are not named after their command.
 std::string reply_name(std::string_view command) {
   if (command == "publish_name") return "publish_result";
   if (command == "unpublish_name") return "unpublish_result";
@@ -170,21 +170,21 @@ void PmiServer::abort(int rank, std::string_view line) {
 
 void PmiServer::on_exit(int rank) {
   Client& client = clients_[index(rank)];
-  if (client.gone) return;
-  client.gone = true;
-  ++gone_;
+  if (client.exited) return;
+  client.exited = true;
+  ++exited_;
 }
 
-std::optional<PmiStuck> PmiServer::stuck() const {
-  if (waiting_ == 0 || gone_ == 0) return std::nullopt;
-  PmiStuck stuck;
+std::optional<StalledBarrier> PmiServer::stalled_barrier() const {
+  if (waiting_ == 0 || exited_ == 0) return std::nullopt;
+  StalledBarrier stalled;
   for (std::size_t i = 0; i < clients_.size(); ++i) {
     const Client& client = clients_[i];
-    if (client.in_barrier && !client.gone && stuck.waiting < 0) stuck.waiting = static_cast<int>(i);
-    if (!client.in_barrier && client.gone && stuck.missing < 0) stuck.missing = static_cast<int>(i);
+    if (client.in_barrier && !client.exited && stalled.waiting < 0) stalled.waiting = static_cast<int>(i);
+    if (!client.in_barrier && client.exited && stalled.missing < 0) stalled.missing = static_cast<int>(i);
   }
-  if (stuck.waiting < 0 || stuck.missing < 0) return std::nullopt;
-  return stuck;
+  if (stalled.waiting < 0 || stalled.missing < 0) return std::nullopt;
+  return stalled;
 }
 
 std::vector<int> PmiServer::take_dirty() {

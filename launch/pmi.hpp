@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // launch/pmi.hpp: the PMI-1 server of one job: lines in, lines out. Pure.
-// In:  bytes from each rank's socket; "this rank has ended".
-// Out: reply bytes per rank, a list of ranks that have some; an abort, once; a barrier that cannot end.
-// Invariant: a reply is made for every command that has one in the protocol, a wrong one included, so that
-//            no rank waits for ever.
+// In:  bytes from each rank's socket; exits of ranks.
+// Out: reply bytes per rank, and the ranks that have some; the first abort; a barrier that cannot complete.
+// Invariant: every command that expects a reply gets one, even a malformed command, so no rank waits forever.
 #pragma once
 #include <optional>
 #include <string>
@@ -21,7 +20,7 @@ struct PmiAbort {
   std::string message;
 };
 
-struct PmiStuck {  // `waiting` is in a barrier that `missing` can no longer enter
+struct StalledBarrier {  // `waiting` is in a barrier that `missing` can no longer enter
   int waiting = -1;
   int missing = -1;
 };
@@ -40,13 +39,13 @@ class PmiServer {
   // Ranks whose output grew since the last call.
   std::vector<int> take_dirty();
   const std::optional<PmiAbort>& aborted() const { return abort_; }
-  std::optional<PmiStuck> stuck() const;
+  std::optional<StalledBarrier> stalled_barrier() const;
 
  private:
   struct Client {
     std::string in, out;
-    bool initialized = false, finalized = false, in_barrier = false, gone = false;
-    bool skipping = false;  // the rest of a line that was too long
+    bool initialized = false, finalized = false, in_barrier = false, exited = false;
+    bool skipping = false;  // discards the rest of a line that is too long
     bool in_mcmd = false;   // between mcmd= and endcmd
     bool dirty = false;
   };
@@ -66,7 +65,7 @@ class PmiServer {
   std::vector<int> dirty_;
   std::unordered_map<std::string, std::string> kvs_;
   std::size_t waiting_ = 0;  // ranks in the barrier
-  std::size_t gone_ = 0;
+  std::size_t exited_ = 0;
   std::optional<PmiAbort> abort_;
 };
 

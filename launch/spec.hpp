@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch/spec.hpp: what a command line asks for. Pure: files are read through a function that is handed in.
+// launch/spec.hpp: the job that a command line describes. Pure: callers pass in a function that reads files.
 // In:  the words of the command line.
-// Out: a JobSpec, or a UsageError that names the option, the argument and the cure.
+// Out: a JobSpec, or a UsageError that names the option, the argument and the remedy.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -20,7 +20,7 @@ struct UsageError : std::runtime_error {
 
 struct EnvEdit {
   std::string name;
-  std::optional<std::string> value;  // nothing: pass the variable on as it is
+  std::optional<std::string> value;  // unset: the inherited value
 };
 
 enum class EnvBase { unset, all, none, list };
@@ -48,7 +48,7 @@ struct JobSpec {
   std::string hosts;
   std::string hostfile;
   std::int64_t ppn = 0;
-  std::string map_by;   // what is not ppr:N:node
+  std::string map_by;   // unless it is ppr:N:node
   std::string bind_to;  // empty: not given
   bool label = false;
   bool verbose = false;
@@ -59,11 +59,11 @@ struct JobSpec {
   std::optional<std::int64_t> universe;
   StdinTo stdin_to = StdinTo::rank;
   std::int64_t stdin_rank = 0;
-  std::vector<std::string> openmpi_args;  // as given, for hand-over only
+  std::vector<std::string> openmpi_args;  // for other launchers only
   std::vector<std::string> hydra_args;
 
-  // -n of every section added up; sections without -n count as `missing`.
-  std::int64_t total(std::int64_t missing) const;
+  // Sum of -n over all sections; a section without -n counts as `default_count`.
+  std::int64_t total(std::int64_t default_count) const;
 };
 
 // Returns the text of a file, or throws UsageError.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch/start.cpp: see start.hpp. The child shares mpiexec's memory until it execs (vfork), so that the
-// cost does not grow with mpiexec; it therefore only calls the kernel and writes two words of Started.
+// launch/start.cpp: see start.hpp. vfork keeps the cost independent of mpiexec's size. The child shares
+// mpiexec's memory until it calls execve, so it only makes system calls and writes to Report.
 #include "start.hpp"
 
 #include <fcntl.h>
@@ -27,8 +27,8 @@ struct Report {
 }
 
 void in_child(const Start& start, const Inherited& inherited, pid_t parent, Report& report) {
-  // A process group, not a session: Linux schedules each session as a group of its own, and then a rank that
-  // yields does not let the others run (barrier of 16 ranks on 2 cores: 30 instead of 43 us).
+  // A process group, not a session: Linux autogroup schedules each session as a unit, and then sched_yield()
+  // of a rank does not let the other ranks run.
   if (setpgid(0, 0) != 0) fail(report, "setpgid");
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail(report, "prctl");
   if (getppid() != parent) _exit(127);
@@ -41,7 +41,7 @@ void in_child(const Start& start, const Inherited& inherited, pid_t parent, Repo
     CPU_ZERO(&set);
     for (int cpu : *start.cpus)
       if (cpu < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(cpu), &set);
-    sched_setaffinity(0, sizeof set, &set);  // a refusal costs speed, not correctness
+    sched_setaffinity(0, sizeof set, &set);  // best effort
   }
   if (inherited.limit_raised) setrlimit(RLIMIT_NOFILE, &inherited.files);
   if (!inherited.sigpipe_ignored) signal(SIGPIPE, SIG_DFL);
@@ -58,7 +58,7 @@ void guard_main(int pipe, const std::vector<pid_t>& groups, const std::string& j
   while (n < 0 && errno == EINTR);
   if (n == 1) _exit(0);
   for (pid_t group : groups) kill(-group, SIGKILL);
-  usleep(50000);  // let the dead let go of their memory, and catch those that were just being started
+  usleep(50000);  // until the killed processes have exited, and others that were being started have appeared
   for (pid_t group : groups) kill(-group, SIGKILL);
   remove_job_files(job_id);
   _exit(0);
@@ -83,9 +83,9 @@ Started start_process(const Start& start, const Inherited& inherited) {
   return {pid, 0, ""};
 }
 
-void Guard::post(const std::vector<pid_t>& groups, const std::string& job_id) {
+void Guard::start(const std::vector<pid_t>& groups, const std::string& job_id) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return;  // the ranks still die with mpiexec by PR_SET_PDEATHSIG
+  if (pipe2(ends, O_CLOEXEC) != 0) return;  // PR_SET_PDEATHSIG still ends the ranks
   const pid_t pid = fork();
   if (pid == 0) {
     setsid();
@@ -105,7 +105,7 @@ void Guard::post(const std::vector<pid_t>& groups, const std::string& job_id) {
   pipe_ = ends[1];
 }
 
-void Guard::dismiss() {
+void Guard::stop() {
   if (pid_ < 0) return;
   [[maybe_unused]] const ssize_t n = write(pipe_, "q", 1);
   close(pipe_);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch/start.hpp: starts one process, and the guard that outlives a killed mpiexec.
+// launch/start.hpp: starts the process of a rank, and the guard process that cleans up after a killed
+// mpiexec.
 #pragma once
 #include <sched.h>
 #include <signal.h>
@@ -11,7 +12,7 @@
 
 namespace herald::launch {
 
-// What was so before mpiexec changed it for itself; ranks get it back.
+// State that mpiexec changes for itself; ranks get the original.
 struct Inherited {
   sigset_t mask{};
   bool sigpipe_ignored = false;
@@ -24,9 +25,9 @@ struct Start {
   char* const* argv = nullptr;
   char* const* shell_argv = nullptr;  // for a script without "#!"
   char* const* envp = nullptr;
-  const char* wdir = nullptr;  // null: stay
+  const char* wdir = nullptr;  // null: that of mpiexec
   int in = -1, out = -1, err = -1;
-  int pmi = -1;  // becomes pmi_as in the child
+  int pmi = -1;  // has the number pmi_as in the child
   int pmi_as = -1;
   const std::vector<int>* cpus = nullptr;  // null: not bound
 };
@@ -34,19 +35,19 @@ struct Start {
 struct Started {
   pid_t pid = -1;
   int error = 0;           // errno
-  const char* stage = "";  // what failed
+  const char* stage = "";  // the step that failed
 };
 
-// The child leads a process group of its own and dies with mpiexec.
+// The child leads its own process group, and the kernel kills it when mpiexec ends.
 Started start_process(const Start& start, const Inherited& inherited);
 
-// A small process that waits for the end of mpiexec. If mpiexec is killed, it kills what is left of the
-// groups and removes the job's files.
+// A small process that waits for the end of mpiexec. If mpiexec is killed, the guard kills the process groups
+// of the ranks and removes the job's files.
 class Guard {
  public:
-  ~Guard() { dismiss(); }
-  void post(const std::vector<pid_t>& groups, const std::string& job_id);
-  void dismiss();
+  ~Guard() { stop(); }
+  void start(const std::vector<pid_t>& groups, const std::string& job_id);
+  void stop();
 
  private:
   pid_t pid_ = -1;

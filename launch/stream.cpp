@@ -21,14 +21,14 @@ Sink::Sink(int fd) : fd_(fd) {
   if (fstat(fd, &info) != 0) return;
   is_file_ = S_ISREG(info.st_mode);
   if (S_ISSOCK(info.st_mode)) {
-    way_ = Way::socket;
+    mode_ = Mode::socket;
   } else if (S_ISFIFO(info.st_mode) || isatty(fd)) {
     const int again = open(cat("/proc/self/fd/", fd).c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (again >= 0) {
       fd_ = again;
       own_ = true;
     } else {
-      way_ = Way::polled;
+      mode_ = Mode::polled;
     }
   }
 }
@@ -44,12 +44,12 @@ void Sink::push(std::string& text) {
 }
 
 long Sink::write_some(const char* data, std::size_t size) {
-  switch (way_) {
-    case Way::plain: return write(fd_, data, size);
-    case Way::socket: return send(fd_, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
-    case Way::polled: {
-      pollfd ask{fd_, POLLOUT, 0};
-      if (poll(&ask, 1, 0) > 0) return write(fd_, data, std::min<std::size_t>(size, PIPE_BUF));
+  switch (mode_) {
+    case Mode::plain: return write(fd_, data, size);
+    case Mode::socket: return send(fd_, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    case Mode::polled: {
+      pollfd ready{fd_, POLLOUT, 0};
+      if (poll(&ready, 1, 0) > 0) return write(fd_, data, std::min<std::size_t>(size, PIPE_BUF));
       errno = EAGAIN;
       return -1;
     }
@@ -82,20 +82,20 @@ InputRelay::InputRelay(std::vector<Target> targets, Watch watch)
   if (file_)
     more_ = true;
   else
-    want_source(true);
+    watch_source(true);
 }
 
 InputRelay::~InputRelay() {
   for (const Target& target : targets_) close(target.fd);
 }
 
-void InputRelay::want_source(bool on) {
+void InputRelay::watch_source(bool on) {
   if (file_ || on == source_watched_) return;
   source_watched_ = on;
   watch_(0, false, on, -1);
 }
 
-// Reading a terminal from the background would stop mpiexec.
+// The kernel stops a background process that reads its terminal.
 bool InputRelay::in_background() const {
   const pid_t group = terminal_ ? tcgetpgrp(0) : -1;
   return group > 0 && group != getpgrp();
@@ -103,17 +103,17 @@ bool InputRelay::in_background() const {
 
 void InputRelay::on_source(Millis now) {
   if (in_background()) {
-    want_source(false);
-    look_again_ = now + 300;
+    watch_source(false);
+    recheck_at_ = now + 300;
     return;
   }
   read_source();
 }
 
 void InputRelay::on_time(Millis now) {
-  if (look_again_ && *look_again_ <= now && !eof_ && !targets_.empty()) {
-    look_again_.reset();
-    want_source(true);
+  if (recheck_at_ && *recheck_at_ <= now && !eof_ && !targets_.empty()) {
+    recheck_at_.reset();
+    watch_source(true);
   }
   if (more_) {
     more_ = false;
@@ -123,7 +123,7 @@ void InputRelay::on_time(Millis now) {
 
 std::optional<Millis> InputRelay::next_deadline() const {
   if (more_) return 0;
-  return look_again_;
+  return recheck_at_;
 }
 
 void InputRelay::read_source() {
@@ -166,7 +166,7 @@ void InputRelay::push() {
                                     [&](const Target& target) { return target.sent == buffer_.size(); });
   const bool read_on = all_sent && !eof_ && !targets_.empty();
   if (read_on && file_) more_ = true;
-  want_source(read_on && !look_again_);
+  watch_source(read_on && !recheck_at_);
 }
 
 void InputRelay::on_target(int) { push(); }
@@ -191,8 +191,8 @@ void InputRelay::drop(std::size_t index) {
 void InputRelay::finish() {
   eof_ = true;
   more_ = false;
-  want_source(false);
-  look_again_.reset();
+  watch_source(false);
+  recheck_at_.reset();
   while (!targets_.empty()) {
     Target target = targets_.back();
     targets_.pop_back();

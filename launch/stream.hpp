@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch/stream.hpp: mpiexec's own standard streams: writing without ever blocking the loop, and standard
-// input handed to ranks.
+// launch/stream.hpp: mpiexec's standard streams: nonblocking writes, and copying standard input to ranks.
 #pragma once
 #include <functional>
 #include <optional>
@@ -11,9 +10,9 @@
 
 namespace herald::launch {
 
-// Where output goes. The descriptor is shared with other processes (the shell, a pager), so O_NONBLOCK is
-// not set on it: a pipe or terminal is opened anew through /proc, a socket is written with MSG_DONTWAIT, and
-// where neither works a poll comes before each write of at most PIPE_BUF bytes.
+// An output stream. Other processes (the shell, a pager) share the descriptor, so O_NONBLOCK must not be set
+// on it. A pipe or terminal is reopened through /proc, a socket is written with MSG_DONTWAIT; where neither
+// works, each write has at most PIPE_BUF bytes and follows a poll.
 class Sink {
  public:
   enum class Result { done, blocked, broken };
@@ -23,26 +22,26 @@ class Sink {
   Sink& operator=(const Sink&) = delete;
 
   bool empty() const { return sent_ == pending_.size(); }
-  void push(std::string& text);  // takes the text; only when empty
+  void push(std::string& text);  // swaps the text out; requires empty()
   Result flush();
   int fd() const { return fd_; }
   bool is_file() const { return is_file_; }
   int error() const { return error_; }
 
  private:
-  enum class Way { plain, socket, polled };
+  enum class Mode { plain, socket, polled };
   long write_some(const char* data, std::size_t size);
   int fd_;
   bool own_ = false;
   bool is_file_ = false;
-  Way way_ = Way::plain;
+  Mode mode_ = Mode::plain;
   std::string pending_;
   std::size_t sent_ = 0;
   int error_ = 0;
 };
 
-// Copies standard input to pipes. Used for a terminal (ranks are not in its foreground group and may not read
-// it) and for --stdin all. Goes at the pace of the slowest reader, so memory is one buffer.
+// Copies standard input to pipes: for a terminal (ranks are not in its foreground process group and may not
+// read it) and for --stdin all. Waits for the slowest reader, so one buffer is enough.
 class InputRelay {
  public:
   struct Target {
@@ -51,7 +50,7 @@ class InputRelay {
     std::size_t sent = 0;
     bool watched = false;
   };
-  // watch(fd, write, on, rank): the loop's interest in a descriptor.
+  // watch(fd, write, on, rank): adds or removes a descriptor of the event loop.
   using Watch = std::function<void(int fd, bool write, bool on, int rank)>;
 
   InputRelay(std::vector<Target> targets, Watch watch);
@@ -69,7 +68,7 @@ class InputRelay {
   bool in_background() const;
   void read_source();
   void push();
-  void want_source(bool on);
+  void watch_source(bool on);
   void drop(std::size_t index);
   void finish();
 
@@ -77,8 +76,8 @@ class InputRelay {
   Watch watch_;
   std::string buffer_;
   bool file_ = false, terminal_ = false, eof_ = false, source_watched_ = false;
-  bool more_ = false;  // a file: read on at the next turn
-  std::optional<Millis> look_again_;
+  bool more_ = false;  // a file, which epoll does not take: read on in the next iteration
+  std::optional<Millis> recheck_at_;
 };
 
 }  // namespace herald::launch

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests that drive the real mpiexec share: test_X.py MPIEXEC SOURCE_DIR [unittest arguments].
+"""Common code of the tests that run the real mpiexec: test_X.py MPIEXEC SOURCE_DIR [unittest arguments].
 
 Time limits are generous: only a hang exceeds them.
 """
@@ -18,7 +18,7 @@ SOURCE = os.path.abspath(sys.argv.pop(1))
 PY = sys.executable
 LIMIT = 120
 
-# A client of the PMI-1 protocol, as small as it can be.
+# A minimal client of the PMI-1 protocol.
 PMI = textwrap.dedent("""
     import os, socket, sys, time
     s = socket.socket(fileno=int(os.environ['PMI_FD']))
@@ -110,5 +110,5 @@ class Case(unittest.TestCase):
         return [int(t[:-1]) for t in found()]
 
     def sleeper(self, before="", seconds=100):
-        """A shell command that notes its pid and sleeps in a child."""
+        """A shell command that writes its pid to a file and sleeps in a child."""
         return f'{before} printf "%s." $$ > {self.dir}/pid.$PMI_RANK; sleep {seconds} & wait'

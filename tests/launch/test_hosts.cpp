@@ -18,7 +18,7 @@ TEST(Hosts, lists_with_and_without_counts) {
   for (const char* bad : {"", ",", "a:0", "a:x", ":3"}) EXPECT_THROW(parse_host_list(bad), UsageError) << bad;
 }
 
-TEST(Hosts, files_of_both_families) {
+TEST(Hosts, files_in_both_formats) {
   const HostList open = parse_host_file("# c\nn1 slots=2 max_slots=4\n\n n2\tslots=3 # d\r\n", "f");
   EXPECT_EQ(open.slots(), 5);
   EXPECT_TRUE(open.slots_counts);
@@ -41,7 +41,7 @@ TEST(Hosts, a_repeated_host_with_slots_in_a_file_adds_up) {
   EXPECT_EQ(list.text(), "a:5,b:1");
 }
 
-TEST(Hosts, one_foreign_host_is_enough) {
+TEST(Hosts, one_remote_host_makes_the_list_remote) {
   const auto here = [](const std::string& name) { return name == "me"; };
   EXPECT_TRUE(all_here(parse_host_list("me:4,me"), here));
   EXPECT_FALSE(all_here(parse_host_list("me,you"), here));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: lines of two ranks mix, bytes are lost or added, a prompt never shows, memory grows
-// with a line that never ends, a held rank is never let go.
+// What could go wrong: lines of two ranks mix, bytes are lost or added, a prompt is not written, memory grows
+// with a line without end, the output of a waiting rank never appears.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -12,7 +12,7 @@ namespace {
 
 std::string take(OutputMux& mux) { return std::exchange(mux.ready(), {}); }
 
-TEST(Output, only_whole_lines_are_passed_on) {
+TEST(Output, only_complete_lines_are_written) {
   OutputMux mux(2, false, true);
   mux.on_bytes(0, "he", 0);
   mux.on_bytes(1, "one\ntw", 0);
@@ -21,7 +21,7 @@ TEST(Output, only_whole_lines_are_passed_on) {
   EXPECT_EQ(take(mux), "one\nhello\ntwo\n");
 }
 
-TEST(Output, the_rest_comes_at_the_ranks_end) {
+TEST(Output, incomplete_line_is_written_when_its_rank_exits) {
   OutputMux mux(2, false, true);
   mux.on_bytes(1, "no newline", 0);
   EXPECT_EQ(take(mux), "");
@@ -29,7 +29,7 @@ TEST(Output, the_rest_comes_at_the_ranks_end) {
   EXPECT_EQ(take(mux), "no newline");
 }
 
-TEST(Output, labels_begin_every_line_once) {
+TEST(Output, every_line_has_one_label) {
   OutputMux mux(12, true, true);
   mux.on_bytes(11, "a\n\nb", 0);
   mux.on_bytes(3, "c\n", 0);
@@ -37,7 +37,7 @@ TEST(Output, labels_begin_every_line_once) {
   EXPECT_EQ(take(mux), "[11] a\n[11] \n[3] c\n[11] bb\n");
 }
 
-TEST(Output, a_prompt_shows_after_a_pause_and_its_line_goes_on) {
+TEST(Output, prompt_is_written_after_a_pause_and_its_line_continues) {
   OutputMux mux(2, true, true);
   mux.on_bytes(0, "name? ", 100);
   ASSERT_TRUE(mux.next_deadline());
@@ -51,7 +51,7 @@ TEST(Output, a_prompt_shows_after_a_pause_and_its_line_goes_on) {
   EXPECT_EQ(take(mux), "thanks\n");
 }
 
-TEST(Output, with_labels_another_rank_begins_on_a_new_line) {
+TEST(Output, labelled_output_of_another_rank_starts_a_new_line) {
   OutputMux mux(2, true, true);
   mux.on_bytes(0, "name? ", 0);
   mux.on_time(kPromptPause);
@@ -60,7 +60,7 @@ TEST(Output, with_labels_another_rank_begins_on_a_new_line) {
   EXPECT_EQ(take(mux), "[0] name? \n[1] x\n[0] more\n");
 }
 
-TEST(Output, files_get_no_prompts) {
+TEST(Output, prompts_are_not_written_to_files) {
   OutputMux mux(1, false, false);
   mux.on_bytes(0, "half", 0);
   EXPECT_FALSE(mux.next_deadline());
@@ -70,7 +70,7 @@ TEST(Output, files_get_no_prompts) {
   EXPECT_EQ(take(mux), "half");
 }
 
-TEST(Output, a_huge_line_is_passed_on_in_pieces_and_not_torn) {
+TEST(Output, huge_line_is_written_in_pieces_without_interleaving) {
   OutputMux mux(3, false, true);
   const std::string piece(kLineLimit + 1, 'x');
   mux.on_bytes(0, piece, 0);
@@ -85,7 +85,7 @@ TEST(Output, a_huge_line_is_passed_on_in_pieces_and_not_torn) {
   EXPECT_TRUE(mux.accepts(1));
 }
 
-TEST(Output, a_huge_line_whose_rank_falls_silent_or_ends_holds_no_one) {
+TEST(Output, huge_line_of_an_idle_or_exited_rank_blocks_no_other) {
   OutputMux mux(2, false, false);
   mux.on_bytes(0, std::string(kLineLimit + 1, 'x'), 0);
   mux.on_bytes(1, "other\n", 0);
@@ -108,11 +108,11 @@ TEST(Output, a_full_buffer_stops_reading) {
   EXPECT_TRUE(mux.accepts(0));
 }
 
-TEST(Output, messages_of_mpiexec_stand_on_their_own_line) {
+TEST(Output, messages_of_mpiexec_start_a_new_line) {
   OutputMux mux(1, false, true);
   mux.on_bytes(0, "half", 0);
   mux.on_time(kPromptPause);
-  mux.own_line("mpiexec: note");
+  mux.add_message("mpiexec: note");
   EXPECT_EQ(take(mux), "half\nmpiexec: note\n");
 }
 

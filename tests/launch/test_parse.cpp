@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: one family's spelling is not understood, an option swallows the program's name, a
-// program's own options are taken for ours, errors do not name the option, help and parser drift apart.
+// What could go wrong: a spelling of Hydra or Open MPI is rejected, an option consumes the program's name,
+// mpiexec takes an option of the program, an error does not name the option, help and parser differ.
 #include <gtest/gtest.h>
 
 #include "launch/environment.hpp"
@@ -33,7 +33,7 @@ TEST(Parse, counts_in_both_spellings) {
   EXPECT_EQ(parse("prog").apps.at(0).count, 0);
 }
 
-TEST(Parse, the_programs_own_options_stay_with_it) {
+TEST(Parse, options_after_the_program_belong_to_the_program) {
   const JobSpec spec = parse("-n 2 prog -n 3 --help -l");
   EXPECT_EQ(spec.apps.at(0).argv, (Words{"prog", "-n", "3", "--help", "-l"}));
   EXPECT_FALSE(spec.label);
@@ -72,7 +72,7 @@ TEST(Parse, job_options_in_both_spellings) {
   EXPECT_EQ(parse("--version").action, Action::version);
 }
 
-TEST(Parse, harmless_options_of_others_are_accepted_with_their_arguments) {
+TEST(Parse, options_without_effect_are_accepted_with_their_arguments) {
   const JobSpec spec = parse(
       "--oversubscribe --allow-run-as-root --mca btl self -launcher ssh -iface eth0 --use-hwthread-cpus "
       "--report-bindings -rmk slurm -q -n 2 prog");
@@ -82,7 +82,7 @@ TEST(Parse, harmless_options_of_others_are_accepted_with_their_arguments) {
   EXPECT_TRUE(spec.allow_root);
 }
 
-TEST(Parse, errors_name_the_option_and_the_cure) {
+TEST(Parse, errors_name_the_option_and_the_remedy) {
   EXPECT_NE(error_of("--tag-outptu p").find("--tag-output"), std::string::npos);
   EXPECT_NE(error_of("-n4 p").find("-n 4"), std::string::npos);
   EXPECT_NE(error_of("--zzzzzzzz p").find("--zzzzzzzz"), std::string::npos);

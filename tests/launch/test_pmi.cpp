@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: lines cut anywhere are misread, a reply is missing (a rank waits for ever), a barrier
-// lets ranks through early, a dead rank leaves the others waiting, bad input stops the server.
+// What could go wrong: a line that arrives in parts is misread, a reply is missing and a rank waits forever,
+// a barrier completes early or waits for a rank that exited, malformed input stops the server.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -18,7 +18,7 @@ struct Server : testing::Test {
   }
 };
 
-TEST_F(Server, answers_the_questions_of_start_up) {
+TEST_F(Server, replies_to_all_startup_commands) {
   EXPECT_EQ(ask(0, "cmd=init pmi_version=1 pmi_subversion=1"),
             "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
   EXPECT_NE(ask(0, "cmd=get_maxes").find("keylen_max=64 vallen_max=1024"), std::string::npos);
@@ -33,7 +33,7 @@ TEST_F(Server, answers_the_questions_of_start_up) {
   EXPECT_TRUE(pmi.finalized(0));
 }
 
-TEST_F(Server, a_later_protocol_version_is_refused) {
+TEST_F(Server, later_protocol_version_is_rejected) {
   EXPECT_NE(ask(0, "cmd=init pmi_version=2 pmi_subversion=0").find("rc=-1"), std::string::npos);
   EXPECT_FALSE(pmi.initialized(0));
 }
@@ -45,7 +45,7 @@ TEST_F(Server, put_then_get_by_another_rank) {
   EXPECT_NE(ask(1, "cmd=get kvsname=foreign key=k").find("rc=-1"), std::string::npos);
 }
 
-TEST_F(Server, lengths_are_held_to_what_get_maxes_said) {
+TEST_F(Server, lengths_above_get_maxes_are_rejected) {
   const std::string put = "cmd=put kvsname=kvs key=";
   EXPECT_NE(ask(0, put + std::string(64, 'k') + " value=" + std::string(1024, 'v')).find("rc=0"),
             std::string::npos);
@@ -54,7 +54,7 @@ TEST_F(Server, lengths_are_held_to_what_get_maxes_said) {
   EXPECT_NE(ask(0, "cmd=put kvsname=kvs key=k").find("rc=-1"), std::string::npos);
 }
 
-TEST_F(Server, lines_may_be_cut_anywhere_and_come_together) {
+TEST_F(Server, lines_may_be_split_anywhere_and_merged) {
   const std::string text = "cmd=put kvsname=kvs key=k value=1\ncmd=get kvsname=kvs key=k\n";
   for (char c : text) pmi.on_bytes(0, std::string_view(&c, 1));
   const std::string slow = std::exchange(pmi.output(0), {});
@@ -63,11 +63,11 @@ TEST_F(Server, lines_may_be_cut_anywhere_and_come_together) {
   EXPECT_NE(slow.find("value=1\n"), std::string::npos);
 }
 
-TEST_F(Server, the_barrier_opens_when_all_are_in_and_can_be_used_again) {
+TEST_F(Server, barrier_completes_when_all_ranks_entered_and_is_reusable) {
   for (int round = 0; round < 2; ++round) {
     EXPECT_EQ(ask(0, "cmd=barrier_in"), "");
     EXPECT_EQ(ask(2, "cmd=barrier_in"), "");
-    EXPECT_EQ(ask(2, "cmd=barrier_in"), "");  // twice by one rank is still one rank
+    EXPECT_EQ(ask(2, "cmd=barrier_in"), "");  // a repeated entry does not count
     pmi.take_dirty();
     EXPECT_EQ(ask(1, "cmd=barrier_in"), "cmd=barrier_out rc=0\n");
     EXPECT_EQ(std::exchange(pmi.output(0), {}), "cmd=barrier_out rc=0\n");
@@ -76,20 +76,20 @@ TEST_F(Server, the_barrier_opens_when_all_are_in_and_can_be_used_again) {
   }
 }
 
-TEST_F(Server, a_rank_that_ended_makes_the_barrier_stuck) {
+TEST_F(Server, exited_rank_stalls_the_barrier) {
   pmi.on_exit(1);
-  EXPECT_FALSE(pmi.stuck());
+  EXPECT_FALSE(pmi.stalled_barrier());
   ask(0, "cmd=barrier_in");
-  ASSERT_TRUE(pmi.stuck());
-  EXPECT_EQ(pmi.stuck()->missing, 1);
-  EXPECT_EQ(pmi.stuck()->waiting, 0);
+  ASSERT_TRUE(pmi.stalled_barrier());
+  EXPECT_EQ(pmi.stalled_barrier()->missing, 1);
+  EXPECT_EQ(pmi.stalled_barrier()->waiting, 0);
 }
 
-TEST_F(Server, a_rank_that_died_inside_the_barrier_does_not_hold_it) {
+TEST_F(Server, rank_that_exits_inside_the_barrier_does_not_stall_it) {
   ask(1, "cmd=barrier_in");
   pmi.on_exit(1);
   ask(0, "cmd=barrier_in");
-  EXPECT_FALSE(pmi.stuck());
+  EXPECT_FALSE(pmi.stalled_barrier());
   EXPECT_EQ(ask(2, "cmd=barrier_in"), "cmd=barrier_out rc=0\n");
 }
 
@@ -103,7 +103,7 @@ TEST_F(Server, the_first_abort_counts) {
   EXPECT_EQ(pmi.aborted()->message, "out of luck");
 }
 
-TEST_F(Server, what_it_does_not_know_gets_an_answer_and_it_goes_on) {
+TEST_F(Server, unknown_commands_get_a_reply) {
   EXPECT_NE(ask(0, "cmd=publish_name service=s port=p").find("cmd=publish_result rc=-1"), std::string::npos);
   EXPECT_NE(ask(0, "cmd=dance").find("cmd=dance_result rc=-1"), std::string::npos);
   EXPECT_NE(ask(0, "nonsense").find("rc=-1"), std::string::npos);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What could go wrong: the PMI exchange of real processes fails, or one that misbehaves holds up the others."""
+"""What could go wrong: the PMI exchange of real processes fails, or a misbehaving rank blocks the others."""
 import os
 import shutil
 import subprocess
@@ -44,13 +44,13 @@ class Pmi(Case):
         path = self.script("init()\nif rank == 2: sys.exit(4)\ntime.sleep(100)")
         self.assertEqual(self.run_job("-n", 3, PY, path).returncode, 4)
 
-    def test_leaving_without_finalize_while_others_go_on(self):
+    def test_exit_without_finalize_while_others_run(self):
         path = self.script("init()\nif rank == 2: os._exit(0)\ntime.sleep(100)")
         done = self.run_job("-n", 3, PY, path)
         self.assertEqual(done.returncode, 1)
         self.assertIn("rank 2", done.stderr)
 
-    def test_a_barrier_that_cannot_end(self):
+    def test_barrier_that_cannot_complete(self):
         for text in ("init()\nif rank == 1: os._exit(0)\nask('cmd=barrier_in')",
                      "if rank == 1: os._exit(0)\ninit(); ask('cmd=barrier_in')",
                      "init()\nif rank == 1: ask('cmd=finalize'); os._exit(0)\nask('cmd=barrier_in')"):
@@ -58,7 +58,7 @@ class Pmi(Case):
             self.assertEqual(done.returncode, 1, text)
             self.assertIn("rank 1", done.stderr)
 
-    def test_a_rank_that_floods_or_closes_its_socket_harms_no_one(self):
+    def test_flooding_or_closing_the_socket_affects_no_other_rank(self):
         path = self.script("""
             if rank == 0:
                 s.close()

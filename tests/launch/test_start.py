@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What could go wrong: ranks are misled about who they are, options are misread, errors do not name their cause."""
+"""What could go wrong: ranks get a wrong rank or size, options are misread, errors do not name their cause."""
 import os
 import re
+import subprocess
 import unittest
 
 from mpiexec_case import MPIEXEC, PY, SOURCE, Case, clean_env, text_of
 
 
 class Start(Case):
-    def test_ranks_know_who_they_are(self):
+    def test_rank_and_size(self):
         done = self.run_job("-n", 4, "sh", "-c", "echo $PMI_RANK $PMI_SIZE $MPI_LOCALRANKID $MPI_LOCALNRANKS")
         self.assertEqual(sorted(done.stdout.split("\n")[:-1]), [f"{r} 4 {r} 4" for r in range(4)])
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -53,14 +54,14 @@ class Start(Case):
         self.assertEqual(run("-n", 1, "-genvlist", "INH", *show), ["no no no inh"])
         self.assertEqual(run("-n", 1, "-envall", *show), ["no no no inh"])
 
-    def test_what_another_launcher_left_is_not_passed_on(self):
+    def test_variables_of_another_launcher_are_removed(self):
         env = clean_env(PMI_PORT="h:1", PMI_ID="3", PMIX_NAMESPACE="x", PMI_RANK="9", OMPI_COMM_WORLD_SIZE="4")
         done = self.run_job("-n", 1, "env", env=env)
         self.assertIn("PMI_RANK=0\n", done.stdout)
         for name in ("PMI_PORT", "PMI_ID=", "PMIX_NAMESPACE", "OMPI_COMM_WORLD_SIZE"):
             self.assertNotIn(name, done.stdout)
 
-    def test_job_id_and_key_are_fresh_and_shared(self):
+    def test_job_id_and_key_are_new_for_each_job(self):
         seen = set()
         for _ in range(2):
             lines = set(self.run_job("-n", 3, "sh", "-c", "echo $HERALD_JOB_ID $HERALD_JOB_KEY").stdout.splitlines())
@@ -87,7 +88,7 @@ class Start(Case):
         path = self.file("plain", "echo plain $1\n")
         self.assertEqual(self.run_job("-n", 1, path, "arg").stdout, "plain arg\n")
 
-    def test_descriptors_given_to_mpiexec_reach_the_ranks_and_ours_do_not(self):
+    def test_ranks_inherit_no_descriptors_of_mpiexec(self):
         done = self.run_job("-n", 2, "sh", "-c", "ls /proc/self/fd | wc -l")
         for count in done.stdout.split():
             self.assertLessEqual(int(count), 6)  # 0 1 2, the PMI socket, the folder, one inherited
@@ -153,7 +154,7 @@ class Errors(Case):
         done = self.run_job("-n", 40, "sleep", "100", preexec_fn=few_processes)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"cannot start rank \d+ of 40 .*ulimit -u")
-        self.assertEqual(self.run_job("-n", 8, "true", preexec_fn=few_processes).returncode, 0, "orphans are left")
+        self.assertEqual(self.run_job("-n", 8, "true", preexec_fn=few_processes).returncode, 0, "processes remain")
 
     def test_soft_limit_of_files_is_raised_for_mpiexec_but_not_for_ranks(self):
         def soft():
@@ -173,7 +174,12 @@ class Errors(Case):
         self.assertEqual(sorted(options - words), [], "options that the manual does not name")
         self.assertRegex(self.run_job("-V").stdout, r"Herald.*\d")
 
-    def test_hostile_environment(self):
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
+    def test_help_that_cannot_be_written_is_an_error(self):
+        with open("/dev/full", "w") as full:
+            self.assertEqual(subprocess.run([MPIEXEC, "--help"], stdout=full, env=clean_env()).returncode, 1)
+
+    def test_large_and_small_environments(self):
         env = {f"V{i}": "x" * 60000 for i in range(20)}
         done = self.run_job("-n", 2, "/bin/echo", "ok", env=env)
         self.assertEqual(done.stdout, "ok\nok\n", done.stderr)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What could go wrong: output is lost, added or torn, input does not arrive, a slow or absent reader hangs or spins us."""
+"""What could go wrong: output is lost, added or interleaved, input is lost, a slow reader blocks or spins mpiexec."""
 import os
 import pty
 import re
@@ -12,7 +12,7 @@ from mpiexec_case import LIMIT, MPIEXEC, PY, Case, clean_env, text_of
 
 
 class Output(Case):
-    def test_lines_are_not_torn(self):
+    def test_lines_are_not_interleaved(self):
         path = self.script("""
             import random
             r = int(os.environ['PMI_RANK'])
@@ -37,13 +37,13 @@ class Output(Case):
             self.assertEqual(int(match[2]), following[int(match[1])])
             following[int(match[1])] += 1
 
-    def test_labels_and_streams_apart(self):
+    def test_labels_and_separate_streams(self):
         for option in ("-l", "--tag-output", "-prepend-rank"):
             done = self.run_job(option, "-n", 2, "sh", "-c", "echo out; echo err >&2; printf half")
             self.assertEqual(sorted(done.stdout.splitlines()), ["[0] half", "[0] out", "[1] half", "[1] out"])
             self.assertEqual(sorted(done.stderr.splitlines()), ["[0] err", "[1] err"])
 
-    def test_prompts_show(self):
+    def test_prompts_are_written(self):
         job = self.start("-n", 1, "sh", "-c", "printf 'name? '; sleep 100", stdout=subprocess.PIPE)
         os.set_blocking(job.stdout.fileno(), True)
         self.assertEqual(os.read(job.stdout.fileno(), 100), b"name? ")
@@ -59,16 +59,16 @@ class Output(Case):
         job = self.start("-n", 2, "sh", "-c", "yes | head -c 3000000", stdout=subprocess.PIPE)
         time.sleep(2)
         ticks = sum(map(int, text_of(f"/proc/{job.pid}/stat").rsplit(")", 1)[1].split()[11:13]))
-        self.assertLess(ticks, 100)  # of about 200 that a spinning process would have used
+        self.assertLess(ticks, 100)  # a spinning process uses about 200
         self.assertEqual(len(job.stdout.read()), 6000000)
 
-    def test_signals_are_obeyed_while_the_reader_sleeps(self):
+    def test_signals_are_handled_while_output_is_blocked(self):
         job = self.start("-n", 2, "yes", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         time.sleep(0.5)
         job.terminate()
         self.assertEqual(job.wait(LIMIT), 128 + signal.SIGTERM)
 
-    def test_a_reader_that_leaves_ends_the_job(self):
+    def test_closed_pipe_ends_the_job(self):
         done = subprocess.run(["sh", "-c", f"{MPIEXEC} -n 2 yes | head -n 1"], capture_output=True, text=True,
                               timeout=LIMIT, stdin=subprocess.DEVNULL, env=clean_env())
         self.assertEqual(done.stdout, "y\n")
@@ -103,7 +103,7 @@ class Output(Case):
 
 
 class Input(Case):
-    def test_rank_0_reads_the_others_have_none(self):
+    def test_only_rank_0_reads_input(self):
         done = self.run_job("-l", "-n", 3, "sh", "-c", "cat; echo end", input="hello\n")
         self.assertEqual(sorted(done.stdout.splitlines()), ["[0] end", "[0] hello", "[1] end", "[2] end"])
 
@@ -128,7 +128,7 @@ class Input(Case):
                         cat.wait(LIMIT)
                 self.assertEqual(sorted(map(int, done.stdout.split())), [1 << 22 if how == "all" else 0, 1 << 22])
 
-    def test_a_rank_that_does_not_read_stops_no_one(self):
+    def test_rank_that_does_not_read_input_blocks_no_other(self):
         for how in ("0", "all"):
             reader, writer = os.pipe()
             os.set_blocking(writer, False)
@@ -138,7 +138,7 @@ class Input(Case):
             os.close(writer)
             self.assertEqual(done.stdout, "done\ndone\n")
 
-    def test_what_rank_0_does_not_read_stays_for_the_next(self):
+    def test_unread_input_stays_for_the_next_program(self):
         done = subprocess.run(["sh", "-c", f"{MPIEXEC} -n 2 true; cat"], input="left\n", capture_output=True, text=True,
                               timeout=LIMIT, env=clean_env())
         self.assertEqual(done.stdout, "left\n")
@@ -167,7 +167,7 @@ class Input(Case):
         self.read_until(fd, b"got:word")
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
 
-    def test_terminal_that_no_one_reads_and_ctrl_c(self):
+    def test_unread_terminal_and_ctrl_c(self):
         pid, fd = self.terminal("-n", 2, "sh", "-c", "echo up; sleep 100")
         self.read_until(fd, b"up")
         os.write(fd, b"\x03")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch/engines.cpp: see engines.hpp.
-#include "engines.hpp"
+// launch/launchers.cpp: see launchers.hpp.
+#include "launchers.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -18,9 +18,9 @@
 namespace herald::launch {
 namespace {
 
-constexpr const char* kGuard = "HERALD_MPIEXEC_PID";
+constexpr const char* kPidVariable = "HERALD_MPIEXEC_PID";
 
-void say(const std::string& text) { std::fputs(cat("mpiexec: ", text, "\n").c_str(), stderr); }
+void print_message(const std::string& text) { std::fputs(cat("mpiexec: ", text, "\n").c_str(), stderr); }
 
 bool is_self(const std::string& path) {
   struct stat self {
@@ -48,7 +48,7 @@ std::string shell_quoted(const std::string& word) {
   return out + "'";
 }
 
-// What a program prints, both streams, with an empty standard input.
+// Output of a program on both streams, with an empty standard input.
 std::string output_of(const std::string& path, const char* args) {
   FILE* pipe = popen(cat("exec ", shell_quoted(path), " ", args, " </dev/null 2>&1").c_str(), "re");
   if (!pipe) return {};
@@ -60,7 +60,7 @@ std::string output_of(const std::string& path, const char* args) {
 }
 
 struct Choice {
-  Engine engine;
+  Launcher launcher;
   std::string path;
   std::string shown;
 };
@@ -72,24 +72,24 @@ std::optional<Choice> choose(const Environment& env) {
     return found.empty() ? std::nullopt : std::optional(found[0]);
   };
   if (env_value(env, "SLURM_JOB_ID"))
-    if (const auto found = first("srun")) return Choice{Engine::srun, *found, "srun"};
-  if (const auto found = first("prterun")) return Choice{Engine::prterun, *found, "prterun"};
-  if (const auto found = first("mpirun.openmpi")) return Choice{Engine::openmpi, *found, "mpirun.openmpi"};
+    if (const auto found = first("srun")) return Choice{Launcher::srun, *found, "srun"};
+  if (const auto found = first("prterun")) return Choice{Launcher::prterun, *found, "prterun"};
+  if (const auto found = first("mpirun.openmpi")) return Choice{Launcher::openmpi, *found, "mpirun.openmpi"};
   for (const std::string& candidate : all_in_path("mpirun", path))
     if (output_of(candidate, "--version").find("Open MPI") != std::string::npos)
-      return Choice{Engine::openmpi, candidate, candidate};
+      return Choice{Launcher::openmpi, candidate, candidate};
   for (const char* name : {"mpiexec.hydra", "mpiexec.mpich"})
-    if (const auto found = first(name)) return Choice{Engine::hydra, *found, name};
+    if (const auto found = first(name)) return Choice{Launcher::hydra, *found, name};
   return std::nullopt;
 }
 
 bool called_by_ourselves(const Environment& env) {
-  const auto guard = to_int(env_value(env, kGuard).value_or(""));
-  return guard && (*guard == getpid() || *guard == getppid());
+  const auto pid = to_int(env_value(env, kPidVariable).value_or(""));
+  return pid && (*pid == getpid() || *pid == getppid());
 }
 
-// The table of programs for srun, as a file without a name that srun itself reads.
-bool give_table(Handover& plan) {
+// Writes the table of programs for srun into an unnamed file.
+bool write_program_table(Handover& plan) {
   if (plan.multi_prog.empty()) return true;
   const int fd = memfd_create("mpiexec-programs", 0);
   if (fd < 0) return false;
@@ -102,30 +102,30 @@ bool give_table(Handover& plan) {
 }
 
 int execute(Handover& plan, bool verbose) {
-  if (!give_table(plan)) {
-    say(cat("cannot make the table of programs for srun: ", std::strerror(errno)));
+  if (!write_program_table(plan)) {
+    print_message(cat("cannot make the table of programs for srun: ", std::strerror(errno)));
     return 1;
   }
   for (const auto& [name, value] : plan.set) setenv(name.c_str(), value.c_str(), 1);
-  setenv(kGuard, cat(getpid()).c_str(), 1);
+  setenv(kPidVariable, cat(getpid()).c_str(), 1);
   if (plan.close_stdin) {
     const int null = open("/dev/null", O_RDONLY);
     if (null > 0) dup2(null, 0), close(null);
   }
-  if (verbose) say(cat("executing: ", join(plan.argv, " ")));
+  if (verbose) print_message(cat("executing: ", join(plan.argv, " ")));
   std::fflush(stderr);
   std::vector<char*> argv;
   for (std::string& word : plan.argv) argv.push_back(word.data());
   argv.push_back(nullptr);
   execv(argv[0], argv.data());
-  say(cat("cannot execute ", plan.argv[0], ": ", std::strerror(errno)));
+  print_message(cat("cannot execute ", plan.argv[0], ": ", std::strerror(errno)));
   return 126;
 }
 
 }  // namespace
 
-Where find_hosts(const JobSpec& spec, const Environment& env) {
-  Where where;
+Placement find_hosts(const JobSpec& spec, const Environment& env) {
+  Placement where;
   if (!spec.hosts.empty()) {
     where.hosts = parse_host_list(spec.hosts);
   } else {
@@ -150,37 +150,38 @@ Where find_hosts(const JobSpec& spec, const Environment& env) {
   return where;
 }
 
-int hand_over(const JobSpec& spec, const Where& where, std::int64_t timeout_s, const Environment& env) {
+int hand_over(const JobSpec& spec, const Placement& where, std::int64_t timeout_s, const Environment& env) {
   if (called_by_ourselves(env)) {
-    say("handing over to another engine led back to this mpiexec; put a real engine (Open MPI, Hydra, Slurm) "
-        "in PATH before it");
+    print_message(
+        "handing over to another launcher led back to this mpiexec; put Open MPI, Hydra or Slurm in PATH "
+        "before it");
     return 1;
   }
   const auto choice = choose(env);
   if (!choice) {
-    say(cat(
-        "the job names ", where.host_count == 1 ? "another host" : cat(where.host_count, " hosts"),
-        ", and no engine that reaches other hosts was found in PATH (looked for srun in a Slurm allocation, "
-        "prterun, mpirun.openmpi, Open MPI's mpirun, mpiexec.hydra); install one of them, for example "
-        "'apt install openmpi-bin' or 'apt install mpich'"));
+    print_message(
+        cat("the job names ", where.host_count == 1 ? "another host" : cat(where.host_count, " hosts"),
+            ", and no launcher that reaches other hosts is in PATH (looked for srun in a Slurm allocation, "
+            "prterun, mpirun.openmpi, Open MPI's mpirun, mpiexec.hydra); install one of them, for example "
+            "'apt install openmpi-bin' or 'apt install mpich'"));
     return 1;
   }
   HandoverInput input;
-  input.engine = choice->engine;
+  input.launcher = choice->launcher;
   input.path = choice->path;
   input.hosts = where.hosts;
   input.timeout_s = timeout_s;
   setenv("HERALD_JOB_ID", random_hex(8).c_str(), 1);
   setenv("HERALD_JOB_KEY", random_hex(16).c_str(), 1);
   for (char** entry = environ; *entry; ++entry) input.env.emplace_back(*entry);
-  if (choice->engine == Engine::srun)
+  if (choice->launcher == Launcher::srun)
     input.srun_mpi =
         output_of(choice->path, "--mpi=list").find("pmix") != std::string::npos ? "pmix" : "pmi2";
   Handover plan = translate(spec, input);
   if (!spec.quiet) {
-    for (const std::string& note : plan.notes) say(note);
-    say(cat(where.host_count, where.host_count == 1 ? " host" : " hosts", ": handing over to ",
-            choice->shown));
+    for (const std::string& note : plan.notes) print_message(note);
+    print_message(cat(where.host_count, where.host_count == 1 ? " host" : " hosts", ": handing over to ",
+                      choice->shown));
   }
   return execute(plan, spec.verbose);
 }

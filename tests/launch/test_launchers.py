@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What could go wrong: the wrong engine is taken, or ourselves, or what it is given is not what was asked."""
+"""What could go wrong: mpiexec executes the wrong launcher, or itself, or passes wrong options."""
 import os
 import shutil
 import unittest
@@ -8,9 +8,9 @@ from mpiexec_case import MPIEXEC, Case, clean_env
 
 
 class Handover(Case):
-    """A false engine first in PATH prints what it was given."""
+    """A stand-in for the launcher, first in PATH, prints its arguments."""
 
-    def engine(self, name, text='#!/bin/sh\nfor a in "$@"; do printf "%s " "$a"; done; echo key=${#HERALD_JOB_KEY}\n'):
+    def add_launcher(self, name, text='#!/bin/sh\nfor a in "$@"; do printf "%s " "$a"; done; echo key=${#HERALD_JOB_KEY}\n'):
         folder = os.path.join(self.dir, "bin")
         os.makedirs(folder, exist_ok=True)
         self.file("bin/" + name, text)
@@ -24,47 +24,47 @@ class Handover(Case):
 
     def test_order_and_message(self):
         args = ("--host", "nodea,nodeb", "-n", 2, "./prog")
-        folder = self.engine("mpiexec.hydra")
+        folder = self.add_launcher("mpiexec.hydra")
         done = self.hand(folder, *args)
         self.assertEqual(done.stdout, "-hosts nodea,nodeb -n 2 ./prog key=32\n")
         self.assertEqual(done.stderr, "mpiexec: 2 hosts: handing over to mpiexec.hydra\n")
         self.assertEqual(self.hand(folder, "-q", *args).stderr, "")
-        self.engine("mpirun.openmpi")
+        self.add_launcher("mpirun.openmpi")
         done = self.hand(folder, *args)
         self.assertIn("--host nodea,nodeb", done.stdout)
         self.assertIn("mpirun.openmpi", done.stderr)
-        self.engine("prterun")
+        self.add_launcher("prterun")
         self.assertIn("handing over to prterun", self.hand(folder, *args).stderr)
-        self.engine("srun", '#!/bin/sh\n[ "$1" = --mpi=list ] && echo pmix_v4 && exit\necho srun "$@"\n')
+        self.add_launcher("srun", '#!/bin/sh\n[ "$1" = --mpi=list ] && echo pmix_v4 && exit\necho srun "$@"\n')
         self.assertIn("handing over to prterun", self.hand(folder, *args).stderr, "no allocation")
         done = self.hand(folder, *args, SLURM_JOB_ID="1")
         self.assertIn("srun --mpi=pmix --nodes=2 --nodelist=nodea,nodeb", done.stdout)
 
     def test_slurm_without_pmix_and_several_programs(self):
-        folder = self.engine("srun", '#!/bin/sh\n[ "$1" = --mpi=list ] && echo pmi2 && exit\n'
+        folder = self.add_launcher("srun", '#!/bin/sh\n[ "$1" = --mpi=list ] && echo pmi2 && exit\n'
                              'for a in "$@"; do last=$a; done\nwhile read l; do echo "$l"; done < $last; echo "$1"\n')
         done = self.hand(folder, "-n", 2, "a", "b c", ":", "-n", 1, "d", SLURM_JOB_ID="1", SLURM_JOB_NUM_NODES="2")
         self.assertEqual(done.stdout, "0-1 a 'b c'\n2 d\n--mpi=pmi2\n", done.stderr)
 
-    def test_mpirun_counts_only_if_it_is_open_mpi(self):
-        folder = self.engine("mpirun", "#!/bin/sh\necho something else\n")
+    def test_mpirun_is_used_only_if_it_is_open_mpi(self):
+        folder = self.add_launcher("mpirun", "#!/bin/sh\necho something else\n")
         self.assertEqual(self.hand(folder, "--host", "nodea", "true").returncode, 1)
-        self.engine("mpirun", '#!/bin/sh\n[ "$1" = --version ] && echo "mpirun (Open MPI) 5" && exit\necho ran\n')
+        self.add_launcher("mpirun", '#!/bin/sh\n[ "$1" = --version ] && echo "mpirun (Open MPI) 5" && exit\necho ran\n')
         self.assertEqual(self.hand(folder, "--host", "nodea", "true").stdout, "ran\n")
 
-    def test_none_there(self):
-        done = self.hand(self.engine("unrelated"), "--host", "nodea,nodeb", "-n", 2, "true")
+    def test_no_launcher_is_found(self):
+        done = self.hand(self.add_launcher("unrelated"), "--host", "nodea,nodeb", "-n", 2, "true")
         self.assertEqual(done.returncode, 1)
         self.assertIn("install", done.stderr)
 
-    def test_never_to_ourselves(self):
-        folder = self.engine("unrelated")
+    def test_mpiexec_does_not_execute_itself(self):
+        folder = self.add_launcher("unrelated")
         for name in ("prterun", "mpirun", "mpirun.openmpi", "mpiexec.hydra"):
             os.symlink(MPIEXEC, os.path.join(folder, name))
         done = self.hand(folder, "--host", "nodea", "-n", 2, "true")
         self.assertEqual(done.returncode, 1)
         self.assertIn("install", done.stderr)
-        copy = self.engine("unrelated")
+        copy = self.add_launcher("unrelated")
         os.remove(os.path.join(folder, "mpiexec.hydra"))
         shutil.copy(MPIEXEC, os.path.join(copy, "mpiexec.hydra"))
         done = self.hand(copy, "--host", "nodea", "-n", 2, "true")
@@ -72,15 +72,15 @@ class Handover(Case):
         self.assertIn("led back", done.stderr)
 
     def test_host_files_and_variables(self):
-        folder = self.engine("mpiexec.hydra")
+        folder = self.add_launcher("mpiexec.hydra")
         hosts = self.file("hosts", "nodea slots=2\nnodeb slots=1\n")
         expected = "-hosts nodea:2,nodeb:1 -n 3 prog key=32\n"
         self.assertEqual(self.hand(folder, "--hostfile", hosts, "prog").stdout, expected)
         for name in ("HYDRA_HOST_FILE", "OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"):
             self.assertEqual(self.hand(folder, "prog", **{name: hosts}).stdout, expected, name)
 
-    def test_this_host_under_its_names_needs_no_engine(self):
-        folder = self.engine("unrelated")
+    def test_local_host_names_need_no_launcher(self):
+        folder = self.add_launcher("unrelated")
         for name in ("localhost", os.uname().nodename, "127.0.0.1", "::1"):
             self.assertEqual(self.hand(folder, "--host", name, "-n", 2, "/bin/echo", "x").stdout, "x\nx\n", name)
 
