@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tools/doctor.cpp: `herald doctor`: looks at this host and, under a launcher, at the way between all hosts
-// of the job. Every rank finds out about its host and puts it into the launcher's store; the lowest rank of
-// each host probes; rank 0 judges and prints.
+// tools/doctor.cpp: `herald doctor`: checks this host and, under a launcher, the network between all hosts of
+// the job. Every rank publishes the properties of its host in the launcher's key-value store; the lowest rank
+// of each host probes the others; rank 0 diagnoses and prints.
 #include "doctor/doctor.hpp"
 
 #include <fmt/format.h>
@@ -22,25 +22,25 @@ namespace {
 
 using doctor::json;
 
-[[noreturn]] void give_up(const std::string& why) {
+[[noreturn]] void fail(const std::string& why) {
   fmt::print(stderr, "herald doctor: {}\n", why);
   throw CLI::RuntimeError(2);
 }
 
-// What every rank puts, by rank.
+// The values that all ranks publish, by rank.
 std::vector<json> exchange(boot::Boot& boot, const std::string& key, const json& ours) {
-  if (boot.put(key, ours.dump()) != Status::ok || boot.fence() != Status::ok) give_up(boot.last_error());
+  if (boot.put(key, ours.dump()) != Status::ok || boot.fence() != Status::ok) fail(boot.last_error());
   std::vector<json> all;
   for (int rank = 0; rank < boot.size(); ++rank) {
     std::string text;
-    if (boot.get(rank, key, text) != Status::ok) give_up(boot.last_error());
+    if (boot.get(rank, key, text) != Status::ok) fail(boot.last_error());
     all.push_back(json::parse(text, nullptr, false));
-    if (!all.back().is_object()) give_up(fmt::format("rank {} sent something else than a report", rank));
+    if (!all.back().is_object()) fail(fmt::format("rank {} did not send a report", rank));
   }
   return all;
 }
 
-// One network namespace is one host; without a socket its name must do.
+// A network namespace is a host; without a socket, the host name identifies it.
 std::string host_key(const json& put) {
   path::udp::NetCard card;
   std::string why;
@@ -50,8 +50,8 @@ std::string host_key(const json& put) {
 
 struct Job {
   json hosts = json::array();          // facts, each with its ranks
-  std::map<int, std::string> name_of;  // host name by the rank that speaks for it
-  std::vector<doctor::Speaker> speakers;
+  std::map<int, std::string> name_of;  // host name by leader
+  std::vector<doctor::HostLeader> leaders;
 };
 
 Job sort_out(const std::vector<json>& all) {
@@ -64,12 +64,12 @@ Job sort_out(const std::vector<json>& all) {
     if (fresh) {
       json host = put.at("facts");
       const std::string own = host.at("name");
-      // Names must tell hosts apart here, even where they do not outside.
+      // Names in the report must be unique, even if host names are not.
       if (names[own]++ > 0) host["own_name"] = own, host["name"] = fmt::format("{}({})", own, rank);
       host["problem"] = put.at("problem");
       host["ranks"] = json::array();
       job.name_of[static_cast<int>(rank)] = host.at("name");
-      job.speakers.push_back({static_cast<int>(rank), put.at("card"), put.at("secret")});
+      job.leaders.push_back({static_cast<int>(rank), put.at("card"), put.at("secret")});
       job.hosts.push_back(host);
     }
     job.hosts[found->second]["ranks"].push_back(rank);
@@ -97,28 +97,28 @@ json report_of(const boot::Boot& boot, const Job& job, const std::vector<json>& 
 
 // The exit code: 0 all is well, 1 there are findings.
 int tell(json report, bool as_json) {
-  const auto findings = doctor::judge(report);
+  const auto findings = doctor::diagnose(report);
   if (!as_json) {
-    fmt::print("{}", doctor::in_words(report, findings));
+    fmt::print("{}", doctor::format_report(report, findings));
     return findings.empty() ? 0 : 1;
   }
   report["well"] = findings.empty();
   report["findings"] = json::array();
   for (const doctor::Finding& each : findings)
     report["findings"].push_back(
-        {{"id", each.id}, {"hosts", each.hosts}, {"what", each.what}, {"cure", each.cure}});
+        {{"id", each.id}, {"hosts", each.hosts}, {"what", each.what}, {"cure", each.remedy}});
   fmt::print("{}\n", report.dump(2));
   return findings.empty() ? 0 : 1;
 }
 
 int look(bool as_json) {
-  std::vector<std::string> complaints;
-  const Knobs knobs = read_knobs(environ, complaints);
+  std::vector<std::string> warnings;
+  const Knobs knobs = read_knobs(environ, warnings);
   std::string why;
   const auto boot = boot::open(environ, why);
-  if (!boot) give_up(why);
+  if (!boot) fail(why);
   if (boot->rank() == 0)
-    for (const std::string& complaint : complaints) fmt::print(stderr, "herald: {}\n", complaint);
+    for (const std::string& warning : warnings) fmt::print(stderr, "herald: {}\n", warning);
   doctor::Prober prober(knobs, boot->rank(), boot->size());
   const auto all = exchange(*boot, "doctor.facts",
                             {{"facts", doctor::facts_of_host(knobs)},
@@ -127,11 +127,11 @@ int look(bool as_json) {
                              {"secret", prober.secret()}});
   const Job job = sort_out(all);
   json result = json::object();
-  if (job.speakers.size() > 1 && job.name_of.count(boot->rank()) > 0) result = prober.run(job.speakers);
+  if (job.leaders.size() > 1 && job.name_of.count(boot->rank()) > 0) result = prober.run(job.leaders);
   const auto results = exchange(*boot, "doctor.ways", result);
   const int code = boot->rank() == 0 ? tell(report_of(*boot, job, results), as_json) : 0;
   std::fflush(stdout);
-  if (boot->finalize() != Status::ok) give_up(boot->last_error());
+  if (boot->finalize() != Status::ok) fail(boot->last_error());
   return code;
 }
 
@@ -139,7 +139,7 @@ int look(bool as_json) {
 
 void add_doctor(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
-      "doctor", "what of this host, or of the hosts of a job, keeps Herald from doing well, and what helps");
+      "doctor", "check this host, or the hosts of a job and the network between them, and print remedies");
   const auto as_json = std::make_shared<bool>(false);
   command->add_flag("--json", *as_json, "print the whole report as JSON");
   command->callback([as_json] {
@@ -147,7 +147,7 @@ void add_doctor(CLI::App& program) {
     try {
       code = look(*as_json);
     } catch (const json::exception& error) {
-      give_up(std::string("a report makes no sense: ") + error.what());
+      fail(std::string("malformed report: ") + error.what());
     }
     if (code != 0) throw CLI::RuntimeError(code);
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tools/explain.cpp: `herald explain`: how a collective of some size would be done, and why: every algorithm
-// with what it is estimated at, and the one that the library would take. Runs the library's own choice.
+// tools/explain.cpp: `herald explain`: prints all algorithms of a collective with their estimates for a size,
+// and the one that the library's own choice selects.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ extern char** environ;
 namespace herald::tools {
 namespace {
 
-struct Question {
+struct Query {
   std::string op;
   std::string size = "0";
   int ranks = 8;
@@ -34,7 +34,7 @@ std::string all_ops() {
   return list;
 }
 
-// "bcast", "MPI_Bcast", "Bcast_init" and "MPI_Ibcast" are all the same plan.
+// "bcast", "MPI_Bcast", "Bcast_init" and "MPI_Ibcast" have the same plan.
 bool parse_op(std::string text, coll::Op& out) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (text.starts_with("mpi_")) text.erase(0, 4);
@@ -94,10 +94,10 @@ std::string time_text(double ns) {
   return fmt::format("{:.1f} s", ns / 1e9);
 }
 
-// What HERALD_COLL_<OP> names in this environment; null for auto.
+// The algorithm that HERALD_COLL_<OP> names; null for auto.
 const coll::Algorithm* forced(coll::Op op, std::string& variable) {
-  std::vector<std::string> complaints;
-  const Knobs knobs = read_knobs(environ, complaints);
+  std::vector<std::string> warnings;
+  const Knobs knobs = read_knobs(environ, warnings);
   const std::string name = std::string("coll_") + name_of(op);
   const auto rows = knob_rows();
   const coll::Algorithm* found = nullptr;
@@ -106,32 +106,30 @@ const coll::Algorithm* forced(coll::Op op, std::string& variable) {
     variable = variable_of(rows[i]);
     found = coll::find_algorithm(op, knob_text(knobs, i).c_str());
   }
-  for (const std::string& complaint : complaints)
-    if (complaint.starts_with(variable + "=")) fmt::print(stderr, "herald: {}\n", complaint);
+  for (const std::string& warning : warnings)
+    if (warning.starts_with(variable + "=")) fmt::print(stderr, "herald: {}\n", warning);
   return found;
 }
 
-void explain(const Question& question) {
+void explain(const Query& query) {
   coll::Op op{};
   std::uint64_t bytes = 0;
-  if (!parse_op(question.op, op))
-    throw CLI::ValidationError("op",
-                               fmt::format("'{}' is not a collective; one of {}", question.op, all_ops()));
-  if (!parse_size(question.size, bytes))
-    throw CLI::ValidationError("size",
-                               fmt::format("'{}' is not a size; write 8, 64k, 1M or 2G", question.size));
-  if (question.hosts > question.ranks)
-    throw CLI::ValidationError("--hosts", fmt::format("{} hosts need at least as many ranks; give -n {}",
-                                                      question.hosts, question.hosts));
-  coll::Shape shape = coll::shape_of(question.ranks, question.hosts, !question.ordered);
-  if (question.hosts < question.ranks) {
+  if (!parse_op(query.op, op))
+    throw CLI::ValidationError("op", fmt::format("'{}' is not a collective; one of {}", query.op, all_ops()));
+  if (!parse_size(query.size, bytes))
+    throw CLI::ValidationError("size", fmt::format("'{}' is not a size; write 8, 64k, 1M or 2G", query.size));
+  if (query.hosts > query.ranks)
+    throw CLI::ValidationError(
+        "--hosts", fmt::format("{} hosts need at least as many ranks; give -n {}", query.hosts, query.hosts));
+  coll::Shape shape = coll::shape_of(query.ranks, query.hosts, !query.ordered);
+  if (query.hosts < query.ranks) {
     shape.shared_bytes = coll::kUsualSharedBytes;
-    shape.streams = question.hosts == 1;
+    shape.streams = query.hosts == 1;
     shape.reads_peers = true;
   }
-  shape.largest_host = (question.ranks + question.hosts - 1) / question.hosts;
-  shape.leaders_lane = question.hosts > 2;
-  shape.lane = shape.leaders_lane && question.hosts == question.ranks;
+  shape.largest_host = (query.ranks + query.hosts - 1) / query.hosts;
+  shape.leaders_lane = query.hosts > 2;
+  shape.lane = shape.leaders_lane && query.hosts == query.ranks;
   std::vector<const coll::Algorithm*> rows;
   std::size_t wide = 0;
   for (const coll::Algorithm* row : coll::algorithms())
@@ -142,12 +140,12 @@ void explain(const Question& question) {
   });
   std::string variable;
   const coll::Algorithm* named = forced(op, variable);
-  const bool obey = named != nullptr && named->fits(shape);
-  const coll::Algorithm& winner = obey ? *named : coll::choose(op, bytes, shape);
+  const bool forced = named != nullptr && named->fits(shape);
+  const coll::Algorithm& winner = forced ? *named : coll::choose(op, bytes, shape);
 
   fmt::print("{}, {} bytes ({}), {} ranks on {} host{}{}\n", name_of(op), bytes, meaning_of_size(op),
-             question.ranks, question.hosts, question.hosts == 1 ? "" : "s",
-             question.ordered ? ", an operation that does not commute" : "");
+             query.ranks, query.hosts, query.hosts == 1 ? "" : "s",
+             query.ordered ? ", an operation that does not commute" : "");
   fmt::print(
       "estimated without measurement: {:.0f} ns a message, {:g} ns a byte moved, {:g} copied, {:g} "
       "reduced\n\n",
@@ -155,29 +153,29 @@ void explain(const Question& question) {
   for (const coll::Algorithm* row : rows)
     fmt::print("{} {:<{}}  {:>12}  {}\n", row == &winner ? '>' : ' ', row->name, wide,
                row->fits(shape) ? time_text(row->estimate(bytes, shape)) : "does not fit", row->description);
-  fmt::print("\n{} is taken: {}\n", winner.name,
-             obey               ? variable + " says so"
-             : rows.size() == 1 ? "there is no other"
+  fmt::print("\n{} is selected: {}\n", winner.name,
+             forced             ? variable + " names it"
+             : rows.size() == 1 ? "it is the only one"
                                 : "it is the cheapest that fits");
-  if (named != nullptr && !obey) fmt::print("{}={} does not fit\n", variable, named->name);
+  if (named != nullptr && !forced) fmt::print("{}={} does not fit\n", variable, named->name);
 }
 
 }  // namespace
 
 void add_explain(CLI::App& program) {
   CLI::App* command =
-      program.add_subcommand("explain", "how a collective would be done: candidates, estimates, the winner");
-  const auto question = std::make_shared<Question>();
-  command->add_option("op", question->op, "the collective: " + all_ops())->required();
-  command->add_option("size", question->size, "bytes: 8, 64k, 1M ...; see herald(1) for what they count");
-  command->add_option("-n,--ranks", question->ranks, "ranks of the communicator")
+      program.add_subcommand("explain", "the algorithms of a collective: candidates, estimates, choice");
+  const auto query = std::make_shared<Query>();
+  command->add_option("op", query->op, "the collective: " + all_ops())->required();
+  command->add_option("size", query->size, "bytes: 8, 64k, 1M ...; herald(1) explains what counts");
+  command->add_option("-n,--ranks", query->ranks, "ranks of the communicator")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  command->add_option("--hosts", question->hosts, "hosts that they are on")
+  command->add_option("--hosts", query->hosts, "hosts of the communicator")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  command->add_flag("--ordered", question->ordered, "the reduction does not commute");
-  command->callback([question] { explain(*question); });
+  command->add_flag("--ordered", query->ordered, "the reduction does not commute");
+  command->callback([query] { explain(*query); });
 }
 
 }  // namespace herald::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tools/herald.cpp: the `herald` command: a table of subcommands and nothing else.
+// tools/herald.cpp: the `herald` command: a table of subcommands.
 #include <CLI/CLI.hpp>
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-// A new subcommand is a file of its own and a row here.
+// A new subcommand is a file and a row here.
 constexpr herald::tools::AddCommand kCommands[] = {
     herald::tools::add_cast,         herald::tools::add_doctor,  herald::tools::add_info,
     herald::tools::add_model_memory, herald::tools::add_explain, herald::tools::add_trace,
@@ -17,7 +17,7 @@ constexpr herald::tools::AddCommand kCommands[] = {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App program{"herald: look at an installation of Herald MPI", "herald"};
+  CLI::App program{"herald: tools of Herald MPI", "herald"};
   program.set_version_flag("--version", std::string("herald ") + herald::tools::kVersion);
   program.require_subcommand(1);
   for (const auto add : kCommands) add(program);

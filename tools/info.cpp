@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tools/info.cpp: `herald info`: what is installed here, and how every knob stands in this environment.
-// Needs no MPI library: it reads the same table of knobs that the library was built from.
+// tools/info.cpp: `herald info`: prints version, build and the value of every knob. It needs no MPI library:
+// it is built with the same table of knobs.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -44,12 +44,12 @@ void print_installation() {
              *kSanitizers == '\0' ? "" : ", sanitizers ", kSanitizers);
   fmt::print("  prefix   {}\n", prefix.string());
   fmt::print("  library  {}\n",
-             found ? library.string() : "not found beside this program: " + library.string());
+             found ? library.string() : "not found next to this program: " + library.string());
 }
 
 void print_knobs() {
-  std::vector<std::string> complaints;
-  const Knobs knobs = read_knobs(environ, complaints);
+  std::vector<std::string> warnings;
+  const Knobs knobs = read_knobs(environ, warnings);
   const Knobs standard;
   fmt::print("\nsettings, by environment variable (* differs from the default); see herald-knobs(7)\n");
   const auto rows = knob_rows();
@@ -60,14 +60,13 @@ void print_knobs() {
     fmt::print("    {}\n    {}; default {}\n", rows[i].help, allowed(rows[i]), fallback);
   }
   std::fflush(stdout);
-  for (const std::string& complaint : complaints) fmt::print(stderr, "herald: {}\n", complaint);
+  for (const std::string& warning : warnings) fmt::print(stderr, "herald: {}\n", warning);
 }
 
 }  // namespace
 
 void add_info(CLI::App& program) {
-  CLI::App* info =
-      program.add_subcommand("info", "version, build, and every setting as it stands in this environment");
+  CLI::App* info = program.add_subcommand("info", "version, build, and the value of every setting");
   const auto manual = std::make_shared<bool>(false);
   info->add_flag("--man", *manual, "print the manual page herald-knobs(7) instead, as roff");
   info->callback([manual] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tools/model_memory.cpp: `herald model memory`: what a broadcast to n hosts costs its source in memory, with
-// a buffer for each receiver and with one log for all (EQA, paper 000). Measured: the very structures of rel/
-// are made and filled, and the allocator is asked.
+// tools/model_memory.cpp: `herald model memory`: memory of the source of a broadcast to n hosts, with a
+// buffer per receiver and with one log for all (EQA, paper 000). Fills the structures of rel/ and measures
+// the heap.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -16,9 +16,9 @@
 namespace herald::tools {
 namespace {
 
-struct Asked {
+struct Options {
   int hosts = 128;
-  int packets = 16;  // the paper's window, and about its 24 KB
+  int packets = 16;  // the window of the paper, about 24 KB
 };
 
 struct NoLane final : rel::LaneListener {
@@ -45,18 +45,18 @@ int fill(int packets, Room&& commit) {
   return filled;
 }
 
-// One channel for each receiver, each with its own copy of the packets.
-std::size_t measure_separate(const Asked& asked, int& packets) {
+// A connection per receiver, each with its own copy of the packets.
+std::size_t measure_separate(const Options& options, int& packets) {
   Prng chance(1);
   NoPeer nobody;
   const std::size_t before = allocated();
   rel::MeshConfig config;
-  config.peers = asked.hosts;
+  config.peers = options.hosts;
   config.log_bytes = 1u << 30;
   rel::Mesh mesh(config, chance, nobody);
-  for (rel::PeerId peer = 1; peer < asked.hosts; ++peer) {
+  for (rel::PeerId peer = 1; peer < options.hosts; ++peer) {
     mesh.add_peer(peer, 1);
-    packets = fill(asked.packets, [&] {
+    packets = fill(options.packets, [&] {
       const std::span<std::byte> room = mesh.room(peer, 1400);
       if (room.size() < 1400) return false;
       mesh.commit(peer, room.size());
@@ -66,15 +66,15 @@ std::size_t measure_separate(const Asked& asked, int& packets) {
   return allocated() - before;
 }
 
-// One log, and a cursor for each receiver.
-std::size_t measure_shared(const Asked& asked, int packets) {
+// One log, and a cursor per receiver.
+std::size_t measure_shared(const Options& options, int packets) {
   Prng chance(1);
   NoLane nobody;
   std::vector<rel::PeerId> members;
-  for (rel::PeerId peer = 0; peer < asked.hosts; ++peer) members.push_back(peer);
+  for (rel::PeerId peer = 0; peer < options.hosts; ++peer) members.push_back(peer);
   const std::size_t before = allocated();
   rel::LanesConfig config;
-  config.peers = asked.hosts;
+  config.peers = options.hosts;
   rel::Lanes lanes(config, chance, nobody);
   const rel::LaneId lane = lanes.open(1, members);
   fill(packets, [&] {
@@ -86,17 +86,17 @@ std::size_t measure_shared(const Asked& asked, int packets) {
   return allocated() - before;
 }
 
-void print(const Asked& asked) {
-  int packets = asked.packets;
-  const auto separate = static_cast<double>(measure_separate(asked, packets));
-  const auto shared = static_cast<double>(measure_shared(asked, packets));
-  const double n = asked.hosts;
+void print(const Options& options) {
+  int packets = options.packets;
+  const auto separate = static_cast<double>(measure_separate(options, packets));
+  const auto shared = static_cast<double>(measure_shared(options, packets));
+  const double n = options.hosts;
   // Paper 000, section 4.2, in bytes: send-only, receive-only and lightweight directed points.
   constexpr double kSend = 33.8e3, kReceive = 41.4e3, kLight = 4.4e3;
   const double paper_separate = (kSend + kReceive) * n,
                paper_shared = kSend + (n - 1) * kLight + n * kReceive;
-  fmt::print("memory of a broadcast to {} hosts, {} packets of 1472 bytes not acknowledged by anybody\n\n",
-             asked.hosts, packets);
+  fmt::print("memory of a broadcast to {} hosts, {} unacknowledged packets of 1472 bytes\n\n", options.hosts,
+             packets);
   fmt::print("{:34}{:>16}{:>16}{:>10}\n", "", "separate, B", "one log, B", "saved");
   const auto row = [](const char* what, double a, double b) {
     fmt::print("{:34}{:16.0f}{:16.0f}{:9.1f} %\n", what, a, b, 100 * (1 - b / a));
@@ -112,16 +112,18 @@ void print(const Asked& asked) {
 }  // namespace
 
 void add_model_memory(CLI::App& program) {
-  CLI::App* const model = program.add_subcommand("model", "what things cost");
+  CLI::App* const model = program.add_subcommand("model", "resource usage");
   model->require_subcommand(1);
   CLI::App* const memory =
-      model->add_subcommand("memory", "of a broadcast: a buffer for each receiver, or one for all");
-  auto asked = std::make_shared<Asked>();
-  memory->add_option("-n,--hosts", asked->hosts, "hosts")->check(CLI::Range(2, 60000))->capture_default_str();
-  memory->add_option("--packets", asked->packets, "sent and not acknowledged")
+      model->add_subcommand("memory", "of a broadcast: a buffer per receiver, or one log for all");
+  auto options = std::make_shared<Options>();
+  memory->add_option("-n,--hosts", options->hosts, "hosts")
+      ->check(CLI::Range(2, 60000))
+      ->capture_default_str();
+  memory->add_option("--packets", options->packets, "sent and not acknowledged")
       ->check(CLI::Range(1, 128))
       ->capture_default_str();
-  memory->callback([asked] { print(*asked); });
+  memory->callback([options] { print(*options); });
 }
 
 }  // namespace herald::tools

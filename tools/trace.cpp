@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tools/trace.cpp: `herald trace`: joins the timelines that processes wrote (HERALD_TRACE) into one, in order
-// of time, and sums up what each did. Clocks: times in a file count from the moment when the processes had
-// met, which is taken to be one moment for all. Processes that read the same clock (the file says which) are
-// put exactly.
+// tools/trace.cpp: `herald trace`: merges the timelines that processes wrote (HERALD_TRACE) in order of time,
+// and prints a summary of each. Times in a file count from the end of start-up, which is assumed to be the
+// same moment for all; processes with the same clock (the file names it) are aligned exactly.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,13 +29,13 @@ struct Timeline {
   Json events;
 };
 
-struct Wish {
+struct Options {
   std::vector<std::string> files;
   std::string out;
 };
 
-[[noreturn]] void fail(const std::string& words) {
-  fmt::print(stderr, "herald trace: {}\n", words);
+[[noreturn]] void fail(const std::string& why) {
+  fmt::print(stderr, "herald trace: {}\n", why);
   throw CLI::RuntimeError(1);
 }
 
@@ -46,11 +45,10 @@ Timeline read(const std::string& path) {
   Json all = Json::parse(in, nullptr, false);
   if (all.is_discarded() || !all.is_object() || !all.contains("herald") || !all.contains("traceEvents") ||
       !all["traceEvents"].is_array())
-    fail(fmt::format("{} is not a timeline that a process wrote: set HERALD_TRACE when the program runs",
-                     path));
+    fail(fmt::format("{} is not a timeline of a process: set HERALD_TRACE when the program runs", path));
   const Json& facts = all["herald"];
   if (!facts.contains("start_ns"))
-    fail(fmt::format("{} has been joined already: give the files of the processes", path));
+    fail(fmt::format("{} is merged already: give the files of the processes", path));
   Timeline line;
   line.file = path;
   line.rank = facts.value("rank", 0);
@@ -75,7 +73,7 @@ std::vector<Timeline> read_all(const std::vector<std::string>& files) {
 
 bool is_metadata(const Json& event) { return event.value("ph", "") == "M"; }
 
-// All events, those that name the processes first, the others by time.
+// All events: first those that name processes, then the others by time.
 Json join(std::vector<Timeline>& lines) {
   std::map<std::string, std::int64_t> first;  // by clock: its earliest start
   for (const Timeline& line : lines) {
@@ -117,33 +115,33 @@ void summarise(const std::vector<Timeline>& lines) {
   }
 }
 
-void trace(const Wish& wish) {
-  std::vector<Timeline> lines = read_all(wish.files);
+void trace(const Options& options) {
+  std::vector<Timeline> lines = read_all(options.files);
   summarise(lines);
   for (const Timeline& line : lines)
     if (line.lost != 0) {
-      fmt::print("the first events of some ranks are lost: a larger HERALD_TRACE_EVENTS keeps more\n");
+      fmt::print("some ranks lost their first events: a larger HERALD_TRACE_EVENTS keeps more\n");
       break;
     }
-  if (wish.out.empty()) return;
+  if (options.out.empty()) return;
   const auto ranks = lines.size();
   const Json all = {{"displayTimeUnit", "ns"}, {"herald", {{"ranks", ranks}}}, {"traceEvents", join(lines)}};
-  std::ofstream out(wish.out);
+  std::ofstream out(options.out);
   out << all.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
   out.close();
-  if (!out) fail(fmt::format("{} could not be written", wish.out));
-  fmt::print("written to {}: open it with https://ui.perfetto.dev or chrome://tracing\n", wish.out);
+  if (!out) fail(fmt::format("{} could not be written", options.out));
+  fmt::print("written to {}: open it with https://ui.perfetto.dev or chrome://tracing\n", options.out);
 }
 
 }  // namespace
 
 void add_trace(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
-      "trace", "join the timelines of processes that ran with HERALD_TRACE, and sum them up");
-  const auto wish = std::make_shared<Wish>();
-  command->add_option("files", wish->files, "what the processes wrote")->required();
-  command->add_option("-o,--output", wish->out, "the joined timeline (Chrome trace JSON, for Perfetto)");
-  command->callback([wish] { trace(*wish); });
+      "trace", "merge the timelines of processes that ran with HERALD_TRACE, and summarize them");
+  const auto options = std::make_shared<Options>();
+  command->add_option("files", options->files, "timelines of the processes")->required();
+  command->add_option("-o,--output", options->out, "the merged timeline (Chrome trace JSON, for Perfetto)");
+  command->callback([options] { trace(*options); });
 }
 
 }  // namespace herald::tools

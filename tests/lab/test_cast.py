@@ -65,13 +65,13 @@ class Cast(LabCase):
             os.rename(path + 'data', path + 'data.herald-part')
             os.truncate(path + 'data.herald-part', blocks * BLOCK + 77)
         text = self.cast(source)
-        self.assertIn('were there already', text)
+        self.assertIn('existed already', text)
         for path in self.paths:
             self.assertEqual(sum_of(path + 'data'), sum_of(source))
         # What is there is not trusted: one byte of it is wrong.
         with open(self.paths[0] + 'data', 'r+b') as file:
             file.write(b'\0\1\2\3\4\5\6\7')
-        self.assertNotIn('were there already', self.cast(source))
+        self.assertNotIn('existed already', self.cast(source))
         for path in self.paths:
             self.assertEqual(sum_of(path + 'data'), sum_of(source))
 

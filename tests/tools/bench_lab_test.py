@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What could go wrong with the figures of the lab: a link that is said to carry more or less than it does, a ratio
-upside down, a goal called reached that is not, a row that names a network or another row that is not there, or is held
-against a row that was not measured with it; sizes of a sweep mixed up, a plot that cannot be drawn because a library
-was cut short."""
+"""What could go wrong with the lab's figures: a wrong payload rate of a link, an inverted ratio, a missed goal that is
+reported as reached, a row that names an unknown network or row, or is compared with a row that was not measured in the
+same run; mixed sizes of a sweep, a plot that fails because a library has fewer results."""
 import json
 import os
 import subprocess
@@ -24,7 +23,7 @@ def one(title, samples, floors=(), drops=None, own=None):
 
 
 class Figures(unittest.TestCase):
-    def test_what_a_link_carries(self):
+    def test_payload_rate_of_a_link(self):
         self.assertAlmostEqual(lab_rows.payload_rate(100e6), 11963589, 0)  # 1472 of 1538 bytes
         self.assertAlmostEqual(lab_rows.payload_rate(1e9, mtu=9000) * 9038 / 8972, 125e6, 0)
         self.assertAlmostEqual(lab_rows.payload_rate(100e6, lost=0.1), 11963589 * 0.9, 0)
@@ -46,12 +45,12 @@ class Figures(unittest.TestCase):
         self.assertIs(one(title, {('herald', size): [whole / 0.98]})['reached'], True)
         self.assertIs(one(title, {('herald', size): [whole / 0.96]})['reached'], False)
 
-    def test_early_receivers_are_held_against_the_better_of_the_others(self):
+    def test_early_receivers_are_compared_with_the_best_other_library(self):
         found = one('early receiver', {('herald', 4): [1e-5], ('push-zero', 4): [2e-5], ('push-all', 4): [9e-6]})
         self.assertAlmostEqual(found['to_floor'], 1e-5 / 9e-6)
         self.assertIs(found['reached'], False)
 
-    def test_a_row_held_against_another(self):
+    def test_row_compared_with_another_row(self):
         title, floor, size = 'bcast 1 MiB, 16 hosts against 2', 'bcast 1 MiB, 2 hosts', 1 << 20
         own = {floor: lab_report.medians({('herald', size): [0.1, 0.09, 0.2], ('herald', 8): [1e-5], ('lam', size): [0.05]}),
                title: {size: 0.107}}
@@ -60,7 +59,7 @@ class Figures(unittest.TestCase):
         self.assertIs(near['reached'], True)
         self.assertIs(one(title, {('herald', size): [0.112]}, own=own)['reached'], False)
         self.assertIsNone(one(title, {('herald', size): [0.112]}, own={floor: {8: 1.0}})['reached'])
-        for word in ('against 2', 'sixteen', title):  # whoever asks for it gets the other too
+        for word in ('against 2', 'sixteen', title):  # selecting one row selects the other too
             self.assertEqual([row.title for row in lab_rows.chosen(lab_rows.ROWS, word)], [floor, title])
         self.assertEqual(lab_rows.chosen(lab_rows.ROWS, ''), lab_rows.ROWS)
 
@@ -107,7 +106,7 @@ class Figures(unittest.TestCase):
         results = []
         for row in lab_rows.SWEEP:
             samples = {('herald', int(size)): [1e-4 + int(size) / 1e7] for size in row.words[0].split(',')}
-            samples['lam', 8] = [2e-4]  # and no more
+            samples['lam', 8] = [2e-4]  # only this size
             results += lab_report.summarise(row, samples, [], {})
         with tempfile.TemporaryDirectory() as folder:
             with open(folder + '/lab-sweep.json', 'w', encoding='utf-8') as file:
@@ -121,19 +120,19 @@ class Figures(unittest.TestCase):
     def test_rows_and_table(self):
         for row in lab_rows.ROWS + lab_rows.SWEEP:
             self.assertIn(row.network, lab_rows.NETWORKS)
-            self.assertLessEqual(row.ranks, 2 * lab_rows.NETWORKS[row.network][0])  # two on a host at most
+            self.assertLessEqual(row.ranks, 2 * lab_rows.NETWORKS[row.network][0])  # at most two on a host
             self.assertTrue(os.path.exists(f'{SOURCE}/bench/{row.program}.c'))
         title = '7 to 1, 1 MiB each, 256 KiB buffer'
         found = one(title, {('herald', 1 << 20): [0.63]}, drops={'herald': 0.0005})
         self.assertIn('0.050 %', lab_report.table([found], ['herald']))
         self.assertIs(found['reached'], True)
-        for title in ('gather 1 MiB', 'scatter 1 MiB'):  # here none may be dropped
+        for title in ('gather 1 MiB', 'scatter 1 MiB'):  # all ranks count
             for share in (0.0, 0.0005):
                 found = one(title, {('herald', 1 << 20): [0.62]}, drops={'herald': share})
                 self.assertIs(found['reached'], share == 0)
         self.assertIn('- ', lab_report.table([one(title, {})], ['herald']))
 
-    def test_ways_that_are_compared_have_tables_of_their_own(self):
+    def test_compared_algorithms_have_separate_tables(self):
         size = 1 << 20
         plain = one('gather 1 MiB', {('herald', size): [0.62], ('lam', size): [0.63]}, drops={'herald': 0.0})
         ways = one('bcast 1 MiB, by channels', {('herald', size): [0.09], ('channels-4', size): [0.1]})

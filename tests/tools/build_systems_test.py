@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What could go wrong: a program builds in our tree but not in a user's: through CMake's FindMPI, Meson,
-autoconf, pkg-config, or from an installation that was moved. Each check builds a real program and runs it on 2 ranks."""
+"""What could go wrong: a program does not build through CMake's FindMPI, Meson, autoconf or pkg-config, or from an
+installation that was moved. Each check builds a real program and runs it on 2 ranks."""
 import os
 import shutil
 import subprocess
@@ -64,7 +64,7 @@ def meson(folder):
     need('meson')
     shutil.copytree(HERE + '/meson', folder + '/meson')
     shutil.copy(HERE + '/findmpi/hello.c', folder + '/meson/hello.c')
-    # Meson asks for Open MPI's own pkg-config file first, and takes the highest version of all mpicc it knows.
+    # Meson looks for Open MPI's pkg-config file first, and uses the highest version among all mpicc.
     env = {'PATH': BUILD + '/bin:' + os.environ['PATH'], 'PKG_CONFIG_LIBDIR': '/nonexistent'}
     run('meson', 'setup', folder + '/out', folder + '/meson', env=env)
     run('ninja', '-C', folder + '/out')
@@ -77,7 +77,7 @@ def autoconf(folder):
     shutil.copytree(HERE + '/autoconf', folder + '/source')
     shutil.copy(HERE + '/findmpi/hello.c', folder + '/source/hello.c')
     run('autoconf', '-Wall', cwd=folder + '/source')
-    # As AX_MPI does it, which looks for the wrapper in the path; and as people do it: CC=mpicc.
+    # With AX_MPI, which searches the wrapper in PATH, and with CC=mpicc.
     path = {'PATH': BUILD + '/bin:' + os.environ['PATH']}
     for name, words, env in (('path', [], path), ('given', [f'CC={BUILD}/bin/mpicc'], {})):
         os.mkdir(f'{folder}/{name}')

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What could go wrong: `herald doctor` hangs, or leaves something behind; its JSON is not JSON; its exit code says another
-thing than its findings; under a launcher every rank prints; a wrong HERALD_IF is not told; between hosts a cut, a switch
-without multicast or a narrow way is not found, or found where it is not."""
+"""What could go wrong: `herald doctor` hangs, or leaves files; its JSON is malformed; its exit code contradicts its
+findings; under a launcher every rank prints; a wrong HERALD_IF is not reported; a partition, a switch without multicast
+or a small MTU is missed, or reported without cause."""
 import json
 import os
 import subprocess
@@ -44,20 +44,20 @@ class Alone(unittest.TestCase):
         self.assertGreater(host['sockets']['receive'], 0)
         self.assertEqual(host['name'], os.uname().nodename)
 
-    def test_words_say_the_same(self):
+    def test_text_and_json_agree(self):
         report = self.check(run(HERALD, 'doctor', '--json'))
         done = run(HERALD, 'doctor')
-        self.assertEqual('All is well.' in done.stdout, report['well'])
-        self.assertEqual(done.stdout.count('  cure: '), len(report['findings']))
+        self.assertEqual('No problems found.' in done.stdout, report['well'])
+        self.assertEqual(done.stdout.count('  remedy: '), len(report['findings']))
 
-    def test_several_ranks_are_one_report(self):
+    def test_several_ranks_give_one_report(self):
         done = run(BUILD + '/bin/mpiexec', '--timeout', '60', '-n', '2', HERALD, 'doctor', '--json')
         report = json.loads(done.stdout)
         self.assertEqual((report['ranks'], len(report['hosts'])), (2, 1))
         self.assertEqual(report['hosts'][0]['ranks'], [0, 1])
         self.assertEqual(done.returncode, 0 if report['well'] else 1)
 
-    def test_a_wrong_setting_is_a_finding(self):
+    def test_invalid_setting_is_a_finding(self):
         done = run(HERALD, 'doctor', '--json', HERALD_IF='nosuch0')
         self.assertEqual(done.returncode, 1)
         report = json.loads(done.stdout)
@@ -71,7 +71,7 @@ class Alone(unittest.TestCase):
 
 
 class Hosts(unittest.TestCase):
-    """In the lab: three hosts out of namespaces."""
+    """In the lab: three hosts made from namespaces."""
 
     @classmethod
     def setUpClass(cls):
@@ -99,10 +99,10 @@ class Hosts(unittest.TestCase):
         self.assertEqual(done.returncode == 0, report['well'])
         return report
 
-    # Findings that the machine itself may have, and that say nothing about the lab.
+    # Findings about the machine that runs the test.
     OWN = {'cma', 'shm', 'files', 'clock_source', 'socket_buffers'}
 
-    def test_well_then_cut_then_narrow(self):
+    def test_no_fault_then_partition_then_small_mtu(self):
         self.up()
         report = self.doctor()
         self.assertEqual(set(ids(report)) - self.OWN, set())
@@ -120,16 +120,16 @@ class Hosts(unittest.TestCase):
         self.assertEqual(set(ids(report)) - self.OWN, {'mtu'})
         finding = [each for each in report['findings'] if each['id'] == 'mtu'][0]
         self.assertEqual(finding['hosts'], ['h2'])
-        # What all can carry is used, and passes.
+        # Datagrams have the smallest MTU of all hosts, and pass.
         self.assertTrue(all(way['full'] for way in report['reach']))
 
-    def test_a_switch_without_multicast(self):
+    def test_switch_without_multicast(self):
         self.up('--switch', 'nomcast')
         report = self.doctor()
         self.assertEqual(set(ids(report)) - self.OWN, {'multicast'})
         self.assertTrue(all(way['small'] for way in report['reach']))
 
-    def test_multicast_that_reaches_some(self):
+    def test_multicast_that_reaches_some_hosts(self):
         self.up()
         self.lab('fault', 'multicast', '100%', '--at', 'h2')
         report = self.doctor()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What could go wrong: `herald info` hides a setting or a mistyped name; the manual leaves a knob out; `herald
-explain` leaves an algorithm out, misreads a size, or names another winner than the cheapest."""
+"""What could go wrong: `herald info` omits a setting or an unknown name; the manual omits a knob; `herald explain`
+omits an algorithm, misreads a size, or does not select the cheapest algorithm."""
 import os
 import re
 import subprocess
@@ -34,21 +34,21 @@ class Herald(unittest.TestCase):
             self.assertRegex(done.stdout, rf'(?m)^  HERALD_{name.upper()} ')
         self.assertIn(BUILD, done.stdout)
 
-    def test_info_shows_what_is_set_and_what_is_wrong(self):
+    def test_info_shows_changed_and_invalid_settings(self):
         done = run('info', HERALD_VERBOSE='2', HERALD_SHM_CELLS='1', HERALD_NONSENSE='1')
         self.assertRegex(done.stdout, r'(?m)^\* HERALD_VERBOSE +2')
         self.assertRegex(done.stdout, r'(?m)^  HERALD_SHM_CELLS ')
         self.assertIn('HERALD_SHM_CELLS=1 is ignored', done.stderr)
         self.assertIn('HERALD_NONSENSE', done.stderr)
 
-    def test_manual_has_every_knob_and_is_what_was_built(self):
+    def test_manual_has_every_knob_and_matches_the_build(self):
         done = run('info', '--man')
         for name in knob_names():
             self.assertIn(f'.B HERALD_{name.upper()}\n', done.stdout)
         with open(BUILD + '/share/man/man7/herald-knobs.7', encoding='utf-8') as file:
             self.assertEqual(file.read(), done.stdout)
 
-    def test_explain_lists_all_and_marks_the_cheapest(self):
+    def test_explain_lists_all_and_marks_the_selected_one(self):
         with open(SOURCE + '/src/base/knobs.def', encoding='utf-8') as file:
             rows = re.findall(r'\(coll_(\w+), "auto", "auto\|([^"]+)"', file.read())
         self.assertEqual(len(rows), 17)
@@ -58,7 +58,7 @@ class Herald(unittest.TestCase):
             lines = re.findall(r'(?m)^([> ]) (\w+) +(does not fit|[\d.]+ [num]?s)  \S', done.stdout)
             self.assertEqual(sorted(line[1] for line in lines), sorted(names.split('|')), op)
             self.assertEqual([line[0] for line in lines], ['>'] + [' '] * (len(lines) - 1), op)
-            self.assertIn(f'\n{lines[0][1]} is taken', done.stdout)
+            self.assertIn(f'\n{lines[0][1]} is selected', done.stdout)
 
     def test_explain_reads_sizes_ops_and_shapes(self):
         self.assertIn('bcast, 65536 bytes', run('explain', 'bcast', '64k').stdout)
@@ -68,14 +68,14 @@ class Herald(unittest.TestCase):
         self.assertNotEqual(one, run('explain', 'bcast', '8', '-n', '16', '--hosts', '4').stdout)
         self.assertRegex(run('explain', 'allreduce', '8M', '-n', '5', '--ordered').stdout, r'(?m)^  ring +does not fit')
 
-    def test_explain_obeys_the_settings(self):
+    def test_explain_follows_the_settings(self):
         done = run('explain', 'bcast', '8', HERALD_COLL_BCAST='scatter_allgather')
-        self.assertIn('scatter_allgather is taken: HERALD_COLL_BCAST says so', done.stdout)
+        self.assertIn('scatter_allgather is selected: HERALD_COLL_BCAST names it', done.stdout)
         done = run('explain', 'bcast', '8', HERALD_COLL_BCAST='nonsense')
-        self.assertIn('shared is taken', done.stdout)
+        self.assertIn('shared is selected', done.stdout)
         self.assertRegex(done.stderr, r'HERALD_COLL_BCAST=nonsense is ignored.*auto\|binomial')
 
-    def test_wrong_use_is_an_error(self):
+    def test_usage_errors(self):
         for words in ((), ('nonsense',), ('info', '--nonsense'), ('explain',), ('explain', 'nonsense', '8'),
                       ('explain', 'bcast', '8x'), ('explain', 'bcast', '8', '-n', '0'),
                       ('explain', 'bcast', '8', '-n', '2', '--hosts', '3')):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What could go wrong: set-up asks the network although all is there, passes over a missing package in silence,
-fails because an optional package cannot be had, or hangs at a password. apt-get, sudo and id are stand-ins that
-write down what they were asked; scripts/setup itself is the real one, copied into an empty tree."""
+"""What could go wrong: setup uses the network although nothing is missing, ignores a missing package, fails because
+an optional package is not available, or hangs at a password. apt-get, sudo and id are stand-ins that log their
+arguments; the real scripts/setup is copied into an empty tree."""
 import os
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ import unittest
 BUILD, SOURCE = sys.argv[1:3]
 del sys.argv[1:]
 
-# Every command of the table that may be missing on a fresh machine; hidden unless a test puts it there.
+# Commands of the table; a test has only those that it adds.
 COMMANDS = ('g++', 'cmake', 'ninja', 'python3')
 PLAIN = ('bash', 'sh', 'env', 'cat', 'grep', 'cut', 'dirname', 'mktemp', 'rm', 'mkdir', 'tail', 'true')
 
@@ -26,7 +26,7 @@ class Setup(unittest.TestCase):
         os.makedirs(self.bin)
         os.makedirs(self.root + '/tree/scripts')
         shutil.copy(SOURCE + '/scripts/setup', self.root + '/tree/scripts/setup')
-        # Headers and files of this machine must not decide: look for them below the test's own root.
+        # Look for headers and files below the root of the test, not of this machine.
         with open(self.root + '/tree/scripts/setup', encoding='utf-8') as file:
             text = file.read()
         for path in ('/usr/include/', '/usr/local/include/', '/usr/sbin/', '/usr/lib/'):
@@ -70,7 +70,7 @@ class Setup(unittest.TestCase):
         return subprocess.run([self.root + '/tree/scripts/setup', what], capture_output=True, text=True,
                               env={'PATH': self.bin, 'TMPDIR': self.root}, stdin=subprocess.DEVNULL, timeout=60)
 
-    def test_all_there_is_silent_and_asks_nobody(self):
+    def test_nothing_missing_is_silent_and_calls_no_apt(self):
         self.have_build()
         self.apt()
         done = self.run_setup()
@@ -87,25 +87,25 @@ class Setup(unittest.TestCase):
             self.assertIn(name, asked[1].split())
         self.assertIn('--no-install-recommends', asked[1])
 
-    def test_one_missing_header_is_noticed(self):
+    def test_one_missing_header_is_installed(self):
         self.have_build()
         os.remove(f'{self.root}/usr/include/fmt/format.h')
         self.apt()
         self.assertEqual(self.run_setup().returncode, 0)
         self.assertEqual(self.asked()[1].split()[-1], 'libfmt-dev')
 
-    def test_a_required_package_that_fails_is_an_error(self):
+    def test_failing_required_package_is_an_error(self):
         self.apt(failing=['cmake'])
         done = self.run_setup()
         self.assertEqual(done.returncode, 1)
         self.assertIn('cmake', done.stderr)
 
-    def test_an_optional_package_that_fails_is_remembered(self):
+    def test_failing_optional_package_is_remembered(self):
         self.have_build()
         self.apt(failing=['codespell'])
         done = self.run_setup('lint')
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn('codespell cannot be had here', done.stdout)
+        self.assertIn('codespell is not available here', done.stdout)
         self.assertNotIn('clang-tidy-14 cannot', done.stdout)
         self.have('clang-format-14', 'clang-tidy-14')
         before = self.asked()
@@ -139,7 +139,7 @@ class Setup(unittest.TestCase):
         self.assertEqual((done.returncode, self.asked()), (1, []))
         self.assertIn('no sudo', done.stderr)
 
-    def test_sudo_is_used_and_a_password_is_not_waited_for(self):
+    def test_sudo_is_used_without_waiting_for_a_password(self):
         self.script('id', 'echo 1000')
         self.apt()
         self.script('sudo', f'echo "$*" >>{self.root}/sudo.log\n[ "$1" = -n ] && shift\nexec "$@"')
@@ -150,14 +150,14 @@ class Setup(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn('password', done.stderr)
 
-    def test_old_compiler_gets_a_newer_one_beside_it(self):
+    def test_old_compiler_gets_a_newer_one_installed(self):
         self.have_build()
         self.script('g++', 'echo 11')
         self.apt()
         self.assertEqual(self.run_setup().returncode, 0)
         self.assertEqual(self.asked()[1].split()[-1], 'g++-12')
 
-    def test_wrong_use(self):
+    def test_usage_error(self):
         self.assertEqual(self.run_setup('nonsense').returncode, 2)
 
 

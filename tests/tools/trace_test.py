@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What could go wrong: a timeline that is not JSON, lacks what happened, or is lost when the job is aborted; joined
-timelines out of order, or shifted against each other; a file that is no timeline taken for one."""
+"""What could go wrong: a timeline is not JSON, lacks events, or is lost when the job aborts; merged timelines are out
+of order or misaligned; another file is accepted as a timeline."""
 import json
 import os
 import subprocess
@@ -39,7 +39,7 @@ class Timelines(unittest.TestCase):
             json.dump({'herald': facts, 'traceEvents': [], **more}, file)
         return f'{self.dir}/{name}'
 
-    def test_a_job_tells_what_it_did(self):
+    def test_timeline_of_a_job(self):
         done = self.job(4, 'coll_blocking', HERALD_TRACE=self.dir + '/t-%r.json')
         self.assertEqual(done.returncode, 0, done.stderr)
         files = [f'{self.dir}/t-{rank}.json' for rank in range(4)]
@@ -63,7 +63,7 @@ class Timelines(unittest.TestCase):
         self.assertEqual(times, sorted(times))
         self.assertEqual(len(times), sum(len(self.load(f't-{rank}.json')['traceEvents']) - 2 for rank in range(4)))
 
-    def test_every_send_is_received(self):
+    def test_every_send_has_a_receive(self):
         self.assertEqual(self.job(2, 'p2p_basic', HERALD_TRACE=self.dir + '/t.json').returncode, 0)
         count = {}
         for rank in range(2):
@@ -73,18 +73,18 @@ class Timelines(unittest.TestCase):
         self.assertGreater(count['send'], 10)
         self.assertGreater(count['receive'], 10)
 
-    def test_an_aborted_job_has_timelines_too(self):
+    def test_timeline_of_an_aborted_job(self):
         self.assertNotEqual(self.job(4, 'p2p_fatal', 'abort', HERALD_TRACE=self.dir + '/t.json').returncode, 0)
         self.assertTrue(any(self.load(name)['traceEvents'] for name in os.listdir(self.dir)))
 
-    def test_a_file_that_cannot_be_written_is_told_and_harms_nothing(self):
+    def test_unwritable_file_is_reported_and_the_job_continues(self):
         done = self.job(2, 'p2p_basic', HERALD_TRACE=self.dir + '/no/such/%r')
         self.assertEqual(done.returncode, 0)
         self.assertIn('HERALD_TRACE: ', done.stderr)
         self.assertIn('No such file', done.stderr)
 
     def test_clocks(self):
-        """The same clock: exactly. Different clocks: both began at the same moment."""
+        """The same clock: exact alignment. Different clocks: equal start times."""
         event = {'name': 'resent', 'ph': 'i', 'ts': 5.0, 'tid': 0}
         files = [self.write('a', facts={'rank': 0, 'start_ns': 2000}, traceEvents=[{**event, 'pid': 0}]),
                  self.write('b', facts={'rank': 1, 'start_ns': 1000}, traceEvents=[{**event, 'pid': 1}]),
@@ -92,7 +92,7 @@ class Timelines(unittest.TestCase):
         self.assertEqual(run(BUILD + '/bin/herald', 'trace', *files, '-o', self.dir + '/all').returncode, 0)
         self.assertEqual([(one['pid'], one['ts']) for one in self.load('all')['traceEvents']], [(1, 5.0), (2, 5.0), (0, 6.0)])
 
-    def test_what_is_no_timeline_is_refused(self):
+    def test_other_files_are_rejected(self):
         good = self.write('good')
         for name, text in (('empty', ''), ('other', '{"traceEvents": []}'), ('list', '[1]'), ('half', '{"herald": {')):
             with open(f'{self.dir}/{name}', 'w', encoding='utf-8') as file:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What could go wrong: a build system asks a wrapper a question and gets an answer it cannot read; a compile-only
-call gets link flags; blanks in a path or in an argument break words apart; the wrapper does not find its own home.
+"""What could go wrong: a build system cannot parse the output of a wrapper; a compile-only call gets link flags; blanks
+split a path or an argument; the wrapper does not find its prefix.
 
-A compiler that prints its arguments, one a line, stands in for the real one."""
+A stand-in for the compiler prints its arguments, one a line."""
 import os
 import subprocess
 import sys
@@ -40,25 +40,25 @@ class Wrappers(unittest.TestCase):
     def args(self, *words, wrapper=MPICC, switch='-cc'):
         return run(wrapper, f'{switch}={self.echo}', *words).stdout.split('\n')[:-1]
 
-    def test_link_gets_everything(self):
+    def test_link_gets_all_flags(self):
         self.assertEqual(self.args('a.c', '-o', 'a', '-lm'), ['a.c', '-o', 'a', '-lm', INC] + LINK)
 
     def test_compile_only_gets_no_link_flags(self):
         for word in ('-c', '-S', '-E', '-M', '-MM', '-fsyntax-only'):
             self.assertEqual(self.args(word, 'a.c'), [word, 'a.c', INC])
 
-    def test_dependencies_beside_a_link_still_link(self):
+    def test_dependency_output_does_not_prevent_linking(self):
         self.assertEqual(self.args('-MD', 'a.c'), ['-MD', 'a.c', INC] + LINK)
 
-    def test_questions_to_the_compiler_do_not_link(self):
+    def test_version_queries_do_not_link(self):
         for word in ('--version', '-v', '-dumpversion', '-V'):
             self.assertEqual(self.args(word), [word, INC])
 
-    def test_words_stay_whole(self):
+    def test_arguments_with_blanks_stay_whole(self):
         self.assertEqual(self.args('-DX="a b"', '-c', 'my file.c', '-DY=$HOME', '*', ''),
                          ['-DX="a b"', '-c', 'my file.c', '-DY=$HOME', '*', '', INC])
 
-    def test_an_output_named_like_an_option_is_no_input(self):
+    def test_output_named_like_an_option_is_no_input(self):
         self.assertEqual(self.args('-v', '-o', 'x'), ['-v', '-o', 'x', INC])
 
     def test_show(self):
@@ -94,10 +94,10 @@ class Wrappers(unittest.TestCase):
         self.assertIn('no-such-compiler', missing.stderr)
         self.assertIn('HERALD_CC', missing.stderr)
 
-    def test_exit_code_of_the_compiler_comes_through(self):
+    def test_exit_code_of_the_compiler_is_kept(self):
         self.assertEqual(run(MPICC, '-cc=false', 'a.c', check=False).returncode, 1)
 
-    def test_found_through_links_and_path(self):
+    def test_found_through_symbolic_links_and_path(self):
         link = self.folder.name + '/my-mpicc'
         os.symlink(os.path.relpath(MPICC, os.path.realpath(self.folder.name)), link)
         self.assertEqual(run(link, '-showme:incdirs').stdout.strip(), BUILD + '/include')
@@ -105,7 +105,7 @@ class Wrappers(unittest.TestCase):
         for name in ('mpicc', 'mpicxx', 'mpic++', 'mpiCC'):
             self.assertEqual(run('sh', '-c', f'{name} -showme:libdirs', env={'PATH': path}).stdout.strip(), BUILD + '/lib')
 
-    def test_a_home_with_blanks(self):
+    def test_prefix_with_blanks(self):
         home = self.folder.name + '/my mpi'
         os.makedirs(home + '/bin')
         with open(MPICC, encoding='utf-8') as file, open(home + '/bin/mpicc', 'w', encoding='utf-8') as copy:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tools/cast/cast.hpp: the parts of herald-cast, the MPI program behind `herald cast`: rank 0 reads, one rank
-// of each other host writes, MPI_Ibcast carries the bytes.
+// tools/cast/cast.hpp: the parts of herald-cast, the MPI program of `herald cast`: rank 0 reads, one rank of
+// each other host writes, MPI_Ibcast transfers the data.
 #pragma once
 #include <mpi.h>
 
@@ -11,11 +11,10 @@
 
 namespace herald::cast {
 
-constexpr std::uint64_t kBlock =
-    4 << 20;  // of one broadcast; what was copied in whole blocks is not copied again
-constexpr std::uint64_t kSlice = 256 << 10;  // read or written between two looks at the network
+constexpr std::uint64_t kBlock = 4 << 20;    // bytes of one broadcast; an interrupted copy resumes at a block
+constexpr std::uint64_t kSlice = 256 << 10;  // bytes of file access between two calls of MPI_Test
 
-// One file, folder or symbolic link of what is copied.
+// A file, folder or symbolic link to copy.
 struct Item {
   enum Kind : std::uint8_t { folder, file, link };
   Kind kind = file;
@@ -26,23 +25,23 @@ struct Item {
   std::string target;  // of a link
 };
 
-// What is to be copied, from the file system and through a broadcast. Complaints go to `why`.
+// Lists the items below `source`; errors go to `why`. Pack and unpack convert a list for a broadcast.
 bool list_items(const std::string& source, std::vector<Item>& items, std::string& why);
 std::string pack_items(const std::vector<Item>& items);
 std::vector<Item> unpack_items(const std::string& text);
 
-// Where a receiver puts it: a path that ends with / or is a folder gets the source's own name below it.
-std::string place_of(const std::string& path, const std::string& source, bool is_folder);
+// The path of the copy: below a path that ends with / or is a folder, the copy has the source's name.
+std::string destination_of(const std::string& path, const std::string& source, bool is_folder);
 
 struct Options {
   std::string source;
   std::vector<std::string> paths;  // one for all, or one for each host after the first
-  bool bar = false;                // a progress bar; otherwise a line now and then
+  bool bar = false;                // a progress bar; otherwise a line at intervals
   bool quiet = false;
   bool verify = false;  // read back what was written
 };
 
-// A bar or lines on stderr, of rank 0.
+// Rank 0's report of progress on stderr.
 class Progress {
  public:
   Progress(const Options& options, std::uint64_t total) : options_(options), total_(total) {}
@@ -60,14 +59,14 @@ class Progress {
   Clock::time_point shown_at_ = begin_;
 };
 
-// One side of the copy of one item; all members of `comm` call it, with the same item. Errors are kept and
-// told at the end: whoever cannot write goes on listening, so that the others get theirs.
+// Copies items; collective over `comm`. Errors are kept until the end: a rank that cannot write stays in the
+// broadcast, so that the others get their data.
 class Copier {
  public:
   Copier(MPI_Comm comm, const Options& options, std::string root);
   void copy(const Item& item, Progress& progress);
-  // Rank 0: complaints of all, one line each, with the host's name.
-  std::vector<std::string> complaints();
+  // Rank 0: one line for each rank with errors, with the host's name.
+  std::vector<std::string> gather_errors();
 
  private:
   void send_file(const Item& item, int fd, std::uint64_t from, Progress& progress);
@@ -85,12 +84,12 @@ class Copier {
   const std::string root_;
   int rank_ = 0;
   std::vector<std::byte> blocks_[2];
-  std::uint32_t crc_ = 0;  // of the file under way
-  std::string complaint_;
-  std::uint64_t complaints_ = 0;
+  std::uint32_t crc_ = 0;  // of the current file
+  std::string first_error_;
+  std::uint64_t error_count_ = 0;
 };
 
-// CRC32C of `bytes` of a file from its beginning; false: it cannot be read.
+// CRC32C of the first `bytes` of a file; false: it cannot be read.
 bool sum_of(int fd, std::uint64_t bytes, std::uint32_t& sum);
 
 }  // namespace herald::cast

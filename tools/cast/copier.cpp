@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tools/cast/copier.cpp: one item at a time: reading, broadcasting and writing overlap, in blocks. A file is
-// written beside its place, under a name that is kept when the copy is broken off, and takes its place when
-// its sum is right. The next attempt begins where all hosts have the same as the source.
+// tools/cast/copier.cpp: copies one item at a time; reading, broadcast and writing of blocks overlap. A file
+// is written under a temporary name and renamed when its CRC is right. After an interruption the temporary
+// file stays, and the next attempt resumes after the blocks that all hosts have.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,9 +17,9 @@
 namespace herald::cast {
 namespace {
 
-constexpr std::size_t kComplaint = 512;
+constexpr std::size_t kErrorBytes = 512;
 
-// The name of a file that is not whole yet.
+// The name of an incomplete file.
 std::string part_of(const std::string& path) { return path + ".herald-part"; }
 
 bool move_all(int fd, std::byte* data, std::uint64_t bytes, std::uint64_t at, bool writes) {
@@ -27,7 +27,7 @@ bool move_all(int fd, std::byte* data, std::uint64_t bytes, std::uint64_t at, bo
     const ssize_t moved = writes ? ::pwrite(fd, data, bytes, static_cast<off_t>(at))
                                  : ::pread(fd, data, bytes, static_cast<off_t>(at));
     if (moved < 0 && errno == EINTR) continue;
-    if (moved == 0) errno = EIO;  // shorter than it was
+    if (moved == 0) errno = EIO;  // the file has become shorter
     if (moved <= 0) return false;
     data += moved;
     at += static_cast<std::uint64_t>(moved);
@@ -36,19 +36,19 @@ bool move_all(int fd, std::byte* data, std::uint64_t bytes, std::uint64_t at, bo
   return true;
 }
 
-void look(MPI_Request& request) {
+void make_progress(MPI_Request& request) {
   int done = 0;
   if (request != MPI_REQUEST_NULL) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
 }
 
-// Moves a block between file and memory in slices, so that the broadcast under way goes on.
+// Moves a block between file and memory in slices, with progress of the other block's broadcast in between.
 bool move_block(int fd, std::vector<std::byte>& block, std::uint64_t bytes, std::uint64_t at, bool writes,
-                MPI_Request& meanwhile) {
+                MPI_Request& other) {
   bool good = true;
   for (std::uint64_t done = 0; done < bytes; done += kSlice) {
     const std::uint64_t slice = std::min(kSlice, bytes - done);
     good = good && move_all(fd, block.data() + done, slice, at + done, writes);
-    look(meanwhile);
+    make_progress(other);
   }
   return good;
 }
@@ -75,7 +75,7 @@ Copier::Copier(MPI_Comm comm, const Options& options, std::string root)
 }
 
 void Copier::fail(const std::string& path, const std::string& what) {
-  if (complaints_++ == 0) complaint_ = path + ": " + what;
+  if (error_count_++ == 0) first_error_ = path + ": " + what;
 }
 
 void Copier::make_folder(const Item& item) {
@@ -92,7 +92,7 @@ void Copier::make_link(const Item& item) {
   if (::symlink(item.target.c_str(), path.c_str()) != 0) fail(path, std::strerror(errno));
 }
 
-// The part that is there, or the whole file of an earlier copy, or a new one.
+// Opens the incomplete file, or the complete file of an earlier copy, or a new file.
 int Copier::open_part(const Item& item, std::uint64_t& have) {
   const std::string path = path_of(item), part = part_of(path);
   have = 0;
@@ -115,7 +115,7 @@ int Copier::open_part(const Item& item, std::uint64_t& have) {
   return fd;
 }
 
-// How much of the file all have, and have right.
+// The length of the prefix that all ranks have, with the right CRC.
 std::uint64_t Copier::agree_on_start(const Item& item, int fd, std::uint64_t have) {
   std::uint64_t least = rank_ == 0 ? item.bytes : have;
   MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_UINT64_T, MPI_MIN, comm_);
@@ -125,20 +125,20 @@ std::uint64_t Copier::agree_on_start(const Item& item, int fd, std::uint64_t hav
   const bool summed = fd >= 0 && sum_of(fd, least, own);
   right = own;
   MPI_Bcast(&right, 1, MPI_UINT32_T, 0, comm_);
-  int same = fd < 0 || (summed && own == right) ? 1 : 0;  // who cannot write holds nobody up
+  int same = fd < 0 || (summed && own == right) ? 1 : 0;  // ignore ranks that cannot write
   MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, comm_);
   crc_ = same != 0 ? right : 0;
   return same != 0 ? least : 0;
 }
 
-// Two blocks are under way, so that the line does not run dry between them.
+// Two broadcasts are in flight, so that the link stays busy.
 void Copier::send_file(const Item& item, int fd, std::uint64_t from, Progress& progress) {
   MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-  std::uint64_t under_way[2] = {0, 0};
+  std::uint64_t in_flight[2] = {0, 0};
   const auto wait = [&](std::uint64_t n) {
     MPI_Wait(&requests[n % 2], MPI_STATUS_IGNORE);
-    progress.add(under_way[n % 2], true);
-    under_way[n % 2] = 0;
+    progress.add(in_flight[n % 2], true);
+    in_flight[n % 2] = 0;
   };
   bool good = fd >= 0;
   std::uint64_t n = 0;
@@ -152,11 +152,11 @@ void Copier::send_file(const Item& item, int fd, std::uint64_t from, Progress& p
     }
     crc_ = wire::crc32c({block.data(), bytes}, crc_);
     MPI_Ibcast_c(block.data(), static_cast<MPI_Count>(bytes), MPI_BYTE, 0, comm_, &requests[n % 2]);
-    under_way[n % 2] = bytes;
+    in_flight[n % 2] = bytes;
   }
   wait(n);
   wait(n + 1);
-  if (!good) crc_ = ~crc_;  // nobody is to take it for whole
+  if (!good) crc_ = ~crc_;  // makes all receivers reject the file
 }
 
 void Copier::receive_file(const Item& item, int fd, std::uint64_t from, bool take) {
@@ -185,7 +185,7 @@ void Copier::finish_file(const Item& item, int fd, bool good) {
   if (fd < 0) return;
   std::uint32_t written = crc_;
   if (good && options_.verify && (!sum_of(fd, item.bytes, written) || written != crc_)) {
-    fail(path, "what was written is not what is read back");
+    fail(path, "reading the file back gives other data than was written");
     good = false;
   }
   if (good) {
@@ -215,7 +215,7 @@ void Copier::copy(const Item& item, Progress& progress) {
   } else {
     fd = open_part(item, have);
   }
-  const std::uint64_t failed_before = complaints_;
+  const std::uint64_t failed_before = error_count_;
   const std::uint64_t from = agree_on_start(item, fd, fd < 0 ? item.bytes : have);
   if (rank_ == 0) {
     progress.add(from, false);
@@ -228,24 +228,24 @@ void Copier::copy(const Item& item, Progress& progress) {
   MPI_Bcast(&right, 1, MPI_UINT32_T, 0, comm_);
   if (rank_ == 0) return;
   if (fd >= 0 && right != crc_)
-    fail(path_of(item), "the sum of what came is not the source's; it was not put in place");
-  finish_file(item, fd, right == crc_ && complaints_ == failed_before);
+    fail(path_of(item), "the checksum differs from the source's; the file was not replaced");
+  finish_file(item, fd, right == crc_ && error_count_ == failed_before);
 }
 
-std::vector<std::string> Copier::complaints() {
+std::vector<std::string> Copier::gather_errors() {
   int size = 0, length = 0;
   MPI_Comm_size(comm_, &size);
-  char host[MPI_MAX_PROCESSOR_NAME] = {}, line[kComplaint] = {};
+  char host[MPI_MAX_PROCESSOR_NAME] = {}, line[kErrorBytes] = {};
   MPI_Get_processor_name(host, &length);
-  if (complaints_ != 0) {
-    std::string text = std::string("host ") + host + ": " + complaint_;
-    if (complaints_ > 1) text += " (and " + std::to_string(complaints_ - 1) + " more)";
-    std::strncpy(line, text.c_str(), kComplaint - 1);
+  if (error_count_ != 0) {
+    std::string text = std::string("host ") + host + ": " + first_error_;
+    if (error_count_ > 1) text += " (and " + std::to_string(error_count_ - 1) + " more)";
+    std::strncpy(line, text.c_str(), kErrorBytes - 1);
   }
-  std::vector<char> all(rank_ == 0 ? kComplaint * static_cast<std::size_t>(size) : 0);
-  MPI_Gather(line, kComplaint, MPI_CHAR, all.data(), kComplaint, MPI_CHAR, 0, comm_);
+  std::vector<char> all(rank_ == 0 ? kErrorBytes * static_cast<std::size_t>(size) : 0);
+  MPI_Gather(line, kErrorBytes, MPI_CHAR, all.data(), kErrorBytes, MPI_CHAR, 0, comm_);
   std::vector<std::string> out;
-  for (std::size_t at = 0; at < all.size(); at += kComplaint)
+  for (std::size_t at = 0; at < all.size(); at += kErrorBytes)
     if (all[at] != '\0') out.emplace_back(all.data() + at);
   return out;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tools/cast/items.cpp: what is to be copied: listed, and as text that all hosts read alike.
+// tools/cast/items.cpp: lists what is to be copied, and converts the list to text for the other hosts.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,7 +34,7 @@ bool add_item(const std::string& path, const std::string& name, std::vector<Item
     std::error_code error;
     item.target = fs::read_symlink(path, error).string();
   } else {
-    why = path + ": neither a file nor a folder nor a link; it is left out";
+    why = path + ": skipped: neither a file nor a folder nor a link";
     return true;
   }
   items.push_back(item);
@@ -67,7 +67,7 @@ std::string take_text(const std::string& in, std::size_t& at) {
 
 bool list_items(const std::string& source, std::vector<Item>& items, std::string& why) {
   struct stat about {};
-  if (::stat(source.c_str(), &about) != 0) {  // a link that is named is followed
+  if (::stat(source.c_str(), &about) != 0) {  // follows a link
     why = source + ": " + std::strerror(errno);
     return false;
   }
@@ -110,7 +110,7 @@ std::vector<Item> unpack_items(const std::string& text) {
   return items;
 }
 
-std::string place_of(const std::string& path, const std::string& source, bool is_folder) {
+std::string destination_of(const std::string& path, const std::string& source, bool is_folder) {
   std::error_code error;
   const bool below = path.ends_with('/') || (!is_folder && fs::is_directory(path, error));
   if (!below) return path;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tools/cast/main.cpp: herald-cast, the MPI program behind `herald cast` (docs/cast.md). One rank of each
-// host takes part; rank 0 has the source.
+// tools/cast/main.cpp: herald-cast, the MPI program of `herald cast` (docs/cast.md). One rank of each host
+// takes part; rank 0 has the source.
 #include <mpi.h>
 
 #include <CLI/CLI.hpp>
@@ -13,7 +13,7 @@ namespace {
 using namespace herald::cast;
 
 // The lowest rank of each host; MPI_COMM_NULL for the others.
-MPI_Comm one_of_each_host() {
+MPI_Comm host_leaders() {
   MPI_Comm host = MPI_COMM_NULL, all = MPI_COMM_NULL;
   int rank = 0, local = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -24,7 +24,7 @@ MPI_Comm one_of_each_host() {
   return all;
 }
 
-// Rank 0 lists; the others are told. False: nothing can be copied.
+// Rank 0 lists the items and broadcasts them. False: nothing can be copied.
 bool agree_on_items(MPI_Comm comm, int rank, const Options& options, std::vector<Item>& items) {
   std::string text, why;
   std::int64_t length = -1;
@@ -64,11 +64,11 @@ int run(MPI_Comm comm, const Options& options) {
   std::uint64_t total = 0;
   for (const Item& item : items) total += item.bytes;
   Progress progress(options, total);
-  Copier copier(comm, options, place_of(options.paths[own], options.source, folder));
+  Copier copier(comm, options, destination_of(options.paths[own], options.source, folder));
   for (const Item& item : items) copier.copy(item, progress);
-  const std::vector<std::string> complaints = copier.complaints();
-  for (const std::string& each : complaints) std::fprintf(stderr, "herald cast: %s\n", each.c_str());
-  int failed = complaints.empty() ? 0 : 1;
+  const std::vector<std::string> errors = copier.gather_errors();
+  for (const std::string& each : errors) std::fprintf(stderr, "herald cast: %s\n", each.c_str());
+  int failed = errors.empty() ? 0 : 1;
   MPI_Bcast(&failed, 1, MPI_INT, 0, comm);
   if (rank == 0) progress.finish(static_cast<std::size_t>(size - 1));
   return failed;
@@ -81,15 +81,16 @@ int main(int argc, char** argv) {
                "herald-cast"};
   Options options;
   app.add_option("source", options.source, "file or folder, on the host of rank 0")->required();
-  app.add_option("path", options.paths, "where it goes: one for all hosts, or one for each after the first")
+  app.add_option("path", options.paths,
+                 "path of the copy: one for all hosts, or one for each after the first")
       ->required();
   app.add_flag("--bar", options.bar, "a progress bar");
-  app.add_flag("-q,--quiet", options.quiet, "say nothing unless something is wrong");
+  app.add_flag("-q,--quiet", options.quiet, "print errors only");
   app.add_flag("--verify", options.verify, "read back what was written");
   CLI11_PARSE(app, argc, argv);
   MPI_Init(&argc, &argv);
   int code = 0;
-  MPI_Comm comm = one_of_each_host();
+  MPI_Comm comm = host_leaders();
   if (comm != MPI_COMM_NULL) {
     code = run(comm, options);
     MPI_Comm_free(&comm);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tools/cast/progress.cpp: how far it is, for people.
+// tools/cast/progress.cpp: a progress bar or lines on stderr.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ void Progress::finish(std::size_t hosts) {
              bytes_text(static_cast<double>(copied_)), hosts, hosts == 1 ? "" : "s", seconds,
              bytes_text(static_cast<double>(copied_) / std::max(seconds, 1e-9)),
              copied_ < done_
-                 ? fmt::format("; {} were there already", bytes_text(static_cast<double>(done_ - copied_)))
+                 ? fmt::format("; {} existed already", bytes_text(static_cast<double>(done_ - copied_)))
                  : "");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tools/doctor/doctor.hpp: the parts of `herald doctor`. What each host finds out about itself and about its
-// way to the others is JSON, so that it can be sent round, judged and printed: docs/doctor.md describes it.
+// tools/doctor/doctor.hpp: the parts of `herald doctor`. Each host describes itself and its links in JSON,
+// which is exchanged, diagnosed and printed (docs/doctor.md).
 #pragma once
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -13,18 +13,18 @@ namespace herald::tools::doctor {
 
 using nlohmann::json;
 
-// About this host alone: system, interfaces, limits, shared memory, CMA, clock, launchers.
+// This host: system, interfaces, limits, shared memory, CMA, clock, launchers.
 json facts_of_host(const Knobs& knobs);
 
-// A process that speaks for its host: the lowest rank there.
-struct Speaker {
+// The lowest rank of a host.
+struct HostLeader {
   int rank = 0;
   std::string card;          // of its sockets
-  std::uint64_t secret = 0;  // what its probes and answers carry
+  std::uint64_t secret = 0;  // random number that probes to it must hold
 };
 
-// Sends datagrams to all others and answers theirs, for a short while; all speakers at once. Opened before
-// the cards are exchanged.
+// Sends datagrams to all other leaders and replies to theirs, for 1.5 seconds. Opened before the cards are
+// exchanged.
 class Prober {
  public:
   Prober(const Knobs& knobs, int rank, int size);
@@ -36,8 +36,8 @@ class Prober {
   std::string card() const;
   const std::string& problem() const;
   std::uint64_t secret() const;
-  // {"reach": [...], "heard": [...]}: who answered us by which link; whose multicast came.
-  json run(const std::vector<Speaker>& speakers);
+  // {"reach": [...], "heard": [...]}: replies by peer and link; received multicast by sender.
+  json run(const std::vector<HostLeader>& leaders);
 
  private:
   struct Inner;
@@ -45,17 +45,17 @@ class Prober {
 };
 
 struct Finding {
-  std::string id;                  // one word, for programs
-  std::vector<std::string> hosts;  // concerned
+  std::string id;                  // for programs
+  std::vector<std::string> hosts;  // affected
   std::string what;
-  std::string cure;
+  std::string remedy;
 };
 
-// `report`: {"hosts": [facts...], "reach": [...], "multicast": [...]}. Looks at nothing else. Throws
-// json::exception if it is not such a report.
-std::vector<Finding> judge(const json& report);
+// Pure. `report`: {"hosts": [facts...], "reach": [...], "multicast": [...]}. Throws json::exception if it is
+// not such a report.
+std::vector<Finding> diagnose(const json& report);
 
-// The report in words, findings and cures at the end.
-std::string in_words(const json& report, const std::vector<Finding>& findings);
+// The report as text, with findings and remedies at the end.
+std::string format_report(const json& report, const std::vector<Finding>& findings);
 
 }  // namespace herald::tools::doctor

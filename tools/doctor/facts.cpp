@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tools/doctor/facts.cpp: what can be known of a host without asking others.
+// tools/doctor/facts.cpp: properties of this host.
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -49,22 +49,22 @@ json interfaces() {
   return list;
 }
 
-// What a socket really gets, in bytes; a privileged process gets more than the limits say.
+// The buffer that a socket gets, in bytes; a privileged process may exceed the limits.
 json socket_bytes(std::int64_t wanted) {
   const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   json given = {{"wanted", wanted}};
   if (fd < 0) return given;
   const int value = static_cast<int>(wanted);
-  const auto ask = [&](int force, int plain) {
+  const auto request = [&](int force, int plain) {
     if (::setsockopt(fd, SOL_SOCKET, force, &value, sizeof value) != 0)
       (void)::setsockopt(fd, SOL_SOCKET, plain, &value, sizeof value);
     int got = 0;
     socklen_t length = sizeof got;
     (void)::getsockopt(fd, SOL_SOCKET, plain, &got, &length);
-    return got / 2;  // the system counts twice
+    return got / 2;  // Linux doubles the value
   };
-  given["receive"] = ask(SO_RCVBUFFORCE, SO_RCVBUF);
-  given["send"] = ask(SO_SNDBUFFORCE, SO_SNDBUF);
+  given["receive"] = request(SO_RCVBUFFORCE, SO_RCVBUF);
+  given["send"] = request(SO_SNDBUFFORCE, SO_SNDBUF);
   ::close(fd);
   return given;
 }
@@ -79,7 +79,7 @@ json shared_memory() {
           {"free", block * system.f_bavail}};
 }
 
-// Whether a process may read the memory of another that lets it, as the ranks of a host do: two children try.
+// Two children test whether a process may read the memory of another one that allows it, as ranks do.
 bool cma_works() {
   long value = 42;
   int ready[2];

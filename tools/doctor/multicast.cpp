@@ -14,9 +14,9 @@ namespace herald::tools::doctor {
 namespace {
 
 constexpr char kMagic[8] = {'h', 'e', 'r', 'd', 'o', 'c', 'm', '2'};
-constexpr int kAtOnce = 4;  // calls: enough of them to tell loss from chance
+constexpr int kBurst = 4;  // probes at a time, to measure loss
 
-bool has_four(const path::udp::Interface& interface) {
+bool has_ipv4(const path::udp::Interface& interface) {
   for (const auto& prefix : interface.addresses)
     if (prefix.address.family == 4) return true;
   return false;
@@ -24,10 +24,10 @@ bool has_four(const path::udp::Interface& interface) {
 
 }  // namespace
 
-Multicast::Multicast(int rank, const std::vector<Speaker>& speakers) : rank_(rank) {
-  for (const Speaker& each : speakers) {
+Multicast::Multicast(int rank, const std::vector<HostLeader>& leaders) : rank_(rank) {
+  for (const HostLeader& each : leaders) {
     run_ = (run_ ^ each.secret) * 0x9e3779b97f4a7c15u;
-    if (each.rank != rank) heard_[each.rank];
+    if (each.rank != rank) received_[each.rank];
   }
   group_ = htonl(0xefc00000u | static_cast<std::uint32_t>(run_ >> 48));  // 239.192.x.y
   port_ = htons(static_cast<std::uint16_t>(30000 + (run_ >> 20) % 20000));
@@ -45,13 +45,13 @@ Multicast::Multicast(int rank, const std::vector<Speaker>& speakers) : rank_(ran
     return;
   }
   for (const auto& each : path::udp::list_interfaces()) {
-    if (!each.up || !each.multicast || each.kind != path::udp::InterfaceKind::plain || !has_four(each))
+    if (!each.up || !each.multicast || each.kind != path::udp::InterfaceKind::plain || !has_ipv4(each))
       continue;
-    ip_mreqn place{};
-    place.imr_multiaddr.s_addr = group_;
-    place.imr_ifindex = static_cast<int>(each.index);
-    if (::setsockopt(fd_, IPPROTO_IP, IP_ADD_MEMBERSHIP, &place, sizeof place) == 0)
-      interfaces_.push_back(place.imr_ifindex);
+    ip_mreqn membership{};
+    membership.imr_multiaddr.s_addr = group_;
+    membership.imr_ifindex = static_cast<int>(each.index);
+    if (::setsockopt(fd_, IPPROTO_IP, IP_ADD_MEMBERSHIP, &membership, sizeof membership) == 0)
+      interfaces_.push_back(membership.imr_ifindex);
   }
 }
 
@@ -59,34 +59,35 @@ Multicast::~Multicast() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-void Multicast::call() noexcept {
+void Multicast::send_probes() noexcept {
   sockaddr_in to{};
   to.sin_family = AF_INET;
   to.sin_port = port_;
   to.sin_addr.s_addr = group_;
-  for (int i = 0; i < kAtOnce; ++i) {
-    Call call{{}, run_, rank_, next_++};
-    std::memcpy(call.magic, kMagic, sizeof kMagic);
+  for (int i = 0; i < kBurst; ++i) {
+    Probe probe{{}, run_, rank_, next_++};
+    std::memcpy(probe.magic, kMagic, sizeof kMagic);
     for (const int index : interfaces_) {
-      ip_mreqn place{};
-      place.imr_ifindex = index;
-      if (::setsockopt(fd_, IPPROTO_IP, IP_MULTICAST_IF, &place, sizeof place) == 0)
-        (void)::sendto(fd_, &call, sizeof call, 0, reinterpret_cast<const sockaddr*>(&to), sizeof to);
+      ip_mreqn membership{};
+      membership.imr_ifindex = index;
+      if (::setsockopt(fd_, IPPROTO_IP, IP_MULTICAST_IF, &membership, sizeof membership) == 0)
+        (void)::sendto(fd_, &probe, sizeof probe, 0, reinterpret_cast<const sockaddr*>(&to), sizeof to);
     }
   }
 }
 
-void Multicast::listen() noexcept {
-  Call call;
-  while (fd_ >= 0 && ::recv(fd_, &call, sizeof call, 0) == sizeof call) {
-    if (std::memcmp(call.magic, kMagic, sizeof kMagic) != 0 || call.run != run_) continue;
-    if (const auto found = heard_.find(call.from); found != heard_.end()) found->second.insert(call.number);
+void Multicast::receive_probes() noexcept {
+  Probe probe;
+  while (fd_ >= 0 && ::recv(fd_, &probe, sizeof probe, 0) == sizeof probe) {
+    if (std::memcmp(probe.magic, kMagic, sizeof kMagic) != 0 || probe.run != run_) continue;
+    if (const auto found = received_.find(probe.from); found != received_.end())
+      found->second.insert(probe.number);
   }
 }
 
-json Multicast::heard() const {
+json Multicast::results() const {
   json list = json::array();
-  for (const auto& [from, numbers] : heard_)
+  for (const auto& [from, numbers] : received_)
     list.push_back({{"from", from},
                     {"to", rank_},
                     {"count", numbers.size()},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tools/doctor/multicast.hpp: whether one datagram to a group reaches all hosts. Each speaker calls by every
-// interface that a cable may be in, and notes whom it hears.
+// tools/doctor/multicast.hpp: tests whether multicast reaches all hosts. Each leader sends probes over every
+// physical interface, and counts those it receives.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -13,21 +13,21 @@ namespace herald::tools::doctor {
 
 class Multicast {
  public:
-  // The group, 239.192.x.y, and its port come from the secrets of all: other runs have others.
-  Multicast(int rank, const std::vector<Speaker>& speakers);
+  // The group, 239.192.x.y, and its port are a hash of all leaders' random numbers: they differ between runs.
+  Multicast(int rank, const std::vector<HostLeader>& leaders);
   ~Multicast();
   Multicast(const Multicast&) = delete;
   Multicast& operator=(const Multicast&) = delete;
 
   int fd() const noexcept { return fd_; }  // -1: no multicast here
-  void call() noexcept;
-  void listen() noexcept;
-  // [{"from": rank, "to": our rank, "count": n, "sent": m}], of all others, also of those that were not
-  // heard: of the m calls from the first to the last that came, n came.
-  json heard() const;
+  void send_probes() noexcept;
+  void receive_probes() noexcept;
+  // [{"from": rank, "to": our rank, "count": n, "sent": m}] for every other leader: of the m probes between
+  // the first and the last that arrived, n arrived.
+  json results() const;
 
  private:
-  struct Call {
+  struct Probe {
     char magic[8];
     std::uint64_t run;
     std::int32_t from, number;
@@ -38,9 +38,9 @@ class Multicast {
   std::uint64_t run_ = 0;
   std::uint32_t group_ = 0;  // network order
   std::uint16_t port_ = 0;
-  std::vector<int> interfaces_;                  // that we have joined on
-  std::int32_t next_ = 0;                        // number of our next call
-  std::map<int, std::set<std::int32_t>> heard_;  // by rank: the numbers that came
+  std::vector<int> interfaces_;                     // with a membership
+  std::int32_t next_ = 0;                           // number of our next probe
+  std::map<int, std::set<std::int32_t>> received_;  // by rank: the numbers that came
 };
 
 }  // namespace herald::tools::doctor

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tools/doctor/probe.cpp: who reaches whom. Uses the same sockets, cards and links as a job does.
-// A probe names its sender and holds the receiver's secret, so that strangers and earlier runs are not heard;
-// the answer is as long as the probe. All speakers probe every 100 ms, and answer.
+// tools/doctor/probe.cpp: probes UDP between all hosts, over the sockets, address cards and links of a job.
+// A probe names its sender and holds a random number of the receiver, so that packets of other senders and
+// earlier runs are ignored. A reply is as long as its probe. Every leader probes each 100 ms, and replies.
 #include <poll.h>
 
 #include <algorithm>
@@ -20,17 +20,17 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr auto kWhole = milliseconds(1500);
-constexpr auto kAgain = milliseconds(100);
+constexpr auto kDuration = milliseconds(1500);
+constexpr auto kInterval = milliseconds(100);
 constexpr std::size_t kSmall = 64;
 
 struct Probe {
   char magic[8];
   std::uint64_t secret;  // the receiver's
   std::int32_t from;
-  std::uint8_t link, answer, full, pad;
-  std::int64_t sent_ns;  // by the clock of who probes
-  std::int64_t wall_ns;  // of who answers
+  std::uint8_t link, reply, full, pad;
+  std::int64_t sent_ns;  // clock of the sender
+  std::int64_t wall_ns;  // clock of the replying host
 };
 constexpr char kMagic[8] = {'h', 'e', 'r', 'd', 'o', 'c', '0', '1'};
 static_assert(sizeof(Probe) <= kSmall);
@@ -46,12 +46,12 @@ std::int64_t wall_ns() {
 }
 
 // One link to one peer.
-struct Way {
+struct LinkProbe {
   int peer = 0;
-  std::uint8_t link = 0;
-  bool small = false, full = false;  // answered
-  double rtt_us = 0;                 // the shortest
-  double offset_us = 0;              // of the peer's wall clock, by that one
+  std::uint8_t index = 0;
+  bool small = false, full = false;  // a reply came
+  double rtt_us = 0;                 // minimum
+  double offset_us = 0;              // of the peer's wall clock, from the probe with that round trip
 };
 
 }  // namespace
@@ -61,13 +61,13 @@ struct Prober::Inner {
   std::unique_ptr<path::UdpPath> path;
   std::string problem;
   std::uint64_t secret = 0;
-  std::vector<Speaker> speakers;
-  std::vector<Way> ways;
+  std::vector<HostLeader> leaders;
+  std::vector<LinkProbe> links;
   std::map<int, std::string> unreachable;  // peers without a link, and why
   std::vector<std::byte> bytes;
 
   std::uint64_t secret_of(int peer) const {
-    for (const Speaker& each : speakers)
+    for (const HostLeader& each : leaders)
       if (each.rank == peer) return each.secret;
     return 0;
   }
@@ -80,52 +80,52 @@ struct Prober::Inner {
   }
 
   void add_links() {
-    for (const Speaker& each : speakers) {
+    for (const HostLeader& each : leaders) {
       if (each.rank == rank || !path) continue;
       std::string why = "it has no socket";
-      const int links = each.card.empty() ? 0 : path->add_peer(each.rank, each.card, why);
-      if (links == 0) unreachable[each.rank] = why;
-      for (int link = 0; link < links; ++link) {
-        Way way;
-        way.peer = each.rank;
-        way.link = static_cast<std::uint8_t>(link);
-        ways.push_back(way);
+      const int count = each.card.empty() ? 0 : path->add_peer(each.rank, each.card, why);
+      if (count == 0) unreachable[each.rank] = why;
+      for (int i = 0; i < count; ++i) {
+        LinkProbe link;
+        link.peer = each.rank;
+        link.index = static_cast<std::uint8_t>(i);
+        links.push_back(link);
       }
     }
-    bytes.resize(65536);  // an answer is as long as the probe, whatever we would send
+    bytes.resize(65536);  // a reply is as long as the probe
   }
 
-  void ask() {
-    for (const Way& way : ways)
+  void send_probes() {
+    for (const LinkProbe& link : links)
       for (const bool full : {false, true}) {
-        if (full && way.full) continue;  // short ones go on: the first round trips take longer
-        Probe probe{{}, secret_of(way.peer), rank, way.link, 0, full, 0, monotonic_ns(), 0};
+        if (full && link.full) continue;  // small ones continue: the first round trips take longer
+        Probe probe{{}, secret_of(link.peer), rank, link.index, 0, full, 0, monotonic_ns(), 0};
         std::memcpy(probe.magic, kMagic, sizeof kMagic);
-        send(way.peer, way.link, probe, full ? path->datagram_bytes() : kSmall);
+        send(link.peer, link.index, probe, full ? path->datagram_bytes() : kSmall);
       }
   }
 
-  void on_answer(const Probe& probe, std::uint8_t link, std::size_t size) {
-    for (Way& way : ways) {
-      if (way.peer != probe.from || way.link != link) continue;
+  void on_reply(const Probe& probe, std::size_t size) {
+    for (LinkProbe& link : links) {
+      if (link.peer != probe.from || link.index != probe.link) continue;
       if (probe.full != 0) {
-        way.full = size == path->datagram_bytes();
+        link.full = size == path->datagram_bytes();
         return;
       }
       const std::int64_t now = monotonic_ns();
       const double rtt = static_cast<double>(now - probe.sent_ns) / 1e3;
-      if (!way.small || rtt < way.rtt_us) {
-        way.rtt_us = rtt;
-        way.offset_us = static_cast<double>(probe.wall_ns - wall_ns()) / 1e3 + rtt / 2;
+      if (!link.small || rtt < link.rtt_us) {
+        link.rtt_us = rtt;
+        link.offset_us = static_cast<double>(probe.wall_ns - wall_ns()) / 1e3 + rtt / 2;
       }
-      way.small = true;
+      link.small = true;
       return;
     }
   }
 
-  void listen() {
+  void receive() {
     const auto came = path->receive();
-    // Copies first: answering uses the path.
+    // Copies first: send() reuses the memory of receive().
     std::vector<std::pair<Probe, std::size_t>> probes;
     for (const path::UdpArrival& each : came) {
       Probe probe;
@@ -138,12 +138,12 @@ struct Prober::Inner {
       probes.emplace_back(probe, each.bytes.size());
     }
     for (auto& [probe, size] : probes) {
-      if (probe.answer != 0) {
-        on_answer(probe, probe.link, size);
+      if (probe.reply != 0) {
+        on_reply(probe, size);
         continue;
       }
       const int to = probe.from;
-      probe.answer = 1;
+      probe.reply = 1;
       probe.secret = secret_of(to);
       probe.from = rank;
       probe.wall_ns = wall_ns();
@@ -153,10 +153,11 @@ struct Prober::Inner {
 
   json results() const {
     json reach = json::array();
-    for (const Way& way : ways) {
-      json entry = {{"from", rank},       {"to", way.peer},   {"link", path->link_name(way.peer, way.link)},
-                    {"small", way.small}, {"full", way.full}, {"full_bytes", path->datagram_bytes()}};
-      if (way.small) entry["rtt_us"] = way.rtt_us, entry["offset_us"] = way.offset_us;
+    for (const LinkProbe& link : links) {
+      json entry = {
+          {"from", rank},        {"to", link.peer},   {"link", path->link_name(link.peer, link.index)},
+          {"small", link.small}, {"full", link.full}, {"full_bytes", path->datagram_bytes()}};
+      if (link.small) entry["rtt_us"] = link.rtt_us, entry["offset_us"] = link.offset_us;
       reach.push_back(entry);
     }
     for (const auto& [peer, why] : unreachable)
@@ -168,15 +169,15 @@ struct Prober::Inner {
 
 Prober::Prober(const Knobs& knobs, int rank, int size) : inner_(std::make_unique<Inner>()) {
   inner_->rank = rank;
-  std::random_device chance;
-  inner_->secret = std::uint64_t{chance()} << 32 | chance();
+  std::random_device random;
+  inner_->secret = std::uint64_t{random()} << 32 | random();
   path::UdpConfig config;
   config.rank = rank;
   config.size = size;
   config.interfaces = knobs.if_;
   config.networks = knobs.net;
   config.socket_bytes = static_cast<std::uint32_t>(knobs.net_socket_bytes);
-  config.segment = false;  // each probe is a datagram of its own
+  config.segment = false;  // each probe is one datagram
   inner_->path = path::UdpPath::open(config, inner_->problem);
 }
 
@@ -186,28 +187,28 @@ std::string Prober::card() const { return inner_->path ? inner_->path->card() : 
 const std::string& Prober::problem() const { return inner_->problem; }
 std::uint64_t Prober::secret() const { return inner_->secret; }
 
-json Prober::run(const std::vector<Speaker>& speakers) {
+json Prober::run(const std::vector<HostLeader>& leaders) {
   Inner& inner = *inner_;
-  inner.speakers = speakers;
+  inner.leaders = leaders;
   inner.add_links();
-  Multicast multicast(inner.rank, speakers);
+  Multicast multicast(inner.rank, leaders);
   std::vector<pollfd> waits;
   if (inner.path)
     for (const int fd : inner.path->descriptors()) waits.push_back({fd, POLLIN, 0});
   waits.push_back({multicast.fd(), POLLIN, 0});
   const auto start = Clock::now();
   auto next = start;
-  while (Clock::now() - start < kWhole) {
+  while (Clock::now() - start < kDuration) {
     if (Clock::now() >= next) {
-      if (inner.path) inner.ask();
-      multicast.call();
-      next += kAgain;
+      if (inner.path) inner.send_probes();
+      multicast.send_probes();
+      next += kInterval;
     }
     (void)::poll(waits.data(), waits.size(), 5);
-    if (inner.path) inner.listen();
-    multicast.listen();
+    if (inner.path) inner.receive();
+    multicast.receive_probes();
   }
-  return {{"reach", inner.results()}, {"heard", multicast.heard()}};
+  return {{"reach", inner.results()}, {"heard", multicast.results()}};
 }
 
 }  // namespace herald::tools::doctor

@@ -66,12 +66,12 @@ using Names = std::vector<std::string>;
 
 // The single expected finding.
 Finding only(const json& report) {
-  const auto findings = judge(report);
-  EXPECT_EQ(findings.size(), 1u) << in_words(report, findings);
+  const auto findings = diagnose(report);
+  EXPECT_EQ(findings.size(), 1u) << format_report(report, findings);
   if (findings.empty()) return {};
   EXPECT_NE(findings[0].what, "");
-  EXPECT_NE(findings[0].cure, "");
-  EXPECT_NE(in_words(report, findings).find(findings[0].cure), std::string::npos);
+  EXPECT_NE(findings[0].remedy, "");
+  EXPECT_NE(format_report(report, findings).find(findings[0].remedy), std::string::npos);
   return findings[0];
 }
 
@@ -95,9 +95,9 @@ void cut(json& report, const std::string& a, const std::string& b) {
 TEST(Doctor, a_healthy_cluster_has_no_findings) {
   for (int hosts : {1, 2, 20}) {
     const json report = healthy(hosts);
-    const auto findings = judge(report);
+    const auto findings = diagnose(report);
     EXPECT_TRUE(findings.empty());
-    EXPECT_NE(in_words(report, findings).find("All is well."), std::string::npos);
+    EXPECT_NE(format_report(report, findings).find("No problems found."), std::string::npos);
   }
 }
 
@@ -107,7 +107,7 @@ TEST(Doctor, limits_of_a_host_are_found_and_hosts_with_equal_findings_are_merged
   const Finding finding = only(report);
   EXPECT_EQ(finding.id, "socket_buffers");
   EXPECT_EQ(finding.hosts, (Names{"h1", "h3"}));
-  EXPECT_NE(finding.cure.find("sysctl -w net.core.rmem_max=4194304"), std::string::npos);
+  EXPECT_NE(finding.remedy.find("sysctl -w net.core.rmem_max=4194304"), std::string::npos);
 }
 
 TEST(Doctor, each_fault_of_a_host_is_one_finding) {
@@ -148,13 +148,13 @@ TEST(Doctor, valid_settings_give_no_finding) {
   json down = make_interface("eth1", "10.0.0.78/24");
   down["up"] = false;
   host["interfaces"].push_back(down);
-  EXPECT_TRUE(judge(report).empty());
+  EXPECT_TRUE(diagnose(report).empty());
 }
 
 TEST(Doctor, an_unreachable_pair_is_named_and_gives_no_multicast_finding) {
   json report = healthy(3);
   cut(report, "h1", "h2");
-  const auto findings = judge(report);
+  const auto findings = diagnose(report);
   ASSERT_EQ(findings.size(), 2u);
   for (const Finding& each : findings) EXPECT_EQ(each.id, "unreachable");
   EXPECT_EQ(findings[0].hosts, Names{"h1"});
@@ -165,7 +165,7 @@ TEST(Doctor, a_cluster_in_two_halves_is_two_findings) {
   json report = healthy(8);
   for (int i = 1; i <= 4; ++i)
     for (int j = 5; j <= 8; ++j) cut(report, "h" + std::to_string(i), "h" + std::to_string(j));
-  const auto findings = judge(report);
+  const auto findings = diagnose(report);
   ASSERT_EQ(findings.size(), 2u);
   EXPECT_EQ(findings[0].hosts, (Names{"h1", "h2", "h3", "h4"}));
   EXPECT_NE(findings[0].what.find("h5, h6, h7, h8"), std::string::npos);
@@ -182,15 +182,15 @@ TEST(Doctor, multicast_that_no_host_receives_is_one_finding) {
 TEST(Doctor, partly_lost_multicast_is_reported_with_a_table) {
   json report = healthy(3);
   for (json& each : report["multicast"]) each["heard"] = each["sent"] = 60;
-  EXPECT_TRUE(judge(report).empty());
-  EXPECT_EQ(in_words(report, {}).find("%"), std::string::npos);
+  EXPECT_TRUE(diagnose(report).empty());
+  EXPECT_EQ(format_report(report, {}).find("%"), std::string::npos);
   entry(report, "multicast", "h1", "h3")["heard"] = 42;
   const Finding finding = only(report);
   EXPECT_EQ(finding.id, "multicast_loss");
   EXPECT_EQ(finding.hosts, (Names{"h3"}));
-  EXPECT_NE(in_words(report, {finding}).find("70%"), std::string::npos);
+  EXPECT_NE(format_report(report, {finding}).find("70%"), std::string::npos);
   entry(report, "multicast", "h1", "h3")["heard"] = 58;
-  EXPECT_TRUE(judge(report).empty());
+  EXPECT_TRUE(diagnose(report).empty());
 }
 
 TEST(Doctor, large_datagrams_dead_links_clocks_and_versions) {
@@ -221,9 +221,9 @@ TEST(Doctor, large_datagrams_dead_links_clocks_and_versions) {
 }
 
 TEST(Doctor, malformed_reports_are_refused) {
-  EXPECT_THROW(judge(json::object()), json::exception);
-  EXPECT_THROW(judge(json::array()), json::exception);
+  EXPECT_THROW(diagnose(json::object()), json::exception);
+  EXPECT_THROW(diagnose(json::array()), json::exception);
   json report = healthy(1);
   report["hosts"][0].erase("sockets");
-  EXPECT_THROW(judge(report), json::exception);
+  EXPECT_THROW(diagnose(report), json::exception);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tools/doctor/judge.cpp: what of a report is worth a person's attention, and what to do about it. Looks at
-// the report only.
+// tools/doctor/diagnose.cpp: finds problems in a report, and their remedies. Pure.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -13,41 +12,42 @@
 namespace herald::tools::doctor {
 namespace {
 
-constexpr std::uint64_t kLeastSharedMemory = 64 << 20;
-constexpr std::int64_t kLeastFiles = 1024;
-constexpr double kMostOffsetUs = 50000;
-constexpr int kMuchLoss = 20;    // percent of multicast
-constexpr int kLeastCalls = 20;  // to judge it by
+constexpr std::uint64_t kMinSharedMemory = 64 << 20;
+constexpr std::int64_t kMinFiles = 1024;
+constexpr double kMaxOffsetUs = 50000;
+constexpr int kLossLimit = 20;  // percent of multicast probes
+constexpr int kMinProbes = 20;  // for a statement about loss
 
 class Findings {
  public:
-  // The same about several hosts is one finding.
-  void add(const std::string& id, const std::string& host, const std::string& what, const std::string& cure) {
+  // A problem that several hosts share is one finding.
+  void add(const std::string& id, const std::string& host, const std::string& what,
+           const std::string& remedy) {
     for (Finding& each : list)
-      if (each.id == id && each.what == what && each.cure == cure) {
+      if (each.id == id && each.what == what && each.remedy == remedy) {
         if (std::find(each.hosts.begin(), each.hosts.end(), host) == each.hosts.end())
           each.hosts.push_back(host);
         return;
       }
-    list.push_back({id, {host}, what, cure});
+    list.push_back({id, {host}, what, remedy});
   }
   std::vector<Finding> list;
 };
 
-std::string words_of(std::int64_t bytes) {
+std::string size_text(std::int64_t bytes) {
   if (bytes >= 1 << 20) return std::to_string(bytes >> 20) + " MiB";
   return std::to_string(bytes >> 10) + " KiB";
 }
 
-void judge_limits(const json& host, const std::string& name, Findings& findings) {
+void check_limits(const json& host, const std::string& name, Findings& findings) {
   const json& sockets = host.at("sockets");
   const std::int64_t wanted = sockets.at("wanted");
   const std::int64_t least =
       std::min(sockets.value("receive", std::int64_t{0}), sockets.value("send", std::int64_t{0}));
   if (least < wanted)
     findings.add("socket_buffers", name,
-                 "sockets get " + words_of(least) + " of buffer instead of " + words_of(wanted) +
-                     ": bursts between hosts will be lost and sent again",
+                 "sockets get " + size_text(least) + " of buffer instead of " + size_text(wanted) +
+                     ": bursts between hosts are lost and retransmitted",
                  "sysctl -w net.core.rmem_max=" + std::to_string(wanted) +
                      " net.core.wmem_max=" + std::to_string(wanted) + " (to stay: a file in /etc/sysctl.d)");
   const json& shm = host.at("shm");
@@ -55,17 +55,17 @@ void judge_limits(const json& host, const std::string& name, Findings& findings)
     findings.add("shm", name,
                  "/dev/shm is missing or cannot be written to: ranks of this host cannot share memory",
                  "mount -t tmpfs -o mode=1777 tmpfs /dev/shm");
-  else if (shm.at("free").get<std::uint64_t>() < kLeastSharedMemory)
-    findings.add("shm", name, "/dev/shm has only " + words_of(shm.at("free")) + " free",
+  else if (shm.at("free").get<std::uint64_t>() < kMinSharedMemory)
+    findings.add("shm", name, "/dev/shm has only " + size_text(shm.at("free")) + " free",
                  "mount -o remount,size=1G /dev/shm (in containers: docker run --shm-size=1g), or set "
                  "HERALD_SHM_CELLS=32");
   const std::int64_t files = host.at("files");
-  if (files >= 0 && files < kLeastFiles)
+  if (files >= 0 && files < kMinFiles)
     findings.add("files", name, "a process may open only " + std::to_string(files) + " files",
                  "ulimit -n 4096 (to stay: nofile in /etc/security/limits.conf)");
 }
 
-void judge_system(const json& host, const std::string& name, Findings& findings) {
+void check_system(const json& host, const std::string& name, Findings& findings) {
   if (!host.at("cma").get<bool>()) {
     const std::string scope = host.value("ptrace_scope", "");
     findings.add(
@@ -79,14 +79,14 @@ void judge_system(const json& host, const std::string& name, Findings& findings)
   const std::string clock = host.at("clock");
   if (clock == "hpet" || clock == "acpi_pm" || clock.find("jiffies") != std::string::npos)
     findings.add(
-        "clock_source", name, "the clock source is " + clock + ": every look at the clock is slow",
+        "clock_source", name, "the clock source is " + clock + ": reading the clock is slow",
         "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, if tsc is among "
         "available_clocksource there");
   if (const std::string problem = host.value("problem", ""); !problem.empty())
     findings.add("settings", name, problem, "correct or unset the variable");
 }
 
-// The networks of the plain interfaces of one host: prefix and interface.
+// Prefixes and interfaces of the plain interfaces of a host.
 std::vector<std::pair<path::udp::Prefix, json>> networks_of(const json& host) {
   std::vector<std::pair<path::udp::Prefix, json>> list;
   for (const json& interface : host.at("interfaces")) {
@@ -101,14 +101,14 @@ std::vector<std::pair<path::udp::Prefix, json>> networks_of(const json& host) {
   return list;
 }
 
-void judge_interfaces(const json& host, const std::string& name, Findings& findings) {
+void check_interfaces(const json& host, const std::string& name, Findings& findings) {
   for (const json& interface : host.at("interfaces")) {
     const std::int64_t mbit = interface.at("mbit");
     if (!interface.at("up").get<bool>() || interface.at("kind") != "plain" || mbit == 0 || mbit >= 1000)
       continue;
     findings.add("slow_link", name,
                  interface.at("name").get<std::string>() + " runs at " + std::to_string(mbit) + " Mbit/s",
-                 "look at cable and switch port: ethtool " + interface.at("name").get<std::string>());
+                 "check cable and switch port: ethtool " + interface.at("name").get<std::string>());
   }
   const auto networks = networks_of(host);
   for (std::size_t i = 0; i < networks.size(); ++i)
@@ -116,15 +116,15 @@ void judge_interfaces(const json& host, const std::string& name, Findings& findi
       if (host.value("rp_filter", "") == "1" &&
           networks[i].second.at("name") != networks[j].second.at("name") &&
           networks[i].first.contains(networks[j].first.address))
-        findings.add(
-            "rp_filter", name,
-            "two interfaces are in one network, and the system drops what comes by the other one than it "
-            "would answer by",
-            "sysctl -w net.ipv4.conf.all.rp_filter=2");
+        findings.add("rp_filter", name,
+                     "two interfaces are in one network, and the kernel drops packets that arrive by another "
+                     "interface "
+                     "than it would reply by",
+                     "sysctl -w net.ipv4.conf.all.rp_filter=2");
 }
 
-// In each network, those whose MTU is not that of the most.
-void judge_mtu(const json& hosts, Findings& findings) {
+// In each network, the interfaces whose MTU is not the most frequent one.
+void check_mtu(const json& hosts, Findings& findings) {
   struct Member {
     std::string host, interface;
     std::uint32_t mtu;
@@ -147,13 +147,13 @@ void judge_mtu(const json& hosts, Findings& findings) {
       if (each.mtu != most)
         findings.add("mtu", each.host,
                      each.interface + " has MTU " + std::to_string(each.mtu) + ", others in its network " +
-                         std::to_string(most) + ": the smaller one is used by all",
-                     "the same on all hosts and on the switch: ip link set dev " + each.interface + " mtu " +
-                         std::to_string(most));
+                         std::to_string(most) + ": all hosts use the smaller one",
+                     "set the same MTU on all hosts and the switch: ip link set dev " + each.interface +
+                         " mtu " + std::to_string(most));
   }
 }
 
-void judge_names(const json& hosts, Findings& findings) {
+void check_names(const json& hosts, Findings& findings) {
   std::set<std::string> versions;
   std::map<std::string, int> names;
   for (const json& host : hosts) {
@@ -163,16 +163,16 @@ void judge_names(const json& hosts, Findings& findings) {
   if (versions.size() > 1)
     for (const json& host : hosts)
       findings.add("versions", host.at("name"), "not all hosts run the same version of Herald",
-                   "install the same one everywhere");
+                   "install the same version on all hosts");
   for (const json& host : hosts) {
     const std::string own = host.value("own_name", host.at("name").get<std::string>());
     if (names[own] > 1)
-      findings.add("host_names", host.at("name"), "several hosts call themselves " + own,
-                   "hostnamectl set-hostname with a name of its own on each");
+      findings.add("host_names", host.at("name"), "several hosts have the name " + own,
+                   "hostnamectl set-hostname with a different name on each");
   }
 }
 
-// What two hosts found out about the way between them, both directions together.
+// Results of two hosts about the links between them, in both directions.
 struct PairFacts {
   int links = 0, answered = 0;
   std::string why;
@@ -181,8 +181,7 @@ struct PairFacts {
   double offset_us = 0;
 };
 
-using Peers =
-    std::map<std::string, std::set<std::string>>;  // of a host: those that it does not reach or hear
+using Peers = std::map<std::string, std::set<std::string>>;  // by host: peers without connectivity
 
 std::string joined(const std::set<std::string>& names) {
   std::string text;
@@ -190,7 +189,7 @@ std::string joined(const std::set<std::string>& names) {
   return text;
 }
 
-void judge_reach(const json& reach, Peers& unreached, Findings& findings) {
+void check_reach(const json& reach, Peers& unreached, Findings& findings) {
   std::map<std::pair<std::string, std::string>, PairFacts> pairs;
   for (const json& entry : reach) {
     std::string from = entry.at("from"), to = entry.at("to");
@@ -212,9 +211,9 @@ void judge_reach(const json& reach, Peers& unreached, Findings& findings) {
     const auto& names = entry.first;  // a binding cannot be captured below
     const auto& pair = entry.second;
     const std::string both = names.first + " and " + names.second;
-    const auto about = [&](const std::string& id, const std::string& what, const std::string& cure) {
-      findings.add(id, names.first, what, cure);
-      findings.add(id, names.second, what, cure);
+    const auto about = [&](const std::string& id, const std::string& what, const std::string& remedy) {
+      findings.add(id, names.first, what, remedy);
+      findings.add(id, names.second, what, remedy);
     };
     if (pair.answered == 0) {
       unreached[names.first].insert(names.second);
@@ -223,15 +222,15 @@ void judge_reach(const json& reach, Peers& unreached, Findings& findings) {
       continue;
     }
     for (const std::string& link : pair.dead)
-      about("dead_link", "no answer by one of the links between " + both + ": " + link,
-            "look at cable and firewall, or name the interfaces that work: HERALD_IF=eth0");
+      about("dead_link", "no reply over one of the links between " + both + ": " + link,
+            "check cable and firewall, or name the interfaces that work: HERALD_IF=eth0");
     if (!pair.narrow.empty())
       about("mtu_blocked",
             "datagrams of " + std::to_string(pair.full_bytes) + " bytes do not pass between " + both +
                 ", though both have the MTU for them",
-            "allow that MTU on every switch port between them (jumbo frames), or lower it: ip link set dev "
+            "allow that MTU on all switch ports between them (jumbo frames), or lower it: ip link set dev "
             "INTERFACE mtu 1500");
-    if (std::abs(pair.offset_us) > kMostOffsetUs)
+    if (std::abs(pair.offset_us) > kMaxOffsetUs)
       about("clock_offset",
             "the clocks of " + both + " differ by " +
                 std::to_string(std::llround(std::abs(pair.offset_us) / 1000)) +
@@ -240,57 +239,57 @@ void judge_reach(const json& reach, Peers& unreached, Findings& findings) {
   }
 }
 
-void judge_unreached(const Peers& unreached, Findings& findings) {
+void check_unreached(const Peers& unreached, Findings& findings) {
   for (const auto& [host, peers] : unreached)
     findings.add(
         "unreachable", host, "UDP between here and " + joined(peers) + " does not pass",
-        "look at routes and firewalls on both sides (ip route get ADDRESS; nft list ruleset): UDP must pass "
+        "check routes and firewalls on both sides (ip route get ADDRESS; nft list ruleset): UDP must pass "
         "between the hosts on all ports");
 }
 
-void judge_multicast(const json& multicast, const Peers& unreached, Findings& findings) {
+void check_multicast(const json& multicast, const Peers& unreached, Findings& findings) {
   Peers unheard, lossy;
   bool any = false;
   for (const json& entry : multicast) {
     const std::string from = entry.at("from"), to = entry.at("to");
     const auto known = unreached.find(to);
     any = any || entry.at("heard").get<int>() > 0;
-    // Where nothing passes, that is the finding.
+    // A pair without any connectivity is reported as unreachable.
     if (entry.at("heard").get<int>() == 0 && (known == unreached.end() || known->second.count(from) == 0))
       unheard[to].insert(from);
     const int heard = entry.at("heard"), sent = entry.value("sent", 0);
-    if (heard > 0 && sent >= kLeastCalls && (sent - heard) * 100 >= sent * kMuchLoss) lossy[to].insert(from);
+    if (heard > 0 && sent >= kMinProbes && (sent - heard) * 100 >= sent * kLossLimit) lossy[to].insert(from);
   }
   for (const auto& [host, peers] : unheard)
     findings.add(
         "multicast", host,
         (any ? "multicast from " + joined(peers) : "multicast from the other hosts") +
-            " is not heard: a broadcast then costs a send for each host",
-        "let UDP to 239.192.0.0/14 pass the firewall; on the switch enable the IGMP querier, or switch "
-        "IGMP snooping off");
+            " is not received: a broadcast then costs a send for each host",
+        "let UDP to 239.192.0.0/14 pass the firewall; on the switch enable the IGMP querier, or disable "
+        "IGMP snooping");
   for (const auto& [host, peers] : lossy)
     findings.add("multicast_loss", host,
-                 "a fifth or more of the multicast from " + joined(peers) + " is lost: it is sent again",
-                 "look for a limit on multicast (storm control) on the switch, and at its ports: ethtool -S");
+                 "20 % or more of the multicast from " + joined(peers) + " is lost and retransmitted",
+                 "check storm control on the switch, and the counters of its ports: ethtool -S");
 }
 
 }  // namespace
 
-std::vector<Finding> judge(const json& report) {
+std::vector<Finding> diagnose(const json& report) {
   Findings findings;
   const json& hosts = report.at("hosts");
   for (const json& host : hosts) {
     const std::string name = host.at("name");
-    judge_system(host, name, findings);
-    judge_interfaces(host, name, findings);
-    judge_limits(host, name, findings);
+    check_system(host, name, findings);
+    check_interfaces(host, name, findings);
+    check_limits(host, name, findings);
   }
-  judge_names(hosts, findings);
-  judge_mtu(hosts, findings);
+  check_names(hosts, findings);
+  check_mtu(hosts, findings);
   Peers unreached;
-  judge_reach(report.at("reach"), unreached, findings);
-  judge_unreached(unreached, findings);
-  judge_multicast(report.at("multicast"), unreached, findings);
+  check_reach(report.at("reach"), unreached, findings);
+  check_unreached(unreached, findings);
+  check_multicast(report.at("multicast"), unreached, findings);
   return findings.list;
 }
 
