@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # herald_flags: warnings and sanitizers, for everything.
-# herald_inner: what only the library's own rooms get (no exceptions, no RTTI, hidden symbols).
+# herald_inner: flags of the rooms only (no exceptions, no RTTI, hidden symbols).
 add_library(herald_flags INTERFACE)
 target_compile_options(herald_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wswitch -Werror=switch -Wno-missing-field-initializers
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
-  # GCC 12 warns of overlaps inside its own std::string (its bug 105329).
+  # GCC 12 warns about overlaps inside its own std::string (its bug 105329).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 target_link_libraries(herald_flags INTERFACE Threads::Threads)
 if(HERALD_SANITIZE)
   target_compile_options(herald_flags INTERFACE -fsanitize=${HERALD_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(herald_flags INTERFACE -fsanitize=${HERALD_SANITIZE})
   if(HERALD_SANITIZE MATCHES undefined)
-    # The check of dynamic types needs RTTI, which the rooms do not have; null pointers and the ends of objects are what
-    # AddressSanitizer finds, at half the price. A finding ends the test.
+    # The vptr check needs RTTI, which the rooms lack; AddressSanitizer finds what null and object-size check, at half
+    # the cost. A finding ends the test.
     target_compile_options(herald_flags INTERFACE -fno-sanitize=vptr,null,object-size -fno-sanitize-recover=undefined)
     target_link_options(herald_flags INTERFACE -fno-sanitize=vptr)
   endif()
 endif()
 
-# Fuzzing: every room tells libFuzzer which branches it took; only the fuzz programs link its main().
+# Fuzzing: all rooms are instrumented for libFuzzer; only the fuzz programs link its main().
 option(HERALD_FUZZ "build the libFuzzer programs (clang)" OFF)
 if(HERALD_FUZZ)
   target_compile_options(herald_flags INTERFACE -fsanitize=fuzzer-no-link)

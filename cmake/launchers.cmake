@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The behaviour programs of the library under other people's launchers, and under ours.
+# The behaviour programs of the library, under other launchers and under mpiexec.
 #
 #   herald_launcher_tests(PROGRAM target ... RANKS n ... [ARGS a ...] [ENV NAME=value ...] [EXPECT text]
 #                         [MESSAGE regex] [LAUNCHERS name ...] [TIMEOUT s] [FAILS])
 #       registers each program for each number of ranks under every launcher. The job must end with exit code 0
-#       within TIMEOUT (default 60 s) and leave nothing running. EXPECT: its output holds this text.
-#       MESSAGE: it matches this pattern. FAILS: the job must end with another code (abort, a rank that dies).
+#       within TIMEOUT (default 60 s) and leave no process. EXPECT: its output contains this text. MESSAGE: its output
+#       matches this pattern. FAILS: the exit code must not be 0 (an abort, a failing rank).
 #
-# A launcher gets one test for all programs, launchers.NAME.programs, so that Slurm is started once. The jobs
-# are listed in tests/launchers/NAME.json in the build tree.
+# One test, launchers.NAME.programs, runs all programs of a launcher, so that Slurm starts once. The build tree has the
+# list of jobs in tests/launchers/NAME.json.
 set_property(GLOBAL PROPERTY HERALD_LAUNCHERS herald openmpi hydra slurm-pmix slurm-pmi2)
 
-# Strings in quotes, with commas between them.
+# JSON strings, separated by commas.
 function(herald_json_strings out)
   set(strings "")
   foreach(text IN LISTS ARGN)
@@ -27,7 +27,7 @@ endfunction()
 function(herald_launcher_tests)
   cmake_parse_arguments(ARG "FAILS" "TIMEOUT;EXPECT;MESSAGE" "PROGRAM;RANKS;ARGS;ENV;LAUNCHERS" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_PROGRAM OR NOT ARG_RANKS)
-    message(FATAL_ERROR "herald_launcher_tests: PROGRAM and RANKS are needed; not understood: ${ARG_UNPARSED_ARGUMENTS}")
+    message(FATAL_ERROR "herald_launcher_tests: PROGRAM and RANKS are required; unknown: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
   if(NOT ARG_LAUNCHERS)
     get_property(ARG_LAUNCHERS GLOBAL PROPERTY HERALD_LAUNCHERS)
@@ -60,7 +60,7 @@ function(herald_launcher_tests)
   endforeach()
 endfunction()
 
-# One test with the label `launchers`: run.py under `launcher` with further arguments.
+# A test with the label `launchers`: run.py under `launcher` with further arguments.
 function(herald_add_launcher_test name launcher)
   add_test(NAME launchers.${name}
     COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/launchers/run.py --launcher ${launcher}
@@ -69,7 +69,7 @@ function(herald_add_launcher_test name launcher)
     LABELS launchers TIMEOUT 900 SKIP_RETURN_CODE 77 PROCESSORS 2)
 endfunction()
 
-# Called when all folders have been read.
+# Called after all folders.
 function(herald_write_launcher_tests)
   get_property(launchers GLOBAL PROPERTY HERALD_LAUNCHERS)
   foreach(launcher IN LISTS launchers)

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# One CMake target per room, so that a room can only use what it declares.
+# One CMake target per room, so that a room uses only the rooms that it declares.
 #
 #   herald_room(NAME SOURCES a.cpp ... [USES base wire ...])
 #       object library herald_NAME from the calling folder; part of libmpi_abi.so.1
 #   herald_unit_test(NAME SOURCES a.cpp ... [USES room ...] [LIBS target ...] [THREADS|SINGLE])
-#       GoogleTest program, registered with ctest under the label "unit"; part of the target unit_tests, which
-#       is all that the sanitizer presets build: tests with that label must be made here. Tests of rooms that
-#       know no thread are left out of the preset tsan, unless THREADS says that the test itself makes some; SINGLE:
-#       neither test nor tested code does
+#       GoogleTest program, registered with ctest under the label "unit"; part of the target unit_tests, which the
+#       sanitizer presets build. The preset tsan skips tests of rooms without threads, unless THREADS says that the
+#       test starts some; SINGLE: neither the test nor the tested code does
 #   herald_precompile(TARGET FIRST header ...)
-#       precompiled headers for a target, if HERALD_PCH is on: the target FIRST precompiles them, those that come
-#       after it use the same. Both must have the same compiler options
+#       precompiled headers for a target, if HERALD_PCH is on: the target FIRST precompiles them, later targets with
+#       the same compiler options reuse them
 #   herald_fuzzer(NAME SOURCES a.cpp ... [USES room ...])
-#       libFuzzer program, run for 10 seconds by ctest under the label "fuzz", from the seeds in corpus/NAME.txt;
+#       libFuzzer program that ctest runs for 10 seconds under the label "fuzz", from the seeds in corpus/NAME.txt;
 #       preset fuzz only
 
 set_property(GLOBAL PROPERTY HERALD_ROOMS "")
@@ -20,11 +19,11 @@ set(HERALD_THREADLESS base wire type op model rel group p2p node coll)  # the pu
 add_custom_target(unit_tests)
 add_custom_target(fuzzers)
 
-# Whole builds take half the time with them. Off for who uses the presets by hand: compiler caches dislike them.
-# Every file still includes what it uses: clang-tidy (scripts/lint) reads the sources without them.
+# They halve the time of a whole build. Off by default: they prevent hits in compiler caches. Every file still includes
+# what it uses: clang-tidy (scripts/lint) works without them.
 option(HERALD_PCH "precompile the headers of the standard library" OFF)
 if(HERALD_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # Read from a precompiled header, the library's own lines count as ours, and GCC is wrong about them.
+  # In a precompiled header GCC does not treat the standard library as a system header, and warns falsely.
   target_compile_options(herald_flags INTERFACE -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
 endif()
 function(herald_precompile target first)
@@ -52,7 +51,7 @@ function(herald_room name)
   set_property(GLOBAL PROPERTY HERALD_USES_${name} "${ARG_USES}")
 endfunction()
 
-# All rooms that `names` need, themselves included.
+# The given rooms and all rooms that they use.
 function(herald_closure out)
   set(todo ${ARGN})
   set(done "")
@@ -67,7 +66,7 @@ function(herald_closure out)
   set(${out} ${done} PARENT_SCOPE)
 endfunction()
 
-# Link the object files of some rooms, and of the rooms they use, into a program.
+# Links the object files of rooms, and of the rooms they use, into a program.
 function(herald_link_rooms target)
   herald_closure(rooms ${ARGN})
   foreach(room ${rooms})
@@ -87,7 +86,7 @@ function(herald_unit_test name)
   add_executable(test_${name} ${ARG_SOURCES})
   target_link_libraries(test_${name} PRIVATE herald_flags GTest::gtest_main ${ARG_LIBS})
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  # What is tested is built as the preset says; the tests themselves need not be fast, but quickly compiled.
+  # Tested code has the flags of the preset; for the tests themselves compile time matters more.
   if(HERALD_SANITIZE)
     target_compile_options(test_${name} PRIVATE -O0 -fno-sanitize=undefined)
   else()
@@ -118,8 +117,7 @@ function(herald_fuzzer name)
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   herald_link_rooms(fuzz_${name} ${ARG_USES})
   set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  # Begins with the seeds, and with what earlier runs in this tree have found.
-  # Always the same way from there, so that what passed once passes again; by hand: other seeds, and for longer.
+  # Starts with the seeds and with inputs that earlier runs in this tree found. The fixed seed makes runs repeatable.
   set(seeds ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name}.txt)
   set(corpus ${PROJECT_BINARY_DIR}/corpus/${name})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${seeds})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# herald_wrappers(DIR INCLUDE_SUBDIR LIBRARY_SUBDIR): write mpicc, mpicxx, mpic++, mpiCC into DIR/bin and
-# herald.pc, mpi.pc into DIR/LIBRARY_SUBDIR/pkgconfig, for an installation whose folders have these names.
+# herald_wrappers(DIR INCLUDE_SUBDIR LIBRARY_SUBDIR): writes mpicc, mpicxx, mpic++, mpiCC into DIR/bin and
+# herald.pc, mpi.pc into DIR/LIBRARY_SUBDIR/pkgconfig, for an installation with these folder names.
 set(HERALD_EXECUTABLE OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 
 function(herald_wrappers dir HERALD_INCLUDE_SUBDIR HERALD_LIBRARY_SUBDIR)
@@ -18,7 +18,7 @@ function(herald_wrappers dir HERALD_INCLUDE_SUBDIR HERALD_LIBRARY_SUBDIR)
   foreach(name mpic++ mpiCC)
     file(CREATE_LINK mpicxx ${dir}/bin/${name} SYMBOLIC)
   endforeach()
-  # From lib/pkgconfig (or lib/ARCH/pkgconfig) back to the prefix.
+  # The path from lib/pkgconfig (or lib/ARCH/pkgconfig) to the prefix.
   file(RELATIVE_PATH PC_UP "/${HERALD_LIBRARY_SUBDIR}/pkgconfig" "/")
   string(REGEX REPLACE "/$" "" PC_UP "${PC_UP}")
   foreach(PC_NAME herald mpi)

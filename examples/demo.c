@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// demo.c: a tour through Herald in one run: who is where, which way the bytes go, a ring, a broadcast, a sum
-// over all ranks, and how fast messages are. Everything is checked; a wrong answer is an exit code of 1.
+// demo.c: shows the placement of ranks, the path between each pair, a ring, a broadcast, an allreduce, and
+// latency and bandwidth of messages. It checks all results; the exit code is 1 if one is wrong.
 //   mpicc -O2 demo.c -o demo -lm && mpiexec -n 4 ./demo
 #include <math.h>
 #include <mpi.h>
@@ -15,8 +15,8 @@ static void title(const char* text) {
   if (rank == 0) printf("\n%s\n", text);
 }
 
-// Which ranks share this rank's memory: MPI itself tells, by splitting the world by host.
-static void who_is_where(void) {
+// Ranks with the same lowest rank on their host share memory.
+static void placement(void) {
   MPI_Comm host;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
   int leader = rank;
@@ -32,7 +32,7 @@ static void who_is_where(void) {
   MPI_Allgather(&leader, 1, MPI_INT, leaders, 1, MPI_INT, MPI_COMM_WORLD);
   if (rank == 0) {
     for (int r = 0; r < size; ++r) puts(lines + r * sizeof line);
-    printf("\nWhich way bytes go (from the row's rank to the column's)\n        ");
+    printf("\nPath from the row's rank to the column's\n        ");
     for (int to = 0; to < size; ++to) printf("%8d", to);
     for (int from = 0; from < size; ++from) {
       printf("\n  %4d  ", from);
@@ -63,8 +63,7 @@ static void ring(void) {
   if (rank != 0) return;
   const double seconds = MPI_Wtime() - start;
   wrong |= token != (long)rounds * size;
-  printf("  %d rounds, %ld hops counted by the token, %.2f us a hop\n", rounds, token,
-         seconds / rounds / size * 1e6);
+  printf("  %d rounds, %ld hops, %.2f us a hop\n", rounds, token, seconds / rounds / size * 1e6);
 }
 
 static unsigned long checksum(const unsigned char* bytes, size_t count) {
@@ -107,11 +106,10 @@ static void pi(void) {
   MPI_Allreduce(&part, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   const double seconds = MPI_Wtime() - start, error = fabs(sum - acos(-1.0));
   wrong |= error > 1e-10;
-  if (rank == 0)
-    printf("  pi = %.12f (error %.0e), every rank has it after %.1f ms\n", sum, error, seconds * 1e3);
+  if (rank == 0) printf("  pi = %.12f (error %.0e), at all ranks after %.1f ms\n", sum, error, seconds * 1e3);
 }
 
-// One way between ranks 0 and 1, in seconds; the others wait at the barrier.
+// One-way time between ranks 0 and 1, in seconds; the others wait in the barrier.
 static double ping_pong(char* buffer, int bytes, int times) {
   double seconds = 0;
   MPI_Barrier(MPI_COMM_WORLD);
@@ -126,7 +124,7 @@ static double ping_pong(char* buffer, int bytes, int times) {
   return seconds / times / 2;
 }
 
-static void speed(void) {
+static void latency(void) {
   static const int sizes[] = {8, 1024, 65536, 1 << 20, 4 << 20};
   char* buffer = calloc(1, 4 << 20);
   if (rank == 0) printf("  %10s %14s %14s\n", "bytes", "one way", "bandwidth");
@@ -146,21 +144,21 @@ int main(int argc, char** argv) {
   MPI_Get_library_version(version, &length);
   if (rank == 0) printf("%s\n", version);
 
-  title("Who is where");
-  who_is_where();
-  title("A token goes round a ring");
+  title("Ranks and hosts");
+  placement();
+  title("Ring");
   ring();
-  title("Rank 0 broadcasts");
+  title("Broadcast from rank 0");
   broadcast();
-  title("All ranks add up pi (allreduce)");
+  title("Allreduce: pi");
   pi();
   if (size > 1) {
     title("Messages between ranks 0 and 1");
-    speed();
+    latency();
   }
   int anywhere = 0;
   MPI_Allreduce(&wrong, &anywhere, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
-  if (rank == 0) printf("\n%s\n", anywhere ? "Something above is WRONG." : "All answers are right.");
+  if (rank == 0) printf("\n%s\n", anywhere ? "Some results above are WRONG." : "All results are correct.");
   MPI_Finalize();
   return anywhere;
 }

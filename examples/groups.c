@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// groups.c: one rank has something for a few others, again and again: the group is opened before the loop and
-// closed after it; the others go on at once. A compiler could do the same to a loop that calls MPI_Scatterv.
+// groups.c: one rank sends to a few others repeatedly. The program opens the group before the loop and closes
+// it after it; ranks without data return immediately. A compiler could transform a loop around MPI_Scatterv
+// in this way.
 //   mpicc groups.c -o groups && mpiexec -n 8 ./groups [times]
 #include <mpi.h>
 #include <mpix.h>
@@ -18,7 +19,7 @@ int main(int argc, char** argv) {
   const int times = argc > 1 ? atoi(argv[1]) : 100;
   if (size > kMost) MPI_Abort(MPI_COMM_WORLD, 1);
 
-  // Rank 0 has something for ranks 1 to 5.
+  // Rank 0 sends to ranks 1 to 5.
   for (int i = 0; i < size; ++i) {
     counts[i] = i >= 1 && i <= 5 ? kItems : 0;
     places[i] = i * kItems;

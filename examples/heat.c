@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// heat.c: heat spreads over a square plate (Jacobi iteration). Each rank owns a band of rows and trades its
-// border rows with the bands above and below while it computes the rows that need nobody. Rank 0 then
-// computes the whole plate alone and compares: both must agree to the last bit.
+// heat.c: heat conduction in a square plate (Jacobi iteration). Each rank owns a band of rows and exchanges
+// border rows with its neighbours while it computes the inner rows. Rank 0 then computes the whole plate and
+// compares: both results must be identical.
 //   mpicc -O2 heat.c -o heat && mpiexec -n 4 ./heat [points a side] [steps]
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Rows `first` to `last` (not included) of `next` from `now`; each row has n + 2 points with its two borders.
+// Computes rows `first` to `last` (excluded) of `next` from `now`; a row has n + 2 points with its two
+// borders.
 static void relax(const double* now, double* next, int n, int first, int last) {
   const int width = n + 2;
   for (int i = first; i < last; ++i)
@@ -58,7 +59,7 @@ static double* run_band(int rows, int n, int steps, int up, int down) {
 // Rows that rank `r` owns, of n.
 static int rows_of(int r, int n, int size) { return n / size + (r < n % size); }
 
-// Rank 0: take in every band and compare it with a plate computed alone.
+// Rank 0 receives every band and compares it with its own result.
 static int compare(const double* mine, int n, int steps, int size) {
   const int width = n + 2;
   double *now = plate(n, n, 1), *next = plate(n, n, 1), *band = plate(n, n, 0);

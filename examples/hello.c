@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hello.c: every rank says who it is.
+// hello.c: every rank prints its rank and host.
 //   mpicc hello.c -o hello && mpiexec -n 4 ./hello
 #include <mpi.h>
 #include <stdio.h>

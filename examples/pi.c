@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pi.c: pi as the area below 4 / (1 + x * x) from 0 to 1, cut into slices that the ranks share.
+// pi.c: pi as the integral of 4 / (1 + x * x) from 0 to 1; the ranks share the slices.
 //   mpicc pi.c -o pi -lm && mpiexec -n 4 ./pi [slices]
 #include <math.h>
 #include <mpi.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ring.c: a token goes round all ranks; each adds its own number to it.
+// ring.c: a token passes through all ranks; each adds its rank to it.
 //   mpicc ring.c -o ring && mpiexec -n 4 ./ring [rounds]
 #include <mpi.h>
 #include <stdio.h>

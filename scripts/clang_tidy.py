@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """clang_tidy.py CLANG_TIDY BUILD_TREE: clang-tidy over src/, launch/ and tools/, on all cores.
 
-Most of the time goes into the headers, which are the same for all files of a folder. So the files of a folder that
-are compiled alike are read together, as one text. Where that finds anything, be it only that two files use the same
-name for different things, each half of them is read again; only what is found in a file by itself counts.
+Headers take most of the time, and files of a folder share them. So files with the same flags are checked together, as
+one text. If that has findings, possibly only because two files use the same name, each half is checked again; only the
+findings of a single file count.
 """
 import concurrent.futures
 import itertools
@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 TOGETHER = 12  # files in one text at most: enough to save time, few enough to keep all cores busy
-# Folders whose files use the same names, each for its own thing: each file gets a namespace of its own.
+# Folders whose files use the same names for different things: each file gets a separate namespace.
 APART = ("src/coll/make", "src/op")
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -35,7 +35,7 @@ def flags_of(entry):
 
 
 def groups(tree):
-    """(flags, files) of what is to be read together."""
+    """(flags, files) of each group that is checked together."""
     known = {}
     for entry in json.loads((tree / "compile_commands.json").read_text(encoding="utf-8")):
         file = pathlib.Path(entry["file"])
@@ -60,12 +60,12 @@ def text_of(file):
 def run(tool, file, flags, folder):
     done = subprocess.run([tool, "--quiet", f"--config-file={ROOT / '.clang-tidy'}", str(file), "--", f"-I{folder}", *flags],
                           text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-    # What clang-tidy says beside its findings is a count of what it left out, unless it could not run at all.
+    # Without findings, stderr has only a count of suppressed warnings; if clang-tidy could not run, it has the error.
     return "" if done.returncode == 0 else done.stdout or done.stderr
 
 
 def check(tool, scratch, flags, files):
-    """What is wrong with some files; empty if nothing."""
+    """The findings in some files."""
     folder = files[0].parent
     if len(files) == 1:
         return run(tool, files[0], flags, folder)

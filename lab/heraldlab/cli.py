@@ -8,15 +8,15 @@ import sys
 
 from . import counters, faults, hosts, jobs, labs, network, state, tool
 
-_TEXT = '''hosts and a switch out of Linux namespaces, to run MPI jobs on. Needs root. Each host has its own network, host
-name, shared memory and /etc/hosts; files, processes and the clock are the machine's.'''
+_TEXT = '''hosts and a switch made from Linux namespaces, to run MPI jobs on. Needs root. Each host has its own network,
+host name, shared memory and /etc/hosts; files, process numbers and the clock are the machine's.'''
 _MORE = '''examples:
   herald-lab up 8 --rate 100mbit --loss 1%%
   herald-lab run ./a.out                      one rank on each host, under Open MPI's mpirun
   herald-lab run --engine hydra -n 16 ./a.out
   herald-lab exec h1 ping -c 3 h2
   herald-lab fault partition h1,h2            then: herald-lab fault heal
-  herald-lab counters                         what the switch dropped
+  herald-lab counters                         packets that the switch dropped
   herald-lab down'''
 
 
@@ -46,31 +46,31 @@ def do_up(options):
 
 
 def do_down(options):
-    names = labs.leftovers() if options.all else [options.name]
+    names = labs.known_labs() if options.all else [options.name]
     if os.geteuid() != 0:
-        raise tool.LabError('taking a lab down needs root')
+        raise tool.LabError('removing a lab needs root')
     for name in names:
-        print(f'{name}: down' if labs.down(name) else f'{name}: nothing to take down')
+        print(f'{name}: removed' if labs.down(name) else f'{name}: nothing to remove')
 
 
 def do_status(_options):
     if os.geteuid() != 0:
-        raise tool.LabError('looking at a lab needs root')
-    print('\n'.join(line for name in labs.leftovers() for line in labs.describe(name)) or 'no lab is up')
+        raise tool.LabError('the status of a lab needs root')
+    print('\n'.join(line for name in labs.known_labs() for line in labs.describe(name)) or 'no lab is running')
 
 
 def do_check(_options):
     reason = tool.why_not()
-    print(reason or 'a lab can be made here')
+    print(reason or 'this machine can have a lab')
     return 77 if reason else 0
 
 
 def do_run(options):
     lab = state.load(options.name)
     if not options.program:
-        raise tool.LabError('run: which program?')
+        raise tool.LabError('run: no program given')
     chosen = options.hosts.split(',') if options.hosts else None
-    ranks, ppn, names = jobs.place(lab, options.n, options.ppn, chosen)
+    ranks, ppn, names = jobs.placement(lab, options.n, options.ppn, chosen)
     for pair in options.env:
         name, _, value = pair.partition('=')
         os.environ[name] = value
@@ -84,7 +84,7 @@ def do_run(options):
 def do_exec(options):
     lab = state.load(options.name)
     if not options.command:
-        raise tool.LabError(f'exec {options.host}: which command?')
+        raise tool.LabError(f'exec {options.host}: no command given')
     rows = lab['hosts'] if options.host == 'all' else [state.host(lab, options.host)]
     return max(jobs.on_host(lab, row, options.command, options.timeout) for row in rows)
 
@@ -93,7 +93,7 @@ def _hosts_named(lab, text):
     names = text.split(',')
     for name in names:
         if state.host(lab, name) is lab['head']:
-            raise tool.LabError('the head is the switch: only hosts can be cut off')
+            raise tool.LabError('the head is the switch: only hosts have such faults')
     return names
 
 
@@ -131,7 +131,7 @@ def do_fault(options):
     if kind == 'kill':
         _cut(lab, words[0], False)
         victim = state.host(lab, words[0])['net']
-        tool.end([pid for pid in hosts.guests(options.name) if tool.namespace_of(pid) == victim], patience=0)
+        tool.end([pid for pid in hosts.members(options.name) if tool.namespace_of(pid) == victim], grace_s=0)
     if kind == 'heal':
         for name in list(now['cut']):
             host, _, link = name.partition('.')
@@ -151,7 +151,7 @@ def parser():
     top = argparse.ArgumentParser('herald-lab', description=_TEXT, epilog=_MORE,
                                   formatter_class=argparse.RawDescriptionHelpFormatter)
     named = argparse.ArgumentParser(add_help=False)
-    named.add_argument('--name', default='lab', help='which lab, where there are several (default: lab)')
+    named.add_argument('--name', default='lab', help='name of the lab (default: lab)')
     commands = top.add_subparsers(required=True, metavar='COMMAND')
 
     def command(name, do, text, **more):
@@ -163,22 +163,22 @@ def parser():
     one = command('up', do_up, 'make hosts h1 to hN and the switch between them',
                   epilog='switches:\n' + '\n'.join(f'  {key:<9} {text}' for key, text in network.SWITCHES.items()))
     one.add_argument('hosts', type=int, metavar='N')
-    one.add_argument('--rate', type=rate_of, default='', help='speed of every link, such as 100mbit or 1gbit (default: none)')
+    one.add_argument('--rate', type=rate_of, default='', help='rate of every link, such as 100mbit or 1gbit (default: none)')
     one.add_argument('--buffer', type=bytes_of, default=256 << 10, help="the switch's buffer for each port, with --rate (default: 256k)")
     one.add_argument('--loss', default='0', help='share of UDP packets that each receiver loses, such as 1%%')
     one.add_argument('--mtu', type=int, default=1500, help='largest packet, in bytes (default: 1500)')
-    one.add_argument('--links', type=int, default=1, help='links of every host, each to a switch of its own (default: 1)')
-    one.add_argument('--switch', choices=network.SWITCHES, default='snooping', help='what it does with multicast (default: snooping)')
+    one.add_argument('--links', type=int, default=1, help='links of every host, each to a separate switch (default: 1)')
+    one.add_argument('--switch', choices=network.SWITCHES, default='snooping', help='handling of multicast (default: snooping)')
     one.add_argument('--offloads', choices=('on', 'off'), default='off',
-                     help='on: large packets cross the switch in one piece, which no real switch does (default: off)')
-    one = command('down', do_down, 'end all that runs in the lab and remove it, also what a killed `up` left')
-    one.add_argument('--all', action='store_true', help='every lab of this machine')
-    command('status', do_status, 'which labs are up')
-    command('check', do_check, 'can there be a lab on this machine? (exit code 77 and the reason: no)')
+                     help='on: packets of up to 64 KiB cross the switch, unlike on real switches (default: off)')
+    one = command('down', do_down, 'end all processes of the lab and remove it, also the remains of a killed `up`')
+    one.add_argument('--all', action='store_true', help='all labs of this machine')
+    command('status', do_status, 'list the running labs')
+    command('check', do_check, 'whether this machine can have a lab (exit code 77 and the reason: no)')
     one = command('run', do_run, 'start an MPI program on the hosts, from the head')
     one.add_argument('--engine', choices=jobs.ENGINES, default='mpirun', help="Open MPI's mpirun (PMIx) or Hydra (PMI-1)")
     one.add_argument('-n', type=int, help='ranks (default: --ppn on every host)')
-    one.add_argument('--ppn', type=int, help='ranks on a host (default: as few as possible)')
+    one.add_argument('--ppn', type=int, help='ranks on a host (default: the minimum)')
     one.add_argument('--hosts', help='only these hosts, in this order: h1,h3')
     one.add_argument('--env', action='append', default=[], metavar='NAME=VALUE', help='set for all ranks; may be repeated')
     one.add_argument('--timeout', type=float, metavar='SECONDS', help='end it after this time, with exit code 124')
@@ -188,20 +188,20 @@ def parser():
     one.add_argument('--timeout', type=float, metavar='SECONDS', help='end it after this time, with exit code 124')
     one.add_argument('host')
     one.add_argument('command', nargs=argparse.REMAINDER, metavar='COMMAND')
-    one = command('fault', do_fault, 'break the network, and mend it', epilog='''faults:
-  loss 10%% [--at each|all|h3]  lose UDP packets: each receiver for itself, all the same ones, or on one cable
+    one = command('fault', do_fault, 'inject and remove faults of the network', epilog='''faults:
+  loss 10%% [--at each|all|h3]  lose UDP packets: independently at each receiver, the same at all, or on one link
   duplicate 1%%                 deliver UDP packets twice
-  corrupt 1%%                   change four bytes of UDP packets, unseen by their sums
+  corrupt 1%%                   change four bytes of UDP packets; their checksum does not show it
   multicast 100%% [--at h3,h4]  drop multicast of jobs, to all or to these; 0%%: forward it again
   partition h1,h2              these reach only each other
-  link h3 down                 pull the cable out (h3:eth1: of one link); up: put it back
-  kill h3                      a host dies: its cable is out and its processes are killed
-  heal                         no faults''')
+  link h3 down                 remove the carrier of all links of h3 (h3:eth1: of one link); up: restore it
+  kill h3                      set the links of a host down and kill its processes
+  heal                         remove all faults''')
     one.add_argument('kind', choices=('loss', 'duplicate', 'corrupt', 'multicast', 'partition', 'link', 'kill', 'heal'))
     one.add_argument('words', nargs='*')
     one.add_argument('--at', default='each', help=argparse.SUPPRESS)
     one.add_argument('--of', default='udp', choices=('udp', 'all'), help='loss of UDP packets only, or of all IP packets')
-    one = command('counters', do_counters, 'packets sent and dropped by the ports of the switch, the hosts, the faults')
+    one = command('counters', do_counters, 'packets sent and dropped by switch ports, hosts and faults')
     one.add_argument('--json', action='store_true')
     return top
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was sent and dropped, and where: the switch's ports, the hosts' own queues, the rules of faults, the sockets."""
+"""Packets sent and dropped: by ports of the switch, queues of the hosts, rules of faults, and sockets."""
 import json
 
 from . import network, tool
@@ -14,7 +14,7 @@ def _queue(in_network, row, device):
 
 
 def _rules(in_network, head):
-    """Packets that rules of faults hit, by what they do: loss, corrupt, duplicate, other drops."""
+    """Packets that matched rules of faults, by kind: loss, corrupt, duplicate, other drops."""
     total = {'loss': 0, 'corrupt': 0, 'duplicate': 0, 'dropped': 0}
     for row in json.loads(tool.run(in_network(head, ['nft', '-j', 'list', 'ruleset'])))['nftables']:
         rule = row.get('rule')
@@ -51,10 +51,10 @@ def table(found):
     lines = [f'{"switch port":<14}{"packets":>12}{"bytes":>16}{"dropped":>10}']
     for name, row in found['ports'].items():
         lines.append(f'{"to " + name:<14}{row["packets"]:>12}{row["bytes"]:>16}{row["drops"]:>10}')
-    lines.append(f'{"host":<14}{"packets":>12}{"bytes":>16}{"dropped":>10}{"sockets full":>14}{"bad sums":>10}')
+    lines.append(f'{"host":<14}{"packets":>12}{"bytes":>16}{"dropped":>10}{"sockets full":>14}{"bad csum":>10}')
     for name, row in found['hosts'].items():
         lines.append(f'{name:<14}{row["packets"]:>12}{row["bytes"]:>16}{row["drops"]:>10}{row["overrun"]:>14}{row["bad"]:>10}')
     rules = found['rules']
-    lines.append(f'faults, since they were last changed: {rules["loss"]} lost, {rules["duplicate"]} doubled, '
+    lines.append(f'faults, since their last change: {rules["loss"]} lost, {rules["duplicate"]} duplicated, '
                  f'{rules["corrupt"]} corrupted, {rules["dropped"]} dropped between partitions or as multicast')
     return '\n'.join(lines)

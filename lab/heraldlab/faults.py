@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Faults of the network, as rules of nftables in the switch's namespace. The faults of a lab are one dictionary; every
-change writes all rules anew in one transaction, so that what holds can be read off the dictionary.
+change replaces all rules in one transaction, so that the dictionary describes the rules.
 
-loss, duplicate, corrupt   parts of a million, of UDP packets only: the launchers' TCP goes through unharmed
-loss_of                    udp; all: of all IP packets, to compare with those who use TCP
-loss_at                    each: every receiver loses for itself; all: all receivers lose the same packet; HOST: the
-                           cable to this host is bad
-multicast                  parts of a million, of packets to groups of jobs, each receiver for itself
-multicast_at               hosts whose ports do so; empty: all
-partition                  hosts that reach each other and nobody else
-cut                        ports whose cable is pulled
+loss, duplicate, corrupt   parts per million, of UDP packets only: the launchers' TCP is not affected
+loss_of                    udp; all: of all IP packets, to compare with libraries that use TCP
+loss_at                    each: independently at each receiver; all: the same packets at all receivers; HOST: on the
+                           link to this host
+multicast                  parts per million, of packets to groups of jobs, independently at each receiver
+multicast_at               affected hosts; empty: all
+partition                  hosts that reach only each other
+cut                        ports that are down
 """
 import re
 
@@ -23,7 +23,7 @@ _ON_PORT = {'udp': 'meta l4proto udp', 'all': 'meta protocol { ip, ip6 }'}
 
 
 def part(text):
-    """Parts of a million out of 1%, 0.5% or 0.01."""
+    """Parts per million from 1%, 0.5% or 0.01."""
     match = re.fullmatch(r'(\d+(?:\.\d+)?)(%?)', text)
     value = float(match.group(1)) * (0.01 if match.group(2) else 1) if match else 2
     if value > 1:
@@ -31,7 +31,7 @@ def part(text):
     return round(value * MILLION)
 
 
-def _sometimes(parts):
+def _probability(parts):
     return f'numgen random mod {MILLION} < {parts}' if parts < MILLION else ''
 
 
@@ -47,43 +47,43 @@ def _chain(name, hook, rows, devices=''):
 def bridge_rules(lab):
     faults, rows = lab['faults'], []
     if faults['partition']:
-        island = _set([name for host in faults['partition'] for name in network.ports(lab, host)])
-        rows += [f'iifname {island} oifname != {island} counter drop', f'iifname != {island} oifname {island} counter drop']
+        inside = _set([name for host in faults['partition'] for name in network.ports(lab, host)])
+        rows += [f'iifname {inside} oifname != {inside} counter drop', f'iifname != {inside} oifname {inside} counter drop']
     if lab['switch'] == 'nomcast':
-        # Neighbours of IPv6 are asked for by multicast: without it there would be no IPv6 at all.
+        # IPv6 neighbour discovery needs multicast.
         rows += ['ip daddr 224.0.0.0/4 counter drop', 'ip6 daddr ff02::1:ff00:0/104 accept', 'ip6 daddr ff00::/8 counter drop']
     if faults['multicast']:
         names = [name for host in faults['multicast_at'] for name in network.ports(lab, host)]
         where = f'oifname {_set(names)} ' if names else ''
-        rows += [f'{where}{group} {_sometimes(faults["multicast"])} counter drop comment "multicast"'
+        rows += [f'{where}{group} {_probability(faults["multicast"])} counter drop comment "multicast"'
                  for group in ('ip daddr 239.0.0.0/8', 'ip6 daddr ff15::/16')]
     if faults['loss'] and faults['loss_at'] == 'each':
-        rows.append(f'{_ON_BRIDGE[faults["loss_of"]]} {_sometimes(faults["loss"])} counter drop comment "loss"')
+        rows.append(f'{_ON_BRIDGE[faults["loss_of"]]} {_probability(faults["loss"])} counter drop comment "loss"')
     return _chain('forward', 'forward', rows)
 
 
 def port_rules(lab):
     faults, chains = lab['faults'], []
     if faults['loss'] and faults['loss_at'] == 'all':
-        rows = [f'{_ON_PORT[faults["loss_of"]]} {_sometimes(faults["loss"])} counter drop comment "loss"']
+        rows = [f'{_ON_PORT[faults["loss_of"]]} {_probability(faults["loss"])} counter drop comment "loss"']
         chains.append(_chain('common', 'ingress', rows, f'devices = {_set(network.all_ports(lab))}'))
     for name in network.all_ports(lab):
         rows = []
         if faults['loss'] and name.split('.')[0] == faults['loss_at']:
-            rows.append(f'{_ON_PORT[faults["loss_of"]]} {_sometimes(faults["loss"])} counter drop comment "loss"')
+            rows.append(f'{_ON_PORT[faults["loss_of"]]} {_probability(faults["loss"])} counter drop comment "loss"')
         if faults['corrupt']:
-            # Four bytes well inside the packet; the sums of UDP are not computed on such links, so they do not notice.
-            rows.append(f'meta l4proto udp meta length > 100 {_sometimes(faults["corrupt"])} counter '
+            # Four bytes inside the packet; veth links do not compute UDP checksums, so these do not detect it.
+            rows.append(f'meta l4proto udp meta length > 100 {_probability(faults["corrupt"])} counter '
                         '@th,512,32 set 0x5aa5c33c comment "corrupt"')
         if faults['duplicate']:
-            rows.append(f'meta l4proto udp {_sometimes(faults["duplicate"])} counter dup to "{name}" comment "duplicate"')
+            rows.append(f'meta l4proto udp {_probability(faults["duplicate"])} counter dup to "{name}" comment "duplicate"')
         if rows:
             chains.append(_chain('to_' + name.replace('.', '_'), 'egress', rows, f'device "{name}"'))
     return ''.join(chains)
 
 
 def rules(lab):
-    """The text for nft that makes the lab's faults so."""
+    """The input of nft for the lab's faults."""
     text = ''
     for family, chains in (('bridge', bridge_rules(lab)), ('netdev', port_rules(lab))):
         text += f'add table {family} lab\ndelete table {family} lab\ntable {family} lab {{\n{chains}}}\n'
@@ -97,17 +97,17 @@ def apply(lab, in_network):
 def describe(faults):
     words = []
     if faults['loss']:
-        where = {'each': 'of each receiver for itself', 'all': 'of all receivers alike'}.get(
-            faults['loss_at'], f'on the cable to {faults["loss_at"]}')
+        where = {'each': 'independently at each receiver', 'all': 'the same at all receivers'}.get(
+            faults['loss_at'], f'on the link to {faults["loss_at"]}')
         words.append(f'{faults["loss"] / 1e4:g}% of {"UDP" if faults["loss_of"] == "udp" else "all"} packets lost, {where}')
-    for kind, text in (('duplicate', 'doubled'), ('corrupt', 'corrupted')):
+    for kind, text in (('duplicate', 'duplicated'), ('corrupt', 'corrupted')):
         if faults[kind]:
             words.append(f'{faults[kind] / 1e4:g}% of UDP packets {text}')
     if faults['multicast']:
         where = f' to {", ".join(faults["multicast_at"])}' if faults['multicast_at'] else ''
         words.append(f'{faults["multicast"] / 1e4:g}% of multicast{where} dropped')
     if faults['partition']:
-        words.append(f'{", ".join(faults["partition"])} cut off from the others')
+        words.append(f'{", ".join(faults["partition"])} partitioned from the others')
     if faults['cut']:
-        words.append(f'cable out: {", ".join(faults["cut"])}')
+        words.append(f'links down: {", ".join(faults["cut"])}')
     return '; '.join(words) or 'none'

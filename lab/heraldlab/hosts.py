@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hosts. A host is a set of namespaces (network, UTS, IPC, mount) held by one sleeping process, its keeper. Nothing
-is bound or mounted outside of it, so that when keeper and guests have ended the kernel takes everything back.
-A keeper is known by the variable HERALDLAB_HOST=LAB/HOST in its environment."""
+"""Hosts. A host is a set of namespaces (network, UTS, IPC, mount) kept by one sleeping process, its pause process.
+Nothing is bound or mounted outside of them, so the kernel removes a host when all its processes have exited. A pause
+process has the variable HERALDLAB_HOST=LAB/HOST in its environment."""
 import os
 import subprocess
 
@@ -28,23 +28,23 @@ exec sleep infinity
 
 
 def start(lab_name, host_name):
-    """Starts a keeper; its row of the state when the namespaces are there."""
-    words = ['unshare', '--net', '--uts', '--ipc', '--mount', '--propagation', 'slave', 'sh', '-c', _SETUP, 'keeper',
+    """Starts a pause process; returns its row of the state when the namespaces exist."""
+    words = ['unshare', '--net', '--uts', '--ipc', '--mount', '--propagation', 'slave', 'sh', '-c', _SETUP, 'pause',
              host_name, state.folder(lab_name) + '/hosts']
-    keeper = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               start_new_session=True, cwd='/', env=dict(os.environ, **{MARK: f'{lab_name}/{host_name}'}))
-    last, said = '', keeper.stdout.readline().decode()
-    while said and said != 'ready\n':  # what mount says where parts of /sys cannot be had
-        last, said = said, keeper.stdout.readline().decode()
-    keeper.stdout.close()
-    if not said:
-        raise tool.LabError(f'host {host_name} could not be made: {last.strip()}')
-    keeper.returncode = 0  # it outlives us: nobody waits for it
-    return {'name': host_name, 'pid': keeper.pid, 'net': tool.namespace_of(keeper.pid)}
+    last, output = '', process.stdout.readline().decode()
+    while output and output != 'ready\n':  # mount may print errors about /sys
+        last, output = output, process.stdout.readline().decode()
+    process.stdout.close()
+    if not output:
+        raise tool.LabError(f'cannot create host {host_name}: {last.strip()}')
+    process.returncode = 0  # it outlives this program, which must not wait for it
+    return {'name': host_name, 'pid': process.pid, 'net': tool.namespace_of(process.pid)}
 
 
 def write_names(lab_name, count, links):
-    """The hosts file: every host by its address on the first link; further links as h1-eth1."""
+    """Writes /etc/hosts of the hosts: names on the first link are h1, on further links h1-eth1."""
     rows = ['127.0.0.1 localhost', '::1 localhost ip6-localhost', f'{network.address(0, network.HEAD)} head']
     for link in range(links):
         tail = '' if link == 0 else f'-eth{link}'
@@ -54,26 +54,26 @@ def write_names(lab_name, count, links):
 
 
 def write_table(lab):
-    """What lab/agent reads: name, address, keeper."""
+    """Writes the table that lab/agent reads: name, address, pause process."""
     rows = [f'{row["name"]} {network.address(0, i)} {row["pid"]}' for i, row in enumerate(lab['hosts'], 1)]
     rows.append(f'head {network.address(0, network.HEAD)} {lab["head"]["pid"]}')
     with open(state.folder(lab['name']) + '/table', 'w', encoding='utf-8') as file:
         file.write('\n'.join(rows) + '\n')
 
 
-def is_keeper(pid, lab_name):
+def is_pause_process(pid, lab_name):
     return any(row.startswith(f'{MARK}={lab_name}/') for row in tool.environment_of(pid))
 
 
-def keepers(lab_name):
-    """Keepers of a lab, also of one whose state was lost."""
-    return [pid for pid in tool.processes() if is_keeper(pid, lab_name)]
+def pause_processes(lab_name):
+    """Pause processes of a lab, even if its state was lost."""
+    return [pid for pid in tool.processes() if is_pause_process(pid, lab_name)]
 
 
-def guests(lab_name):
-    """Processes inside the lab other than its keepers: by their network namespace, and those of a killed run that
-    are still outside, by the mark that `run` gives them."""
-    holding = keepers(lab_name)
+def members(lab_name):
+    """Processes of the lab other than its pause processes: those in its network namespaces, and those of a killed `run`
+    outside of them, which have the variable HERALDLAB_RUN."""
+    holding = pause_processes(lab_name)
     inside = {tool.namespace_of(pid) for pid in holding}
     try:
         lab = state.load(lab_name)
@@ -81,7 +81,7 @@ def guests(lab_name):
     except (tool.LabError, ValueError):
         pass
     inside.discard(None)
-    inside.discard(tool.namespace_of(os.getpid()))  # never our own network, whatever the state says
+    inside.discard(tool.namespace_of(os.getpid()))  # never the machine's own network, even if the state is wrong
     mark = f'HERALDLAB={lab_name}'
     found = []
     for pid in tool.processes():
@@ -95,11 +95,11 @@ def guests(lab_name):
 
 
 def enter(row, words, wd=None):
-    """The words that run a command on a host, in the folder we are in now, or another."""
+    """The command that runs `words` on a host, in folder `wd` or the current one."""
     return ['nsenter', '--target', str(row['pid']), '--net', '--uts', '--ipc', '--mount', '--', 'sh', '-c',
             'cd "$0" && exec "$@"', wd or os.getcwd()] + list(words)
 
 
 def in_network(row, words):
-    """The words that run a command of ours in a host's network, and otherwise here."""
+    """The command that runs `words` in a host's network namespace only."""
     return ['nsenter', '--target', str(row['pid']), '--net', '--'] + list(words)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Jobs: Open MPI's mpirun (PMIx) or Hydra (PMI-1) runs on the head, as on a login node, and starts the ranks on the
-hosts through lab/agent. All that a run starts carries HERALDLAB_RUN, by which what a killed launcher leaves is found."""
+hosts through lab/agent. All processes of a run have the variable HERALDLAB_RUN, which identifies them after their
+launcher was killed."""
 import os
 import shutil
 import signal
@@ -22,8 +23,8 @@ def find_engine(engine):
     raise tool.LabError(f'--engine {engine}: there is no {names[0]} on this machine (package {package})')
 
 
-def place(lab, ranks, ppn, chosen=None):
-    """(ranks, ranks a host, hosts): blocks of ranks, host by host."""
+def placement(lab, ranks, ppn, chosen=None):
+    """(ranks, ranks per host, hosts): consecutive ranks share a host."""
     names = chosen or [row['name'] for row in lab['hosts']]
     for name in names:
         state.host(lab, name)
@@ -41,10 +42,10 @@ def launcher_words(engine, ranks, ppn, names, more=()):
     if engine == 'hydra':
         return [path, '-launcher', 'ssh', '-launcher-exec', AGENT, '-hosts', ','.join(names), '-ppn', str(ppn),
                 '-n', str(ranks), *more]
-    handed = [word for name in sorted(os.environ) if name.startswith('HERALD_') or name == 'LD_LIBRARY_PATH'
+    exported = [word for name in sorted(os.environ) if name.startswith('HERALD_') or name == 'LD_LIBRARY_PATH'
               for word in ('-x', name)]
     return [path, '--allow-run-as-root', '--mca', 'plm_rsh_agent', AGENT, '--mca', 'plm_rsh_no_tree_spawn', '1',
-            '--bind-to', 'none', '--host', ','.join(f'{name}:{ppn}' for name in names), '-n', str(ranks), *handed, *more]
+            '--bind-to', 'none', '--host', ','.join(f'{name}:{ppn}' for name in names), '-n', str(ranks), *exported, *more]
 
 
 def marked(run):
@@ -52,15 +53,15 @@ def marked(run):
 
 
 def on_host(lab, row, words, seconds=None, **how):
-    """Runs words on a host (or the head) and waits: the exit code, 124 after `seconds`. Whatever it started and left
-    running when it was ended from outside is ended too."""
+    """Runs a command on a host (or the head) and returns its exit code, 124 after `seconds`. If it ends by a signal or
+    a timeout, all processes that it started are ended too."""
     run = os.urandom(8).hex()
     environment = {name: value for name, value in os.environ.items() if not name.startswith('HERALDLAB')}
     environment.update(HERALDLAB=lab['name'], HERALDLAB_RUN=run)
     child = subprocess.Popen(hosts.enter(row, words), env=environment, **how)
     asked = []
 
-    def pass_on(number, _frame):  # the first signal goes on to the job; a second one ends it by force
+    def pass_on(number, _frame):  # the job gets the first signal; a second one kills it
         asked.append(number)
         if len(asked) > 1:
             raise KeyboardInterrupt

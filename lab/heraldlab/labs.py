@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A whole lab: up, down, what is there. `up` leaves either a lab or nothing."""
+"""A whole lab: up, down, status. `up` leaves either a complete lab or nothing."""
 import copy
 import signal
 
@@ -35,27 +35,27 @@ def up(name, count, options):
 
 
 def down(name):
-    """Takes a lab down, or what is left of one; True if there was anything."""
+    """Removes a lab, or the remains of one; True if there was anything."""
     state.check_name(name)
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # once begun, it is done
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # not interruptible
     try:
         found = name in state.names()
-        for _ in range(5):  # what is being started while we look is found the next time
-            running = hosts.guests(name)
-            keepers = hosts.keepers(name)
-            if not running and not keepers:
+        for _ in range(5):  # a process may start others during the search
+            running = hosts.members(name)
+            pausing = hosts.pause_processes(name)
+            if not running and not pausing:
                 break
             found = True
             tool.end(running)
-            tool.end(keepers, patience=0.5)
+            tool.end(pausing, grace_s=0.5)
         state.remove(name)
     finally:
         signal.signal(signal.SIGINT, before)
     return found
 
 
-def leftovers():
-    """Names of labs that have a folder or keepers."""
+def known_labs():
+    """Names of labs that have a folder or pause processes."""
     found = set(state.names())
     for pid in tool.processes():
         for row in tool.environment_of(pid):
@@ -69,16 +69,16 @@ def describe(name):
     try:
         lab = state.load(name)
     except (tool.LabError, ValueError):
-        return [f'{name}: half made, or half gone: `herald-lab down --name {name}` removes the rest']
-    dead = [row['name'] for row in lab['hosts'] + [lab['head']] if not hosts.is_keeper(row['pid'], name)]
+        return [f'{name}: incomplete: `herald-lab down --name {name}` removes the rest']
+    dead = [row['name'] for row in lab['hosts'] + [lab['head']] if not hosts.is_pause_process(row['pid'], name)]
     first, last = lab['hosts'][0]['name'], lab['hosts'][-1]['name']
-    rate = f'{lab["rate"]}, {lab["buffer"]} bytes of buffer a port' if lab['rate'] else 'as fast as the machine'
+    rate = f'{lab["rate"]}, {lab["buffer"]} bytes of buffer a port' if lab['rate'] else 'no rate limit'
     lines = [f'{name}: {len(lab["hosts"])} hosts, {first} {network.address(0, 1)} to {last} '
              f'{network.address(0, len(lab["hosts"]))}, head {network.address(0, network.HEAD)}',
              f'  links   {lab["links"]} a host, {rate}, mtu {lab["mtu"]}, offloads {lab["offloads"]}',
              f'  switch  {lab["switch"]}: {network.SWITCHES[lab["switch"]]}',
              f'  faults  {faults.describe(lab["faults"])}',
-             f'  running {len(hosts.guests(name))} processes']
+             f'  running {len(hosts.members(name))} processes']
     if dead:
-        lines.append(f'  gone    {", ".join(dead)}: `herald-lab down --name {name}` and up again')
+        lines.append(f'  lost    {", ".join(dead)}: `herald-lab down --name {name}`, then up')
     return lines

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bridges and links. Link k of host i is eth<k> on the host and port h<i> (h<i>.<k> on further links) of bridge
-br<k> in the namespace of the switch. The switch's side of a link has the switch's rate and buffer, the host's side
-the same rate and a larger queue."""
+br<k> in the namespace of the switch. Both ends of a link have the rate; the switch's end has the switch's buffer, the
+host's end a larger queue."""
 from . import tool
 
-HEAD = 254      # the last byte of the address of the head, which is the switch itself
+HEAD = 254      # last byte of the address of the head, which is the switch
 LARGEST = 250   # hosts
-ETHERNET_OVERHEAD = 24  # preamble, check sum, gap: what a frame takes on a wire beyond its bytes
+ETHERNET_OVERHEAD = 24  # preamble, checksum, gap
 HOST_QUEUE = 1 << 20
-LATE = 100e-6  # seconds: a timer of this machine may be so late without the link falling behind its rate
-# What this machine's own firewall has to say about frames is nothing to a switch.
+LATE = 100e-6  # seconds by which a timer may be late without reducing the link's rate
+# The machine's own firewall must not filter the frames of the switch.
 NO_FIREWALL = 'for each in /proc/sys/net/bridge/bridge-nf-call-*; do [ ! -e "$each" ] || echo 0 > "$each"; done'
 SWITCHES = {
-    'snooping': 'IGMP snooping, nobody asks: multicast is flooded',
-    'querier': 'IGMP snooping with a querier: only members hear',
-    'flood': 'no snooping: everybody hears everything',
+    'snooping': 'IGMP snooping without querier: multicast is flooded',
+    'querier': 'IGMP snooping with a querier: only members receive multicast',
+    'flood': 'no snooping: multicast is flooded',
     'nomcast': 'multicast is dropped',
 }
 OFFLOADS = ('tso', 'gso', 'tx-udp-segmentation')
@@ -37,7 +37,7 @@ def all_ports(lab):
 
 
 def switch_batch(lab):
-    """What `ip -batch` does in the switch's namespace."""
+    """The input of `ip -batch` in the switch's namespace."""
     rows = []
     snooping = 1 if lab['switch'] in ('snooping', 'querier') else 0
     querier = 1 if lab['switch'] == 'querier' else 0
@@ -61,12 +61,12 @@ def host_batch(lab, number):
 
 
 def bits_per_second(rate):
-    """Of a rate as tc writes it, such as 100mbit."""
+    """From a rate in the notation of tc, such as 100mbit."""
     return float(rate[:-4]) * {'k': 1e3, 'm': 1e6, 'g': 1e9}[rate[-4]]
 
 
 def shaping(lab, device, limit):
-    """The words of tc for one end of a link; tbf drops what is larger than its burst."""
+    """The tc command for one end of a link; tbf drops packets that are larger than its burst."""
     burst = max(4096, lab['mtu'] + 14 + ETHERNET_OVERHEAD, int(bits_per_second(lab['rate']) / 8 * LATE))
     return ['tc', 'qdisc', 'add', 'dev', device, 'root', 'tbf', 'rate', lab['rate'], 'burst', str(burst), 'limit',
             str(limit), 'overhead', str(ETHERNET_OVERHEAD)]
@@ -89,5 +89,5 @@ def build(lab, in_network):
 
 
 def set_link(lab, host, link, up, in_network):
-    """Pulls the cable out, or puts it back: the host sees its carrier go."""
+    """Removes or restores the carrier of a host's link."""
     tool.run(in_network(lab['head'], ['ip', 'link', 'set', port(host, link), 'up' if up else 'down']))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is up: one folder for each lab below /run/herald-lab, with state.json, the table that lab/agent reads, and
-the hosts file of its hosts. A folder without state.json is a lab whose `up` did not end."""
+"""Running labs: a folder for each below /run/herald-lab, with state.json, the table that lab/agent reads, and the
+/etc/hosts of its hosts. A folder without state.json belongs to a lab whose `up` did not complete."""
 import json
 import os
 import re
@@ -33,8 +33,8 @@ def create(name):
     try:
         os.mkdir(folder(name))
     except FileExistsError:
-        raise tool.LabError(f'lab {name} is up, or what is left of it: `herald-lab down --name {name}` first, or '
-                            'choose another --name') from None
+        raise tool.LabError(f'lab {name} is up, or incompletely removed: run `herald-lab down --name {name}` first, '
+                            'or choose another --name') from None
 
 
 def save(lab):
@@ -50,7 +50,7 @@ def load(name):
             return json.load(file)
     except FileNotFoundError:
         others = [other for other in names() if other != name]
-        more = f'; up are: {", ".join(others)}' if others else ''
+        more = f'; running: {", ".join(others)}' if others else ''
         raise tool.LabError(f'lab {name} is not up{more}: `herald-lab up 4 --name {name}` makes one') from None
 
 
@@ -59,7 +59,7 @@ def remove(name):
     try:
         os.rmdir(ROOT)
     except OSError:
-        pass  # another lab is there
+        pass  # there is another lab
 
 
 def host(lab, name):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Running commands, saying what failed, looking at /proc."""
+"""Runs commands, reports errors, reads /proc."""
 import os
 import shutil
 import signal
 import subprocess
 import time
 
-# Administrators' folders are not on everybody's path.
+# Some users' PATH lacks the sbin folders.
 os.environ['PATH'] = os.environ.get('PATH', '/usr/bin:/bin') + ':/usr/local/sbin:/usr/sbin:/sbin'
 
 NEEDED = {'ip': 'iproute2', 'tc': 'iproute2', 'nft': 'nftables', 'ethtool': 'ethtool', 'nsenter': 'util-linux',
@@ -14,21 +14,21 @@ NEEDED = {'ip': 'iproute2', 'tc': 'iproute2', 'nft': 'nftables', 'ethtool': 'eth
 
 
 class LabError(Exception):
-    """What the user is told; the command ends with exit code 1."""
+    """An error message for the user; the command ends with exit code 1."""
 
 
 def run(words, text=None):
-    """The output of a command; LabError with its own words if it fails."""
+    """The output of a command; LabError with its message if it fails."""
     done = subprocess.run(words, input=text, capture_output=True, text=True,
                           stdin=subprocess.DEVNULL if text is None else None)
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip()
-        raise LabError(f'`{" ".join(words)}` failed with exit code {done.returncode}' + (f': {said}' if said else ''))
+        output = (done.stderr or done.stdout).strip()
+        raise LabError(f'`{" ".join(words)}` failed with exit code {done.returncode}' + (f': {output}' if output else ''))
     return done.stdout
 
 
 def why_not():
-    """Why there can be no lab on this machine, or None."""
+    """The reason why this machine cannot have a lab, or None."""
     if os.geteuid() != 0:
         return 'making network namespaces needs root (try sudo)'
     missing = sorted({package for command, package in NEEDED.items() if not shutil.which(command)})
@@ -40,14 +40,14 @@ def why_not():
     done = subprocess.run(['unshare', '--net', '--uts', '--ipc', '--mount', 'sh', '-c', probe], capture_output=True,
                           text=True, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
-        return f'the kernel does not let us make a network: {done.stderr.strip()}'
+        return f'the kernel does not allow a virtual network: {done.stderr.strip()}'
     return None
 
 
 def need_lab():
     reason = why_not()
     if reason:
-        raise LabError(f'there can be no lab here: {reason}')
+        raise LabError(f'no lab is possible here: {reason}')
 
 
 def read(path):
@@ -79,9 +79,9 @@ def alive(pid):
     return bool(stat) and stat.rsplit(')', 1)[1].split()[0] not in 'ZX'
 
 
-def end(pids, patience=2.0):
-    """Ends processes: politely, then by force. Returns when all are gone."""
-    for number, seconds in ((signal.SIGTERM, patience), (signal.SIGKILL, 10.0)):
+def end(pids, grace_s=2.0):
+    """Ends processes with SIGTERM, after `grace_s` with SIGKILL. Returns when all have exited."""
+    for number, seconds in ((signal.SIGTERM, grace_s), (signal.SIGKILL, 10.0)):
         pids = [pid for pid in pids if alive(pid)]
         for pid in pids:
             try:

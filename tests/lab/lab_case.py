@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of the lab share: test_X.py BUILD SOURCE [unittest arguments]. Exit code 77 and the reason where
-there can be no lab. Each test class has a lab of its own name, so that several can run at once beside a user's."""
+"""Common code of the lab tests: test_X.py BUILD SOURCE [unittest arguments]. Exit code 77 and the reason on a machine
+that cannot have a lab. Each test class has a lab with a unique name, so that several can run at once."""
 import os
 import signal
 import subprocess
@@ -12,14 +12,14 @@ BUILD = os.path.abspath(sys.argv.pop(1))
 SOURCE = os.path.abspath(sys.argv.pop(1))
 LAB = SOURCE + '/lab/herald-lab'
 HERE = os.path.dirname(os.path.abspath(__file__))
-LIMIT = 120  # only a hang takes so long
-# Input without an end: Hydra hands the end on to the first host, and dies of SIGPIPE if the job is over by then.
+LIMIT = 120  # only a hang exceeds it
+# Input without end of file: Hydra forwards the end to the first host, and gets SIGPIPE if the job is over by then.
 SILENCE, _END = os.pipe()
 sys.path.insert(0, SOURCE + '/lab')
 
 
 def lab(*words, name, code=0, **more):
-    """Runs herald-lab; the result. `code`: what it must end with, None: whatever."""
+    """Runs herald-lab and returns the result. `code`: the expected exit code, None: any."""
     command = [LAB, words[0], '--name', name, *map(str, words[1:])]
     done = subprocess.run(command, capture_output=True, text=True, stdin=SILENCE, timeout=LIMIT, **more)
     if code is not None and done.returncode != code:
@@ -41,7 +41,7 @@ def wait_until(condition):
 
 
 class LabCase(unittest.TestCase):
-    """A lab that is up for all tests of the class; faults are healed between them."""
+    """One lab for all tests of the class; faults are removed between them."""
     hosts = 2
     options = ()
 
@@ -58,7 +58,7 @@ class LabCase(unittest.TestCase):
         return lab(*words, name=self.name, **more)
 
     def start(self, host, *words, **more):
-        """A process on a host; it is ended with the test."""
+        """Starts a process on a host; it ends with the test."""
         child = subprocess.Popen([LAB, 'exec', '--name', self.name, host, *words], stdout=subprocess.PIPE, text=True,
                                  stdin=SILENCE, **more)
 
@@ -72,7 +72,7 @@ class LabCase(unittest.TestCase):
         return child
 
     def udp(self, source, sinks, count=2000, size=200, **more):
-        """Sends numbered packets from a host to one or several, or to a multicast address that several have joined;
+        """Sends numbered packets from a host to one or several, or to a multicast address that several have joined; returns
         [{received, different, damaged}] for each of them."""
         group = more.get('group', '')
         watch = [self.start(sink, sys.executable, HERE + '/udp_tool.py', 'sink', str(size), group) for sink in sinks]

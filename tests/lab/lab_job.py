@@ -10,7 +10,7 @@ from heraldlab import hosts, jobs, tool
 
 
 def engines():
-    """Those that are installed."""
+    """The installed launchers."""
     found = []
     for engine in jobs.ENGINES:
         try:
@@ -27,7 +27,7 @@ class Job(LabCase):
         self.engines = engines()
         if not self.engines:
             self.skipTest('neither mpirun of Open MPI nor Hydra is installed')
-        # Not always the same one, where the test does not ask for both.
+        # Varies, if the test does not name one.
         self.engine = self.engines[sum(map(ord, self.id())) % len(self.engines)]
 
     @staticmethod
@@ -35,7 +35,7 @@ class Job(LabCase):
         return (['-n', str(ranks)] if ranks else []) + [word for pair in env for word in ('--env', pair)]
 
     def run_job(self, *words, ranks=None, engine=None, env=(), limit=90):
-        """A job that must pass."""
+        """Runs a job that must pass."""
         more = self.options_of(ranks, env)
         done = self.lab('run', '--engine', engine or self.engine, '--timeout', limit, *more, *words, code=None)
         self.assertEqual(done.returncode, 0, f'{engine}: {done.stdout}\n{done.stderr}')
@@ -47,7 +47,7 @@ class Job(LabCase):
         return self.run_job(*words, **more).stdout
 
     def begin(self, *words, ranks=None, env=(), limit=90):
-        """A job that goes on; its first round is over."""
+        """Starts a job and waits for its first round."""
         more = self.options_of(ranks, env)
         child = subprocess.Popen([LAB, 'run', '--name', self.name, '--engine', self.engine, '--timeout', str(limit), *more, *words],
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=SILENCE)
@@ -73,4 +73,4 @@ class Job(LabCase):
 
     def nothing_runs(self, program):
         name = os.path.basename(program)
-        return not [pid for pid in hosts.guests(self.name) if tool.read(f'/proc/{pid}/comm').strip() == name]
+        return not [pid for pid in hosts.members(self.name) if tool.read(f'/proc/{pid}/comm').strip() == name]

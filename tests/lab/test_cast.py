@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What could go wrong with `herald cast`: a byte wrong, a file left out, a copy that was broken off begun anew or trusted
-though it is wrong, a host that cannot write that stops the others or is not named; hosts that are named on the command line
-and not reached, because our mpiexec does not hand over to an engine that is installed."""
+"""What could go wrong with `herald cast`: wrong data, a missing file, an interrupted copy that starts anew or keeps wrong
+data, a host that cannot write and blocks the others or is not named; named hosts that are not reached, because mpiexec
+does not execute an installed launcher."""
 import hashlib
 import os
 import re
@@ -16,7 +16,7 @@ from heraldlab import jobs
 HERALD = BUILD + '/bin/herald'
 BLOCK = 4 << 20
 
-# Open MPI's mpirun says this of itself now and then: its child was faster than it.
+# Open MPI's mpirun sometimes prints this about itself.
 OF_MPIRUN = re.compile(r'^\[\S+\] plm:rsh: Warning: setpgid.*\n', re.MULTILINE)
 
 
@@ -35,7 +35,7 @@ class Cast(LabCase):
         self.engine = engines()[-1]
         self.folder = tempfile.mkdtemp(prefix='herald-cast-')
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        # The hosts share the machine's files: each has a folder of its own.
+        # Lab hosts share files, so each has its own folder.
         self.paths = [f'{self.folder}/h{i}/' for i in (2, 3, 4)]
         for path in self.paths:
             os.makedirs(path)
@@ -53,14 +53,14 @@ class Cast(LabCase):
         self.assertEqual(done.returncode == 0, code == 0, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
-    def test_a_file_and_a_copy_that_was_broken_off(self):
+    def test_file_and_interrupted_copy(self):
         source = self.make('data', 2 * BLOCK + 12345)
         text = self.cast(source, '--verify')
         self.assertIn('to 3 hosts', text)
         for path in self.paths:
             self.assertEqual(sum_of(path + 'data'), sum_of(source))
             self.assertEqual(os.listdir(path), ['data'])
-        # Broken off after the first block on one host, after the second on another; whole on the third.
+        # Interrupted after the first block on one host, after the second on another; complete on the third.
         for path, blocks in zip(self.paths, (1, 2)):
             os.rename(path + 'data', path + 'data.herald-part')
             os.truncate(path + 'data.herald-part', blocks * BLOCK + 77)
@@ -68,7 +68,7 @@ class Cast(LabCase):
         self.assertIn('existed already', text)
         for path in self.paths:
             self.assertEqual(sum_of(path + 'data'), sum_of(source))
-        # What is there is not trusted: one byte of it is wrong.
+        # One byte of the existing file is wrong.
         with open(self.paths[0] + 'data', 'r+b') as file:
             file.write(b'\0\1\2\3\4\5\6\7')
         self.assertNotIn('existed already', self.cast(source))
@@ -76,17 +76,17 @@ class Cast(LabCase):
             self.assertEqual(sum_of(path + 'data'), sum_of(source))
 
     def reach_through(self, engine):
-        """Variables with which our mpiexec finds just this engine, and the engine the hosts of the lab."""
+        """Variables with which mpiexec finds only this launcher, and the launcher finds the hosts of the lab."""
         if engine == 'mpirun':
             return ['OMPI_MCA_plm_rsh_agent=' + jobs.AGENT, 'OMPI_MCA_plm_rsh_no_tree_spawn=1', 'OMPI_ALLOW_RUN_AS_ROOT=1',
                     'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1']
-        folder = self.folder + '/bin'  # only what it and the agent need: no mpirun
+        folder = self.folder + '/bin'  # without mpirun
         os.makedirs(folder)
         for name in ('mpiexec.hydra', 'hydra_pmi_proxy', 'sh', 'grep', 'nsenter'):
             os.symlink(shutil.which(name), f'{folder}/{name}')
         return ['PATH=' + folder, 'HYDRA_LAUNCHER=ssh', 'HYDRA_LAUNCHER_EXEC=' + jobs.AGENT]
 
-    def test_named_hosts_are_reached_by_an_engine_that_is_installed(self):
+    def test_named_hosts_are_reached_by_an_installed_launcher(self):
         source = self.make('data', BLOCK + 4321)
         targets = [f'{host}:{path}' for host, path in zip(('h2', 'h3', 'h4'), self.paths)]
         for engine in engines():
@@ -100,14 +100,14 @@ class Cast(LabCase):
                 os.remove(path + 'data')
             done = self.lab(*words, '--quiet', source, *targets)
             self.assertEqual(done.stdout + OF_MPIRUN.sub('', done.stderr), '')
-            # A host that there is none of is an error. Hydra itself waits for it for ever: the limit of time ends that.
+            # An unknown host is an error. Hydra waits for it without end: the timeout ends that.
             words[2] = 8
             done = self.lab(*words, source, 'h9:' + self.paths[0], code=None)
             self.assertNotIn(done.returncode, (0, 124) if engine == 'mpirun' else (0,))
             for path in self.paths:
                 os.remove(path + 'data')
 
-    def test_a_folder(self):
+    def test_folder(self):
         for name, size in (('tree/a', 100), ('tree/b/empty', 0), ('tree/b/c/long', 300_000)):
             self.make(name, size)
         os.symlink('a', self.folder + '/tree/link')
@@ -119,7 +119,7 @@ class Cast(LabCase):
             self.assertEqual(os.readlink(path + 'tree/link'), 'a')
             self.assertEqual(os.stat(path + 'tree/a').st_mode & 0o777, 0o750)
 
-    def test_who_cannot_write_is_named_and_the_others_get_theirs(self):
+    def test_host_that_cannot_write_is_named_and_others_get_the_copy(self):
         source = self.make('data', 100_000)
         text = self.cast(source, code=1, paths=[self.paths[0], '/proc/no/such', self.paths[2]])
         self.assertIn('host h3: /proc/no/such', text)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What could go wrong: a lab that leaves namespaces, processes, mounts or files behind, above all when its making
-failed, was interrupted or was killed; labs that disturb each other or the machine; hosts that share what real hosts
-do not, so that a test passes that would fail on a cluster."""
+"""What could go wrong: a lab leaves namespaces, processes, mounts or files, in particular after a failed, interrupted
+or killed `up`; labs affect each other or the machine; hosts share what real hosts do not, so that a test passes that
+would fail on a cluster."""
 import glob
 import os
 import signal
@@ -16,12 +16,12 @@ from heraldlab import hosts, tool
 
 
 def traces(name):
-    """What is left of a lab."""
-    return [path for path in glob.glob(f'/run/herald-lab/{name}*')] + hosts.keepers(name) + hosts.guests(name)
+    """Remains of a lab."""
+    return [path for path in glob.glob(f'/run/herald-lab/{name}*')] + hosts.pause_processes(name) + hosts.members(name)
 
 
 def machine():
-    """What of the machine a lab must not change: links, mounts, host name, rules."""
+    """Machine state that a lab must not change: links, mounts, host name, rules."""
     links = sorted(os.listdir('/sys/class/net'))
     return links, tool.read('/proc/self/mountinfo'), os.uname().nodename, tool.run(['nft', 'list', 'ruleset'])
 
@@ -34,40 +34,40 @@ class UpAndDown(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
 
     def instead(self, command, text):
-        """An environment in which `command` is this script."""
+        """An environment in which `command` is a script with this text."""
         path = f'{self.folder.name}/{command}'
         with open(path, 'w', encoding='utf-8') as file:
             file.write('#!/bin/sh\n' + text + '\n')
         os.chmod(path, 0o755)
         return dict(os.environ, PATH=f'{self.folder.name}:{os.environ["PATH"]}')
 
-    def test_nothing_is_left_and_nothing_else_changed(self):
+    def test_nothing_remains_and_the_machine_is_unchanged(self):
         before = machine()
         lab('up', 3, '--rate', '100mbit', '--loss', '1%', '--links', '2', name=self.name)
-        self.assertEqual(len(hosts.keepers(self.name)), 4)
+        self.assertEqual(len(hosts.pause_processes(self.name)), 4)
         self.assertEqual(machine(), before)
         lab('down', name=self.name)
         self.assertEqual(traces(self.name), [])
         self.assertEqual(machine(), before)
-        self.assertIn('nothing to take down', lab('down', name=self.name).stdout)
+        self.assertIn('nothing to remove', lab('down', name=self.name).stdout)
 
-    def test_down_ends_what_runs(self):
+    def test_down_ends_running_processes(self):
         lab('up', 2, name=self.name)
         deaf = "trap '' TERM; echo ready; sleep 1000 & wait; sleep 1000"
         child = subprocess.Popen([LAB, 'exec', '--name', self.name, 'h2', 'sh', '-c', deaf], stdout=subprocess.PIPE)
         self.assertEqual(child.stdout.readline(), b'ready\n')
-        other = subprocess.Popen(['sleep', '1000'], env=dict(os.environ, HERALDLAB=self.name))  # like ours, but not ours
-        child.kill()  # whoever waited for it is gone
+        other = subprocess.Popen(['sleep', '1000'], env=dict(os.environ, HERALDLAB=self.name))  # has the variable but belongs to no run
+        child.kill()  # its parent no longer waits
         child.wait()
         child.stdout.close()
-        self.assertNotEqual(hosts.guests(self.name), [])
+        self.assertNotEqual(hosts.members(self.name), [])
         lab('down', name=self.name)
         self.assertEqual(traces(self.name), [])
         self.assertIsNone(other.poll())
         other.kill()
         other.wait()
 
-    def test_a_failed_up_leaves_nothing(self):
+    def test_failed_up_leaves_nothing(self):
         done = lab('up', 3, name=self.name, code=1, env=self.instead('ethtool', 'echo no such feature >&2; exit 1'))
         self.assertIn('no such feature', done.stderr)
         self.assertEqual(traces(self.name), [])
@@ -79,21 +79,21 @@ class UpAndDown(unittest.TestCase):
         child.send_signal(number)
         return child.wait(60)
 
-    def test_an_interrupted_up_leaves_nothing(self):
+    def test_interrupted_up_leaves_nothing(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             self.assertEqual(self.interrupted(number), 130)
             self.assertEqual(traces(self.name), [])
             os.remove(f'{self.folder.name}/here')
 
-    def test_what_a_killed_up_left_is_taken_down(self):
+    def test_remains_of_a_killed_up_are_removed(self):
         self.interrupted(signal.SIGKILL)
         self.assertNotEqual(traces(self.name), [])
-        self.assertIn('half made', lab('status', name=self.name).stdout)
+        self.assertIn('incomplete', lab('status', name=self.name).stdout)
         self.assertIn('first', lab('up', 1, name=self.name, code=1).stderr)
         lab('down', name=self.name)
         self.assertEqual(traces(self.name), [])
 
-    def test_a_lost_state_is_no_obstacle(self):
+    def test_down_works_without_state(self):
         lab('up', 2, name=self.name)
         subprocess.run(['rm', '-r', f'/run/herald-lab/{self.name}'], check=True)
         self.assertIn(self.name, lab('status', name=self.name).stdout)
@@ -111,7 +111,7 @@ class UpAndDown(unittest.TestCase):
         lab('down', name=second)
         self.assertEqual(traces(second), [])
 
-    def test_wrong_words(self):
+    def test_usage_errors(self):
         for words in (('up', 0), ('up', 9999), ('up', 2, '--loss', '200%'), ('up', 2, '--mtu', '9'), ('run', 'true'),
                       ('exec', 'h1', 'true'), ('counters',), ('fault', 'heal')):
             done = lab(*words, name=self.name, code=1)
@@ -120,7 +120,7 @@ class UpAndDown(unittest.TestCase):
         self.assertIn('letters', lab('status', name='../etc', code=1).stderr)
         self.assertEqual(traces(self.name), [])
 
-    def test_without_root_it_says_so(self):
+    def test_without_root_is_an_error(self):
         for words in (['up', '2'], ['down'], ['status']):
             done = subprocess.run(['setpriv', '--reuid', '65534', '--clear-groups', sys.executable, '-B', LAB] + words,
                                   capture_output=True, text=True)
@@ -130,8 +130,8 @@ class UpAndDown(unittest.TestCase):
             self.assertIn('root', done.stderr)
 
 
-class Apart(LabCase):
-    """Hosts share no more than hosts do."""
+class Isolation(LabCase):
+    """Hosts of a lab are as separate as real hosts."""
 
     def on(self, host, *words, **more):
         return self.lab('exec', host, *words, **more).stdout
@@ -147,37 +147,37 @@ class Apart(LabCase):
         self.assertFalse(os.path.exists('/dev/shm/herald-lab-test'))
 
     def test_own_ipc(self):
-        kinds = {os.readlink(f'/proc/{pid}/ns/ipc') for pid in hosts.keepers(self.name)}
+        kinds = {os.readlink(f'/proc/{pid}/ns/ipc') for pid in hosts.pause_processes(self.name)}
         self.assertEqual(len(kinds), 3)
 
-    def test_names_are_known_everywhere(self):
+    def test_all_hosts_resolve_all_names(self):
         self.assertIn('10.77.0.2', self.on('h1', 'getent', 'hosts', 'h2'))
         self.assertIn('10.77.0.254', self.on('h2', 'getent', 'hosts', 'head'))
 
-    def test_folder_and_exit_code_come_through(self):
+    def test_folder_and_exit_code_are_kept(self):
         self.assertEqual(self.on('h1', 'pwd', cwd='/usr'), '/usr\n')
         self.assertEqual(self.lab('exec', 'h1', 'sh', '-c', 'exit 7', code=None).returncode, 7)
         self.assertEqual(self.lab('exec', '--timeout', '0.3', 'h1', 'sleep', '1000', code=None).returncode, 124)
-        self.assertEqual(hosts.guests(self.name), [])
+        self.assertEqual(hosts.members(self.name), [])
 
-    def test_jobs_start_with_both_engines(self):
+    def test_jobs_start_with_both_launchers(self):
         probe = BUILD + '/tests/boot_probe'
         for engine in ('mpirun', 'hydra'):
             done = self.lab('run', '--engine', engine, '--timeout', 100, '-n', 4, probe, 'exchange', 100, 2, code=None)
             if 'there is no' in done.stderr:
                 self.skipTest(done.stderr.strip())
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(hosts.guests(self.name), [])
+        self.assertEqual(hosts.members(self.name), [])
 
-    def test_a_job_that_takes_too_long_is_ended_everywhere(self):
+    def test_timeout_ends_a_job_on_all_hosts(self):
         for engine in ('mpirun', 'hydra'):
             done = self.lab('run', '--engine', engine, '--timeout', 3, 'sleep', '1000', code=None)
             if 'there is no' in done.stderr:
                 self.skipTest(done.stderr.strip())
             self.assertEqual(done.returncode, 124)
-            self.assertEqual(hosts.guests(self.name), [])
+            self.assertEqual(hosts.members(self.name), [])
 
-    def test_more_ranks_than_room_are_refused(self):
+    def test_more_ranks_than_slots_are_rejected(self):
         self.assertIn('room for', self.lab('run', '-n', 5, '--ppn', 2, 'true', code=1).stderr)
 
 

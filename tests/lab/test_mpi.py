@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What could go wrong between hosts: a byte wrong, a message lost, doubled or out of order when packets are lost,
-doubled or damaged; a job that hangs after a partition, when a link is cut, or when a host dies; packets of
-strangers or of earlier jobs that are believed; processes that are left. All with real sockets, on hosts made from namespaces."""
+"""What could go wrong between hosts: wrong data, a message lost, duplicated or out of order when packets are lost,
+duplicated or corrupted; a job that hangs after a partition, a link failure or a host failure; packets of other senders or
+earlier jobs that are accepted; processes that remain. With real sockets, on hosts made from namespaces."""
 import os
 import re
 import subprocess
@@ -20,10 +20,10 @@ TOOL = os.path.dirname(os.path.abspath(__file__)) + '/udp_tool.py'
 class Two(Job):
     hosts = 2
 
-    def test_both_engines(self):
+    def test_both_launchers(self):
         for engine in self.engines:
             self.job(PROGRAM, '0', '2000000', engine=engine)
-            self.assertEqual(hosts.guests(self.name), [])
+            self.assertEqual(hosts.members(self.name), [])
 
     def test_several_ranks_on_a_host(self):
         self.job(PROGRAM, '0', '300000', ranks=6)
@@ -36,27 +36,27 @@ class Two(Job):
             self.lab('fault', 'loss', share)
             self.job(PROGRAM, '1', largest)
 
-    def test_losses_by_the_other_ways_of_the_papers(self):
+    def test_losses_with_the_other_protocols_of_the_papers(self):
         self.lab('fault', 'loss', '5%')
         for way in ('HERALD_NET_REPAIR=go_back_n', 'HERALD_PUSH_MODE=zero', 'HERALD_PUSH_MODE=all'):
             self.job(PROGRAM, '0.5', '100000', env=[way])
 
-    def test_family_6_alone(self):
+    def test_ipv6_only(self):
         out = self.job(PROGRAM, '0', '300000', env=['HERALD_NET=fd77::/16', 'HERALD_VERBOSE=1'])
         self.assertNotIn('10.77.', out)
 
-    def test_networks_that_are_not_there_are_said_to_be(self):
+    def test_unknown_network_is_reported(self):
         done = self.lab('run', '--engine', self.engine, '--timeout', 60, '--env', 'HERALD_NET=192.0.2.0/24', PROGRAM, '0', '100', code=None)
         self.assertNotIn(done.returncode, (0, 124))
         self.assertIn('HERALD_NET=192.0.2.0/24', done.stdout + done.stderr)
 
-    def test_doubled_and_damaged_packets(self):
+    def test_duplicated_and_corrupted_packets(self):
         self.lab('fault', 'duplicate', '20%')
         self.job(PROGRAM, '0.5', '300000')
         self.lab('fault', 'corrupt', '10%')
         self.job(PROGRAM, '0.5', '300000')
 
-    def test_a_timeline_shows_what_went_again(self):
+    def test_timeline_shows_retransmissions(self):
         self.lab('fault', 'loss', '20%')
         path = f'/tmp/{self.name}-%r.json'
         files = [path.replace('%r', str(rank)) for rank in range(2)]
@@ -82,11 +82,11 @@ class Many(Job):
         self.job(PROGRAM, '0', '30000')
 
     def ports_of_h2(self):
-        """Where UDP sockets listen that are bound to its address."""
+        """Ports of UDP sockets that are bound to the host's address."""
         text = self.lab('exec', 'h2', 'cat', '/proc/net/udp').stdout
         return [int(port, 16) for port in re.findall(r'^ *\d+: 02004D0A:([0-9A-F]{4}) ', text, re.MULTILINE)]
 
-    def test_strangers_and_packets_of_an_earlier_job(self):
+    def test_forged_packets_and_packets_of_an_earlier_job(self):
         old, timeline = f'/tmp/{self.name}-old', f'/tmp/{self.name}-%r.json'
         files = [old] + [timeline.replace('%r', str(rank)) for rank in range(4)]
         self.addCleanup(lambda: [os.remove(file) for file in files if os.path.exists(file)])
@@ -97,7 +97,7 @@ class Many(Job):
         child = self.begin(PROGRAM, '4', '30000', ranks=4, env=[f'HERALD_TRACE={timeline}'])
         ports = self.ports_of_h2()
         self.assertNotEqual(ports, [])
-        while child.poll() is None:  # until the end, because a timeline keeps what came last
+        while child.poll() is None:  # until the end: a timeline keeps the last events
             strangers = [self.start('h8', sys.executable, TOOL, *map(str, words)) for port in ports
                          for words in (('forge', '10.77.0.2', port, '300'), ('replay', old, '10.77.0.2', port))]
             for stranger in strangers:
@@ -105,7 +105,7 @@ class Many(Job):
         self.must_pass(child)
         with open(files[2], encoding='utf-8') as file:  # rank 1 is on h2
             dropped = [int(total) for total in re.findall(r'"dropped datagrams".*"total":(\d+)', file.read())]
-        self.assertGreaterEqual(max(dropped, default=0), 300)  # and those of lanes, counted elsewhere
+        self.assertGreaterEqual(max(dropped, default=0), 300)  # lanes count theirs separately
 
     def test_collectives(self):
         self.job(BUILD + '/tests/programs/coll_blocking', ranks=4)
@@ -128,8 +128,8 @@ class Many(Job):
             self.job(BUILD + '/tests/programs/' + program, ranks=11)  # five hosts with two, one with one
 
     def partition(self, seconds, env=()):
-        """A job that is cut in two for so long, or a little longer: the job, and how long it can have been. The rules are
-        set from here: a command for each would take its own time."""
+        """Partitions a job for at least this time; returns the job and the maximum that it can have been. Sets the rules
+        directly: starting herald-lab takes too long."""
         child = self.begin(PROGRAM, '6', '30000', ranks=4, env=env)
         lab = state.load(self.name)
         lab['faults']['partition'] = ['h1', 'h2']
@@ -140,12 +140,12 @@ class Many(Job):
         faults.apply(lab, hosts.in_network)
         return child, time.monotonic() - begin
 
-    def test_a_partition_that_heals(self):
-        child, _ = self.partition(5, ['HERALD_DETECT_MS=30000'])  # whatever the machine takes for it
+    def test_partition_that_heals(self):
+        child, _ = self.partition(5, ['HERALD_DETECT_MS=30000'])  # longer than a busy machine delays it
         self.must_pass(child)
 
-    def test_a_partition_of_five_seconds_heals_by_default(self):
-        """There is half a second left to ask and be answered: a machine that is busy may take that away, but not always."""
+    def test_partition_of_five_seconds_heals_by_default(self):
+        """Half a second remains for probe and reply; a busy machine may need it, but not every time."""
         took, failures = 0, []
         for _ in range(4):
             child, took = self.partition(5)
@@ -159,26 +159,26 @@ class Many(Job):
         self.skipTest(f'this machine took {took:.1f} s for a cut of five seconds')
 
     def dies(self, child, host):
-        """The job ends by itself, everywhere, and says who was lost."""
+        """The job ends on all hosts and names the lost peer."""
         out, _ = child.communicate(timeout=LIMIT)
         self.assertNotIn(child.returncode, (0, 124), out)
         self.assertRegex(out, rf'rank \d+ on .*{host}')
         self.assertTrue(wait_until(lambda: self.nothing_runs(PROGRAM)))
         return out
 
-    def test_a_host_whose_cable_is_cut_for_good(self):
+    def test_permanent_partition_of_a_host(self):
         child = self.begin(PROGRAM, '60', '10000', ranks=4, env=['HERALD_DETECT_MS=1000'])
-        self.lab('fault', 'partition', 'h3')  # its carrier stays: nobody is told
+        self.lab('fault', 'partition', 'h3')  # its carrier stays up
         self.dies(child, 'h3')
 
-    def test_a_host_that_dies(self):
+    def test_failing_host(self):
         child = self.begin(PROGRAM, '60', '10000', ranks=4, env=['HERALD_DETECT_MS=1000'])
         self.lab('fault', 'kill', 'h2')
         out, _ = child.communicate(timeout=LIMIT)
-        self.assertNotIn(child.returncode, (0, 124), out)  # the launcher may be the first to see it
+        self.assertNotIn(child.returncode, (0, 124), out)  # the launcher may notice first
         self.assertTrue(wait_until(lambda: self.nothing_runs(PROGRAM)))
 
-    def test_errors_are_returned_to_those_who_want_them(self):
+    def test_errors_are_returned_with_errors_return(self):
         child = self.begin(PROGRAM, '60', '10000', 'return', ranks=4, env=['HERALD_DETECT_MS=1000'])
         self.lab('fault', 'partition', 'h4')
         self.assertRegex(self.dies(child, 'h4'), r'returned')
@@ -197,9 +197,9 @@ class Links(Job):
     hosts = 2
     options = ('--links', '2', '--rate', '100mbit')
 
-    def test_one_of_two_links_is_cut(self):
+    def test_one_of_two_links_fails(self):
         child = self.begin(PROGRAM, '4', '300000')
-        for link in ('h2:eth1', 'h2:eth0'):  # the launcher needs the latter: it is put back
+        for link in ('h2:eth1', 'h2:eth0'):  # the launcher needs eth0: it is restored
             self.lab('fault', 'link', link, 'down')
             time.sleep(1.2)
             self.lab('fault', 'link', link, 'up')

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What could go wrong: a fault that changes nothing, so that every test under it passes for the wrong reason; a rate
-that does not limit; a heal that leaves something broken; a switch that does with multicast what another kind does."""
+"""What could go wrong: a fault without effect, so that tests under it pass for the wrong reason; a rate without effect;
+a heal that leaves a fault; a switch that handles multicast as another kind does."""
 import json
 import sys
 import time
@@ -29,7 +29,7 @@ class Faults(LabCase):
         self.lab('fault', 'loss', '0')
         self.assertEqual(self.received()['received'], COUNT)
 
-    def test_loss_on_one_cable(self):
+    def test_loss_on_one_link(self):
         self.lab('fault', 'loss', '50%', '--at', 'h3')
         self.assertEqual(self.received()['received'], COUNT)
         self.assertLess(self.udp('h1', ['h3'])[0]['received'], COUNT * 0.7)
@@ -52,27 +52,27 @@ class Faults(LabCase):
         return self.lab('exec', source, sys.executable, '-c', code, to, code=None).returncode == 0
 
     def assert_reaches(self, *pairs):
-        """Soon: a host that asked in vain for the address of another does so again only after a second."""
+        """Within seconds: a host repeats a failed address resolution only after a second."""
         for source, to in pairs:
             self.assertTrue(wait_until(lambda pair=(source, to): self.reaches(*pair)), (source, to))
 
-    def test_a_partition_cuts_both_ways_and_heals(self):
+    def test_partition_affects_both_directions_and_heals(self):
         self.lab('fault', 'partition', 'h1,h2')
         self.assert_reaches(('h1', 'h2'), ('h2', 'h1'))
         self.assertFalse(self.reaches('h1', 'h3') or self.reaches('h3', 'h2'))
-        self.assert_reaches(('head', 'h1'), ('head', 'h3'))  # the launcher is no part of it
+        self.assert_reaches(('head', 'h1'), ('head', 'h3'))  # the launcher is not affected
         self.lab('fault', 'heal')
         self.assert_reaches(('h1', 'h3'), ('h3', 'h2'))
 
-    def test_a_cable_pulled_and_put_back(self):
+    def test_link_down_and_up(self):
         self.lab('fault', 'link', 'h3', 'down')
         self.assertEqual(self.lab('exec', 'h3', 'cat', '/sys/class/net/eth0/carrier').stdout, '0\n')
         self.assertFalse(self.reaches('h1', 'h3'))
-        self.assertIn('cable out: h3', self.lab('status').stdout)
+        self.assertIn('links down: h3', self.lab('status').stdout)
         self.lab('fault', 'heal')
         self.assert_reaches(('h1', 'h3'))
 
-    def test_a_host_dies(self):
+    def test_killed_host(self):
         victim = self.start('h3', 'sleep', '1000')
         witness = self.start('h2', 'sleep', '1000')
         while 'running 2 ' not in self.lab('status').stdout:
@@ -84,7 +84,7 @@ class Faults(LabCase):
     def test_ipv6_reaches(self):
         self.assert_reaches(('h1', 'fd77::2'))
 
-    def test_nonsense_is_refused(self):
+    def test_usage_errors(self):
         for words in (('loss', '150%'), ('loss', 'much'), ('partition', 'h9'), ('partition', 'head'), ('link', 'h1'),
                       ('link', 'h1:eth7', 'down'), ('loss', '1%', '--at', 'h8')):
             done = self.lab('fault', *words, code=1)
@@ -97,8 +97,8 @@ class Rate(LabCase):
     hosts = 4
     options = ('--rate', '20mbit', '--buffer', '32k')
 
-    def test_the_rate_limits(self):
-        # 400 packets of 1514 + 24 bytes on the wire are 0.246 s at 20 Mbit/s; queues and burst shorten what we see.
+    def test_rate_limit(self):
+        # 400 packets of 1514 + 24 bytes on the wire are 0.246 s at 20 Mbit/s; queues and burst shorten the measured time.
         start = time.monotonic()
         sender = self.start('h1', sys.executable, HERE + '/udp_tool.py', 'blast', '10.77.0.2', '400', '1472')
         self.assertEqual(sender.wait(60), 0)
@@ -106,7 +106,7 @@ class Rate(LabCase):
         self.assertGreater(time.monotonic() - start, 400 * 1538 * 8 / 20e6 - 2 * queue)
 
     def test_incast_drops_at_the_port_of_the_receiver(self):
-        # Until there are drops: on a busy machine it takes a while before all three send at the same time.
+        # Until there are drops: on a busy machine the three senders may not overlap at first.
         for i in (2, 3, 4):
             self.start(f'h{i}', sys.executable, HERE + '/udp_tool.py', 'blast', '10.77.0.1', '1000000', '1472')
         limit, found = time.monotonic() + 60, {'h1': {'drops': 0}}
@@ -118,11 +118,11 @@ class Rate(LabCase):
 
 
 class Multicast(LabCase):
-    """Every kind of switch, one after the other, with two members."""
+    """Every kind of switch in turn, with two members."""
     hosts = 3
     GROUP = '239.77.1.1'
 
-    def test_members_hear(self):
+    def test_members_receive(self):
         self.assertEqual([found['received'] for found in self.udp('h1', ['h2', 'h3'], group=self.GROUP)], [COUNT] * 2)
 
     def test_loss_for_each_and_for_all(self):
@@ -149,7 +149,7 @@ class NoMulticast(LabCase):
 class Links(LabCase):
     options = ('--links', '2', '--mtu', '9000', '--switch', 'querier')
 
-    def test_two_links_with_large_packets_of_which_one_is_cut(self):
+    def test_two_links_with_large_packets_and_one_down(self):
         self.assertEqual(self.lab('exec', 'h1', 'cat', '/sys/class/net/eth1/mtu').stdout, '9000\n')
         self.assertIn('10.77.1.2 h2-eth1', self.lab('exec', 'h1', 'cat', '/etc/hosts').stdout)
         self.lab('fault', 'link', 'h2:eth1', 'down')

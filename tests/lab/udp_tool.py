@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """udp_tool.py sink SIZE [GROUP]: counts numbered packets until an end marker: "received different damaged".
-udp_tool.py send ADDRESS COUNT SIZE: sends COUNT packets in small bursts, then end markers until it is ended.
+udp_tool.py send ADDRESS COUNT SIZE: sends COUNT packets in small bursts, then end markers until it is killed.
 udp_tool.py blast ADDRESS COUNT SIZE [PORT]: sends COUNT packets as fast as it can, waiting where its own queue is full.
 udp_tool.py record FILE COUNT: keeps the first COUNT datagrams of Herald that pass eth0.
 udp_tool.py replay FILE ADDRESS PORT: sends them there.
@@ -72,7 +72,7 @@ def record(path, count):
     found = []
     while len(found) < count:
         packet = listener.recv(65536)
-        payload = packet[28:]  # behind the heads of IP and UDP
+        payload = packet[28:]  # after the headers of IP and UDP
         if packet[9] == socket.IPPROTO_UDP and len(payload) >= 20 and payload[0] == 1:
             found.append(payload.hex())
     with open(path, 'w', encoding='ascii') as file:
@@ -85,7 +85,7 @@ def replay(path, address, port):
 
 
 def forge(address, port, count):
-    """Of every kind, with the flags that it may have, from every rank; acks of everything, credit without end."""
+    """Of every kind, with its valid flags, from every rank; with acknowledgments of everything and unlimited credit."""
     chance = random.Random(port)
     shower(address, port, [
         struct.pack('<BBBBIIQ', 1, chance.randint(1, 8), chance.choice((0, 1, 5, 9, 13)), 0, chance.randint(0, 5),

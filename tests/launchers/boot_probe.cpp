@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tests/launchers/boot_probe.cpp: a program that uses room boot and nothing above it, to be run under every
-// launcher. What could go wrong: a rank sees another's value torn or not at all; local ranks that cannot be;
-// a job that outlives one of its ranks.
+// tests/launchers/boot_probe.cpp: uses the room boot only, under every launcher. What could go wrong: a rank
+// gets an incomplete value or none; wrong local ranks; a job that continues after one of its ranks failed.
 //   boot_probe exchange [BYTES [N]]  put, fence, get from all, check every byte, finalize; N ranks on each
-//   host
-//                                    (all on one, unless given)
-//   boot_probe missing               a key that nobody has put is refused in words, without a hang
-//   boot_probe abort RANK CODE       RANK asks for the end of the job while the others sleep
-//   boot_probe fence-abort RANK CODE RANK asks for the end of the job while the others wait in a fence
+//                                    host (default: all on one)
+//   boot_probe missing               get of an unknown key fails with a message, without a hang
+//   boot_probe abort RANK CODE       RANK aborts while the others sleep
+//   boot_probe fence-abort RANK CODE RANK aborts while the others wait in a fence
 //   boot_probe kill RANK             RANK kills itself while the others sleep
 //   boot_probe fence-kill RANK       RANK kills itself while the others wait in a fence
-//   boot_probe exit RANK CODE        RANK calls exit(CODE) without finalize; its exit hook asks for the end
+//   boot_probe exit RANK CODE        RANK calls exit(CODE) without finalize; its exit handler aborts
 #include <unistd.h>
 #include <csignal>
 #include <cstdio>
@@ -38,7 +36,7 @@ void must(Status status, const char* what) {
   if (status != Status::ok) fail(std::string{what} + ": " + running->last_error());
 }
 
-// What the MPI layer does when a program ends without MPI_Finalize.
+// As in the MPI layer for a program that exits without MPI_Finalize.
 void exit_hook() {
   if (running == nullptr) return;
   running->abort(1, "exit without finalize");
@@ -97,7 +95,7 @@ void missing() {
 
 void die(const std::string& how, int code) {
   if (how == "abort" || how == "fence-abort") {
-    ::usleep(100'000);  // the others are asleep or in the fence by now
+    ::usleep(100'000);  // until the others sleep or wait in the fence
     running->abort(code, "boot_probe was asked to abort");
     ::_exit(code);
   }
@@ -105,7 +103,7 @@ void die(const std::string& how, int code) {
     ::usleep(100'000);
     ::raise(SIGKILL);
   }
-  std::exit(code);  // "exit": the hook does the rest
+  std::exit(code);  // "exit": the handler aborts
 }
 
 }  // namespace
@@ -129,7 +127,7 @@ int main(int argc, char** argv) {
     must(running->fence(), "fence");
     if (running->rank() == std::atoi(argv[2])) die(mode, argc > 3 ? std::atoi(argv[3]) : 0);
     if (mode.starts_with("fence-")) {
-      must(running->fence(), "fence");  // never ends well: the job ends, or fence fails
+      must(running->fence(), "fence");  // the job ends, or the fence fails
     } else {
       ::sleep(60);
     }

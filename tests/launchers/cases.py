@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is run under one launcher, and how the outcome is judged."""
+"""The jobs of a launcher, and the check of their results."""
 import concurrent.futures
 import json
 import os
@@ -11,7 +11,7 @@ from session import run_job
 class Case:
     """One job. `expect` is a text that must be in the output, `times` times if that is not 0,
     `message` a pattern that must match. `fails`: the job must end with
-    another code than 0 before the limit. In all cases nothing may be left running."""
+    a code other than 0 before the limit. In all cases no process may remain."""
 
     def __init__(self, name, ranks, program, expect="", times=0, fails=False, limit_s=180.0, kills=False,
                  env=None, message="", aborts_in_fence=False):
@@ -21,7 +21,7 @@ class Case:
         self.aborts_in_fence = aborts_in_fence
 
     def verdict(self, result):
-        """What is wrong; empty if nothing."""
+        """The failures; empty if there is none."""
         wrong = []
         if result.timed_out:
             wrong.append(f"still running after {self.limit_s:g} s")
@@ -44,7 +44,7 @@ class Case:
 
 
 def probe_cases(probe, sizes=(1, 2, 4, 7, 16), repeats=20):
-    """Room boot alone, by boot_probe."""
+    """Jobs of boot_probe, which uses the room boot only."""
     for ranks in sizes:
         for size in (0, 100, 5000):
             yield Case(f"exchange of {size} bytes", ranks, [probe, "exchange", str(size)], "exchange ok", ranks)
@@ -75,8 +75,8 @@ def suite_cases(path):
 
 
 def run_cases(launcher, directory, cases, at_once=3, stop_after=10):
-    """Runs all, some of them at once, since a job that starts or ends mostly waits. Prints what failed and a sum;
-    returns 0 or 1."""
+    """Runs all jobs, some at once, since starting and ending mostly waits. Prints the failures and a summary; returns 0
+    or 1."""
     def run(case):
         command = launcher.command(case.ranks, case.program, ends_job_on_kill=case.kills)
         for _ in range(launcher.tries_of_abort_in_fence if case.aborts_in_fence else 1):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The launchers that programs are run under. Each is a context: entering it makes it ready or raises
-CannotStart with the reason; command() is what starts a job under it."""
+"""The launchers under test. Each is a context manager: entering it prepares the launcher or raises CannotStart with the
+reason; command() returns the command that starts a job."""
 import os
 import shutil
 
@@ -11,7 +11,7 @@ CannotStart = slurm.CannotStart
 
 
 class Launcher:
-    """A program that is there or not, with nothing to set up."""
+    """An installed program without set-up."""
     program = ""
     package = ""
     tries_of_abort_in_fence = 1
@@ -34,19 +34,19 @@ class Launcher:
         raise NotImplementedError
 
     def explain(self):
-        """More about a failure, from the launcher's own logs."""
+        """Details of a failure from the launcher's logs."""
         return ""
 
 
 class OpenMpi(Launcher):
     program = "mpirun.openmpi"
     package = "openmpi-bin"
-    # Told to abort while others wait in a fence, it may crash, and then now and then hangs in its own signal handler.
+    # On an abort while other ranks wait in a fence it may crash, and then sometimes hangs in its signal handler.
     tries_of_abort_in_fence = 3
 
     def __enter__(self):
         super().__enter__()
-        # It refuses to run as root, as containers do, unless told twice.
+        # It runs as root, as in containers, only with both variables.
         self.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         return self
 
@@ -82,7 +82,7 @@ class Slurm(Launcher):
         self.cluster.close()
 
     def command(self, ranks, program, ends_job_on_kill=False):
-        # Slurm's pmi2 leaves the other ranks running when one is killed, unless it is asked.
+        # By default Slurm's pmi2 leaves the other ranks running when one is killed.
         options = ["--kill-on-bad-exit=1"] if ends_job_on_kill else []
         return ["srun", f"--mpi={self.mpi}", "--overcommit", *options, "-n", str(ranks), *program]
 

@@ -3,19 +3,19 @@
 """Run MPI programs under a launcher.
 
     run.py --launcher openmpi|hydra|hydra-port|slurm-pmix|slurm-pmi2|herald -n N [--timeout S] -- PROGRAM ARGS
-        one job; its output and exit code; 124 if it had to be stopped
+        one job; returns its output and exit code; 124 after a timeout
     run.py --launcher NAME --suite FILE.json
         every job of a file that the CMake function herald_launcher_tests() wrote
     run.py --launcher NAME --probe BOOT_PROBE
-        the start and the end of processes: exchange, repetition, death
+        start and end of processes: exchange, repetition, failures
 
 Slurm and munge are started for this run in a private directory and ended with it. Exit code 77, with the
-reason, where the launcher cannot be had. Needs only Python's standard library.
+reason, if the launcher is not available. Needs only Python's standard library.
 """
 import argparse
 import sys
 
-sys.dont_write_bytecode = True  # the source tree stays as it is
+sys.dont_write_bytecode = True  # no files in the source tree
 
 import cases  # noqa: E402
 import session  # noqa: E402
@@ -48,7 +48,7 @@ def run_one(launcher, directory, options):
     result = session.run_job(launcher.command(options.n, options.program), launcher.environment, directory,
                              options.timeout, stdin=None, echo=True)
     for left in result.leftovers:
-        print(f"run.py: left running, now ended: {left}", file=sys.stderr)
+        print(f"run.py: processes that remained and were killed: {left}", file=sys.stderr)
     if result.timed_out:
         print(f"run.py: stopped after {options.timeout:g} s", file=sys.stderr)
         return TIMED_OUT

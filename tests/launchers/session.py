@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A session: everything that a test starts, fenced in so that nothing outlives it.
+"""A session: contains all processes that a test starts, so that none outlives it.
 
-guarded(main) runs main() in a child process. The parent is the reaper of all that descends from it: when
-the child is gone, however it went, the parent ends what is left and removes the session's directory. Should the
-parent be killed, the child does so.
-run_job() runs one launcher command under a time limit and tells what the job left running. Processes are
-ended by their id, and only if they descend from the session or carry its mark in their environment.
+guarded(main) runs main() in a child process. The parent is the subreaper of its descendants: when the child has exited,
+the parent ends the remaining processes and removes the session's directory. If the parent is killed, the child does so.
+run_job() runs one launcher command under a time limit and reports processes that remain. It ends processes by their id,
+and only if they descend from the session or have its variable in their environment.
 """
 import ctypes
 import os
@@ -19,7 +18,7 @@ import uuid
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 JOB_MARK = "HERALD_TEST_JOB"
-# What a launcher around this test left must not reach the launchers inside it.
+# Variables of a launcher that runs this test must not reach the launchers under test.
 FOREIGN = ("PMI_", "PMIX_", "PMI2_", "SLURM", "OMPI_", "ORTE_", "PRTE_", "HYDRA", "HYDI_", "MPI_LOCAL",
            "MPIEXEC_", "MPIR_")
 
@@ -44,7 +43,7 @@ def process_table():
 
 
 def descendants(root):
-    """Living descendants of a process; the dead that nobody has buried yet do not count."""
+    """Running descendants of a process, without zombies."""
     table = process_table()
     found, front = [], [root]
     while front:
@@ -56,7 +55,7 @@ def descendants(root):
 
 
 def marked(mark):
-    """Living processes whose environment carries the mark of a job."""
+    """Running processes whose environment has the variable of a job."""
     wanted = f"{JOB_MARK}={mark}".encode()
     found = []
     for pid, (_, state) in process_table().items():
@@ -87,7 +86,7 @@ def send(pid, number):
 
 
 def bury():
-    """Collect children that have ended."""
+    """Reaps exited children."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0] != 0:
             pass
@@ -110,7 +109,7 @@ def end_descendants(root, patience_s=5.0):
 
 
 class Interrupted(Exception):
-    """A signal asked us to stop: unwinds through every `with` and `finally`."""
+    """Raised by a signal; unwinds through every `with` and `finally`."""
 
 
 def stop(number, _frame):
@@ -118,7 +117,7 @@ def stop(number, _frame):
 
 
 def guarded(main):
-    """Runs main(directory) in a child and returns its exit code. See the head of this file."""
+    """Runs main(directory) in a child and returns its exit code. See the top of this file."""
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     directory = tempfile.mkdtemp(prefix="hl-")
     guard = os.getpid()
@@ -137,7 +136,7 @@ def guarded(main):
         except BaseException:  # the child must not fall through into the guard's code
             import traceback
             traceback.print_exc()
-        if os.getppid() != guard:  # it was killed: its work is ours
+        if os.getppid() != guard:  # the guard was killed: clean up here
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             end_descendants(os.getpid())
             shutil.rmtree(directory, ignore_errors=True)
@@ -146,7 +145,7 @@ def guarded(main):
         signal.signal(number, lambda received, _frame: send(child, received))
     code = None
     while code is None:
-        pid, status = os.waitpid(-1, 0)  # orphans of the session come here too
+        pid, status = os.waitpid(-1, 0)  # also reaps orphans of the session
         if pid == child:
             code = os.waitstatus_to_exitcode(status)
     end_descendants(guard)
@@ -167,15 +166,15 @@ class Result:
         self.timed_out, self.leftovers = timed_out, leftovers
 
 
-# Nothing to read, and no end: Hydra hands the end of its input on to the first host, and dies of SIGPIPE if a short job
-# is over by then, once in a thousand runs of `mpiexec.hydra -n 1 true`.
+# Input without data and without end of file: Hydra forwards the end of its input to the first host, and gets SIGPIPE if
+# a short job is over by then.
 SILENCE, _END = os.pipe()
 
 
 def run_job(command, environment, directory, limit_s, stdin=SILENCE, echo=False, grace_s=3.0):
-    """Runs a launcher. After it has ended, its processes have grace_s to be gone; what is left is ended and told."""
+    """Runs a launcher. After it has exited, its processes have grace_s to exit; the rest is killed and reported."""
     mark = uuid.uuid4().hex
-    # A place of its own: two mpirun of Open MPI that begin at the same moment trip over each other's directory.
+    # A separate directory: two mpirun of Open MPI that start at once conflict in a shared one.
     own = tempfile.mkdtemp(prefix="", dir=directory)
     environment = dict(environment, **{JOB_MARK: mark, "TMPDIR": own})
     begin = time.monotonic()
@@ -195,7 +194,7 @@ def run_job(command, environment, directory, limit_s, stdin=SILENCE, echo=False,
                 process.kill()
                 process.wait()
         finally:
-            if process.poll() is None:  # we were interrupted
+            if process.poll() is None:  # interrupted
                 process.terminate()
         seconds = time.monotonic() - begin
         end = time.monotonic() + grace_s

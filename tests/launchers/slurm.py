@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A Slurm cluster of one node, with a munge of its own, in a private directory and on loopback only.
+"""A Slurm cluster of one node with its own munge, in a private directory and on loopback only.
 
     with Cluster(directory) as cluster:   raises CannotStart with the reason
         subprocess.run(["srun", "--mpi=pmix", ...], env=dict(os.environ, **cluster.environment))
@@ -23,12 +23,12 @@ class CannotStart(Exception):
 
 
 def find_program(name):
-    """Daemons live in sbin, which the path of an ordinary user lacks."""
+    """Finds daemons in sbin too, which is not in every user's PATH."""
     return shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin:/usr/local/sbin")
 
 
 def missing():
-    """Why there can be no cluster here; None if there can."""
+    """The reason why no cluster can run here, or None."""
     absent = [name for name in PROGRAMS if find_program(name) is None]
     if absent:
         return f"not installed: {', '.join(absent)} (packages slurmctld slurmd slurm-client munge)"
@@ -107,7 +107,7 @@ class Cluster:
     def write_files(self):
         for name in ("", "munge", "state", "spool", "tmp"):
             os.makedirs(os.path.join(self.directory, name), mode=0o755, exist_ok=True)
-        os.chmod(os.path.dirname(self.directory), 0o755)  # munge wants a path that others can walk
+        os.chmod(os.path.dirname(self.directory), 0o755)  # munge requires a path that other users can traverse
         with open(os.path.join(self.directory, "munge", "key"), "wb") as file:
             os.fchmod(file.fileno(), 0o400)
             file.write(os.urandom(128))
@@ -142,7 +142,7 @@ class Cluster:
             self.check(end)
 
     def check(self, end):
-        """Raises if a daemon has died or the time is over; sleeps a little otherwise."""
+        """Raises if a daemon has exited or the time is over; otherwise sleeps briefly."""
         for name, process in self.daemons:
             if process.poll() is not None:
                 raise CannotStart(f"{name} ended with code {process.returncode}:\n{self.logs()}")
@@ -151,7 +151,7 @@ class Cluster:
         time.sleep(0.05)
 
     def logs(self):
-        """The last lines that the daemons wrote."""
+        """The last log lines of the daemons."""
         text = ""
         for name in ("munged.out", "munge/log", "slurmctld.out", "slurmctld.log", "slurmd.out", "slurmd.log"):
             try:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What could go wrong: a test that reports success though a process was left, a job hung or no job ran at all;
-a stopped or killed run.py that leaves its processes and files behind."""
+"""What could go wrong: a test passes although a process remained, a job hung or no job ran; a stopped or killed run.py
+leaves processes and files."""
 import json
 import os
 import signal
@@ -28,7 +28,7 @@ def script(directory, name, text):
 
 
 class RunTest(unittest.TestCase):
-    """Uses a shell script in the place of Herald's mpiexec: it is called as SCRIPT -n N PROGRAM ARGS."""
+    """Uses a shell script in place of Herald's mpiexec: it is called as SCRIPT -n N PROGRAM ARGS."""
 
     def setUp(self):
         holder = tempfile.TemporaryDirectory()
@@ -62,25 +62,25 @@ class RunTest(unittest.TestCase):
             self.assertLess(time.monotonic(), end, "waited in vain")
             time.sleep(0.02)
 
-    def test_code_and_output_of_one_job_are_passed_on(self):
+    def test_code_and_output_of_a_job(self):
         code, output = self.run_py("-n", "2", "--", "/bin/sh", "-c", "echo hello; exit 9")
         self.assertEqual((code, output), (9, "hello\n"))
 
-    def test_death_by_signal_is_told_as_shells_do(self):
+    def test_signal_gives_the_exit_code_of_a_shell(self):
         code, _ = self.run_py("--", "/bin/sh", "-c", "kill -9 $$")
         self.assertEqual(code, 137)
 
-    def test_a_job_that_hangs_is_stopped(self):
+    def test_hanging_job_is_stopped(self):
         code, output = self.run_py("--timeout", "0.5", "--", "/bin/sleep", "50")
         self.assertEqual(code, 124, output)
 
-    def test_a_launcher_that_is_not_there_is_skipped_with_the_reason(self):
+    def test_missing_launcher_is_skipped_with_the_reason(self):
         self.mpiexec = "/nonexistent/mpiexec"
         code, output = self.run_py("--", "/bin/true")
         self.assertEqual(code, 77)
         self.assertIn("/nonexistent/mpiexec", output)
 
-    def test_a_suite_passes_only_if_all_jobs_do(self):
+    def test_suite_passes_only_if_all_jobs_pass(self):
         code, output = self.suite("/bin/true")
         self.assertEqual(code, 0, output)
         self.assertIn("2 of 2", output)
@@ -88,37 +88,37 @@ class RunTest(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("exit code 1", output)
 
-    def test_a_job_that_should_fail_must_fail(self):
+    def test_success_of_a_job_that_should_fail_is_a_failure(self):
         self.assertEqual(self.suite("/bin/false", fails=True)[0], 0)
         self.assertEqual(self.suite("/bin/true", fails=True)[0], 1)
 
-    def test_expected_output_is_looked_for_and_variables_are_given(self):
+    def test_expected_output_and_variables(self):
         program = script(self.directory, "says", 'echo "it is $COLOUR"\n')
         self.assertEqual(self.suite(program, env=["COLOUR=a=b"], expect="it is a=b")[0], 0)
         code, output = self.suite(program, env=["COLOUR=red"], expect="it is blue")
         self.assertEqual(code, 1)
         self.assertIn("did not say", output)
 
-    def test_a_message_must_match(self):
+    def test_message_must_match(self):
         program = script(self.directory, "says", 'echo "rank 3 is wrong"; exit 1\n')
         self.assertEqual(self.suite(program, fails=True, message="rank [0-9].*wrong")[0], 0)
         code, output = self.suite(program, fails=True, message="rank [0-2]")
         self.assertEqual(code, 1)
         self.assertIn("no line matches", output)
 
-    def test_an_empty_suite_is_a_failure(self):
+    def test_empty_suite_is_a_failure(self):
         path = os.path.join(self.directory, "suite.json")
         with open(path, "w", encoding="utf-8") as file:
             file.write("[]")
         self.assertEqual(self.run_py("--suite", path)[0], 1)
 
-    def test_hanging_is_a_failure_even_where_failing_is_expected(self):
+    def test_hang_is_a_failure_even_if_failure_is_expected(self):
         program = script(self.directory, "hang", "exec sleep 50\n")
         code, output = self.suite(program, fails=True, limit=0.3)
         self.assertEqual(code, 1)
         self.assertIn("still running", output)
 
-    def test_what_a_job_leaves_running_is_found_and_ended(self):
+    def test_remaining_processes_are_found_and_killed(self):
         pids = os.path.join(self.directory, "pids")
         program = script(self.directory, "leaver", f"setsid sleep 50 >/dev/null 2>&1 &\necho $! >> {pids}\n")
         code, output = self.suite(program)
@@ -129,7 +129,7 @@ class RunTest(unittest.TestCase):
                 self.assertFalse(session.describe(int(pid)).endswith("sleep 50"))
 
     def check_end(self, number, whom):
-        """A session with a stubborn job is ended by a signal: everything goes with it."""
+        """A signal ends a session whose job ignores SIGTERM: all its processes end."""
         pids = os.path.join(self.directory, "pids")
         program = script(self.directory, "stubborn",
                          f"trap '' TERM INT HUP\nsetsid sleep 50 &\necho $$ $! > {pids}\nwait\nsleep 50\n")
@@ -139,24 +139,24 @@ class RunTest(unittest.TestCase):
             left = [int(pid) for pid in file.read().split()]
         os.kill(whom(process), number)
         process.communicate(timeout=30)
-        self.wait_for(lambda: not os.listdir(self.temporary))  # the last thing to go
+        self.wait_for(lambda: not os.listdir(self.temporary))  # removed last
         alive = {pid for pid, (_, state) in session.process_table().items() if state not in "ZX"}
         self.assertFalse(alive & set(left))
         return process.returncode
 
-    def test_sigterm_ends_everything(self):
+    def test_sigterm_ends_all_processes(self):
         self.assertNotEqual(self.check_end(signal.SIGTERM, lambda process: process.pid), 0)
 
-    def test_a_killed_guard_leaves_nothing(self):
+    def test_killed_guard_leaves_nothing(self):
         self.assertEqual(self.check_end(signal.SIGKILL, lambda process: process.pid), -signal.SIGKILL)
 
-    def test_a_killed_worker_leaves_nothing(self):
+    def test_killed_worker_leaves_nothing(self):
         def worker(process):
             table = session.process_table()
             return next(pid for pid, (parent, _) in table.items() if parent == process.pid)
         self.assertEqual(self.check_end(signal.SIGKILL, worker), 137)
 
-    def test_wrong_use_is_told(self):
+    def test_usage_error(self):
         for arguments in ((), ("-n", "0", "--", "/bin/true"), ("--suite", "x", "--", "/bin/true")):
             code, output = self.run_py(*arguments)
             self.assertEqual(code, 2, output)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What could go wrong, without making a network: a share of packets misread by a factor of 100, ranks placed on the
-wrong hosts, options of ssh taken for the name of a host, a rule left out. Needs no root."""
+"""What could go wrong, without a network: a share of packets misread by a factor of 100, ranks placed on wrong hosts,
+an option of ssh used as a host name, a missing rule. Needs no root."""
 import copy
 import os
 import subprocess
@@ -21,7 +21,7 @@ def some_lab(**more):
             'switch': 'snooping', 'rate': '1gbit', 'faults': {**copy.deepcopy(faults.NONE), **more}}
 
 
-class Words(unittest.TestCase):
+class Helpers(unittest.TestCase):
     def test_shares(self):
         for text, parts in (('1%', 10000), ('0.5%', 5000), ('0.01', 10000), ('50%', 500000), ('0', 0), ('100%', 1000000)):
             self.assertEqual(faults.part(text), parts)
@@ -33,13 +33,13 @@ class Words(unittest.TestCase):
         self.assertEqual([cli.rate_of(text) for text in ('none', '100mbit', '1gbit')], ['', '100mbit', '1gbit'])
 
     def test_placement(self):
-        self.assertEqual(jobs.place(some_lab(), None, None), (3, 1, ['h1', 'h2', 'h3']))
-        self.assertEqual(jobs.place(some_lab(), 2, None), (2, 1, ['h1', 'h2']))
-        self.assertEqual(jobs.place(some_lab(), 5, None), (5, 2, ['h1', 'h2', 'h3']))
-        self.assertEqual(jobs.place(some_lab(), 4, 4), (4, 4, ['h1']))
-        self.assertEqual(jobs.place(some_lab(), None, 2, ['h3', 'h1']), (4, 2, ['h3', 'h1']))
-        self.assertRaises(tool.LabError, jobs.place, some_lab(), 7, 2)
-        self.assertRaises(tool.LabError, jobs.place, some_lab(), None, None, ['h4'])
+        self.assertEqual(jobs.placement(some_lab(), None, None), (3, 1, ['h1', 'h2', 'h3']))
+        self.assertEqual(jobs.placement(some_lab(), 2, None), (2, 1, ['h1', 'h2']))
+        self.assertEqual(jobs.placement(some_lab(), 5, None), (5, 2, ['h1', 'h2', 'h3']))
+        self.assertEqual(jobs.placement(some_lab(), 4, 4), (4, 4, ['h1']))
+        self.assertEqual(jobs.placement(some_lab(), None, 2, ['h3', 'h1']), (4, 2, ['h3', 'h1']))
+        self.assertRaises(tool.LabError, jobs.placement, some_lab(), 7, 2)
+        self.assertRaises(tool.LabError, jobs.placement, some_lab(), None, None, ['h4'])
 
     def test_no_faults_no_rules(self):
         text = faults.rules(some_lab())
@@ -52,7 +52,7 @@ class Words(unittest.TestCase):
         self.assertIn('iifname { "h2", "h2.1" } oifname != { "h2", "h2.1" } counter drop', text)
         self.assertEqual(text.count('dup to'), 6)
 
-    def test_a_burst_holds_the_largest_packet_and_what_a_late_timer_needs(self):
+    def test_burst_covers_the_largest_packet_and_a_late_timer(self):
         def burst(mtu, rate):
             words = network.shaping({**some_lab(), 'mtu': mtu, 'rate': rate}, 'eth0', 1)
             return int(words[words.index('burst') + 1])
@@ -62,7 +62,7 @@ class Words(unittest.TestCase):
 
 
 class Agent(unittest.TestCase):
-    def test_options_of_ssh_are_dropped_and_words_joined(self):
+    def test_options_of_ssh_are_ignored_and_words_joined(self):
         with tempfile.TemporaryDirectory() as folder:
             with open(SOURCE + '/lab/agent', encoding='utf-8') as file:
                 text = file.read().replace('/run/herald-lab', folder)
@@ -82,7 +82,7 @@ class Agent(unittest.TestCase):
 
             for words in (('-x', 'h2', 'a', 'b'), ('-o', 'Any=1', '-q', '10.77.0.2', 'a b'), ('-l', 'me', 'you@h2', '-n', 'a', 'b')):
                 self.assertEqual(call(*words).stdout, f'--target {child.pid} --net --uts --ipc --mount -- sh -c a b\n')
-            for host in ('h1', 'h3'):  # h1: its number is another process's by now
+            for host in ('h1', 'h3'):  # h1: another process has its pid
                 self.assertEqual(call(host, 'true').returncode, 255)
 
 
