@@ -60,7 +60,7 @@ class Switches(Lanes):
         self.bridge('mcast_query_interval', '100', 'mcast_querier', '1')
         time.sleep(0.7)  # until the switch uses the membership reports
         text, counted = self.casts(1)
-        self.assertGreater(counted['musters'], 0)
+        self.assertGreater(counted['fused'], 0)
         self.assertIsNone(self.reported(text), text)
         self.assertGreater(counted['casts'], counted['casts_unicast'])
         # A switch that forgets members after a second and sends no queries.
