@@ -68,7 +68,7 @@ void Job::on_user_signal(int number) {
   user_ended_ = true;
   if (plan_.verbose || !plan_.quiet)
     report(cat("ending ", alive_, alive_ == 1 ? " rank" : " ranks", " after ", strsignal(number), " (signal ",
-               number, "); once more to end at once"));
+               number, "); a second signal kills them"));
   if (!code_) code_ = 128 + number;
   if (alive_ == 0) give_up_at_ = now_ + kDrain;
   end_job(0);

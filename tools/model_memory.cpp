@@ -47,13 +47,13 @@ int fill(int packets, Room&& commit) {
 
 // A connection per receiver, each with its own copy of the packets.
 std::size_t measure_separate(const Options& options, int& packets) {
-  Prng chance(1);
-  NoPeer nobody;
+  Prng prng(1);
+  NoPeer listener;
   const std::size_t before = allocated();
   rel::MeshConfig config;
   config.peers = options.hosts;
   config.log_bytes = 1u << 30;
-  rel::Mesh mesh(config, chance, nobody);
+  rel::Mesh mesh(config, prng, listener);
   for (rel::PeerId peer = 1; peer < options.hosts; ++peer) {
     mesh.add_peer(peer, 1);
     packets = fill(options.packets, [&] {
@@ -68,14 +68,14 @@ std::size_t measure_separate(const Options& options, int& packets) {
 
 // One log, and a cursor per receiver.
 std::size_t measure_shared(const Options& options, int packets) {
-  Prng chance(1);
-  NoLane nobody;
+  Prng prng(1);
+  NoLane listener;
   std::vector<rel::PeerId> members;
   for (rel::PeerId peer = 0; peer < options.hosts; ++peer) members.push_back(peer);
   const std::size_t before = allocated();
   rel::LanesConfig config;
   config.peers = options.hosts;
-  rel::Lanes lanes(config, chance, nobody);
+  rel::Lanes lanes(config, prng, listener);
   const rel::LaneId lane = lanes.open(1, members);
   fill(packets, [&] {
     const std::span<std::byte> room = lanes.room(lane, 1400);

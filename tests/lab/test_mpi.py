@@ -98,10 +98,10 @@ class Many(Job):
         ports = self.ports_of_h2()
         self.assertNotEqual(ports, [])
         while child.poll() is None:  # until the end: a timeline keeps the last events
-            strangers = [self.start('h8', sys.executable, TOOL, *map(str, words)) for port in ports
+            senders = [self.start('h8', sys.executable, TOOL, *map(str, words)) for port in ports
                          for words in (('forge', '10.77.0.2', port, '300'), ('replay', old, '10.77.0.2', port))]
-            for stranger in strangers:
-                self.assertEqual(stranger.wait(LIMIT), 0)
+            for sender in senders:
+                self.assertEqual(sender.wait(LIMIT), 0)
         self.must_pass(child)
         with open(files[2], encoding='utf-8') as file:  # rank 1 is on h2
             dropped = [int(total) for total in re.findall(r'"dropped datagrams".*"total":(\d+)', file.read())]

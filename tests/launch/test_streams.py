@@ -144,7 +144,7 @@ class Input(Case):
         self.assertEqual(done.stdout, "left\n")
 
     def terminal(self, *args):
-        """Runs mpiexec in a terminal of its own; returns pid and the terminal."""
+        """Runs mpiexec in a new terminal; returns pid and the terminal."""
         pid, fd = pty.fork()
         if pid == 0:
             os.execve(MPIEXEC, [MPIEXEC, *map(str, args)], clean_env())

@@ -86,7 +86,7 @@ void missing() {
   must(running->fence(), "fence");
   std::string value;
   for (int rank = 0; rank < running->size(); ++rank) {
-    if (running->get(rank, "nobody-put-this", value) != Status::not_found) fail("a missing key was found");
+    if (running->get(rank, "no-such-key", value) != Status::not_found) fail("a missing key was found");
     if (running->last_error().empty()) fail("a missing key came without words");
   }
   must(running->fence(), "fence");

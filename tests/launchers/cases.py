@@ -50,7 +50,7 @@ def probe_cases(probe, sizes=(1, 2, 4, 7, 16), repeats=20):
             yield Case(f"exchange of {size} bytes", ranks, [probe, "exchange", str(size)], "exchange ok", ranks)
     yield Case("a large value", 4, [probe, "exchange", "200000"], "exchange ok", 4)
     for ranks in (1, 4):
-        yield Case("a key that nobody put", ranks, [probe, "missing"], "missing ok", ranks)
+        yield Case("unknown key", ranks, [probe, "missing"], "missing ok", ranks)
     for ranks in sizes:
         for number in range(repeats):
             yield Case(f"again, {number + 1} of {repeats}", ranks, [probe, "exchange"], "exchange ok", ranks,

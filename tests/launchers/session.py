@@ -85,7 +85,7 @@ def send(pid, number):
         pass
 
 
-def bury():
+def reap_children():
     """Reaps exited children."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0] != 0:
@@ -94,17 +94,17 @@ def bury():
         pass
 
 
-def end_descendants(root, patience_s=5.0):
-    for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, patience_s)):
+def end_descendants(root, grace_s=5.0):
+    for number, wait_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, grace_s)):
         end = time.monotonic() + wait_s
-        told = set()
+        signalled = set()
         while left := descendants(root):
-            for pid in set(left) - told:
+            for pid in set(left) - signalled:
                 send(pid, number)
-                told.add(pid)
+                signalled.add(pid)
             if time.monotonic() > end:
                 break
-            bury()
+            reap_children()
             time.sleep(0.02)
 
 

@@ -128,16 +128,16 @@ class RunTest(unittest.TestCase):
             for pid in file.read().split():
                 self.assertFalse(session.describe(int(pid)).endswith("sleep 50"))
 
-    def check_end(self, number, whom):
+    def check_end(self, number, target):
         """A signal ends a session whose job ignores SIGTERM: all its processes end."""
         pids = os.path.join(self.directory, "pids")
-        program = script(self.directory, "stubborn",
+        program = script(self.directory, "ignores_sigterm",
                          f"trap '' TERM INT HUP\nsetsid sleep 50 &\necho $$ $! > {pids}\nwait\nsleep 50\n")
         process = self.start("--", program, start_new_session=True)
         self.wait_for(lambda: os.path.exists(pids) and os.path.getsize(pids) > 0)
         with open(pids, encoding="utf-8") as file:
             left = [int(pid) for pid in file.read().split()]
-        os.kill(whom(process), number)
+        os.kill(target(process), number)
         process.communicate(timeout=30)
         self.wait_for(lambda: not os.listdir(self.temporary))  # removed last
         alive = {pid for pid, (_, state) in session.process_table().items() if state not in "ZX"}
