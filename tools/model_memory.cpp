@@ -57,7 +57,7 @@ std::size_t measure_separate(const Options& options, int& packets) {
   for (rel::PeerId peer = 1; peer < options.hosts; ++peer) {
     mesh.add_peer(peer, 1);
     packets = fill(options.packets, [&] {
-      const std::span<std::byte> room = mesh.room(peer, 1400);
+      const std::span<std::byte> room = mesh.reserve(peer, 1400);
       if (room.size() < 1400) return false;
       mesh.commit(peer, room.size());
       return true;

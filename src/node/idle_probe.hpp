@@ -26,7 +26,7 @@ class IdleProbe {
       const p2p::PeerId peer = peers_[place_];
       place_ = (place_ + 1) % peers_.size();
       if (core.is_gone(peer)) continue;
-      mesh.ask(now, peer);
+      mesh.probe(now, peer);
       ++probed;
     }
   }

@@ -6,7 +6,7 @@ namespace herald::p2p {
 bool Carrier::pump(PeerId to) noexcept {
   bool moved = false;
   while (core_.wants_to_send(to)) {
-    const std::span<std::byte> room = mesh_->room(to, wire::kLargestHeader + 1);
+    const std::span<std::byte> room = mesh_->reserve(to, wire::kLargestHeader + 1);
     if (room.empty()) {
       mesh_->set_backlog(to, true);
       return moved;
@@ -24,14 +24,6 @@ bool Carrier::pump(PeerId to) noexcept {
   }
   if (moved) mesh_->set_backlog(to, false);
   return moved;
-}
-
-bool Carrier::send_now(Instant now, const ShortSend& what, rel::Tx& out) noexcept {
-  if (!core_.can_push_remote_now(what.to, what.bytes)) return false;
-  const std::span<std::byte> room = mesh_->room_now(now, what.to);
-  if (room.size() < sizeof(wire::PushPacket) + what.bytes) return false;  // as where there is a choice
-  out = mesh_->send_now(now, what.to, core_.push_remote_now(what, room.data()));
-  return true;
 }
 
 bool Carrier::pump_ready() noexcept {

@@ -26,8 +26,6 @@ class Carrier final : public rel::Listener {
   // Moves packets for the peer from Core into the mesh until the window is closed. True if any moved.
   // Stops early where it is better to transmit first.
   bool pump(PeerId to) noexcept;
-  // The short way of a message that is one packet: true, and what is to leave, or nothing has happened.
-  bool send_now(Instant now, const ShortSend& what, rel::Tx& out) noexcept;
   bool take_stopped() noexcept { return std::exchange(stopped_, false); }
   // The same for all peers whose window has opened again.
   bool pump_ready() noexcept;

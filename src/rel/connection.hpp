@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rel/connection.hpp: what is remembered of one peer: the sending half, the receiving half, the links. The
-// code stands in sender.cpp, receiver.cpp, links.cpp, timers.cpp and transmit.cpp. Invariant: a peer that is
-// idle has no buffer: rings are made on demand and given back by sweeps.
+// rel/connection.hpp: the state of one peer: sender half (Sender, Transmitter), receiver half (Receiver),
+// links and failure detector. Allocated when the peer is first used. Invariant: an idle connection holds no
+// buffer; rings are allocated on demand and freed by sweeps.
 #pragma once
 #include <cstdint>
-#include <memory>
-#include <span>
 
 #include "base/instant.hpp"
 #include "rel/credit_book.hpp"
 #include "rel/cursor.hpp"
 #include "rel/deadline_heap.hpp"
 #include "rel/deferred_timers.hpp"
-#include "rel/link.hpp"
+#include "rel/failure_detector.hpp"
+#include "rel/link_set.hpp"
 #include "rel/reorder.hpp"
 #include "rel/send_log.hpp"
 #include "rel/seq.hpp"
@@ -20,50 +19,56 @@
 namespace herald::rel {
 
 constexpr std::uint32_t kMostInFlight = 1024;
-constexpr std::uint32_t kGoBackWindow = 16;  // papers' baseline
-constexpr std::uint8_t kFirstThreshold = 3;  // later ones acknowledged before one counts as lost
+constexpr std::uint32_t kGoBackWindow = 16;  // the papers' baseline
+constexpr std::uint8_t kFirstThreshold = 3;  // later packets acknowledged before a packet counts as lost
 constexpr std::uint8_t kMostThreshold = 64;
 
-// Credit is counted in packets, because any of them may be a large one. Four small ones take no more room in
-// buffers than one of those, and are counted so by both sides: they need fewer acks.
+// Credit counts packets, because any of them may be a large one. Four small packets take no more buffer than
+// a large one; both sides count them as one, and so need fewer acks.
 constexpr std::uint32_t kSmallBody = 256;  // bytes, at most
 constexpr std::uint32_t kSmallPerCredit = 4;
 
-struct Sender {
+struct Pacer {
+  Instant at{};           // when the last packet sent is due at the paced rate
+  Instant wake = kNever;  // when the next packet may leave, if pacing holds it back
+  float packet_ns = 0;    // time that all links together take for one packet; 0: not known
+};
+
+struct SendState {
   SendLog log;
   Cursor cursor;
-  Seq next_tx = 0;    // the first that was never transmitted
-  Seq lost_from = 0;  // no packet before this one is lost
-  Seq recover = 0;    // recovering: until all before this one are acknowledged
-  Seq promise = 0;    // promised: acks that do not know of this one's predecessor grant no more than eager
+  [[no_unique_address]] Pacer pacer;  // the numbers use its padding
+  Seq next_tx = 0;                    // the first packet that was never transmitted
+  Seq lost_from = 0;                  // no packet before this one is lost
+  Seq recovery_end = 0;               // in_recovery: until all before this one are acknowledged
+  Seq credit_return = 0;  // credit_returned: acks that do not cover its predecessor grant eager credit only
   std::uint32_t in_flight = 0;
   std::uint32_t lost = 0;             // entries in state lost
-  std::uint32_t cap = kMostInFlight;  // shrinks while timeouts follow each other
-  float packet_ns = 0;                // that all links together take for one packet; 0: not known
-  Instant loss_at = kNever;           // when the next packet counts as lost by time
+  std::uint32_t cap = kMostInFlight;  // of packets in flight; shrinks while timeouts follow each other
+  Instant loss_at = kNever;           // when the next packet counts as lost by its age
   Instant last_loss{};                // 0: none yet
-  Instant pace_at{};                  // when the last packet sent is due at the paced rate
-  Instant pace_wake = kNever;
-  Instant blocked_since = kNever;  // no credit, nothing on its way: ask after a while
-  DeferredTimers deferral;         // of timeouts, since the last ack; see Mesh::on_return()
-  std::uint16_t small = 0;         // packets, of those sent and not acknowledged
+  Instant blocked_since = kNever;     // no credit and nothing in flight: probe for credit after a while
+  DeferredTimers deferral;            // of timeouts, since the last ack; see Mesh::on_resume()
+  std::uint16_t small = 0;            // small packets sent and not acknowledged
   std::uint8_t threshold = kFirstThreshold;
-  std::uint8_t blocked_asks = 0;
-  bool backlog = false;  // told by set_backlog()
-  bool refused = false;  // room() said no for want of credit
-  bool promised = false;
-  bool recovering = false;
-  bool ask_data = false;  // the next data packet asks for an ack, whatever the window
-  bool asked = false;     // a timeout asked, and no answer came yet
-  bool ask = false;       // an ack datagram that asks is to leave
+  std::uint8_t credit_probes = 0;  // in a row
+  bool backlog = false;            // set by Mesh::set_backlog()
+  bool refused = false;            // reserve() failed for want of credit
+  bool credit_returned = false;
+  bool in_recovery = false;
+  bool request_ack = false;         // the next data packet requests an ack, whatever the window
+  bool timeout_unanswered = false;  // since the last timeout no ack came
+  bool probe_due = false;           // an ack datagram that requests an ack is to leave
 
   static bool is_small(const Entry& entry) noexcept {
     return entry.body_bytes + entry.borrowed_bytes <= kSmallBody;
   }
   Seq limit() const noexcept { return cursor.limit + small - small / kSmallPerCredit; }
+  // The caller was refused, nothing in flight will bring credit.
+  bool is_blocked() const noexcept { return refused && log.empty() && !before(log.end(), limit()); }
 };
 
-struct Receiver {
+struct RecvState {
   Reorder reorder;
   Seq next = 0;       // all before this one have come
   Seq delivered = 0;  // all before this one were delivered
@@ -74,64 +79,57 @@ struct Receiver {
   CreditBook::Account credit;
   std::uint32_t acked_at = 0;  // the last ack, by clock()
   Instant ack_due = kNever;
-  Instant again_at = kNever;    // deliver what the listener did not want
-  Instant asks_until = kNever;  // who asks and sends nothing does not ask any more
-  std::uint16_t window = 0;     // that it would get if the budget allows
-  std::uint16_t told = 0;       // of it, in the last ack
-  std::uint16_t record_at = 0;  // of the packet at `delivered`: records before this byte were delivered
-  std::uint16_t unacked = 0;    // data packets since the last ack ...
-  std::uint16_t used = 0;       // ... and the credit that they took, by kSmallPerCredit
-  DeferredTimers deferral;      // of the ack that is owed
-  std::uint8_t link = 0;        // by which the newest came
-  std::uint8_t copies = 0;      // how often the newest had been sent before
+  Instant redeliver_at = kNever;  // packets that the listener did not take
+  Instant backlog_until =
+      kNever;                    // a backlogged sender that sends nothing until then has no backlog any more
+  std::uint16_t window = 0;      // that the sender would get if the budget allows
+  std::uint16_t advertised = 0;  // of it, in the last ack
+  std::uint16_t record_at = 0;   // of the packet at `delivered`: records before this byte were delivered
+  std::uint16_t unacked = 0;     // data packets since the last ack ...
+  std::uint16_t unacked_credit = 0;  // ... and the credit that they took, in parts of kSmallPerCredit
+  DeferredTimers deferral;           // of the ack that is owed
+  std::uint8_t link = 0;             // that brought the newest
+  std::uint8_t newest_copies = 0;    // earlier transmissions of the newest
   bool ack_now = false;
-  bool came = false;  // any data at all
+  bool has_received = false;
 
-  // Microseconds, modulo 2^32, for what is compared within seconds.
+  bool owes_ack() const noexcept { return unacked != 0 || ack_now; }
+  // Microseconds, modulo 2^32, for times that are compared within seconds.
   static std::uint32_t clock(Instant now) noexcept { return static_cast<std::uint32_t>(now.ns / 1000); }
 };
 
 struct Connection {
   std::int32_t peer = 0;
   std::uint32_t heap_place = DeadlineHeap<Connection>::kOut;
-  // Places in the mesh's queues (PeerQueue).
-  Connection* next_sending = nullptr;  // has something to transmit
-  Connection* next_roomy = nullptr;    // was refused by room(), may try again
-  Connection* next_starved = nullptr;  // was refused for want of memory
-  Connection* next_warm = nullptr;     // has a ring
-  Instant last_heard{};
-  Instant last_used{};
-  Instant asked_since = kNever;  // since then nothing was heard, though asked
-  Instant watch_at = kNever;     // asked for a sign of life: when to ask again
-  std::unique_ptr<Link[]> link;
-  std::uint8_t links = 0;
+  // Links of the mesh's queues (PeerQueue).
+  Connection* next_sending = nullptr;   // has something to transmit
+  Connection* next_writable = nullptr;  // was refused by reserve(), may try again
+  Connection* next_starved = nullptr;   // was refused for want of memory
+  Connection* next_buffered = nullptr;  // holds a ring
+  const wire::Seal* seal = nullptr;     // the job's, or of this pair
+  FailureDetector detector;
+  [[no_unique_address]] LinkSet links;  // the flags use its padding
   bool gone = false;
   bool resting = false;  // rings were empty at the last sweep
-  Sender tx;
-  Receiver rx;
-
-  std::span<Link> all_links() noexcept { return {link.get(), link == nullptr ? 0 : std::size_t{links}}; }
-  std::span<const Link> all_links() const noexcept {
-    return {link.get(), link == nullptr ? 0 : std::size_t{links}};
-  }
+  SendState tx;
+  RecvState rx;
 };
-static_assert(sizeof(Connection) <= 312, "the budget of an idle peer");
+static_assert(sizeof(Connection) <= 328, "the state of an idle peer that was used");
 
-// First in, first out; a channel is in it at most once. Nothing is allocated.
+// First in, first out; a connection is in it at most once. Nothing is allocated.
 template <Connection* Connection::*Next>
 class PeerQueue {
  public:
   bool empty() const noexcept { return head_ == nullptr; }
-  Connection* front() const noexcept { return head_; }
-  void push(Connection& channel) noexcept {
-    if (channel.*Next != nullptr) return;
-    channel.*Next = &channel;  // the last one names itself
+  void push(Connection& connection) noexcept {
+    if (connection.*Next != nullptr) return;
+    connection.*Next = &connection;  // the last one points to itself
     if (head_ == nullptr) {
-      head_ = &channel;
+      head_ = &connection;
     } else {
-      tail_->*Next = &channel;
+      tail_->*Next = &connection;
     }
-    tail_ = &channel;
+    tail_ = &connection;
   }
   Connection* pop() noexcept {
     Connection* const first = head_;

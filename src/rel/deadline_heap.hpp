@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rel/deadline_heap.hpp: which channel wants to be called when: a binary heap of those that want it at all.
+// rel/deadline_heap.hpp: a binary heap of deadlines, one for each object that has any.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -8,6 +8,7 @@
 
 namespace herald::rel {
 
+constexpr Instant kNever{INT64_MAX};
 constexpr int kMostTimersPerCall = 4096;
 
 // T has `std::uint32_t heap_place` (kOut: not in the heap).
@@ -22,7 +23,7 @@ class DeadlineHeap {
 
   bool empty() const noexcept { return items_.empty(); }
   const Item& top() const noexcept { return items_.front(); }
-  const std::vector<Item>& items() const noexcept { return items_; }  // in no order that counts
+  const std::vector<Item>& items() const noexcept { return items_; }  // in no useful order
 
   void set(T& who, Instant at) noexcept {
     if (who.heap_place == kOut) {

@@ -13,7 +13,7 @@
 #include "rel/lane_strays.hpp"
 #include "rel/lane_table.hpp"
 #include "rel/lane_tree.hpp"
-#include "rel/silence.hpp"
+#include "rel/failure_detector.hpp"
 #include "wire/lane.hpp"
 
 namespace herald::rel {

@@ -1,39 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rel/link.hpp: one way to a peer: does it answer, how fast is it, what is on its way there.
+// rel/link.hpp: the state of one link to a peer: whether it answers, its speed, its packets in flight.
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <memory>
-#include <span>
 
 #include "base/instant.hpp"
+#include "rel/deadline_heap.hpp"
 #include "rel/rtt.hpp"
 
 namespace herald::rel {
 
-constexpr Instant kNever{INT64_MAX};
-
 //   unproven -> live <-> suspect -> dead -> live
-//   suspect: a timeout without an answer while there are other links. Nothing new goes there.
-//   dead:    it did not answer probes either. Probed with back-off, taken again when it answers.
+//   suspect: a timeout without an answer while there are other links. New packets avoid it.
+//   dead:    probes were not answered either. It is probed with back-off and used again once it answers.
 enum class LinkState : std::uint8_t { unproven, live, suspect, dead };
 
 struct Link {
-  Instant since;  // something is on its way and nothing was sent or acknowledged since then
+  Instant since;  // packets are in flight, and since then none was sent or acknowledged
   Instant measured_from;
   Instant probe_at = kNever;             // next probe
   Instant probed_at;                     // last probe
   Instant silent_since;                  // state unproven, suspect: since when
-  Rtt rtt;                               // its least is that of the last kWindow samples, or twice as many
-  std::uint32_t recent_ns = UINT32_MAX;  // least of those since the window began
+  Rtt rtt;                               // its minimum covers the last kWindow to 2 * kWindow samples
+  std::uint32_t recent_ns = UINT32_MAX;  // minimum since the window began
   std::uint32_t samples = 0;             // in it
   std::uint32_t next_order = 1;
   std::uint32_t acked_order = 0;  // highest that was acknowledged
   std::uint32_t in_flight = 0;
   std::uint32_t probe_number = 0;
   std::uint32_t reply_number = 0;
-  std::uint32_t measured = 0;  // packets acknowledged since then, the link being busy throughout
-  float packet_ns = 0;         // that the link takes for one packet; 0: not known
+  std::uint32_t measured = 0;  // packets acknowledged since `measured_from`, while busy
+  float packet_ns = 0;         // time that the link takes for one packet; 0: not known
   LinkState state = LinkState::unproven;
   std::uint8_t timeouts = 0;  // in a row
   std::uint8_t probes = 0;    // in a row without answer
@@ -41,18 +38,18 @@ struct Link {
   std::uint8_t reply_link = 0;
   bool probe_due = false;
   bool reply_due = false;
-  bool busy = false;  // at the last ack: enough on its way to measure delivery
+  bool busy = false;  // at the last ack: enough packets in flight to measure the rate
 
   bool usable() const noexcept { return state == LinkState::live || state == LinkState::unproven; }
   void on_round_trip(Duration sample) noexcept {
     rtt.add(sample);
     recent_ns = std::min(recent_ns, rtt.latest_ns);
     if (++samples < kWindow) return;
-    rtt.least_ns = recent_ns;  // the way may have become longer
+    rtt.least_ns = recent_ns;  // the route may have become longer
     recent_ns = UINT32_MAX;
     samples = 0;
   }
-  // `packets` sent by this link were acknowledged together. True if its speed was measured anew.
+  // `packets` sent by this link were acknowledged together. True if there is a new measure of its speed.
   bool on_delivered(Instant now, std::uint32_t packets) noexcept {
     bool sampled = false;
     if (busy) {
@@ -74,8 +71,8 @@ struct Link {
   static constexpr std::uint32_t kBusyPackets = 8;
   static constexpr std::uint32_t kMeasurePackets = 16;
   static constexpr Duration kMeasureTime = milliseconds(1);
-  // So many count whatever their time: who took samples of 1 ms only would, on a link that is faster than
-  // that, hear of nothing but its worst moments.
+  // This many packets make a sample in any time: on a fast link, samples of 1 ms or more would only be
+  // those of its slowest moments.
   static constexpr std::uint32_t kMeasureAtOnce = 256;
   static constexpr float kSlower = 17.F / 16;
 
@@ -83,8 +80,8 @@ struct Link {
     measured_from = now;
     measured = 0;
   }
-  // Faster is believed at once, slower only bit by bit: it may be a receiver that was busy with something
-  // else, and who believes that he is slow stays slow.
+  // A faster sample counts at once, a slower one gradually: the receiver may have been busy, and a sender
+  // that paces itself too slowly cannot measure a higher rate.
   void take_sample(Instant now, Duration time) noexcept {
     const float sample = static_cast<float>(time.ns) / static_cast<float>(measured);
     packet_ns = packet_ns == 0       ? sample
@@ -93,10 +90,6 @@ struct Link {
     restart(now);
   }
 };
-static_assert(sizeof(Link) <= 104, "made at the first use of a peer");
-
-// The link for the next data packet: the first of the best state; when much is on its way, all live ones of
-// comparable speed, each by what it delivers.
-std::uint8_t choose_link(std::span<const Link> links) noexcept;
+static_assert(sizeof(Link) <= 104, "allocated at the first use of a peer");
 
 }  // namespace herald::rel

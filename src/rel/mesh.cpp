@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rel/mesh.cpp: the verbs of the mesh; packets on their way in from above.
 #include "rel/mesh.hpp"
 
 #include <algorithm>
@@ -7,203 +6,98 @@
 #include <cstring>
 
 #include "base/fatal.hpp"
-#include "rel/inner.hpp"
+#include "rel/log_writer.hpp"
+#include "rel/peer_table.hpp"
+#include "rel/timers.hpp"
+#include "rel/transmitter.hpp"
 #include "wire/lane.hpp"
 
 namespace herald::rel {
-namespace {
 
-constexpr std::size_t kLeastShare = 128;  // bytes left in a datagram that are worth sharing
+struct Mesh::Inner {
+  Inner(const MeshConfig& config, Prng& prng, Listener& listener) noexcept
+      : mesh(config, prng, listener),
+        peers(mesh.config),
+        writer(mesh),
+        sender(mesh),
+        receiver(mesh),
+        transmitter(mesh),
+        timers(sender, receiver) {}
 
-}  // namespace
-
-Mesh::Inner::Inner(const MeshConfig& config_, Prng& prng_, Listener& listener_) noexcept
-    : config(config_),
-      prng(prng_),
-      listener(listener_),
-      body_most(config.datagram_bytes - sizeof(wire::DatagramHead)),
-      log_pool(kBodySingle + body_most, config.log_bytes),
-      kept_pool(std::max(config.datagram_bytes, config.largest_bytes) - sizeof(wire::DatagramHead),
-                config.log_bytes),
-      book(config.budget_bytes / config.datagram_bytes, config.eager_packets),
-      connections(static_cast<std::size_t>(config.peers)) {}
-
-Connection* Mesh::Inner::find(std::int64_t peer) noexcept {
-  if (peer < 0 || peer >= static_cast<std::int64_t>(connections.size())) return nullptr;
-  return connections[static_cast<std::size_t>(peer)];
-}
-
-const Connection* Mesh::Inner::find(std::int64_t peer) const noexcept {
-  return const_cast<Inner*>(this)->find(peer);
-}
-
-Connection* Mesh::Inner::make_connection() noexcept {
-  const std::size_t place = made++ % kBlock;
-  if (place == 0) blocks.push_back(std::make_unique<Connection[]>(kBlock));
-  return &blocks.back()[place];
-}
-
-void Mesh::Inner::start(Connection& ch, Instant now) noexcept {
-  if (ch.link != nullptr) return;
-  ch.link = std::make_unique<Link[]>(ch.links);
-  ch.last_used = now;
-  if (ch.links == 1) return;
-  for (Link& link : ch.all_links()) {
-    link.probe_due = true;
-    link.probes = 1;
-    link.probe_at = now + timeout_of(link);
-    link.silent_since = now;
+  PeerId take(Instant now, LinkId link, wire::Opened opened, const wire::DatagramView& view) noexcept;
+  void dispatch(Connection& ch, Instant now, LinkId link, const wire::DatagramView& view) noexcept;
+  void serve(Connection& ch, Instant now) noexcept;
+  void forget(Connection& ch) noexcept;
+  void sweep(Instant now) noexcept;
+  Connection* obtain_live(PeerId peer) noexcept {
+    Connection* const ch = peers.obtain(peer);
+    return ch == nullptr || ch->gone ? nullptr : ch;
   }
-  wake(ch);
-}
 
-void Mesh::Inner::forget(Connection& ch) noexcept {
-  if (ch.gone) return;
-  ch.gone = true;
-  ch.tx.log.clear(log_pool);
-  ch.tx.small = 0;
-  ch.tx.log.shrink();
-  ch.rx.reorder.clear(kept_pool);
-  book.set_asks(ch.rx.credit, false);
-  book.set_outstanding(ch.rx.credit, 0);
-  heap.remove(ch);
-  ch.rx.again_at = kNever;
-  // Its last packets may still want their ack: it waits for that before it goes.
-  if (ch.rx.unacked != 0 || ch.rx.ack_now) {
-    ch.rx.ack_now = true;
-    wake(ch);
-  }
-  ch.tx.ask = false;
-}
-
-std::span<std::byte> Mesh::Inner::share_room(Connection& ch, std::size_t least) noexcept {
-  Sender& tx = ch.tx;
-  if (tx.next_tx == tx.log.end()) return {};
-  const Entry& tail = tx.log[tx.log.end() - 1];
-  if (tail.borrowed != nullptr) return {};
-  const bool records = (tail.flags & wire::kFlagRecords) != 0;
-  const std::size_t used = tail.body_bytes + (records ? 0 : wire::kRecordHead) + wire::kRecordHead;
-  const std::size_t spared = ch.rx.unacked != 0 || ch.rx.ack_now ? sizeof(wire::AckPart) : 0;
-  if (used + spared + std::max(least, kLeastShare) > body_most) return {};
-  open_shares = true;
-  return {log_pool.at(tail.slot) + kBodyRecords + used, body_most - spared - used};
-}
-
-std::span<std::byte> Mesh::Inner::room(Connection& ch, std::size_t least) noexcept {
-  HERALD_ASSERT(least <= body_most);
-  Sender& tx = ch.tx;
-  open_peer = ch.peer;
-  open_shares = false;
-  std::span<std::byte> found = share_room(ch, least);
-  if (found.empty()) {
-    if (!before(tx.log.end(), tx.limit()) || tx.log.size() >= Reorder::kMost || !tx.log.reserve()) {
-      tx.refused = true;
-      return {};
-    }
-    if (spare == PacketPool::kNone) spare = log_pool.take();
-    if (spare == PacketPool::kNone) {
-      starved.push(ch);
-      return {};
-    }
-    warm.push(ch);
-    const std::size_t ack = ch.rx.unacked != 0 || ch.rx.ack_now ? sizeof(wire::AckPart) : 0;
-    found = {log_pool.at(spare) + kBodySingle, body_most - (least + ack <= body_most ? ack : 0)};
-  }
-  tx.refused = false;
-  open_bytes = found.size();
-  return found;
-}
-
-void Mesh::Inner::commit(Connection& ch, std::size_t bytes, std::span<const std::byte> borrowed) noexcept {
-  HERALD_ASSERT(open_peer == ch.peer && bytes + borrowed.size() <= open_bytes);
-  HERALD_ASSERT(borrowed.empty() || !open_shares);
-  open_peer = -1;
-  if (bytes == 0) return;
-  SendLog& log = ch.tx.log;
-  if (open_shares) {
-    Entry& tail = log[log.end() - 1];
-    std::byte* const body = log_pool.at(tail.slot) + kBodyRecords;
-    if ((tail.flags & wire::kFlagRecords) == 0) {
-      const wire::Le<std::uint16_t> first(tail.body_bytes);
-      std::memcpy(body, &first, sizeof first);
-      tail.flags |= wire::kFlagRecords;
-      tail.body_bytes += wire::kRecordHead;
-    }
-    const wire::Le<std::uint16_t> length(static_cast<std::uint16_t>(bytes));
-    std::memcpy(body + tail.body_bytes, &length, sizeof length);
-    tail.body_bytes = static_cast<std::uint16_t>(tail.body_bytes + wire::kRecordHead + bytes);
-  } else {
-    Entry& entry = log.append();
-    entry.slot = spare;
-    entry.body_bytes = static_cast<std::uint16_t>(bytes);
-    entry.borrowed = borrowed.data();
-    entry.borrowed_bytes = static_cast<std::uint16_t>(borrowed.size());
-    spare = PacketPool::kNone;
-  }
-  wake(ch);
-}
-
-bool Mesh::Inner::wants_sweep() const noexcept {
-  return log_pool.held_bytes() + kept_pool.held_bytes() != 0 || !warm.empty();
-}
-
-void Mesh::Inner::sweep(Instant now) noexcept {
-  if (now < sweep_at) return;
-  sweep_at = now + kSweepEvery;
-  log_pool.sweep();
-  kept_pool.sweep();
-  PeerQueue<&Connection::next_warm> still;
-  while (Connection* ch = warm.pop()) {
-    const bool idle = ch->tx.log.empty() && ch->rx.reorder.count() == 0;
-    if (idle && ch->resting) {
-      ch->tx.log.shrink();
-      ch->rx.reorder.shrink();
-      continue;
-    }
-    ch->resting = idle;
-    still.push(*ch);
-  }
-  warm = still;
-}
+  MeshContext mesh;
+  PeerTable peers;
+  LogWriter writer;
+  Sender sender;
+  Receiver receiver;
+  Transmitter transmitter;
+  Timers timers;
+  Instant sweep_at{};
+};
 
 Mesh::Mesh(const MeshConfig& config, Prng& prng, Listener& listener) noexcept
     : inner_(std::make_unique<Inner>(config, prng, listener)) {}
 Mesh::~Mesh() = default;
 
-void Mesh::add_peer(PeerId peer, LinkId links) noexcept {
-  HERALD_ASSERT(peer >= 0 && peer < inner_->config.peers && links <= kMostLinks);
+void Mesh::add_peer(PeerId peer, LinkId links, const std::optional<wire::JobKey>& key) noexcept {
   if (links == 0) return;
-  Connection* const ch = inner_->make_connection();
-  const Seq first = inner_->config.first_seq;
-  ch->peer = peer;
-  ch->links = links;
-  ch->tx.log.start_at(first);
-  ch->tx.next_tx = ch->tx.lost_from = ch->tx.cursor.next = first;
-  ch->rx.next = ch->rx.delivered = ch->rx.end = first;
-  ch->rx.newest = first - 1;
-  ch->rx.window = ch->rx.told = static_cast<std::uint16_t>(inner_->config.eager_packets);
-  ch->tx.cursor.limit = ch->rx.limit = first + inner_->config.eager_packets;
-  inner_->connections[static_cast<std::size_t>(peer)] = ch;
-  inner_->book.add_peer();
+  inner_->peers.add(peer, links, key);
+  inner_->mesh.book.add_peer();
 }
 
-std::span<std::byte> Mesh::room(PeerId to, std::size_t least) noexcept {
-  Connection* const ch = inner_->find(to);
-  return ch == nullptr || ch->gone ? std::span<std::byte>{} : inner_->room(*ch, least);
+void Mesh::forget_peer(PeerId peer) noexcept {
+  if (Connection* const ch = inner_->peers.find(peer))
+    inner_->forget(*ch);
+  else
+    inner_->peers.forget(peer);
+}
+
+void Mesh::Inner::forget(Connection& ch) noexcept {
+  if (ch.gone) return;
+  ch.gone = true;
+  ch.tx.log.clear(mesh.log_pool);
+  ch.tx.small = 0;
+  ch.tx.log.shrink();
+  ch.rx.reorder.clear(mesh.reorder_pool);
+  mesh.book.set_asks(ch.rx.credit, false);
+  mesh.book.set_outstanding(ch.rx.credit, 0);
+  timers.remove(ch);
+  ch.rx.redeliver_at = kNever;
+  // The peer may wait for the ack of its last packets before it exits.
+  if (ch.rx.owes_ack()) {
+    ch.rx.ack_now = true;
+    mesh.wake(ch);
+  }
+  ch.tx.probe_due = false;
+}
+
+std::span<std::byte> Mesh::reserve(PeerId to, std::size_t least) noexcept {
+  Connection* const ch = inner_->obtain_live(to);
+  return ch == nullptr ? std::span<std::byte>{} : inner_->writer.reserve(*ch, least);
 }
 
 void Mesh::commit(PeerId to, std::size_t bytes, std::span<const std::byte> borrowed) noexcept {
-  Connection* const ch = inner_->find(to);
-  if (ch != nullptr && !ch->gone) inner_->commit(*ch, bytes, borrowed);
+  Connection* const ch = inner_->peers.find(to);
+  if (ch != nullptr && !ch->gone) inner_->writer.commit(*ch, bytes, borrowed);
 }
 
-bool Mesh::may_borrow() const noexcept { return !inner_->open_shares; }
+bool Mesh::may_borrow() const noexcept { return inner_->writer.may_borrow(); }
 
 PeerId Mesh::next_ready() noexcept {
-  while (const Connection* ch = inner_->roomy.pop())
+  MeshContext& mesh = inner_->mesh;
+  while (const Connection* const ch = mesh.writable.pop())
     if (!ch->gone) return ch->peer;
-  while (!inner_->log_pool.full()) {
-    const Connection* const ch = inner_->starved.pop();
+  while (!mesh.log_pool.full()) {
+    const Connection* const ch = mesh.starved.pop();
     if (ch == nullptr) break;
     if (!ch->gone) return ch->peer;
   }
@@ -211,23 +105,40 @@ PeerId Mesh::next_ready() noexcept {
 }
 
 void Mesh::set_backlog(PeerId to, bool more) noexcept {
-  if (Connection* const ch = inner_->find(to)) ch->tx.backlog = more;
+  if (Connection* const ch = inner_->peers.find(to)) ch->tx.backlog = more;
+}
+
+std::size_t Mesh::poll_transmit(Instant now, TxBatch& out) noexcept {
+  Inner& in = *inner_;
+  out.clear();
+  in.writer.release();
+  while (!out.full()) {
+    Connection* const ch = in.mesh.sending.pop();
+    if (ch == nullptr) break;
+    if (in.transmitter.fill(*ch, now, out)) in.mesh.wake(*ch);
+    in.timers.rearm_later(*ch, now);
+  }
+  in.transmitter.flush_tags();
+  return out.count;
 }
 
 PeerId Mesh::on_datagram(Instant now, LinkId link, std::span<const std::byte> datagram) noexcept {
-  const wire::Seal& seal = inner_->config.seal;
+  const auto me = static_cast<std::uint32_t>(inner_->mesh.config.me);
   wire::DatagramView view;
-  const wire::Opened opened =
-      wire::open_datagram(seal, static_cast<std::uint32_t>(inner_->config.me), datagram, view);
+  const wire::Opened opened = wire::open_datagram(inner_->peers.seal_of(datagram), me, datagram, view);
   return inner_->take(now, link, opened, view);
 }
 
 bool Mesh::on_datagrams(Instant now, std::span<const Rx> came) noexcept {
   HERALD_ASSERT(came.size() <= kMostAtOnce);
+  const auto me = static_cast<std::uint32_t>(inner_->mesh.config.me);
   std::array<wire::OpenedDatagram, kMostAtOnce> all;
   for (std::size_t i = 0; i < came.size(); ++i) all[i].datagram = came[i].datagram;
-  wire::open_datagrams(inner_->config.seal, static_cast<std::uint32_t>(inner_->config.me),
-                       {all.data(), came.size()});
+  for (std::size_t first = 0, end = 0; first < came.size(); first = end) {  // each row under the same key
+    const wire::Seal& seal = inner_->peers.seal_of(came[first].datagram);
+    for (end = first + 1; end < came.size() && &inner_->peers.seal_of(came[end].datagram) == &seal;) ++end;
+    wire::open_datagrams(seal, me, {all.data() + first, end - first});
+  }
   bool good = false;
   for (std::size_t i = 0; i < came.size(); ++i)
     good = inner_->take(now, came[i].link, all[i].opened, all[i].view) >= 0 || good;
@@ -238,33 +149,43 @@ PeerId Mesh::Inner::take(Instant now, LinkId link, wire::Opened opened,
                          const wire::DatagramView& view) noexcept {
   switch (opened) {
     case wire::Opened::good: break;
-    case wire::Opened::malformed: ++counters.malformed; return -1;
-    case wire::Opened::stale_epoch: ++counters.stale; return -1;
-    case wire::Opened::bad_tag: ++counters.forged; return -1;
+    case wire::Opened::malformed: ++mesh.counters.malformed; return -1;
+    case wire::Opened::stale_epoch: ++mesh.counters.stale; return -1;
+    case wire::Opened::bad_tag: ++mesh.counters.forged; return -1;
   }
-  Connection* const ch = wire::is_lane_kind(view.kind) ? nullptr : find(view.from);
+  Connection* const ch = wire::is_lane_kind(view.kind) ? nullptr : peers.obtain(view.from);
   if (ch == nullptr) {
-    ++counters.stale;
+    if (peers.is_forgotten(view.from)) return static_cast<PeerId>(view.from);
+    ++mesh.counters.stale;
     return -1;
   }
-  start(*ch, now);
-  if (ch->gone) {
-    if (view.kind == wire::DatagramKind::data && before(view.seq, ch->rx.next)) {
-      ch->rx.ack_now = true;
-      wake(*ch);
-    }
-    return ch->peer;
+  mesh.start(*ch, now);
+  if (!ch->gone) {
+    dispatch(*ch, now, link, view);
+  } else if (view.kind == wire::DatagramKind::data && before(view.seq, ch->rx.next)) {
+    ch->rx.ack_now = true;
+    mesh.wake(*ch);
   }
-  heard(*ch, now, link);
-  if (!view.ack.empty()) on_ack(*ch, now, wire::read_ack(view.ack));
+  return ch->peer;
+}
+
+void Mesh::Inner::dispatch(Connection& ch, Instant now, LinkId link,
+                           const wire::DatagramView& view) noexcept {
+  ch.detector.on_news(now);
+  ch.links.on_packet(mesh, ch.peer, now, link);
+  if (!view.ack.empty()) sender.on_ack(ch, now, wire::read_ack(view.ack));
+  wire::ProbeBody body;
   switch (view.kind) {
-    case wire::DatagramKind::data: on_data(*ch, now, link, view); break;
-    case wire::DatagramKind::ack:
-      note_backlog(*ch, now, view);
-      grant(*ch);
+    case wire::DatagramKind::data: receiver.on_data(ch, now, link, view); break;
+    case wire::DatagramKind::ack: receiver.on_ack_datagram(ch, now, view); break;
+    case wire::DatagramKind::probe:
+      std::memcpy(&body, view.body.data(), sizeof body);
+      if (ch.links.on_probe(link, body)) mesh.wake(ch);
       break;
-    case wire::DatagramKind::probe: on_probe(*ch, link, view); break;
-    case wire::DatagramKind::probe_reply: on_probe_reply(*ch, now, view); break;
+    case wire::DatagramKind::probe_reply:
+      std::memcpy(&body, view.body.data(), sizeof body);
+      ch.links.on_probe_reply(mesh, ch.peer, now, body);
+      break;
     case wire::DatagramKind::cast:
     case wire::DatagramKind::cast_ack:
     case wire::DatagramKind::cast_nak:
@@ -272,115 +193,172 @@ PeerId Mesh::Inner::take(Instant now, LinkId link, wire::Opened opened,
     case wire::DatagramKind::report:
     case wire::DatagramKind::result_of_all:
     case wire::DatagramKind::acked:
-    case wire::DatagramKind::compact: break;  // refused above
+    case wire::DatagramKind::compact: break;  // refused by take()
   }
-  rearm_later(*ch, now);
-  return ch->peer;
+  timers.rearm_later(ch, now);
+}
+
+void Mesh::on_link_error(Instant now, PeerId peer, LinkId link) noexcept {
+  Inner& in = *inner_;
+  Connection* const ch = in.peers.find(peer);
+  if (ch == nullptr || ch->gone || link >= ch->links.all().size()) return;
+  Link& by = ch->links[link];
+  if (by.timeouts == 0) by.timeouts = 1;         // links that have not failed yet are better, proven or not
+  if (!ch->links.has_alternative(link)) return;  // timers try again
+  in.sender.suspect_link(*ch, now, link);
+  by.silent_since = {now.ns - in.mesh.config.give_up.ns};
+  in.timers.rearm(*ch, now);
+}
+
+void Mesh::hurry_acks() noexcept {
+  for (Connection* const ch : inner_->peers.all())
+    if (ch != nullptr && ch->rx.unacked != 0) {
+      ch->rx.ack_now = true;
+      inner_->mesh.wake(*ch);
+    }
+}
+
+void Mesh::redeliver() noexcept {
+  for (Connection* const ch : inner_->peers.all())
+    if (ch != nullptr && !ch->gone && ch->rx.redeliver_at != kNever) inner_->timers.redeliver_now(*ch);
+}
+
+void Mesh::Inner::serve(Connection& ch, Instant now) noexcept {
+  if (ch.detector.is_dead(now)) {
+    forget(ch);
+    ++mesh.counters.peers_lost;
+    mesh.listener.peer_lost(ch.peer);
+    return;
+  }
+  timers.serve(ch, now);
 }
 
 void Mesh::on_deadline(Instant now) noexcept {
   Inner& in = *inner_;
-  in.rearm_changed();
-  for (int i = 0; i < kMostTimersPerCall && !in.heap.empty() && in.heap.top().at <= now; ++i) {
-    Connection& ch = *in.heap.top().who;
-    in.on_timers(ch, now);
-    if (!ch.gone) in.rearm(ch, now);
+  in.timers.flush();
+  for (int i = 0; i < kMostTimersPerCall; ++i) {
+    Connection* const ch = in.timers.next_due(now);
+    if (ch == nullptr) break;
+    in.serve(*ch, now);
+    if (!ch->gone) in.timers.rearm(*ch, now);
   }
-  if (now >= in.sweep_at) in.sweep(now);
+  in.sweep(now);
 }
 
 void Mesh::on_resume(Instant now, Duration away) noexcept {
   Inner& in = *inner_;
-  in.rearm_changed();
-  for (int i = 0; i < kMostTimersPerCall && !in.heap.empty() && in.heap.top().at <= now; ++i) {
-    Connection& ch = *in.heap.top().who;
-    if (!in.deferral(ch, now, DeferredTimers::time(away))) in.on_timers(ch, now);
-    if (!ch.gone) in.rearm(ch, now);
+  in.timers.flush();
+  for (int i = 0; i < kMostTimersPerCall; ++i) {
+    Connection* const ch = in.timers.next_due(now);
+    if (ch == nullptr) break;
+    if (!in.timers.defer(*ch, now, DeferredTimers::time(away))) in.serve(*ch, now);
+    if (!ch->gone) in.timers.rearm(*ch, now);
+  }
+}
+
+void Mesh::on_clock_gap(Instant now) noexcept {
+  Inner& in = *inner_;
+  in.timers.flush();
+  const Instant due = in.timers.next();
+  if (due == kNever || now - due < most_late(in.mesh.config.give_up)) return;
+  const Duration late = now - due;
+  for (Connection* const ch : in.peers.all()) {
+    if (ch == nullptr || ch->gone || !ch->links.is_started()) continue;
+    ch->detector.on_clock_gap(now, late);
+    ch->links.on_clock_gap(now, late);
+    Instant& blocked = ch->tx.blocked_since;
+    if (blocked != kNever) blocked = std::min(blocked + late, now);
   }
 }
 
 std::optional<Instant> Mesh::next_deadline() const noexcept {
   Inner& in = *inner_;
-  in.rearm_changed();
-  if (!in.sending.empty()) return Instant{};  // something is to leave at once
-  Instant at = in.wants_sweep() ? in.sweep_at : kNever;
-  if (!in.heap.empty()) at = std::min(at, in.heap.top().at);
+  in.timers.flush();
+  if (!in.mesh.sending.empty()) return Instant{};  // a datagram leaves at once
+  Instant at = in.timers.next();
+  if (in.mesh.holds_buffers()) at = std::min(at, in.sweep_at);
   if (at == kNever) return std::nullopt;
   return at;
 }
 
-bool Mesh::is_idle() const noexcept {
-  inner_->rearm_changed();
-  return inner_->heap.empty() && !has_work();
+void Mesh::Inner::sweep(Instant now) noexcept {
+  if (now < sweep_at) return;
+  sweep_at = now + kSweepEvery;
+  mesh.log_pool.sweep();
+  mesh.reorder_pool.sweep();
+  PeerQueue<&Connection::next_buffered> still;
+  while (Connection* const ch = mesh.buffered.pop()) {
+    const bool idle = ch->tx.log.empty() && ch->rx.reorder.count() == 0;
+    if (idle && ch->resting) {
+      ch->tx.log.shrink();
+      ch->rx.reorder.shrink();
+      continue;
+    }
+    ch->resting = idle;
+    still.push(*ch);
+  }
+  mesh.buffered = still;
 }
 
 bool Mesh::has_work() const noexcept {
-  const Inner& in = *inner_;
-  return !in.sending.empty() || !in.roomy.empty() || (!in.starved.empty() && !in.log_pool.full());
+  const MeshContext& mesh = inner_->mesh;
+  return !mesh.sending.empty() || !mesh.writable.empty() || (!mesh.starved.empty() && !mesh.log_pool.full());
 }
 
-std::size_t Mesh::poll_transmit(Instant now, TxBatch& out) noexcept {
+bool Mesh::is_idle() const noexcept {
+  inner_->timers.flush();
+  return inner_->timers.next() == kNever && !has_work();
+}
+
+void Mesh::probe(Instant now, PeerId peer) noexcept {
   Inner& in = *inner_;
-  out.clear();
-  if (in.spare != PacketPool::kNone) in.log_pool.give(in.spare);
-  in.spare = PacketPool::kNone;
-  in.open_peer = -1;
-  while (!out.full()) {
-    Connection* const ch = in.sending.pop();
-    if (ch == nullptr) break;
-    if (in.fill(*ch, now, out)) in.sending.push(*ch);
-    in.rearm_later(*ch, now);
-  }
-  in.seal_now();
-  return out.count;
+  Connection* const ch = in.obtain_live(peer);
+  if (ch == nullptr || ch->detector.is_probing()) return;
+  if (ch->links.is_started() && !ch->detector.is_silent(now)) return;
+  in.mesh.start(*ch, now);
+  ch->detector.on_asked(now);
+  in.sender.probe(*ch, now);
+  in.timers.rearm(*ch, now);
 }
 
-void Mesh::on_link_error(Instant now, PeerId peer, LinkId link) noexcept {
-  Connection* const ch = inner_->find(peer);
-  if (ch == nullptr || ch->gone || ch->link == nullptr || link >= ch->links) return;
-  Link& by = ch->link[link];
-  if (by.timeouts == 0) by.timeouts = 1;      // others that have not failed yet are better, proven or not
-  if (!inner_->has_other(*ch, link)) return;  // timers try again
-  inner_->suspect(*ch, now, link);
-  by.silent_since = {now.ns - inner_->config.give_up.ns};
-  inner_->rearm(*ch, now);
+FailureDetector* Mesh::failure_detector(Instant now, PeerId peer) noexcept {
+  Connection* const ch = inner_->obtain_live(peer);
+  if (ch == nullptr) return nullptr;
+  inner_->mesh.start(*ch, now);
+  inner_->timers.rearm_later(*ch, now);
+  return &ch->detector;
 }
 
-void Mesh::forget_peer(PeerId peer) noexcept {
-  if (Connection* const ch = inner_->find(peer)) inner_->forget(*ch);
+bool Mesh::is_used(PeerId peer) const noexcept {
+  const Connection* const ch = inner_->peers.find(peer);
+  return ch != nullptr && (ch->rx.has_received || ch->tx.log.end() != inner_->mesh.config.first_seq);
 }
 
-void Mesh::on_sign_of_life(Instant now, PeerId peer) noexcept {
-  Connection* const ch = inner_->find(peer);
-  if (ch == nullptr || ch->gone) return;
-  ch->last_heard = now;
-  inner_->rearm(*ch, now);
-}
-
-bool Mesh::is_flushed() const noexcept { return buffered_bytes() == inner_->kept_pool.used_bytes(); }
+bool Mesh::is_flushed() const noexcept { return buffered_bytes() == inner_->mesh.reorder_pool.used_bytes(); }
 
 bool Mesh::is_flushed(PeerId peer) const noexcept {
-  const Connection* const ch = inner_->find(peer);
+  const Connection* const ch = inner_->peers.find(peer);
   return ch == nullptr || ch->tx.log.empty();
 }
 
 bool Mesh::is_live(PeerId peer, LinkId link) const noexcept {
-  const Connection* const ch = inner_->find(peer);
-  if (ch == nullptr || ch->gone || ch->link == nullptr || link >= ch->links) return false;
-  return ch->link[link].state == LinkState::live || ch->link[link].state == LinkState::suspect;
+  const Connection* const ch = inner_->peers.find(peer);
+  if (ch == nullptr || ch->gone || link >= ch->links.all().size()) return false;
+  const LinkState state = ch->links[link].state;
+  return state == LinkState::live || state == LinkState::suspect;
 }
 
 Duration Mesh::round_trip(PeerId peer) const noexcept {
-  const Connection* const ch = inner_->find(peer);
-  if (ch == nullptr || ch->link == nullptr) return inner_->config.first_rtt;
-  return inner_->rtt_of(*ch).smooth(inner_->config.first_rtt);
+  const Connection* const ch = inner_->peers.find(peer);
+  const Duration first = inner_->mesh.config.first_rtt;
+  return ch == nullptr || !ch->links.is_started() ? first : ch->links.rtt().smooth(first);
 }
 
-const MeshCounters& Mesh::counters() const noexcept { return inner_->counters; }
+const MeshCounters& Mesh::counters() const noexcept { return inner_->mesh.counters; }
 
 std::uint64_t Mesh::buffered_bytes() const noexcept {
-  const std::uint64_t spare = inner_->spare == PacketPool::kNone ? 0 : inner_->log_pool.slot_bytes();
-  return inner_->log_pool.used_bytes() + inner_->kept_pool.used_bytes() - spare;
+  const MeshContext& mesh = inner_->mesh;
+  return mesh.log_pool.used_bytes() + mesh.reorder_pool.used_bytes() - inner_->writer.reserved_bytes();
 }
 
 }  // namespace herald::rel

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rel/mesh.hpp: all unicast channels of one process: packets to and from each peer, each once and in order,
-// whatever the network does.
-// In:  packets to send; datagrams that came; the time.
-// Out: datagrams, pulled by poll_transmit(); packets, handed to `deliver` in order per peer; peers and links
+// rel/mesh.hpp: all unicast connections of one process: packets to and from each peer, each once and in
+// order, whatever the network loses, duplicates, delays or corrupts. In:  packets to send; datagrams that
+// came; the time. Out: datagrams, pulled by poll_transmit(); packets, handed to `deliver` in order per peer;
+// peers and links
 //      that are lost.
 // Timer: one, next_deadline().
-// Invariants: credit granted to all peers together is never more than the budget (plus the small window that
-// each peer has who does not ask for more); an idle peer holds no buffer.
+// Invariants: credit granted to all peers together never exceeds the budget (plus the eager window of each
+// peer without backlog); an idle peer holds no buffer, and an unused one no connection.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -17,7 +17,7 @@
 #include "base/instant.hpp"
 #include "base/prng.hpp"
 #include "base/status.hpp"
-#include "rel/silence.hpp"
+#include "rel/failure_detector.hpp"
 #include "rel/tx_batch.hpp"
 #include "wire/datagram.hpp"
 
@@ -31,7 +31,8 @@ constexpr LinkId kMostLinks = 8;  // to one peer
 enum class Repair : std::uint8_t { selective, go_back_n };  // go_back_n: window 16, the papers' baseline
 
 // The window that each of `peers` always has. All may use theirs at once, and leave half of the budget to
-// those who ask for more (credit_book.hpp); one alone has most of it, and a long message finds the way open.
+// backlogged senders (credit_book.hpp). A single peer has most of the budget, so a long message starts at
+// once.
 constexpr std::uint32_t kLeastEager = 2, kMostEager = 128;  // packets
 constexpr std::uint32_t eager_window(std::uint32_t budget_bytes, std::uint32_t datagram_bytes,
                                      std::uint32_t peers) noexcept {
@@ -44,17 +45,17 @@ struct MeshConfig {
   std::int32_t peers = 1;  // in the job, this process included
   wire::Seal seal{};
   std::uint32_t datagram_bytes = 1472;     // largest UDP payload that all links carry
-  std::uint32_t largest_bytes = 0;         // that may come, of peers whose links carry more; 0: the same
-  std::uint32_t eager_packets = 16;        // window that a peer always has
-  std::uint32_t budget_bytes = 192 << 10;  // what receive buffer and switch hold: credit for all together
+  std::uint32_t largest_bytes = 0;         // largest that peers may send; 0: datagram_bytes
+  std::uint32_t eager_packets = 16;        // window that every peer always has
+  std::uint32_t budget_bytes = 192 << 10;  // of receive buffer and switch: credit for all peers together
   std::uint32_t log_bytes = 8 << 20;       // most memory of the send log, all peers together
-  std::uint32_t burst_packets = 32;        // to one peer in one go
-  std::uint32_t row_packets = 1;           // that cost the path little more than one
+  std::uint32_t burst_packets = 32;        // to one peer before the next one has its turn
+  std::uint32_t row_packets = 1;           // that cost the path little more than one (segmentation)
   Repair repair = Repair::selective;
-  Duration first_rtt = microseconds(500);  // before anything was measured
+  Duration first_rtt = microseconds(500);  // before any measurement
   Duration least_timeout = microseconds(300);
-  Duration give_up = milliseconds(5000);  // a peer that says nothing for so long, though asked, is lost
-  std::uint32_t first_seq = 0xffffff00;   // of every channel; so every long job wraps around
+  Duration give_up = milliseconds(5000);  // a peer that does not answer for this long is lost
+  std::uint32_t first_seq = 0xffffff00;   // of every connection; so every long job wraps around
 };
 
 struct MeshCounters {
@@ -66,12 +67,12 @@ struct MeshCounters {
   std::uint64_t links_lost = 0, links_found = 0, peers_lost = 0;
 };
 
-// What the mesh tells whoever drives it. Called from within on_datagram() and on_deadline() only.
+// Events for the owner of the mesh. Called from within on_datagram() and on_deadline() only.
 class Listener {
  public:
-  // A packet as the peer committed it. Anything but ok: hand it in again later (the mesh keeps it).
+  // A packet as the peer committed it. Anything but ok: the mesh keeps it and delivers it again later.
   virtual Status deliver(PeerId from, std::span<const std::byte> packet) noexcept = 0;
-  // So many packets to the peer whose memory was lent, the oldest, are not looked at any more.
+  // The oldest packets to the peer with borrowed memory, this many of them, do not need that memory any more.
   virtual void returned(PeerId peer, std::uint32_t packets) noexcept = 0;
   virtual void peer_lost(PeerId peer) noexcept = 0;
   virtual void link_changed(PeerId peer, LinkId link, bool live) noexcept = 0;
@@ -87,76 +88,74 @@ class Mesh {
   Mesh(const Mesh&) = delete;
   Mesh& operator=(const Mesh&) = delete;
 
-  // `links` ways to reach the peer, best first; 0: not a peer of ours (it shares our memory).
-  void add_peer(PeerId peer, LinkId links) noexcept;
+  // `links` to reach the peer, best first; 0: not a peer of ours (it shares our memory). At any time, and for
+  // ids beyond MeshConfig::peers too. With the job's key, or a key of this pair of processes.
+  void add_peer(PeerId peer, LinkId links, const std::optional<wire::JobKey>& key = {}) noexcept;
+  // Another source knows that the peer is dead or has left: its packets and timers go.
+  void forget_peer(PeerId peer) noexcept;
 
-  // Sending. room(): where the next packet for the peer is to be written, at least `least` bytes long; empty
-  // if the window is closed or the log is full: the peer is then remembered, and next_ready() names it when
-  // it is worth another try. commit() hands over the first `bytes` of it. Small packets committed before the
-  // next poll_transmit() share a datagram.
-  std::span<std::byte> room(PeerId to, std::size_t least) noexcept;
-  void commit(PeerId to, std::size_t bytes) noexcept { commit(to, bytes, {}); }
-  // The same with further bytes that stay where they are, and as they are, until Listener::returned() (or
-  // the peer is lost): all of it together fits into the room. Only if may_lend() after room().
-  void commit(PeerId to, std::size_t bytes, std::span<const std::byte> borrowed) noexcept;
+  // Sending. reserve(): where the next packet for the peer is to be written, at least `least` bytes long;
+  // empty if the window is closed or the log is full: next_ready() names the peer when another try is
+  // worthwhile.
+  std::span<std::byte> reserve(PeerId to, std::size_t least) noexcept;
+  // Hands over the first `bytes` of the reservation. Small packets committed before poll_transmit() share a
+  // datagram. `borrowed`, if may_borrow(): the packet goes on there, in bytes that stay in place, unchanged,
+  // until Listener::returned() (or the peer is lost). Both together fit into the reservation.
+  void commit(PeerId to, std::size_t bytes, std::span<const std::byte> borrowed = {}) noexcept;
   bool may_borrow() const noexcept;
   PeerId next_ready() noexcept;  // -1: none
-  // The short way of a packet to a peer for whom nothing waits here, and who may be sent one just now.
-  // room_now(): where it is to be written; empty: only room() can tell. send_now() hands over the first
-  // `bytes`, at least one, and says what is to leave: before anything else is called.
-  std::span<std::byte> room_now(Instant now, PeerId to) noexcept;
-  Tx send_now(Instant now, PeerId to, std::size_t bytes) noexcept;
-  // More waits above than could be committed (true), or no more (false): tells the receiver, who divides
-  // credit.
+  // More packets wait above than could be committed: the receiver grants such a sender more credit.
   void set_backlog(PeerId to, bool more) noexcept;
+  // Fills `out` with the datagrams that leave now; call again until it fills nothing. The batch refers to the
+  // log: send it before any other call.
+  std::size_t poll_transmit(Instant now, TxBatch& out) noexcept;
 
-  // `link`: by which it came, as numbered by add_peer(), or kMostLinks if the address is not known.
+  // `link`: that brought it, as numbered by add_peer(), or kMostLinks if the address is not known.
   // Returns the sender if the datagram was good, -1 otherwise.
   PeerId on_datagram(Instant now, LinkId link, std::span<const std::byte> datagram) noexcept;
-  // The same for several, in their order, which is quicker. True if any was good.
+  // The same for several, in order, which is faster. True if any was good.
   struct Rx {
     LinkId link;
     std::span<const std::byte> datagram;
   };
   static constexpr std::size_t kMostAtOnce = 8;
   bool on_datagrams(Instant now, std::span<const Rx> came) noexcept;
+  // The path could not send by this link (no route, interface down).
+  void on_link_error(Instant now, PeerId peer, LinkId link) noexcept;
+  // Acknowledge at once what has come: the process may not call again for long.
+  void hurry_acks() noexcept;
+  // Delivers again what `deliver` did not take.
+  void redeliver() noexcept;
+
   void on_deadline(Instant now) noexcept;
-  // The driver was elsewhere, maybe for long: to be called before anything else then. If it missed a
-  // deadline by much, it could not hear, and peers are not silent for that.
+  // Before any other call after a pause. If a deadline is far overdue, the process was stopped and could not
+  // receive: that time does not count as silence of peers.
   void on_clock_gap(Instant now) noexcept;
-  // Nobody has called for so long, and what had come meanwhile was just handed in. What is overdue since then
-  // has a little more time (rel/deferred_timers.hpp). All else that is due is served as by on_deadline().
+  // The process did not call for so long, and has just handed in what came meanwhile. Acks and
+  // retransmissions that are overdue get a little more time (rel/deferred_timers.hpp); all else is served as
+  // by on_deadline().
   void on_resume(Instant now, Duration away) noexcept;
   std::optional<Instant> next_deadline() const noexcept;
   // poll_transmit() or next_ready() has something.
   bool has_work() const noexcept;
-  bool is_idle() const noexcept;  // nothing is under way, owed or to be asked
-  // Fills `out` with what is to leave now; call again until it fills nothing. The batch refers to the log:
-  // send it before anything else is called.
-  std::size_t poll_transmit(Instant now, TxBatch& out) noexcept;
-  // The path could not send by this link (no route, interface gone).
-  void on_link_error(Instant now, PeerId peer, LinkId link) noexcept;
-  // Someone else knows that the peer is dead, or that it said goodbye: its packets and timers go.
-  void forget_peer(PeerId peer) noexcept;
-  // Ask the peer for a sign of life (an ack with kFlagAskAck), unless it was heard lately: if none comes
-  // within give_up it is lost, also if nothing was sent to it. Cheap enough for 64 peers at a time.
-  void ask(Instant now, PeerId peer) noexcept;
-  // Acknowledge at once what has come: we may not be here for long.
-  void hurry_acks() noexcept;
-  // Hands in again what `deliver` did not take.
-  void redeliver() noexcept;
-  // Anything went to the peer or came from it.
-  bool is_used(PeerId peer) const noexcept;
-  // The peer was heard of by other means (its pulse): it computes, and has not died.
-  void on_sign_of_life(Instant now, PeerId peer) noexcept;
+  bool is_idle() const noexcept;  // nothing is in flight, owed or to be probed
 
-  // Nothing that we sent is unacknowledged.
+  // Sends a keep-alive probe (an ack with kFlagAskAck) to a peer without recent news: if it does not answer
+  // within give_up it is lost, also if nothing was sent to it. Cheap enough for 64 peers at a time.
+  void probe(Instant now, PeerId peer) noexcept;
+  // The failure detector of the peer, which other transports to it feed too; null: no peer. Its deadlines are
+  // read again at the next call of next_deadline() or on_deadline().
+  FailureDetector* failure_detector(Instant now, PeerId peer) noexcept;
+
+  // A packet went to the peer or came from it.
+  bool is_used(PeerId peer) const noexcept;
+  // Every packet that we sent is acknowledged.
   bool is_flushed() const noexcept;
   bool is_flushed(PeerId peer) const noexcept;
   bool is_live(PeerId peer, LinkId link) const noexcept;
   Duration round_trip(PeerId peer) const noexcept;
   const MeshCounters& counters() const noexcept;
-  // Bytes held for all peers together: send log, packets that came out of order.
+  // Memory in use for all peers together: send log, packets out of order.
   std::uint64_t buffered_bytes() const noexcept;
 
  private:

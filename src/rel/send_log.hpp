@@ -47,6 +47,7 @@ class SendLog {
   Seq end() const noexcept { return end_; }
   std::uint32_t size() const noexcept { return end_ - first_; }
   Entry& operator[](Seq seq) noexcept { return ring_[seq & (capacity_ - 1)]; }
+  const Entry& operator[](Seq seq) const noexcept { return ring_[seq & (capacity_ - 1)]; }
 
   bool reserve() noexcept {  // room for one more; false: full
     return size() < capacity_ || grow();

@@ -78,7 +78,7 @@ void transmit(rel::Mesh& mesh, Instant now) {
 }
 
 void commit(rel::Mesh& mesh, rel::PeerId peer, std::size_t bytes) {
-  const std::span<std::byte> room = mesh.room(peer, bytes);
+  const std::span<std::byte> room = mesh.reserve(peer, bytes);
   if (room.size() < bytes) return;
   std::fill_n(room.begin(), bytes, std::byte{7});
   mesh.commit(peer, bytes);

@@ -39,7 +39,7 @@ TEST(RelFault, a_dead_peer_is_lost_once_and_in_time) {
   EXPECT_EQ(world[0].lost, std::vector<PeerId>{1});
   EXPECT_EQ(world[0].mesh.buffered_bytes(), 0u);
   EXPECT_TRUE(world[0].mesh.is_flushed());
-  EXPECT_TRUE(world[0].mesh.room(1, 10).empty());
+  EXPECT_TRUE(world[0].mesh.reserve(1, 10).empty());
 }
 
 TEST(RelFault, a_peer_that_computes_is_not_lost_while_it_shows_life) {
@@ -52,7 +52,7 @@ TEST(RelFault, a_peer_that_computes_is_not_lost_while_it_shows_life) {
   world[0].send(1, 10, 1000);
   for (int second = 0; second < 12; ++second) {
     world.run(milliseconds(1000));
-    world[0].mesh.on_sign_of_life(world.now(), 1);
+    world[0].mesh.failure_detector(world.now(), 1)->on_sign_of_life(world.now());
     world.settle(0);
   }
   EXPECT_TRUE(world[0].lost.empty());

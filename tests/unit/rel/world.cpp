@@ -61,7 +61,7 @@ bool Node::pump(PeerId to) {
   Flow& flow = flows[to];
   bool moved = false;
   while (flow.packets > 0 && flow.total_bytes > 0) {
-    const std::span<std::byte> room = mesh.room(to, std::max<std::uint32_t>(flow.bytes, 8));
+    const std::span<std::byte> room = mesh.reserve(to, std::max<std::uint32_t>(flow.bytes, 8));
     if (room.empty()) {
       mesh.set_backlog(to, true);
       return moved;

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rel/peer_table.hpp"
+
+#include <cstddef>
+#include <cstring>
+
+#include "base/fatal.hpp"
+
+namespace herald::rel {
+
+PeerTable::PeerTable(const MeshConfig& config) noexcept
+    : config_(config),
+      connections_(static_cast<std::size_t>(config.peers)),
+      links_(static_cast<std::size_t>(config.peers)) {}
+
+void PeerTable::add(PeerId peer, LinkId links, const std::optional<wire::JobKey>& key) noexcept {
+  HERALD_ASSERT(peer >= 0 && links > 0 && links <= kMostLinks);
+  const auto at = static_cast<std::size_t>(peer);
+  if (at >= connections_.size()) {
+    connections_.resize(at + 1);
+    links_.resize(at + 1);
+  }
+  HERALD_ASSERT(links_[at] == 0);
+  links_[at] = links;
+  if (!key) return;
+  own_seals_.push_back({*key, config_.seal.epoch});
+  make(peer)->seal = &own_seals_.back();
+}
+
+Connection* PeerTable::make(PeerId peer) noexcept {
+  const std::size_t place = made_++ % kBlock;
+  if (place == 0) blocks_.push_back(std::make_unique<Connection[]>(kBlock));
+  Connection* const ch = &blocks_.back()[place];
+  const Seq first = config_.first_seq;
+  ch->peer = peer;
+  ch->seal = &config_.seal;
+  ch->detector = FailureDetector(config_.give_up);
+  ch->links.set_size(links_[static_cast<std::size_t>(peer)]);
+  ch->tx.log.start_at(first);
+  ch->tx.next_tx = ch->tx.lost_from = ch->tx.cursor.next = first;
+  ch->rx.next = ch->rx.delivered = ch->rx.end = first;
+  ch->rx.newest = first - 1;
+  ch->rx.window = ch->rx.advertised = static_cast<std::uint16_t>(config_.eager_packets);
+  ch->tx.cursor.limit = ch->rx.limit = first + config_.eager_packets;
+  connections_[static_cast<std::size_t>(peer)] = ch;
+  return ch;
+}
+
+const wire::Seal& PeerTable::seal_of(std::span<const std::byte> datagram) const noexcept {
+  if (own_seals_.empty() || datagram.size() < sizeof(wire::DatagramHead)) return config_.seal;
+  wire::Le<std::uint32_t> from;
+  std::memcpy(&from, datagram.data() + offsetof(wire::DatagramHead, from), sizeof from);
+  const Connection* const ch = find(std::uint32_t{from});
+  return ch == nullptr ? config_.seal : *ch->seal;
+}
+
+}  // namespace herald::rel
