@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A packet that is reserved, committed and polled by itself. What could go wrong: it overtakes packets that wait,
-// leaves without credit, or is not retransmitted when it is lost; the mesh reports no work although it has some.
+// A packet that is reserved, committed and polled by itself. What could go wrong: it overtakes packets that
+// wait, leaves without credit, or is not retransmitted when it is lost; the mesh reports no work although it
+// has some.
 #include "tests/unit/rel/world.hpp"
 
 namespace herald::rel {
@@ -67,7 +68,6 @@ TEST(RelNow, it_is_refused_without_a_peer_and_follows_packets_that_wait) {
   EXPECT_TRUE(unknown[0].mesh.reserve(7, 1).empty());
   EXPECT_TRUE(send_now(unknown, 40));  // to a peer that was never used
 
-
   World world((WorldConfig()));
   acquaint(world);
   EXPECT_FALSE(world[0].mesh.has_work());
@@ -101,7 +101,8 @@ TEST(RelNow, it_ends_where_the_credit_ends) {
     if (at_once)
       while (send_now(world, 1000, &left)) ++sent[0];
     else
-      for (; !world[0].mesh.reserve(1, 1000).empty(); world.settle(0), ++sent[1]) world[0].mesh.commit(1, 1000);
+      for (; !world[0].mesh.reserve(1, 1000).empty(); world.settle(0), ++sent[1])
+        world[0].mesh.commit(1, 1000);
     EXPECT_TRUE(world[0].mesh.reserve(1, 1000).empty());
   }
   EXPECT_EQ(sent[0], sent[1]);
