@@ -51,6 +51,11 @@ class LinkSet {
   }
   Instant deadline(const MeshConfig& config) const noexcept;
 
+  bool has_probes_due() const noexcept {
+    for (const Link& link : all())
+      if (link.probe_due || link.reply_due) return true;
+    return false;
+  }
   void on_packet(MeshContext& mesh, std::int32_t peer, Instant now, std::uint8_t link) noexcept;
   void on_sent(Instant now) noexcept;
   void on_acked(MeshContext& mesh, std::int32_t peer, std::uint8_t link) noexcept;

@@ -155,6 +155,11 @@ void Transmitter::seal_later(std::byte* head, const Connection& ch, std::uint32_
 
 void Transmitter::flush_tags() noexcept {
   if (unsealed_count_ == 0) return;
+  if (unsealed_count_ == 1) {
+    unsealed_count_ = 0;
+    const wire::TagAsked& one = unsealed_[0];
+    return wire::seal(*unsealed_key_, one.to, one.body_crc, {unsealed_at_[0], sizeof(wire::DatagramHead)});
+  }
   const wire::Tags tags = wire::tags_of(*unsealed_key_, {unsealed_.data(), unsealed_count_});
   for (std::size_t i = 0; i < unsealed_count_; ++i) wire::set_tag(unsealed_at_[i], tags[i]);
   unsealed_count_ = 0;
@@ -218,7 +223,7 @@ bool Transmitter::fill(Connection& ch, Instant now, TxBatch& out) noexcept {
   Seq seq = 0;
   bool more = false;
   if (!ch.gone) {
-    emit_probes(ch, now, out);
+    if (ch.links.has_probes_due()) emit_probes(ch, now, out);
     if (out.full()) return true;
     const std::uint32_t most = burst_of(ch.tx);
     more = most != 0 && next_to_send(ch, now, seq);
