@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rel/connection.hpp: the state of one peer: sender half (Sender, Transmitter), receiver half (Receiver),
-// links and failure detector. Allocated when the peer is first used. Invariant: an idle connection holds no
-// buffer; rings are allocated on demand and freed by sweeps.
+// links and failure detector. Allocated when the peer is first used.
+// Invariant: an idle connection holds no buffer; rings are allocated on demand and freed by sweeps.
 #pragma once
 #include <cstdint>
 

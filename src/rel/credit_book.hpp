@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rel/credit_book.hpp: divides what the receive buffer and the switch hold among those who send to us.
-// Who does not ask for more always has the eager window. Who does (kFlagBacklog) gets an equal share of what
-// is left of the budget, as far as it is not in the hands of others: what was granted is never taken back.
-// Invariant: what all have together is never more than the budget, unless the eager windows of so many peers
-// take more than half of it; then it is what those have who ask.
+// rel/credit_book.hpp: divides the capacity of receive buffer and switch among the senders to this process.
+// A sender without backlog always has the eager window. A backlogged sender (kFlagBacklog) gets an equal
+// share of the rest of the budget, as far as others do not hold it: credit is never revoked. Invariant: all
+// credit together never exceeds the budget, unless the eager windows take more than half of it; then the
+// credit of backlogged senders does not.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +14,7 @@ class CreditBook {
  public:
   struct Account {
     std::uint32_t beyond = 0;  // packets granted, not yet come, beyond the eager window
-    bool asks = false;
+    bool asks = false;         // for more: it has a backlog
   };
 
   CreditBook(std::uint32_t budget_packets, std::uint32_t eager_packets) noexcept
@@ -37,16 +37,16 @@ class CreditBook {
     asking_ += asks ? 1u : ~0u;
     divide();
   }
-  // Packets that may be on their way from this sender, if it wants `wanted`.
+  // Packets that this sender may have in flight, if it wants `wanted`.
   std::uint32_t window(const Account& account, std::uint32_t wanted) const noexcept {
     if (!account.asks) return eager_;
-    if (share_ < eager_) return std::max(share_, kLeast);  // so many ask that even this is too much
+    if (share_ < eager_) return std::max(share_, kLeast);  // too many senders even for eager windows
     if (wanted <= eager_) return eager_;
     const std::uint64_t taken = std::uint64_t{asking_} * eager_ + beyond_ - account.beyond;
     const std::uint64_t left = taken < pool_ ? pool_ - taken : 0;
     return std::max(eager_, std::min({wanted, share_, static_cast<std::uint32_t>(eager_ + left)}));
   }
-  // So many packets may be on their way now.
+  // The credit that this sender holds now.
   void set_outstanding(Account& account, std::int32_t packets) noexcept {
     const std::int32_t over = packets - static_cast<std::int32_t>(eager_);
     const std::uint32_t beyond = over > 0 ? static_cast<std::uint32_t>(over) : 0;
@@ -57,7 +57,7 @@ class CreditBook {
  private:
   static constexpr std::uint32_t kLeast = 2;
 
-  // Those who do not ask may begin at any time, all at once.
+  // Senders without backlog may begin at any time, all at once: their eager windows are reserved.
   void divide() noexcept {
     const std::uint64_t reserve = std::uint64_t{peers_ > asking_ ? peers_ - asking_ : 0} * eager_;
     pool_ = budget_ - static_cast<std::uint32_t>(std::min<std::uint64_t>(reserve, budget_ / 2));
@@ -66,7 +66,7 @@ class CreditBook {
 
   std::uint32_t budget_;
   std::uint32_t eager_;
-  std::uint32_t pool_;   // for those who ask
+  std::uint32_t pool_;   // for backlogged senders
   std::uint32_t share_;  // of each of them
   std::uint32_t peers_ = 0, asking_ = 0;
   std::uint32_t beyond_ = 0;

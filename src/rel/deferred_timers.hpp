@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rel/deferred_timers.hpp: what fell due while nobody called (acks; packets of ours that seem lost because
-// nobody read the answers) is put off when the program is back: others wait for what it is about to do, and
-// most is answered by that. A program that computes and calls in turn comes back again and again: it is put
-// off each time, but the first time is not long ago then, for somebody may really miss something.
+// rel/deferred_timers.hpp: postpones acks and retransmissions that fell due while the process was not
+// scheduled or did not call MPI. Its next packets, and acks that it has not read yet, make most of them
+// unnecessary. Invariant: nothing is postponed longer than a limit since the first time, for a peer may
+// really miss it.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -19,10 +19,10 @@ class DeferredTimers {
   void note(Instant now) noexcept {
     if (since_ms_ == 0) since_ms_ = clock(now);
   }
-  // What was put off is done, or needs not be done any more.
+  // What was postponed is done, or not needed any more.
   void end() noexcept { since_ms_ = 0; }
 
-  // Who was away for long has much to do.
+  // A process that was away for longer has more to catch up with.
   static Duration time(Duration away) noexcept { return std::min(Duration{away.ns / 4}, kMostTime); }
 
  private:
@@ -31,10 +31,10 @@ class DeferredTimers {
     return static_cast<std::uint16_t>(now.ns / 1'000'000 % UINT16_MAX + 1);
   }
 
-  std::uint16_t since_ms_ = 0;  // modulo 2^16 - 1, and one; 0: nothing was put off
+  std::uint16_t since_ms_ = 0;  // modulo 2^16 - 1, plus 1; 0: nothing is postponed
 };
 
-// Since the first time. Those who would repeat something wait longer than those who owe an ack.
+// Since the first time. A retransmission may wait longer than an ack.
 constexpr Duration kAckDeferral = milliseconds(8), kRepeatDeferral = milliseconds(16);
 
 }  // namespace herald::rel

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rel/failure_detector.hpp: decides whether one peer is silent or dead. There is one object per peer, and
-// every transport to that peer feeds the same one. In:  news from the peer, questions that await an answer,
-// gaps in the local clock. Out: when the next keep-alive probe is due; when the peer counts as dead.
+// rel/failure_detector.hpp: decides whether a peer is silent or dead. There is one object per peer, which
+// every transport to that peer feeds.
+// In:  news from the peer, questions that await an answer, gaps in the local clock.
+// Out: when the next keep-alive probe is due; when the peer counts as dead.
 // Invariant: only a peer that owes an answer can be dead, never a peer that has nothing to say.
 #pragma once
 #include <algorithm>

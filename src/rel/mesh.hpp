@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rel/mesh.hpp: all unicast connections of one process: packets to and from each peer, each once and in
-// order, whatever the network loses, duplicates, delays or corrupts. In:  packets to send; datagrams that
-// came; the time. Out: datagrams, pulled by poll_transmit(); packets, handed to `deliver` in order per peer;
-// peers and links
-//      that are lost.
+// order, whatever the network loses, duplicates, delays or corrupts.
+// In:  packets to send; datagrams that came; the time.
+// Out: datagrams, pulled by poll_transmit(); packets, delivered in order per peer; peers and links lost.
 // Timer: one, next_deadline().
 // Invariants: credit granted to all peers together never exceeds the budget (plus the eager window of each
-// peer without backlog); an idle peer holds no buffer, and an unused one no connection.
+// peer without backlog); an idle peer holds no buffer, and an unused peer no connection.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rel/packet_pool.hpp: room for packets, one datagram each, taken from slabs.
-// Invariants: never more than `most_bytes` in use, but for what is taken beyond; low slabs are filled first,
-// so that high ones fall empty; a slab that was empty for a whole interval between two sweeps is given back.
+// rel/packet_pool.hpp: memory for packets, in slots of one datagram each, allocated in slabs.
+// Invariants: never more than `most_bytes` in use, except for slots taken beyond; low slabs are filled first,
+// so that high ones become empty; a slab that was empty between two sweeps is freed.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ class PacketPool {
 
   PacketPool(std::size_t slot_bytes, std::uint64_t most_bytes) noexcept;
 
-  Slot take(bool beyond = false) noexcept;  // kNone: full; beyond: also if it is
+  Slot take(bool beyond = false) noexcept;  // kNone: full; beyond: ignores the limit
   void give(Slot slot) noexcept;
   std::byte* at(Slot slot) const noexcept {
     return slabs_[slot / kSlabSlots].bytes.get() + slot % kSlabSlots * slot_bytes_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rel/receiver.hpp: the receiver half of connections: delivery once and in order, credit for the sender, and
-// the ack that is owed. In:  data packets, deadlines. Out: packets to Listener::deliver(); ack parts, written
-// when they leave.
+// rel/receiver.hpp: the receiver half of connections: in-order delivery, credit for the sender, acks owed.
+// In:  data packets, deadlines.
+// Out: packets to Listener::deliver(); ack parts, written when they leave.
 #pragma once
 #include <span>
 

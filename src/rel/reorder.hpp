@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rel/reorder.hpp: packets that have come and cannot be delivered yet: one before them is missing, or the
-// listener wants them later. A ring by sequence number, made when the first one comes.
+// rel/reorder.hpp: packets that have come and cannot be delivered yet: an earlier one is missing, or the
+// listener refused it. A ring by sequence number, allocated when the first one comes.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -20,7 +20,7 @@ class Reorder {
     const Held& held = ring_[seq & (capacity_ - 1)];
     return held.slot != PacketPool::kNone && held.seq == seq;
   }
-  // Copies the body; false: no memory, as if it had been lost. `ahead` < kMost: its distance from the oldest.
+  // Copies the body; false: no memory, as if the packet were lost. `ahead` < kMost: distance from the oldest.
   bool keep(Seq seq, std::uint32_t ahead, std::uint8_t flags, std::span<const std::byte> body,
             PacketPool& pool) noexcept;
 
@@ -29,13 +29,13 @@ class Reorder {
     std::uint16_t bytes = 0;
     std::uint8_t flags = 0;
   };
-  Taken take(Seq seq) noexcept;                         // has(seq); the slot is the caller's now
+  Taken take(Seq seq) noexcept;                         // requires has(seq); the caller owns the slot
   void put_back(Seq seq, const Taken& taken) noexcept;  // undoes take()
 
   std::uint32_t count() const noexcept { return count_; }
   void clear(PacketPool& pool) noexcept;
   bool holds_memory() const noexcept { return capacity_ != 0; }
-  void shrink() noexcept;  // gives the ring back if it is empty
+  void shrink() noexcept;  // frees the ring if it is empty
 
  private:
   static constexpr std::uint32_t kFirst = 32;

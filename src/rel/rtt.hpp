@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rel/rtt.hpp: the measured round trip of a link and how much it varies. The receiver's delay before it
-// acknowledged is already taken off the samples.
+// rel/rtt.hpp: the measured round trip of a link and its variation. Samples exclude the time for which the
+// receiver held back its ack.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -18,8 +18,8 @@ struct Rtt {
   bool known() const noexcept { return smooth_ns != 0; }
 
   void add(Duration sample) noexcept {
-    // Who was away himself finds answers that have waited for him: queues grow, but not a hundredfold at
-    // once.
+    // Acks that waited in the socket while this process did not read make false samples: queues grow, but not
+    // a hundredfold at once.
     const std::int64_t most = known() ? std::int64_t{smooth_ns} * 8 + kAtOnce.ns : kMostSample.ns;
     const auto ns =
         static_cast<std::uint32_t>(std::clamp<std::int64_t>(sample.ns, 1, std::min(most, kMostSample.ns)));
@@ -30,7 +30,7 @@ struct Rtt {
       return;
     }
     least_ns = std::min(least_ns, ns);
-    // A queue that gets shorter makes nothing less certain.
+    // A queue that gets shorter is no reason for longer timeouts.
     const std::uint32_t off = ns > smooth_ns ? ns - smooth_ns : std::min(smooth_ns - ns, varies_ns / 2);
     varies_ns = static_cast<std::uint32_t>((varies_ns * 3ull + off) / 4);
     smooth_ns = std::max<std::uint32_t>(1, static_cast<std::uint32_t>((smooth_ns * 7ull + ns) / 8));
@@ -38,13 +38,13 @@ struct Rtt {
 
   Duration smooth(Duration before_any) const noexcept { return known() ? Duration{smooth_ns} : before_any; }
 
-  // After so long without an answer something is wrong. An answer may be held back by ack_delay().
+  // The retransmission timeout. It allows for an ack held back by ack_delay().
   Duration timeout(Duration before_any, Duration least) const noexcept {
     const std::int64_t base = smooth(before_any).ns;
     const std::int64_t varies = known() ? varies_ns : before_any.ns / 2;
     return {std::max(least.ns, base + 4 * varies) + std::max(base / 2, least.ns * 2 / 3)};
   }
-  // A receiver may wait so long after the last packet: for data that carries its ack, or for more packets.
+  // How long a receiver holds back an ack: for data that carries it, or for more packets to acknowledge.
   Duration ack_delay(Duration before_any, Duration least) const noexcept {
     return {std::clamp(smooth(before_any).ns / 2, least.ns * 2 / 3, kMostAckDelay.ns)};
   }

@@ -21,7 +21,7 @@ bool SendLog::grow() noexcept {
 Entry& SendLog::append() noexcept {
   HERALD_ASSERT(size() < capacity_);
   Entry& entry = (*this)[end_++];
-  // One by one: an empty entry made elsewhere would have to come through memory first.
+  // Field by field: a copy of an empty entry would have to pass through memory first.
   entry.sent_at = {};
   entry.borrowed = nullptr;
   entry.slot = PacketPool::kNone;

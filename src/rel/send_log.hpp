@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rel/send_log.hpp: packets that were sent, or are about to be, kept until every receiver has them: a ring by
-// sequence number that grows on demand (paper 000: BUF and HMS). An entry goes when the last cursor has
-// passed it; a unicast channel is a log with one cursor.
+// sequence number that grows on demand (paper 000: BUF and HMS). An entry is freed when the last cursor has
+// passed it; a unicast connection is a log with one cursor.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -20,17 +20,17 @@ enum class EntryState : std::uint8_t { queued, in_flight, lost, acked };
 
 struct Entry {
   Instant sent_at;                      // last transmission
-  const std::byte* borrowed = nullptr;  // where the body goes on: memory of whoever committed it
+  const std::byte* borrowed = nullptr;  // where the body continues: memory of the caller
   PacketPool::Slot slot = PacketPool::kNone;
   std::uint32_t body_crc = 0;
   std::uint32_t order = 0;       // of the last transmission among those by its link
   std::uint16_t body_bytes = 0;  // in the slot
   std::uint16_t borrowed_bytes = 0;
-  std::uint16_t readers = 0;  // cursors that have not passed
+  std::uint16_t readers = 0;  // cursors that have not passed it
   std::uint8_t link = 0;
   std::uint8_t transmissions = 0;  // stops at 255
   EntryState state = EntryState::queued;
-  bool overtaken = false;  // was last found lost because later ones had come
+  bool overtaken = false;  // was last found lost because later packets had arrived
   std::uint8_t flags = 0;  // kFlagRecords, kFlagBacklog as first sent
 };
 static_assert(sizeof(Entry) == 40);
@@ -49,16 +49,16 @@ class SendLog {
   Entry& operator[](Seq seq) noexcept { return ring_[seq & (capacity_ - 1)]; }
   const Entry& operator[](Seq seq) const noexcept { return ring_[seq & (capacity_ - 1)]; }
 
-  bool reserve() noexcept {  // room for one more; false: full
+  bool reserve() noexcept {  // space for one more; false: full
     return size() < capacity_ || grow();
   }
   Entry& append() noexcept;  // after reserve()
-  // One cursor has passed `seq`. Entries that all have passed go, oldest first, and their slots with them.
-  // Returns how many of them had lent memory.
+  // One cursor has passed `seq`. Entries that all cursors have passed are freed, oldest first, with their
+  // slots. Returns how many of them had borrowed memory.
   std::uint32_t pass(Seq seq, PacketPool& pool) noexcept;
-  void clear(PacketPool& pool) noexcept;  // all entries, whoever still needs them
+  void clear(PacketPool& pool) noexcept;  // frees all entries, acknowledged or not
   bool holds_memory() const noexcept { return capacity_ != 0; }
-  void shrink() noexcept;  // gives the ring back if it is empty
+  void shrink() noexcept;  // frees the ring if it is empty
 
  private:
   static constexpr std::uint32_t kFirst = 16;

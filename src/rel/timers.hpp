@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rel/timers.hpp: one deadline for each connection that has any.
+// rel/timers.hpp: one deadline for each connection that has any, and what is due then.
 #pragma once
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rel/tx_batch.hpp: datagrams that a pure machine wants to leave now. Entries refer to the machine's memory
-// or to the batch's own room for short ones; both are good until the machine is called again.
+// rel/tx_batch.hpp: datagrams that Mesh or Lanes hand out to leave now. Entries refer to the send log, or to
+// memory of the batch for short ones; both are valid until the next call of their owner.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -13,7 +13,7 @@ struct Tx {
   std::int32_t to = 0;  // peer
   std::uint8_t link = 0;
   std::span<const std::byte> datagram;
-  std::span<const std::byte> rest = {};  // where the datagram goes on
+  std::span<const std::byte> rest = {};  // where the datagram continues
 };
 
 struct TxBatch {

@@ -23,14 +23,14 @@ std::uint64_t pair(std::uint32_t low, std::uint32_t high) noexcept {
   return low | static_cast<std::uint64_t>(high) << 32;
 }
 
-// SipHash-2-4 of head with tag 0, ack part, rank, epoch and CRC; that is always a row of whole words.
+// SipHash-2-4 of head with tag 0, ack part, rank, epoch and CRC, which is always a whole number of words.
 std::uint64_t tag_of(const Seal& seal, std::uint32_t to, std::uint32_t body_crc, const std::byte* head,
                      std::size_t ack_bytes) noexcept {
   SipHash hash(seal.key);
   hash.add(load<std::uint64_t>(head));
   hash.add(load<std::uint32_t>(head + 8));  // seq, and the first half of the tag
   const std::byte* const ack = head + sizeof(DatagramHead);
-  std::uint32_t odd = 0;  // stands before the rank: the tag's second half, or the last of the ack part
+  std::uint32_t odd = 0;  // precedes the rank: the tag's second half, or the end of the ack part
   if (ack_bytes != 0) {
     hash.add(pair(0, load<std::uint32_t>(ack)));
     for (std::size_t at = 4; at + 4 < ack_bytes; at += 8) hash.add(load<std::uint64_t>(ack + at));
@@ -56,7 +56,7 @@ std::uint8_t known_flags(DatagramKind kind) noexcept {
     case DatagramKind::report: return kFlagAskAck | kFlagNoPart | kFlagHeard | kFlagMoved;
     case DatagramKind::result_of_all: return kFlagAskAck | kFlagMoved;
     case DatagramKind::acked: return kFlagMoved;
-    case DatagramKind::compact: break;  // see open_brief()
+    case DatagramKind::compact: break;  // see open_compact()
   }
   return 0;
 }
@@ -133,20 +133,20 @@ void seal(const Seal& seal, std::uint32_t to, std::uint32_t body_crc, std::span<
 
 namespace {
 
-bool is_short_of_nothing(DatagramKind kind, std::uint8_t flags) noexcept {
+bool has_short_flag_without_ack(DatagramKind kind, std::uint8_t flags) noexcept {
   return (kind == DatagramKind::data || kind == DatagramKind::ack) &&
          (flags & (kFlagAck | kFlagShort)) == kFlagShort;
 }
 
-// All but the tag. `view` is filled if good.
-Opened look_at(const Seal& seal, std::span<const std::byte> datagram, DatagramView& view) noexcept {
+// Checks all but the tag. `view` is filled if good.
+Opened parse(const Seal& seal, std::span<const std::byte> datagram, DatagramView& view) noexcept {
   if (datagram.size() < sizeof(DatagramHead)) return Opened::malformed;
   const auto& head = *reinterpret_cast<const DatagramHead*>(datagram.data());
   const auto kind = static_cast<DatagramKind>(static_cast<std::uint8_t>(head.kind));
   const std::uint8_t flags = head.flags;
   const std::size_t before_body = head_bytes(flags);
   if (head.version != kDatagramVersion || (flags & ~known_flags(kind)) != 0 ||
-      datagram.size() < before_body || is_short_of_nothing(kind, flags))
+      datagram.size() < before_body || has_short_flag_without_ack(kind, flags))
     return Opened::malformed;
   const auto body = datagram.subspan(before_body);
   if (!body_fits(kind, flags, body)) return Opened::malformed;
@@ -173,7 +173,7 @@ bool has_tag(std::span<const std::byte> datagram, std::uint64_t tag) noexcept {
 Opened open_datagram(const Seal& seal, std::uint32_t me, std::span<const std::byte> datagram,
                      DatagramView& view) noexcept {
   DatagramView seen;
-  const Opened opened = look_at(seal, datagram, seen);
+  const Opened opened = parse(seal, datagram, seen);
   if (opened != Opened::good) return opened;
   if (!has_tag(datagram, tag_of(seal, me, body_crc_of(seen), datagram.data(), seen.ack.size())))
     return Opened::bad_tag;
@@ -192,7 +192,7 @@ void open_datagrams(const Seal& seal, std::uint32_t me, std::span<OpenedDatagram
     count = 0;
   };
   for (OpenedDatagram& one : all) {
-    one.opened = look_at(seal, one.datagram, one.view);
+    one.opened = parse(seal, one.datagram, one.view);
     if (one.opened != Opened::good) continue;
     if (!one.view.ack.empty()) {
       const std::uint32_t crc = body_crc_of(one.view);

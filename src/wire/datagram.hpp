@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wire/datagram.hpp: what goes between hosts: one datagram is one packet of a channel. docs/wire.md describes
-// it byte by byte and tests/unit/wire holds it with golden bytes.
+// wire/datagram.hpp: the datagram between hosts: one datagram is one packet of a connection. docs/wire.md
+// describes it byte by byte, and golden bytes in tests/unit/wire check it.
 //
 //   DatagramHead | AckPart or ShortAck, if kFlagAck | body
 //
-// The tag is SipHash-2-4 under the job's key over the head with tag 0, the ack part, the receiver's rank, the
-// whole epoch, and the CRC32C of the body; rank, epoch and CRC are not sent: both sides know them. So a body
-// with a wrong bit, a packet of another job, of an earlier incarnation, or for somebody else all fail the one
-// comparison, and a data packet costs 20 bytes.
+// The tag is SipHash-2-4 over the head with tag 0, the ack part, the receiver's rank, the whole epoch, and
+// the CRC32C of the body, under the key of the job or of the pair. Rank, epoch and CRC are not sent: both
+// sides know them. One comparison refuses corrupt bodies, other jobs, old epochs and wrong receivers.
 #pragma once
 #include <array>
 #include <bit>
@@ -23,8 +22,8 @@ constexpr std::uint8_t kDatagramVersion = 1;
 
 enum class DatagramKind : std::uint8_t {
   data = 1,         // numbered, kept until acknowledged; body: one packet of p2p, or records
-  ack = 2,          // not numbered; `seq` is the number of the next data packet: shows a lost tail. No body
-  probe = 3,        // is this link there? body: ProbeBody
+  ack = 2,          // not numbered; `seq` is that of the next data packet: shows a lost tail. No body
+  probe = 3,        // asks whether the link works; body: ProbeBody
   probe_reply = 4,  // body: the probe's
   // Of lanes; bodies in wire/lane.hpp. No ack part.
   cast = 5,      // numbered packet of a lane, to the group or to one member
@@ -41,7 +40,7 @@ enum class DatagramKind : std::uint8_t {
 constexpr std::uint8_t kFlagAck = 1;  // an ack part follows the head
 constexpr std::uint8_t kFlagRecords =
     2;  // data: the body is a row of records, each 2 bytes of length and a packet
-constexpr std::uint8_t kFlagBacklog = 4;    // data, ack: the sender has more than its credit lets it send
+constexpr std::uint8_t kFlagBacklog = 4;    // data, ack: the sender has more packets than credit
 constexpr std::uint8_t kFlagAskAck = 8;     // data, ack, cast, cast_ask, report, the result: answer at once
 constexpr std::uint8_t kFlagShort = 16;     // data, ack, with kFlagAck: the ack part is a ShortAck
 constexpr std::uint8_t kFlagCopies = 0xe0;  // data: how often it was sent before (at most 7), in these bits
@@ -55,7 +54,7 @@ constexpr std::uint8_t kFlagHeard =
     64;  // cast_ack, cast_nak, report, brief: the source's multicast was heard since the last
 constexpr std::uint8_t kFlagNoPart = 16;   // report: no part; it tells only which results have come
 constexpr std::uint8_t kFlagNotOpen = 32;  // cast_ack: the lane is not open here yet
-constexpr std::uint8_t kFlagClosed = 128;  // cast_ack: the lane is closed here; nothing is wanted any more
+constexpr std::uint8_t kFlagClosed = 128;  // cast_ack: the lane is closed here; nothing more is expected
 
 struct DatagramHead {
   Le<std::uint8_t> version;
@@ -77,7 +76,7 @@ struct AckPart {
 
 constexpr int kDelayBits = 28;
 
-// What most acks have to say: no holes, and the newest, sent once, is the last before `next`.
+// The common ack: no holes, and the newest packet, sent once, is the last before `next`.
 struct ShortAck {
   Le<std::uint32_t> next;    // these as in an AckPart ...
   Le<std::uint16_t> credit;  // ... but counted from `next`
@@ -94,12 +93,12 @@ static_assert(sizeof(AckPart) == 24 && sizeof(ShortAck) == 8 && sizeof(ProbeBody
 constexpr std::size_t kLargestDatagramHead = sizeof(DatagramHead) + sizeof(AckPart);
 constexpr std::size_t kRecordHead = 2;
 
-// By its kind alone: lanes' datagrams begin at 5, so that who receives both knows where to hand them.
+// By its kind alone: datagrams of lanes begin at 5, so that a receiver of both can dispatch them.
 inline bool is_lane_datagram(std::span<const std::byte> datagram) noexcept {
   return datagram.size() > 1 && std::to_integer<std::uint8_t>(datagram[1]) >= 5;
 }
 
-// By its kind alone, as well: of a fused exchange.
+// By its kind alone: of a fused exchange.
 inline bool is_fused(std::span<const std::byte> datagram) noexcept {
   return datagram.size() > 1 && std::to_integer<std::uint8_t>(datagram[1]) >= 9;
 }
@@ -109,7 +108,7 @@ inline bool is_compact(std::span<const std::byte> datagram) noexcept {
          std::to_integer<std::uint8_t>(datagram[1]) == static_cast<std::uint8_t>(DatagramKind::compact);
 }
 
-// An ack part as it is sent, and the flags that say so; and the way back, of 8 or 24 bytes.
+// An ack part as it is sent, of 8 or 24 bytes, with the flags that announce it; and its decoder.
 struct AckBytes {
   std::array<std::byte, sizeof(AckPart)> room;
   std::uint8_t size = 0;
@@ -119,7 +118,7 @@ struct AckBytes {
 AckBytes write_ack(const AckPart& ack) noexcept;
 AckPart read_ack(std::span<const std::byte> bytes) noexcept;
 
-// Of data, ack, probe and probe_reply: the head, and the ack part if the flags say that there is one.
+// Of data, ack, probe and probe_reply: bytes before the body, with the ack part if the flags announce it.
 inline std::size_t head_bytes(std::uint8_t flags) noexcept {
   if ((flags & kFlagAck) == 0) return sizeof(DatagramHead);
   return sizeof(DatagramHead) + ((flags & kFlagShort) != 0 ? sizeof(ShortAck) : sizeof(AckPart));
@@ -127,7 +126,7 @@ inline std::size_t head_bytes(std::uint8_t flags) noexcept {
 
 using JobKey = std::array<std::uint64_t, 2>;
 
-// What both ends know and the datagram does not say.
+// Both ends know it, and the datagram does not contain it.
 struct Seal {
   JobKey key{};
   std::uint32_t epoch = 0;  // counts the openings of the engine in the processes of the job
@@ -136,8 +135,8 @@ struct Seal {
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0) noexcept;
 std::uint64_t siphash24(const JobKey& key, std::span<const std::byte> bytes) noexcept;
 
-// Writes a head that is complete but for its tag. In whole words: what reads them next, the tag and the
-// system, would have to wait for smaller ones.
+// Writes a head without its tag. In whole words: the tag and the kernel read whole words next, and would
+// stall on smaller stores.
 inline void write_head(std::byte* at, DatagramKind kind, std::uint8_t flags, const Seal& seal,
                        std::int32_t from, std::uint32_t seq) noexcept {
   static_assert(std::endian::native == std::endian::little);
@@ -151,7 +150,7 @@ inline void write_head(std::byte* at, DatagramKind kind, std::uint8_t flags, con
   std::memcpy(at + sizeof first + sizeof second, &third, sizeof third);
 }
 
-// Sets the tag of a datagram that is complete but for it. `head`: head, and ack part if there is one.
+// Sets the tag of a datagram that is complete otherwise. `head`: head, and ack part if there is one.
 void seal(const Seal& seal, std::uint32_t to, std::uint32_t body_crc, std::span<std::byte> head) noexcept;
 
 enum class Opened : std::uint8_t { good, malformed, stale_epoch, bad_tag };
@@ -165,11 +164,11 @@ struct DatagramView {
   std::span<const std::byte> body;
 };
 
-// Looks at lengths and constants, then at epoch and tag. `view` is filled only if good.
+// Checks lengths and constants, then epoch and tag. `view` is filled only if good.
 Opened open_datagram(const Seal& seal, std::uint32_t me, std::span<const std::byte> datagram,
                      DatagramView& view) noexcept;
 
-// The same for several, which is quicker. `view` counts only if good.
+// The same for several, which is faster. `view` is valid only if good.
 struct OpenedDatagram {
   std::span<const std::byte> datagram;
   DatagramView view;

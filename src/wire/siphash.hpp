@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wire/siphash.hpp: SipHash-2-4, word by word, for callers that know their length. In order: add() each whole
-// word of 8 bytes, little-endian; finish() with what is left over (fewer than 8 bytes) and the whole length.
+// wire/siphash.hpp: SipHash-2-4, word by word. Call add() for each whole little-endian word of 8 bytes, then
+// finish() with the rest (fewer than 8 bytes) and the length of the input.
 #pragma once
 #include <bit>
 #include <cstdint>

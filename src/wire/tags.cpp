@@ -23,7 +23,7 @@ std::uint64_t load(const std::byte* at) noexcept {
   return value;
 }
 
-// What is hashed, word by word.
+// The hashed words.
 std::array<std::uint64_t, kWords> words_of(const Seal& seal, const TagAsked& asked) noexcept {
   return {load<std::uint64_t>(asked.head), load<std::uint32_t>(asked.head + 8), std::uint64_t{asked.to} << 32,
           seal.epoch | std::uint64_t{asked.body_crc} << 32, kLength << 56};
@@ -49,7 +49,7 @@ struct State {
   __m512i a, b, c, d;
 };
 
-// Without a mask GCC 12 warns of its own header.
+// The masked form avoids a warning of GCC 12 about its own header.
 template <int Bits>
 HERALD_TAGS_WIDE inline __m512i turned(__m512i value) noexcept {
   return _mm512_maskz_rol_epi64(0xff, value, Bits);

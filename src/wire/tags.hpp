@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wire/tags.hpp: tags of several datagrams at once. SipHash waits for its own result at every step, so one
-// takes as long as eight side by side. Only for datagrams without ack part: those of a stream.
+// wire/tags.hpp: tags of several datagrams at once. Each step of SipHash depends on the one before, so that
+// eight hashes in SIMD registers take as long as one. Only for datagrams without ack part: those of a stream.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -20,12 +20,12 @@ struct TagAsked {
 };
 using Tags = std::array<std::uint64_t, kTagsAtOnce>;
 
-// At most kTagsAtOnce; as many of the result count.
+// At most kTagsAtOnce; the result has as many valid tags.
 Tags tags_of(const Seal& seal, std::span<const TagAsked> asked) noexcept;
 
 void set_tag(std::byte* head, std::uint64_t tag) noexcept;
 
-// The two ways behind it, so that tests can compare them: anywhere; only if tags_are_wide().
+// Its two implementations, for tests: portable; and SIMD, only if tags_are_wide().
 Tags tags_one_by_one(const Seal& seal, std::span<const TagAsked> asked) noexcept;
 bool tags_are_wide() noexcept;
 Tags tags_wide(const Seal& seal, std::span<const TagAsked> asked) noexcept;
