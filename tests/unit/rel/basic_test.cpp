@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets lost, doubled, out of order, never acknowledged, or acknowledged at too high a price.
+// What could go wrong: packets are lost, duplicated, out of order, never acknowledged, or need too many acks.
 #include "rel/connection.hpp"
 #include "rel/link.hpp"
 #include "tests/unit/effort.hpp"
@@ -18,7 +18,7 @@ TEST(RelBasic, a_stream_arrives_whole_and_in_order) {
   EXPECT_EQ(world[0].mesh.buffered_bytes(), 0u);
 }
 
-TEST(RelBasic, ping_pong_costs_no_ack_of_its_own) {
+TEST(RelBasic, ping_pong_needs_no_separate_acks) {
   World world({});
   int rounds = 0;
   world[1].on_packet = [&](PeerId) {
@@ -34,7 +34,7 @@ TEST(RelBasic, ping_pong_costs_no_ack_of_its_own) {
   EXPECT_EQ(world.datagrams, 2000u);
 }
 
-// Every ack is paid for twice on the way of a small packet: they go along now and then only.
+// An ack costs both sides of a small packet: only some of the packets carry one.
 TEST(RelBasic, quick_ping_pong_carries_few_acks) {
   WorldConfig config;
   config.delay = microseconds(1);
@@ -59,8 +59,8 @@ TEST(RelBasic, quick_ping_pong_carries_few_acks) {
   ASSERT_TRUE(world.run(milliseconds(10), [&] { return world.all_flushed(); }));
 }
 
-// As barriers do it: a small packet every now and then, and nothing comes back that could carry an ack.
-TEST(RelBasic, a_trickle_one_way_is_acknowledged_many_at_once) {
+// Traffic of barriers: a small packet from time to time, and no packet back that could carry an ack.
+TEST(RelBasic, sparse_one_way_packets_share_an_ack) {
   WorldConfig config;
   config.delay = microseconds(10);
   World world(config);
@@ -76,7 +76,7 @@ TEST(RelBasic, a_trickle_one_way_is_acknowledged_many_at_once) {
   EXPECT_EQ(world[0].mesh.counters().resent, 0u);
 }
 
-// Four small ones for one large one: what receivers and switches must hold is never more than was granted.
+// Four small packets count as a large one: receivers and switches never hold more than was granted.
 TEST(RelBasic, small_packets_take_a_quarter_of_the_credit) {
   const auto sent_without_an_answer = [](std::uint32_t bytes) {
     World world({});
@@ -94,8 +94,8 @@ TEST(RelBasic, small_packets_take_a_quarter_of_the_credit) {
   EXPECT_EQ(sent_without_an_answer(8), window * kSmallPerCredit);
 }
 
-// The ends of a way may have other links, and so other sizes: what comes must be kept until its turn.
-TEST(RelBasic, a_peer_whose_links_carry_more_is_understood) {
+// Peers may have links with a larger MTU: their packets must fit into the reorder ring.
+TEST(RelBasic, a_peer_with_a_larger_mtu_is_received) {
   WorldConfig config;
   config.loss = 0.05;
   config.mesh.largest_bytes = 1472;
@@ -109,8 +109,8 @@ TEST(RelBasic, a_peer_whose_links_carry_more_is_understood) {
   EXPECT_EQ(world[0].wrong + world[1].wrong, 0u);
 }
 
-// Routes change: a way that has become ten times as long must not be judged by its past.
-TEST(RelBasic, the_least_round_trip_is_forgotten_in_time) {
+// Routes change: the minimum of a route that is now ten times as long must expire.
+TEST(RelBasic, the_minimum_round_trip_expires) {
   Link link;
   for (int i = 0; i < 100; ++i) link.on_round_trip(microseconds(20));
   EXPECT_EQ(link.rtt.least_ns, 20'000u);
@@ -137,7 +137,7 @@ struct Trouble {
 
 class RelTrouble : public testing::TestWithParam<Trouble> {};
 
-TEST_P(RelTrouble, nothing_is_lost_doubled_or_wrong) {
+TEST_P(RelTrouble, nothing_is_lost_duplicated_or_corrupt) {
   for (std::uint64_t seed = 1; seed <= some_of(8); ++seed) {
     WorldConfig config;
     config.seed = seed;

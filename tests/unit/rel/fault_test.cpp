@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A network that goes away for a while, a peer that dies, packets of strangers, a listener that says "later",
-// and what all that may cost in memory and wake-ups.
+// A network partition, a peer that dies, forged packets, a listener that refuses deliveries, and what each
+// costs in memory and wake-ups.
 #include "tests/unit/rel/world.hpp"
 
 namespace herald::rel {
@@ -42,7 +42,7 @@ TEST(RelFault, a_dead_peer_is_lost_once_and_in_time) {
   EXPECT_TRUE(world[0].mesh.reserve(1, 10).empty());
 }
 
-TEST(RelFault, a_peer_that_computes_is_not_lost_while_it_shows_life) {
+TEST(RelFault, a_computing_peer_with_signs_of_life_is_not_lost) {
   World world({});
   bool away = false;
   world.cut = [&](PeerId, PeerId, LinkId) { return away; };
@@ -86,7 +86,7 @@ TEST(RelFault, numbers_wrap_around_anywhere) {
   }
 }
 
-TEST(RelFault, go_back_n_works_too) {
+TEST(RelFault, go_back_n_delivers_everything) {
   for (const double loss : {0.0, 0.01, 0.3}) {
     WorldConfig config;
     config.mesh.repair = Repair::go_back_n;
@@ -106,7 +106,7 @@ TEST(RelFault, go_back_n_works_too) {
   }
 }
 
-TEST(RelFault, strangers_are_not_heard) {
+TEST(RelFault, forged_datagrams_are_refused) {
   World world({});
   std::vector<std::vector<std::byte>> seen;
   world.watch = [&](const Tx& tx, PeerId from) {
@@ -123,7 +123,7 @@ TEST(RelFault, strangers_are_not_heard) {
     std::vector<std::byte> broken = datagram;
     broken[prng.below(broken.size())] ^= static_cast<std::byte>(1u << prng.below(8));
     EXPECT_EQ(world[1].mesh.on_datagram(world.now(), 0, broken), -1);
-    // For somebody else: back to its sender.
+    // Addressed to another process: back to its sender.
     EXPECT_EQ(world[0].mesh.on_datagram(world.now(), 0, datagram), -1);
     EXPECT_EQ(world[1].mesh.on_datagram(world.now(), 0, std::span(datagram).first(prng.below(20))), -1);
   }
@@ -148,13 +148,13 @@ TEST(RelFault, strangers_are_not_heard) {
   EXPECT_GE(counters.stale, 1u);
   EXPECT_GE(counters.malformed, seen.size());
   EXPECT_GE(counters.duplicates, 100u);
-  // And the channel is as good as before.
+  // The connection still works.
   world[0].send(1, 100, 1000);
   ASSERT_TRUE(world.run(milliseconds(100), [&] { return world[1].got_packets == got + 100; }));
   EXPECT_EQ(world[1].wrong, 0u);
 }
 
-TEST(RelFault, what_the_listener_refuses_comes_again) {
+TEST(RelFault, a_refused_packet_is_delivered_again) {
   for (const std::uint32_t bytes : {30u, 1000u}) {
     WorldConfig config;
     config.loss = 0.02;
@@ -170,7 +170,7 @@ TEST(RelFault, what_the_listener_refuses_comes_again) {
   }
 }
 
-TEST(RelFault, a_listener_that_refuses_for_long_stops_the_sender_not_more) {
+TEST(RelFault, a_listener_that_refuses_for_long_only_stops_the_sender) {
   World world({});
   bool open = false;
   world[1].gate = [&] { return open ? Status::ok : Status::again; };
@@ -184,7 +184,7 @@ TEST(RelFault, a_listener_that_refuses_for_long_stops_the_sender_not_more) {
   EXPECT_EQ(world[1].wrong, 0u);
 }
 
-TEST(RelFault, who_was_refused_and_has_nothing_more_to_send_does_not_ask) {
+TEST(RelFault, a_refused_sender_without_backlog_does_not_probe) {
   World world({});
   world[0].send(1, 17, 1400);  // one more than the eager window
   world[0].flows[1].packets = 0;
@@ -195,7 +195,7 @@ TEST(RelFault, who_was_refused_and_has_nothing_more_to_send_does_not_ask) {
   EXPECT_EQ(world.datagrams, before);
 }
 
-TEST(RelFault, the_log_is_bounded_and_who_waits_for_it_is_called) {
+TEST(RelFault, the_log_is_bounded_and_waiting_senders_are_resumed) {
   WorldConfig config;
   config.nodes = 6;
   config.mesh.log_bytes = 32 << 10;
@@ -214,8 +214,8 @@ TEST(RelFault, the_log_is_bounded_and_who_waits_for_it_is_called) {
   EXPECT_GT(most, 16u << 10);
 }
 
-TEST(RelFault, no_deadline_is_served_for_ever) {
-  // Every wake-up must bring something: with half of all packets lost, a few per datagram at most.
+TEST(RelFault, every_wake_up_makes_progress) {
+  // With half of all packets lost, a few wake-ups per datagram at most.
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     WorldConfig config;
     config.seed = seed;
@@ -243,7 +243,7 @@ TEST(RelFault, a_thousand_idle_peers_are_cheap) {
   EXPECT_EQ(mesh.next_ready(), -1);
 }
 
-TEST(RelFault, forgetting_a_peer_that_said_goodbye_still_acknowledges_it) {
+TEST(RelFault, a_forgotten_peer_still_gets_its_last_ack) {
   World world({});
   world[1].on_packet = [&](PeerId from) {
     if (world[1].got_packets == 100) world[1].mesh.forget_peer(from);

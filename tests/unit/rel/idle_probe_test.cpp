@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a peer that lives and is only asked is taken for dead because some datagrams were
-// lost; a dead one to whom nothing was sent is never missed; what the listener did not take comes twice, late
-// or never, or its sender sends it for ever because nobody says that it came.
+// What could go wrong: an idle peer counts as dead because some probes were lost; a dead peer without traffic
+// is never detected; a packet that the listener refused is delivered twice, late or never, or is
+// retransmitted for ever because it is not acknowledged.
 #include <array>
 
 #include "tests/unit/rel/world.hpp"
@@ -9,7 +9,7 @@
 namespace herald::rel {
 namespace {
 
-WorldConfig asking(double loss) {
+WorldConfig probing(double loss) {
   WorldConfig config;
   config.nodes = 3;
   config.loss = loss;
@@ -17,7 +17,7 @@ WorldConfig asking(double loss) {
   return config;
 }
 
-void ask_all(World& world, PeerId me) {
+void probe_all(World& world, PeerId me) {
   for (PeerId peer = 0; peer < 3; ++peer)
     if (peer != me) world[me].mesh.probe(world.now(), peer);
   world.settle(me);
@@ -25,37 +25,37 @@ void ask_all(World& world, PeerId me) {
 
 }  // namespace
 
-TEST(RelAsk, the_living_answer_whatever_is_lost) {
-  World world(asking(0.3));
+TEST(RelProbe, live_peers_answer_despite_loss) {
+  World world(probing(0.3));
   for (int i = 0; i < 40; ++i) {
-    ask_all(world, 0);
+    probe_all(world, 0);
     world.run(milliseconds(250));
   }
   EXPECT_TRUE(world[0].lost.empty());
   EXPECT_FALSE(world[0].mesh.is_used(1));
 }
 
-TEST(RelAsk, the_dead_are_missed_though_nothing_was_sent_to_them) {
-  World world(asking(0));
+TEST(RelProbe, a_dead_peer_without_traffic_is_detected) {
+  World world(probing(0));
   world.cut = [](PeerId from, PeerId to, LinkId) { return from == 2 || to == 2; };
   for (int i = 0; i < 10; ++i) {
-    ask_all(world, 0);
+    probe_all(world, 0);
     world.run(milliseconds(250));
   }
   EXPECT_EQ(world[0].lost, std::vector<PeerId>{2});
   EXPECT_EQ(world[0].mesh.counters().peers_lost, 1u);
 }
 
-TEST(RelAsk, time_in_which_all_were_stopped_is_not_silence) {
-  World world(asking(0));
+TEST(RelProbe, time_in_which_all_processes_were_stopped_is_not_silence) {
+  World world(probing(0));
   std::uint64_t sent = 0;
   for (const Duration before :
-       {microseconds(1), milliseconds(300)}) {  // a timeout not over yet; asked long ago
+       {microseconds(1), milliseconds(300)}) {  // before a timeout; long after a probe
     world[0].send(1, 3, 100);
     sent += 3;
     world.cut = [](PeerId, PeerId, LinkId) { return true; };
     world.settle(0);
-    if (before.ns > milliseconds(1).ns) ask_all(world, 0);
+    if (before.ns > milliseconds(1).ns) probe_all(world, 0);
     world.run(before);
     world.freeze(milliseconds(60'000));
     world.run(milliseconds(500));
@@ -64,16 +64,16 @@ TEST(RelAsk, time_in_which_all_were_stopped_is_not_silence) {
     EXPECT_TRUE(world[0].lost.empty()) << before.ns;
     EXPECT_EQ(world[1].got_packets, sent);
   }
-  // And those who died meanwhile are missed as soon as ever.
+  // A peer that died meanwhile is detected as fast as always.
   world.cut = [](PeerId from, PeerId to, LinkId) { return from == 2 || to == 2; };
-  ask_all(world, 0);
+  probe_all(world, 0);
   world.run(milliseconds(300));
   world.freeze(milliseconds(60'000));
   world.run(milliseconds(850));
   EXPECT_EQ(world[0].lost, std::vector<PeerId>{2});
 }
 
-TEST(RelAsk, what_was_not_taken_is_acknowledged_and_comes_once_in_order) {
+TEST(RelProbe, a_refused_packet_is_acknowledged_and_delivered_once_in_order) {
   WorldConfig config;
   World world(config);
   bool open = false;
@@ -92,11 +92,11 @@ TEST(RelAsk, what_was_not_taken_is_acknowledged_and_comes_once_in_order) {
   EXPECT_TRUE(world[1].mesh.is_used(0));
 }
 
-TEST(RelAsk, an_ack_of_what_was_never_sent_is_refused) {
+TEST(RelProbe, an_ack_of_packets_never_sent_is_refused) {
   for (const std::uint32_t ahead : {1u, 0x7fffffffu, 0x80000000u}) {
     World world(WorldConfig{});
     const MeshConfig& config = world.config.mesh;
-    const wire::Seal seal{{0x0123456789abcdef, 0xfedcba9876543210}, 7};  // as the world's meshes have it
+    const wire::Seal seal{{0x0123456789abcdef, 0xfedcba9876543210}, 7};  // that of World
     wire::DatagramHead head{};
     head.version = wire::kDatagramVersion;
     head.kind = static_cast<std::uint8_t>(wire::DatagramKind::ack);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several links to a peer: one that never answers, one that dies in the middle, one that comes back; and
+// Several links to a peer: a link that never answers, a link that fails under load, a link that recovers; and
 // credit that several senders share.
 #include "tests/unit/effort.hpp"
 #include "tests/unit/rel/world.hpp"
@@ -36,7 +36,7 @@ TEST(RelLinks, a_link_that_never_answers_does_not_stop_the_first_message) {
   EXPECT_FALSE(world[0].mesh.is_live(1, 0));
 }
 
-TEST(RelLinks, a_link_that_dies_is_left_at_once_and_taken_again_later) {
+TEST(RelLinks, a_failed_link_is_avoided_at_once_and_used_again_later) {
   for (const LinkId dies : {LinkId{0}, LinkId{1}}) {
     WorldConfig config;
     config.links = 2;
@@ -67,7 +67,7 @@ TEST(RelLinks, a_link_that_dies_is_left_at_once_and_taken_again_later) {
   }
 }
 
-TEST(RelLinks, an_error_of_the_path_moves_its_packets_to_the_other_link) {
+TEST(RelLinks, a_send_error_moves_packets_to_the_other_link) {
   WorldConfig config;
   config.links = 2;
   World world(config);
@@ -102,7 +102,7 @@ TEST(RelLinks, all_links_lose_packets) {
   }
 }
 
-// Sums up, from the acks that leave node 0, what each sender may still send.
+// Adds up, from the acks that leave node 0, the credit of all senders.
 class Credits {
  public:
   Credits(World& world, int senders)
@@ -128,7 +128,7 @@ class Credits {
   std::vector<std::uint32_t> limit_;
 };
 
-TEST(RelCredits, what_is_granted_stays_within_the_budget) {
+TEST(RelCredits, granted_credit_stays_within_the_budget) {
   WorldConfig config;
   config.nodes = 8;
   config.bits_per_second = 1e8;
@@ -144,12 +144,12 @@ TEST(RelCredits, what_is_granted_stays_within_the_budget) {
   EXPECT_LE(credits.most, (192 << 10) / 1472);
   EXPECT_GT(credits.most, 100);
   EXPECT_EQ(world[0].wrong, 0u);
-  // A queue of 16 ms where no round trip was known is no loss, and what is repeated in vain must not bring
-  // forth more of it.
+  // A queue of 16 ms before the first round-trip sample is no loss, and spurious retransmissions must not
+  // cause more of them.
   for (PeerId from = 1; from < 8; ++from) EXPECT_LT(world[from].mesh.counters().resent, 10u);
 }
 
-TEST(RelCredits, those_who_send_at_once_get_about_the_same) {
+TEST(RelCredits, concurrent_senders_get_about_the_same_rate) {
   WorldConfig config;
   config.nodes = 5;
   config.bits_per_second = 1e8;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parts of the mesh one by one: slots given out twice or kept for ever, entries that go before the last
-// receiver has them, numbers that wrap around, credit beyond the budget, deadlines out of order.
+// Parts of the mesh by themselves. What could go wrong: slots are allocated twice or leak, entries are freed
+// before the last receiver has them, numbers wrap around, credit exceeds the budget, deadlines are out of
+// order.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +41,7 @@ TEST(RelPool, slots_are_distinct_bounded_and_come_back) {
   EXPECT_NE(pool.take(), PacketPool::kNone);
 }
 
-TEST(RelPool, a_slab_in_use_is_never_given_back) {
+TEST(RelPool, a_slab_in_use_is_never_freed) {
   PacketPool pool(200, 1 << 20);
   Prng prng(3);
   std::map<PacketPool::Slot, std::byte> held;
@@ -61,7 +62,7 @@ TEST(RelPool, a_slab_in_use_is_never_given_back) {
   }
 }
 
-TEST(RelLog, an_entry_goes_when_the_last_cursor_has_passed) {
+TEST(RelLog, an_entry_is_freed_when_the_last_cursor_has_passed) {
   PacketPool pool(100, 1 << 20);
   SendLog log;
   log.start_at(0xfffffff8);  // wraps around within
@@ -143,7 +144,7 @@ TEST(RelReorder, keeps_each_packet_until_it_is_taken) {
   EXPECT_EQ(pool.used_bytes(), 0u);
 }
 
-TEST(RelRtt, follows_what_is_measured) {
+TEST(RelRtt, follows_the_samples) {
   Rtt rtt;
   const Duration first = microseconds(500), least = microseconds(300);
   EXPECT_GE(rtt.timeout(first, least).ns, 3 * first.ns);
@@ -154,7 +155,7 @@ TEST(RelRtt, follows_what_is_measured) {
   for (int i = 0; i < 100; ++i) rtt.add(milliseconds(10));
   EXPECT_GT(rtt.timeout(first, least).ns, milliseconds(10).ns);
   EXPECT_EQ(rtt.least_ns, 100'000u);
-  rtt.add({-5});  // a clock that jumps must not do harm
+  rtt.add({-5});  // a clock that jumps
   EXPECT_EQ(rtt.least_ns, 1u);
 }
 
@@ -174,7 +175,7 @@ TEST(RelCredit, never_more_than_the_budget_beyond_the_eager_windows) {
     const std::uint32_t window =
         book.window(peer.account, kEager + static_cast<std::uint32_t>(prng.below(200)));
     ASSERT_GE(window, peer.account.asks ? 2 : kEager);
-    peer.out = std::max(peer.out, static_cast<std::int32_t>(window));  // nothing is taken back
+    peer.out = std::max(peer.out, static_cast<std::int32_t>(window));  // credit is never revoked
     book.set_outstanding(peer.account, peer.out);
     std::int64_t beyond = 0;
     for (const Peer& each : peers) beyond += std::max(0, each.out - static_cast<std::int32_t>(kEager));
@@ -183,7 +184,7 @@ TEST(RelCredit, never_more_than_the_budget_beyond_the_eager_windows) {
   }
 }
 
-TEST(RelCredit, those_who_ask_get_equal_shares) {
+TEST(RelCredit, backlogged_senders_get_equal_shares) {
   CreditBook book(140, 16);
   CreditBook::Account a, b;
   book.set_asks(a, true);
@@ -225,7 +226,7 @@ TEST(RelHeap, the_earliest_is_on_top) {
   }
 }
 
-TEST(RelLink, data_goes_to_the_best_and_then_to_all_that_help) {
+TEST(RelLink, data_takes_the_best_link_and_then_all_comparable_ones) {
   std::array<Link, 3> links;
   EXPECT_EQ(choose_link(links), 0);
   links[1].state = LinkState::live;
@@ -245,7 +246,7 @@ TEST(RelLink, data_goes_to_the_best_and_then_to_all_that_help) {
   EXPECT_EQ(choose_link(links), 1);
 }
 
-TEST(RelLink, a_receiver_that_paused_does_not_make_a_link_slow) {
+TEST(RelLink, a_paused_receiver_does_not_make_a_link_slow) {
   Link link;
   link.in_flight = 100;
   Instant now{1'000'000};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A link that stands idle while there is something to send: windows too small, credit too late, repair too
-// slow, a queue in the switch that overflows.
+// What could go wrong: a link is idle although packets wait, because of small windows, late credit, slow
+// repair, or an overflow of the queue in the switch.
 #include "tests/unit/rel/world.hpp"
 
 namespace herald::rel {
@@ -86,7 +86,7 @@ TEST(RelRate, seven_to_one_does_not_overrun_the_switch) {
   EXPECT_LT(outcome.full, 0.001);
 }
 
-TEST(RelRate, those_who_begin_while_one_has_all_the_credit_do_not_overrun_the_switch) {
+TEST(RelRate, new_senders_do_not_overrun_the_switch_while_another_holds_all_credit) {
   WorldConfig config;
   config.nodes = 8;
   config.bits_per_second = 1e8;
@@ -106,8 +106,8 @@ TEST(RelRate, those_who_begin_while_one_has_all_the_credit_do_not_overrun_the_sw
   }
 }
 
-TEST(RelRate, a_first_burst_that_waits_behind_others_is_not_sent_again) {
-  // Nothing is measured yet, and the first ack comes as late as in a switch whose port is full.
+TEST(RelRate, a_first_burst_queued_behind_others_is_not_retransmitted) {
+  // There is no round-trip sample yet, and the first ack is as late as with a full queue in the switch.
   WorldConfig config;
   config.delay = milliseconds(6);
   World world(config);
@@ -116,8 +116,8 @@ TEST(RelRate, a_first_burst_that_waits_behind_others_is_not_sent_again) {
   EXPECT_EQ(world[1].mesh.counters().resent, 0u);
 }
 
-// It computes, and answers nobody for a while: its port is no reason to send less.
-TEST(RelRate, a_peer_that_was_busy_is_not_taken_for_one_that_loses) {
+// A peer that computes does not answer for a while: that is no congestion.
+TEST(RelRate, a_busy_peer_is_not_mistaken_for_a_lossy_one) {
   WorldConfig config;
   config.bits_per_second = 1e8;
   config.mesh.budget_bytes = 256 << 10;
@@ -146,9 +146,9 @@ TEST(RelRate, a_peer_that_was_busy_is_not_taken_for_one_that_loses) {
   EXPECT_EQ(world[1].got_packets, sent);
 }
 
-TEST(RelRate, a_round_trip_that_is_suddenly_long_is_learned) {
-  // Who knows the quiet network takes what waits in the switch for lost, as soon as an ack without news seems
-  // to answer. Sent again before its ack can come, no packet would ever show how long the round trip is now.
+TEST(RelRate, a_sudden_increase_of_the_round_trip_is_learned) {
+  // A sender that knows the idle network takes queued packets for lost at the first ack without news. If it
+  // always retransmitted before the ack can arrive, no sample would show the new round trip.
   WorldConfig config;
   config.mesh.budget_bytes = 24 << 10;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
@@ -164,8 +164,8 @@ TEST(RelRate, a_round_trip_that_is_suddenly_long_is_learned) {
   }
 }
 
-TEST(RelRate, thirty_one_to_one_settles) {
-  // The eager windows alone are more than the switch holds: that costs something once, not for ever.
+TEST(RelRate, thirty_one_to_one_converges) {
+  // The eager windows alone exceed the switch: that causes losses once, not for ever.
   WorldConfig config;
   config.switch_bytes = 256 << 10;
   const Outcome outcome = mean(config, 31, 1 << 20, 1);
@@ -187,9 +187,9 @@ TEST(RelRate, a_lone_stream_fills_10_gbit) {
   EXPECT_GE(mean(config, 1, 16 << 20, 1).share, 0.97);
 }
 
-TEST(RelRate, a_link_that_was_slow_for_a_while_is_found_to_be_fast_again) {
-  // Messages of 512 KiB are over in less than the time that a measurement of the rate should take, and the
-  // pace that was right while the link was slow keeps packets from ever being close enough to show more.
+TEST(RelRate, a_link_that_was_slow_for_a_while_is_measured_as_fast_again) {
+  // Messages of 512 KiB take less time than a sample of the rate, and the pace of the slow link would keep
+  // packets too far apart to measure a higher rate.
   WorldConfig config;
   config.bits_per_second = 1e10;
   config.delay = microseconds(10);

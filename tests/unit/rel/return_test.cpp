@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong when a program comes back from computing: it sends acks and repeats packets because it
-// was away itself, just when others wait for what it is about to do; or it puts them off for ever because it
-// always comes back before they are due.
+// What could go wrong when a process resumes: it sends acks and retransmissions that are overdue only because
+// it did not run, before the packets that peers wait for; or it postpones them for ever because it resumes
+// too often.
 #include "rel/deferred_timers.hpp"
 #include "tests/unit/rel/lane_world.hpp"
 #include "tests/unit/rel/world.hpp"
@@ -21,8 +21,7 @@ std::size_t sends(Room& room, Instant now) {
   return count;
 }
 
-// Nothing leaves when it comes back the first time, nor when it does again soon; something when that was long
-// ago.
+// Nothing leaves at the first resumption, nor at the next ones soon after it, but later something does.
 template <class Room>
 void expect_deferred(Room& room, Instant now, Duration away, Duration at_most) {
   const Instant first = now + away;
@@ -44,7 +43,7 @@ constexpr Duration kOften = milliseconds(3), kSeldom = milliseconds(100);
 
 }  // namespace
 
-TEST(RelReturn, an_ack_and_a_repeated_packet_are_put_off_for_a_while) {
+TEST(RelReturn, an_ack_and_a_retransmission_are_postponed_for_a_while) {
   for (const PeerId who : {0, 1, 2, 3}) {
     World world(WorldConfig{});
     world[0].send(1, 3, 100);
@@ -58,7 +57,7 @@ TEST(RelReturn, an_ack_and_a_repeated_packet_are_put_off_for_a_while) {
   }
 }
 
-TEST(RelReturn, lanes_put_off_acks_and_questions_for_a_while) {
+TEST(RelReturn, lanes_postpone_acks_and_queries_for_a_while) {
   for (const PeerId who : {0, 1, 2, 3}) {
     LaneWorldConfig config;
     config.nodes = 5;

@@ -53,9 +53,9 @@ struct Strange {
 
 }  // namespace
 
-TEST(RelStrange, numbers_half_way_round_are_dropped_and_counted) {
+TEST(RelStrange, numbers_2_31_ahead_are_dropped_and_counted) {
   Strange job;
-  job.above.takes = false;  // so that what came and what was delivered differ
+  job.above.takes = false;  // so that packets are received and not delivered
   job.data(0, 10);
   for (const std::uint32_t number : {0x80000000u, 0x80000001u, 0x7fffffffu, 1024u}) job.data(number, 10);
   EXPECT_EQ(job.mesh->counters().received, 1u);
@@ -65,9 +65,9 @@ TEST(RelStrange, numbers_half_way_round_are_dropped_and_counted) {
   EXPECT_EQ(job.above.sizes, std::vector<std::size_t>{10});
 }
 
-TEST(RelStrange, what_is_longer_than_our_links_carry_is_taken_only_in_order) {
+TEST(RelStrange, packets_longer_than_our_mtu_are_taken_only_in_order) {
   Strange job;
-  job.data(1, 4000);  // out of order: there is no room to keep it
+  job.data(1, 4000);  // out of order: it does not fit into the reorder pool
   EXPECT_EQ(job.mesh->counters().received, 0u);
   job.data(0, 10);
   job.data(1, 4000);

@@ -4,7 +4,7 @@
 namespace herald::rel {
 namespace {
 
-constexpr std::size_t kKept = 16;   // of a packet whose rest is lent
+constexpr std::size_t kKept = 16;   // of a packet whose rest is borrowed
 constexpr std::size_t kFrame = 66;  // what Ethernet, IP and UDP add to a datagram
 
 MeshConfig mesh_config(const WorldConfig& config, PeerId me) {
@@ -16,7 +16,7 @@ MeshConfig mesh_config(const WorldConfig& config, PeerId me) {
   return mesh;
 }
 
-// A packet holds its number, and then that number's lowest byte all over.
+// A packet contains its number, filled up with the lowest byte of that number.
 void fill(std::span<std::byte> packet, std::uint64_t number) {
   std::memcpy(packet.data(), &number, 8);
   std::memset(packet.data() + 8, static_cast<int>(number & 0xff), packet.size() - 8);
@@ -192,7 +192,7 @@ bool World::run(Duration at_most, const std::function<bool()>& done) {
     }
     if (node.dead) continue;
     if (event->kind == Event::Kind::timer) {
-      if (timer_[static_cast<std::size_t>(event->to)] != event->at) continue;  // was armed earlier since
+      if (timer_[static_cast<std::size_t>(event->to)] != event->at) continue;  // rearmed since
       timer_[static_cast<std::size_t>(event->to)] = {INT64_MAX};
       node.mesh.on_deadline(now_);
     } else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Several meshes joined by a switch in virtual time. Every node has `links` cables to the switch; a datagram
-// waits for the sender's cable, then for the receiver's, whose queue in the switch is finite. Chance decides
-// what is lost, doubled, late or broken, from a seed.
+// waits for the sender's cable, then for the receiver's, whose queue in the switch is finite. A seed
+// decides what is lost, duplicated, late or corrupt.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ struct WorldConfig {
   double loss = 0, duplicate = 0, reorder = 0, corrupt = 0;
   Duration reorder_by = microseconds(300);
   std::uint32_t odd_bytes = 0;  // datagrams of nodes with odd numbers, if they differ
-  bool borrows = false;         // packets stay, but for their beginnings, with those who send them
+  bool borrows = false;         // packets borrow all but their first bytes
   MeshConfig mesh;
 };
 
@@ -44,7 +44,7 @@ class Node final : public Listener {
     std::uint64_t packets = 0;  // still to send
     std::uint32_t bytes = 0;    // of each; 0: as much as fits
     std::uint64_t next = 0;
-    std::uint64_t total_bytes = UINT64_MAX;  // stop when so many were committed
+    std::uint64_t total_bytes = UINT64_MAX;  // stop after this many
   };
   void send(PeerId to, std::uint64_t packets, std::uint32_t bytes);
   void send_bytes(PeerId to, std::uint64_t bytes);
@@ -82,11 +82,11 @@ class World {
   void run(Duration time) {
     run(time, [] { return false; });
   }
-  void freeze(Duration time) {  // nobody is called meanwhile
+  void freeze(Duration time) {  // no process runs meanwhile
     now_ = now_ + time;
     for (const auto& node : nodes_) node->mesh.on_clock_gap(now_);
   }
-  void settle(PeerId id);  // after anything was asked of a node
+  void settle(PeerId id);  // after any call of a node
   bool all_flushed();
 
   WorldConfig config;

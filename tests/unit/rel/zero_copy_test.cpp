@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets whose bytes stay with those who send them. What could go wrong: memory is said to be free while a
-// packet may still be sent again from it; or it never is; a second packet is written behind the beginning of
-// one whose rest is elsewhere; whole rows are waited for when nothing is to come.
+// Packets that borrow the memory of their sender. What could go wrong: memory is returned while a
+// retransmission may still read it, or never; a second packet is written behind the head of a packet whose
+// body is borrowed; the transmitter waits for whole rows when no ack is to come.
 #include "tests/unit/rel/world.hpp"
 
 namespace herald::rel {
 namespace {
 
-TEST(RelZeroCopy, every_byte_comes_and_all_memory_comes_back) {
+TEST(RelZeroCopy, every_byte_arrives_and_all_memory_is_returned) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     WorldConfig config;
     config.borrows = true;
@@ -28,7 +28,7 @@ TEST(RelZeroCopy, every_byte_comes_and_all_memory_comes_back) {
   }
 }
 
-TEST(RelZeroCopy, memory_is_lent_until_the_ack_has_come) {
+TEST(RelZeroCopy, memory_is_borrowed_until_the_ack) {
   WorldConfig config;
   config.borrows = true;
   World world(config);
@@ -42,8 +42,8 @@ TEST(RelZeroCopy, memory_is_lent_until_the_ack_has_come) {
   EXPECT_TRUE(world.run(milliseconds(1000), [&] { return world[0].got_back == 1; }));
 }
 
-// Which a program must not do. It gets other bytes than it wanted, but no network that is said to be broken.
-TEST(RelZeroCopy, memory_that_changes_meanwhile_is_sent_as_it_is_then) {
+// An erroneous program: the receiver gets other bytes, but the network does not count as broken.
+TEST(RelZeroCopy, memory_that_changes_is_retransmitted_as_it_is) {
   WorldConfig config;
   config.borrows = true;
   World world(config);
@@ -57,7 +57,7 @@ TEST(RelZeroCopy, memory_that_changes_meanwhile_is_sent_as_it_is_then) {
   EXPECT_EQ(world[1].mesh.counters().forged, 0u);
 }
 
-TEST(RelZeroCopy, a_small_packet_does_not_share_the_datagram_of_a_lent_one) {
+TEST(RelZeroCopy, a_small_packet_does_not_share_the_datagram_of_a_borrowing_one) {
   WorldConfig config;
   config.borrows = true;
   World world(config);
@@ -74,8 +74,8 @@ TEST(RelZeroCopy, a_small_packet_does_not_share_the_datagram_of_a_lent_one) {
   EXPECT_EQ(world[1].wrong, 0u);
 }
 
-// Datagrams that left in one go, each time, by how many there were of them.
-TEST(RelZeroCopy, whole_rows_leave_while_more_waits) {
+// Counts the datagrams of each batch.
+TEST(RelZeroCopy, whole_rows_leave_while_more_packets_wait) {
   WorldConfig config;
   config.bits_per_second = 1e10;
   config.mesh.row_packets = 40;
