@@ -79,13 +79,12 @@ struct RecvState {
   CreditBook::Account credit;
   std::uint32_t acked_at = 0;  // the last ack, by clock()
   Instant ack_due = kNever;
-  Instant redeliver_at = kNever;  // packets that the listener did not take
-  Instant backlog_until =
-      kNever;                    // a backlogged sender that sends nothing until then has no backlog any more
-  std::uint16_t window = 0;      // that the sender would get if the budget allows
-  std::uint16_t advertised = 0;  // of it, in the last ack
-  std::uint16_t record_at = 0;   // of the packet at `delivered`: records before this byte were delivered
-  std::uint16_t unacked = 0;     // data packets since the last ack ...
+  Instant redeliver_at = kNever;     // packets that the listener did not take
+  Instant backlog_until = kNever;    // then a backlogged sender that stays silent loses its extra credit
+  std::uint16_t window = 0;          // that the sender would get if the budget allows
+  std::uint16_t advertised = 0;      // of it, in the last ack
+  std::uint16_t record_at = 0;       // of the packet at `delivered`: records before this byte were delivered
+  std::uint16_t unacked = 0;         // data packets since the last ack ...
   std::uint16_t unacked_credit = 0;  // ... and the credit that they took, in parts of kSmallPerCredit
   DeferredTimers deferral;           // of the ack that is owed
   std::uint8_t link = 0;             // that brought the newest

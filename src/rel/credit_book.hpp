@@ -14,7 +14,7 @@ class CreditBook {
  public:
   struct Account {
     std::uint32_t beyond = 0;  // packets granted, not yet come, beyond the eager window
-    bool asks = false;         // for more: it has a backlog
+    bool backlogged = false;
   };
 
   CreditBook(std::uint32_t budget_packets, std::uint32_t eager_packets) noexcept
@@ -31,18 +31,18 @@ class CreditBook {
   std::uint32_t budget() const noexcept { return budget_; }
   std::uint32_t beyond() const noexcept { return beyond_; }
 
-  void set_asks(Account& account, bool asks) noexcept {
-    if (account.asks == asks) return;
-    account.asks = asks;
-    asking_ += asks ? 1u : ~0u;
+  void set_backlogged(Account& account, bool backlogged) noexcept {
+    if (account.backlogged == backlogged) return;
+    account.backlogged = backlogged;
+    backlogged_ += backlogged ? 1u : ~0u;
     divide();
   }
   // Packets that this sender may have in flight, if it wants `wanted`.
   std::uint32_t window(const Account& account, std::uint32_t wanted) const noexcept {
-    if (!account.asks) return eager_;
+    if (!account.backlogged) return eager_;
     if (share_ < eager_) return std::max(share_, kLeast);  // too many senders even for eager windows
     if (wanted <= eager_) return eager_;
-    const std::uint64_t taken = std::uint64_t{asking_} * eager_ + beyond_ - account.beyond;
+    const std::uint64_t taken = std::uint64_t{backlogged_} * eager_ + beyond_ - account.beyond;
     const std::uint64_t left = taken < pool_ ? pool_ - taken : 0;
     return std::max(eager_, std::min({wanted, share_, static_cast<std::uint32_t>(eager_ + left)}));
   }
@@ -59,16 +59,16 @@ class CreditBook {
 
   // Senders without backlog may begin at any time, all at once: their eager windows are reserved.
   void divide() noexcept {
-    const std::uint64_t reserve = std::uint64_t{peers_ > asking_ ? peers_ - asking_ : 0} * eager_;
+    const std::uint64_t reserve = std::uint64_t{peers_ > backlogged_ ? peers_ - backlogged_ : 0} * eager_;
     pool_ = budget_ - static_cast<std::uint32_t>(std::min<std::uint64_t>(reserve, budget_ / 2));
-    share_ = pool_ / std::max(asking_, 1u);
+    share_ = pool_ / std::max(backlogged_, 1u);
   }
 
   std::uint32_t budget_;
   std::uint32_t eager_;
   std::uint32_t pool_;   // for backlogged senders
   std::uint32_t share_;  // of each of them
-  std::uint32_t peers_ = 0, asking_ = 0;
+  std::uint32_t peers_ = 0, backlogged_ = 0;
   std::uint32_t beyond_ = 0;
 };
 

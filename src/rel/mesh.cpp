@@ -68,7 +68,7 @@ void Mesh::Inner::forget(Connection& ch) noexcept {
   ch.tx.small = 0;
   ch.tx.log.shrink();
   ch.rx.reorder.clear(mesh.reorder_pool);
-  mesh.book.set_asks(ch.rx.credit, false);
+  mesh.book.set_backlogged(ch.rx.credit, false);
   mesh.book.set_outstanding(ch.rx.credit, 0);
   timers.remove(ch);
   ch.rx.redeliver_at = kNever;

@@ -20,7 +20,7 @@ std::uint32_t ack_every(const RecvState& rx) noexcept {
   const std::uint32_t window = std::min(rx.window, rx.advertised);
   const std::uint32_t least = std::min(kLeastAckEvery, std::max(window / 2u, 1u));
   // A sender without backlog does not wait for credit: most of what it may send is in flight before the ack.
-  return std::clamp(rx.credit.asks ? window / 3u : window * 3u / 4u, least, kMostAckEvery);
+  return std::clamp(rx.credit.backlogged ? window / 3u : window * 3u / 4u, least, kMostAckEvery);
 }
 
 }  // namespace
@@ -154,11 +154,11 @@ void Receiver::note_backlog(Connection& ch, Instant now, const wire::DatagramVie
   const MeshConfig& config = mesh_.config;
   if (before(view.seq, rx.end)) return;
   if ((view.flags & wire::kFlagBacklog) != 0) {
-    mesh_.book.set_asks(rx.credit, true);
+    mesh_.book.set_backlogged(rx.credit, true);
     rx.backlog_until =
         now + Duration{std::max(kBacklogFor.ns, 32 * ch.links.rtt().smooth(config.first_rtt).ns)};
   } else if (view.kind == wire::DatagramKind::data) {
-    mesh_.book.set_asks(rx.credit, false);
+    mesh_.book.set_backlogged(rx.credit, false);
     rx.backlog_until = kNever;
     const Seq kept = view.seq + 1 + config.eager_packets;  // the sender returned the rest
     if (before(kept, rx.limit)) rx.limit = kept;
@@ -173,7 +173,7 @@ void Receiver::grant(RecvState& rx) noexcept {
   const Seq received = rx.next + (rx.reorder.count() - held);
   // Fourfold in a round trip at most, so that senders that begin at the same time are known first.
   const std::uint32_t wanted =
-      rx.credit.asks ? std::min(rx.window + kWindowStep, book.budget()) : book.eager();
+      rx.credit.backlogged ? std::min(rx.window + kWindowStep, book.budget()) : book.eager();
   const std::uint32_t window = book.window(rx.credit, wanted);
   rx.window = static_cast<std::uint16_t>(std::min<std::uint32_t>(window, UINT16_MAX));
   Seq limit = received + window;
@@ -191,7 +191,7 @@ void Receiver::owe_ack(Connection& ch, Instant now) noexcept {
                     : ahead <= Cursor::kReach ? rx.unacked >= kAckEveryWithHoles
                                               : rx.unacked != 0;
   if (many) rx.ack_now = true;
-  if (rx.ack_now || (rx.ack_due != kNever && rx.credit.asks)) return;
+  if (rx.ack_now || (rx.ack_due != kNever && rx.credit.backlogged)) return;
   // Each packet of a sender without backlog postpones the ack; a backlogged sender waits for credit.
   rx.ack_due = now + ack_delay(ch);
 }
@@ -205,7 +205,7 @@ void Receiver::on_deadline(Connection& ch, Instant now) noexcept {
   }
   if (rx.backlog_until <= now) {
     rx.backlog_until = kNever;
-    mesh_.book.set_asks(rx.credit, false);
+    mesh_.book.set_backlogged(rx.credit, false);
   }
 }
 

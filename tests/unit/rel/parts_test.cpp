@@ -170,11 +170,11 @@ TEST(RelCredit, never_more_than_the_budget_beyond_the_eager_windows) {
   std::vector<Peer> peers(20);
   for (int i = 0; i < 200'000; ++i) {
     Peer& peer = peers[prng.below(peers.size())];
-    if (prng.below(20) == 0) book.set_asks(peer.account, prng.below(3) != 0);
+    if (prng.below(20) == 0) book.set_backlogged(peer.account, prng.below(3) != 0);
     if (peer.out > 0 && prng.below(2) == 0) --peer.out;  // a packet came
     const std::uint32_t window =
         book.window(peer.account, kEager + static_cast<std::uint32_t>(prng.below(200)));
-    ASSERT_GE(window, peer.account.asks ? 2 : kEager);
+    ASSERT_GE(window, peer.account.backlogged ? 2 : kEager);
     peer.out = std::max(peer.out, static_cast<std::int32_t>(window));  // credit is never revoked
     book.set_outstanding(peer.account, peer.out);
     std::int64_t beyond = 0;
@@ -187,14 +187,14 @@ TEST(RelCredit, never_more_than_the_budget_beyond_the_eager_windows) {
 TEST(RelCredit, backlogged_senders_get_equal_shares) {
   CreditBook book(140, 16);
   CreditBook::Account a, b;
-  book.set_asks(a, true);
+  book.set_backlogged(a, true);
   EXPECT_EQ(book.window(a, 1000), 140u);
   EXPECT_EQ(book.window(b, 1000), 16u);
-  book.set_asks(b, true);
+  book.set_backlogged(b, true);
   EXPECT_EQ(book.window(a, 1000), 70u);
   EXPECT_EQ(book.window(b, 1000), 70u);
   std::vector<CreditBook::Account> many(26);
-  for (CreditBook::Account& each : many) book.set_asks(each, true);
+  for (CreditBook::Account& each : many) book.set_backlogged(each, true);
   EXPECT_EQ(book.window(a, 1000), 5u) << "28 with 16 each would be more than 140";
 }
 
