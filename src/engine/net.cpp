@@ -138,7 +138,6 @@ bool Net::transmit(Instant now) noexcept {
     if (!to_groups_.empty() && mcast_) send_to_groups();
     if (!to_peers_.empty()) send_to_peers(now);
     moved = true;
-    if (!mesh_->has_work()) break;
   }
   if (process_trace.on()) [[unlikely]]
     trace();

@@ -19,7 +19,7 @@ class DeferredTimers {
   void note(Instant now) noexcept {
     if (since_ms_ == 0) since_ms_ = clock(now);
   }
-  // What was postponed is done, or not needed any more.
+  // The postponed work is done, or not needed any more.
   void end() noexcept { since_ms_ = 0; }
 
   // A process that was away for longer has more to catch up with.
