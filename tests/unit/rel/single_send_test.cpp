@@ -35,7 +35,7 @@ bool send_now(World& world, std::size_t bytes, std::vector<std::byte>* left = nu
   return true;
 }
 
-TEST(RelNow, a_packet_arrives_at_once_and_is_acknowledged) {
+TEST(RelSingleSend, a_packet_arrives_at_once_and_is_acknowledged) {
   World world((WorldConfig()));
   acquaint(world);
   for (int i = 0; i < 1000; ++i) {
@@ -50,7 +50,7 @@ TEST(RelNow, a_packet_arrives_at_once_and_is_acknowledged) {
   EXPECT_EQ(world[0].mesh.counters().resent, 0u);
 }
 
-TEST(RelNow, a_lost_packet_is_retransmitted) {
+TEST(RelSingleSend, a_lost_packet_is_retransmitted) {
   World world((WorldConfig()));
   acquaint(world);
   std::vector<std::byte> lost;
@@ -62,7 +62,7 @@ TEST(RelNow, a_lost_packet_is_retransmitted) {
   EXPECT_EQ(world[0].mesh.counters().resent, 1u);
 }
 
-TEST(RelNow, it_is_refused_without_a_peer_and_follows_packets_that_wait) {
+TEST(RelSingleSend, it_is_refused_without_a_peer_and_follows_packets_that_wait) {
   World unknown((WorldConfig()));
   EXPECT_TRUE(unknown[0].mesh.reserve(0, 1).empty());  // ourselves
   EXPECT_TRUE(unknown[0].mesh.reserve(7, 1).empty());
@@ -89,7 +89,7 @@ TEST(RelNow, it_is_refused_without_a_peer_and_follows_packets_that_wait) {
 }
 
 // As many packets leave as there is credit for, whether each is polled by itself or not.
-TEST(RelNow, it_ends_where_the_credit_ends) {
+TEST(RelSingleSend, it_ends_where_the_credit_ends) {
   WorldConfig config;
   config.mesh.eager_packets = 4;
   int sent[2] = {};
@@ -109,7 +109,7 @@ TEST(RelNow, it_ends_where_the_credit_ends) {
   EXPECT_GE(sent[0], 4);
 }
 
-TEST(RelNow, it_carries_the_ack_that_is_owed) {
+TEST(RelSingleSend, it_carries_the_ack_that_is_owed) {
   World world((WorldConfig()));
   acquaint(world);
   world[1].send(0, 40, 1000);
