@@ -56,7 +56,7 @@ std::uint8_t known_flags(DatagramKind kind) noexcept {
     case DatagramKind::report: return kFlagAskAck | kFlagNoPart | kFlagHeard | kFlagMoved;
     case DatagramKind::result_of_all: return kFlagAskAck | kFlagMoved;
     case DatagramKind::acked: return kFlagMoved;
-    case DatagramKind::compact: break;  // see open_compact()
+    case DatagramKind::compact: break;  // see open_brief()
   }
   return 0;
 }

@@ -40,7 +40,7 @@ enum class DatagramKind : std::uint8_t {
 constexpr std::uint8_t kFlagAck = 1;  // an ack part follows the head
 constexpr std::uint8_t kFlagRecords =
     2;  // data: the body is a row of records, each 2 bytes of length and a packet
-constexpr std::uint8_t kFlagBacklog = 4;    // data, ack: the sender has more packets than credit
+constexpr std::uint8_t kFlagBacklog = 4;    // data, ack: the sender has more than its credit lets it send
 constexpr std::uint8_t kFlagAskAck = 8;     // data, ack, cast, cast_ask, report, the result: answer at once
 constexpr std::uint8_t kFlagShort = 16;     // data, ack, with kFlagAck: the ack part is a ShortAck
 constexpr std::uint8_t kFlagCopies = 0xe0;  // data: how often it was sent before (at most 7), in these bits
@@ -54,7 +54,7 @@ constexpr std::uint8_t kFlagHeard =
     64;  // cast_ack, cast_nak, report, brief: the source's multicast was heard since the last
 constexpr std::uint8_t kFlagNoPart = 16;   // report: no part; it tells only which results have come
 constexpr std::uint8_t kFlagNotOpen = 32;  // cast_ack: the lane is not open here yet
-constexpr std::uint8_t kFlagClosed = 128;  // cast_ack: the lane is closed here; nothing more is expected
+constexpr std::uint8_t kFlagClosed = 128;  // cast_ack: the lane is closed here; nothing is wanted any more
 
 struct DatagramHead {
   Le<std::uint8_t> version;
@@ -93,7 +93,7 @@ static_assert(sizeof(AckPart) == 24 && sizeof(ShortAck) == 8 && sizeof(ProbeBody
 constexpr std::size_t kLargestDatagramHead = sizeof(DatagramHead) + sizeof(AckPart);
 constexpr std::size_t kRecordHead = 2;
 
-// By its kind alone: datagrams of lanes begin at 5, so that a receiver of both can dispatch them.
+// By its kind alone: the kinds of lanes' datagrams begin at 5.
 inline bool is_lane_datagram(std::span<const std::byte> datagram) noexcept {
   return datagram.size() > 1 && std::to_integer<std::uint8_t>(datagram[1]) >= 5;
 }
