@@ -269,10 +269,10 @@ PeerId Mesh::Inner::take(Instant now, LinkId link, wire::Opened opened,
     case wire::DatagramKind::cast_ack:
     case wire::DatagramKind::cast_nak:
     case wire::DatagramKind::cast_ask:
-    case wire::DatagramKind::report:
-    case wire::DatagramKind::result_of_all:
-    case wire::DatagramKind::acked:
-    case wire::DatagramKind::compact: break;  // refused above
+    case wire::DatagramKind::contribution:
+    case wire::DatagramKind::result:
+    case wire::DatagramKind::contribution_ack:
+    case wire::DatagramKind::compact_contribution: break;  // refused above
   }
   rearm_later(*ch, now);
   return ch->peer;
