@@ -28,7 +28,7 @@ class Audience;
 
 constexpr Seq kFusedAtOnce = 8;
 
-// What member and root have in common: when something is repeated.
+// Common to member and root: when a datagram is repeated.
 class FusedActor : public LaneActor {
  public:
   // Most deadlines are not reached: an actor called too early finds out when it is really due.

@@ -49,7 +49,7 @@ class FusedMember final : public FusedActor {
   const Contribution& at(Seq number) const noexcept { return contributions_[number % kFusedAtOnce]; }
   bool repeat_unacked(Instant now) noexcept;
   unsigned common_flags() const noexcept;
-  void on_acked() noexcept;  // what leaves tells which results have come
+  void on_acked() noexcept;  // a datagram left that says which results have come
   std::span<std::byte> write_whole(Contribution& one, unsigned flags) const noexcept;
   std::span<std::byte> write_compact(Contribution& one, unsigned flags) const noexcept;
   void emit(Instant now, Contribution& one, TxBatch& out) noexcept;

@@ -48,7 +48,7 @@ class FusedRoot final : public FusedActor {
     std::vector<std::byte> contributions;  // by place
     std::vector<std::byte> datagram;       // head and ResultPart, then the result
   };
-  // What one member is owed.
+  // The datagrams that one member is owed.
   struct Replies {
     Seq results_end = 0;  // it has the results of all before this one
     Seq ack_number = 0, resend_to = 0;

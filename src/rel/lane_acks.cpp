@@ -19,7 +19,7 @@ LaneAcks::LaneAcks(LaneContext& context, const LaneInfo& info, InboundStream& st
   if (children != 0) children_ = std::make_unique<Progress[]>(children);
 }
 
-// What the listener has not taken yet must fit into our memory, for all sources together.
+// Packets that the listener has not taken yet must fit into our memory, for all sources together.
 void LaneAcks::grant() noexcept {
   const std::uint64_t slots = context_.config.kept_bytes / context_.reorder_pool.slot_bytes();
   const auto share = static_cast<std::uint32_t>(

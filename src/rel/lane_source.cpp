@@ -115,7 +115,7 @@ void LaneSource::sample_rtt(LaneMember& member, Instant now, const wire::CastAck
   if (ns > 0) member.rtt.add({ns});
 }
 
-// What a parent in the tree tells of the members below it.
+// A parent in the tree acknowledges for the members below it.
 void LaneSource::advance_subtree(std::uint32_t place, const wire::CastAck& ack) noexcept {
   info_.tree_of(info_.me).below(place, [&](std::uint32_t each) {
     LaneMember& member = audience_[each];
