@@ -9,7 +9,7 @@
 
 #include "base/prng.hpp"
 #include "commands.hpp"
-#include "rel/lane.hpp"
+#include "rel/lane_audience.hpp"
 #include "rel/lanes.hpp"
 #include "rel/mesh.hpp"
 
@@ -22,8 +22,10 @@ struct Options {
 };
 
 struct NoLane final : rel::LaneListener {
-  Status heard(rel::LaneId, rel::PeerId, std::span<const std::byte>) noexcept override { return Status::ok; }
-  void hearing_changed(rel::LaneId, rel::PeerId, bool) noexcept override {}
+  Status deliver(rel::LaneId, rel::PeerId, std::span<const std::byte>) noexcept override {
+    return Status::ok;
+  }
+  void reachability_changed(rel::LaneId, rel::PeerId, bool) noexcept override {}
   void member_lost(rel::LaneId, rel::PeerId) noexcept override {}
 };
 struct NoPeer final : rel::Listener {

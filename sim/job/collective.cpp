@@ -252,9 +252,9 @@ std::string Collective::awaited() const {
     if (slot.send != nullptr && !slot.send->done)
       out += slot.send->lane >= 0 ? " to all" : " to " + std::to_string(slot.send->to);
     if (slot.fused != nullptr && !slot.fused->done)
-      out +=
-          (slot.fused->step == p2p::FusedStep::report ? " result_of_all of fused " : " reports of fused ") +
-          std::to_string(fused_);
+      out += (slot.fused->step == p2p::FusedStep::report ? " result of fused exchange "
+                                                         : " contributions of fused exchange ") +
+             std::to_string(fused_);
   }
   return out;
 }

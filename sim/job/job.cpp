@@ -35,20 +35,20 @@ void add(rel::MeshCounters& sum, const rel::MeshCounters& each) {
 
 void add(rel::LaneCounters& sum, const rel::LaneCounters& each) {
   sum.cast += each.cast;
-  sum.heard += each.heard;
-  sum.repaired_one += each.repaired_one;
-  sum.repaired_all += each.repaired_all;
+  sum.received += each.received;
+  sum.repaired_unicast += each.repaired_unicast;
+  sum.repaired_multicast += each.repaired_multicast;
   sum.naks_sent += each.naks_sent;
   sum.acks_sent += each.acks_sent;
   sum.duplicates += each.duplicates;
   sum.forged += each.forged;
   sum.malformed += each.malformed;
-  sum.late += each.late;
-  sum.went_deaf += each.went_deaf;
-  sum.heard_again += each.heard_again;
+  sum.late_contributions += each.late_contributions;
+  sum.multicast_lost += each.multicast_lost;
+  sum.multicast_regained += each.multicast_regained;
   sum.foreign += each.foreign;
-  sum.moved += each.moved;
-  sum.went_back += each.went_back;
+  sum.address_changes += each.address_changes;
+  sum.go_backs += each.go_backs;
   sum.suspended += each.suspended;
 }
 
@@ -101,7 +101,7 @@ void check_strangers(const Net& net, const Processes& processes, std::vector<std
   }
   const std::uint64_t dropped =
       sum.malformed + sum.stale + sum.forged + lanes.malformed + lanes.forged + refused;
-  if (net.counters().bad > dropped || net.counters().bad + lanes.late < dropped)
+  if (net.counters().bad > dropped || net.counters().bad + lanes.late_contributions < dropped)
     wrong.push_back(words("%.0f datagrams were not as sent, %.0f were dropped as such",
                           static_cast<double>(net.counters().bad), static_cast<double>(dropped)));
 }

@@ -12,9 +12,6 @@
 namespace herald::sim {
 namespace {
 
-static_assert(coll::kFusedPart <= rel::Lanes::kMostPart && coll::kFusedResult <= rel::Lanes::kMostResult &&
-              coll::kMaxFusedMembers <= int{rel::Lanes::kMaxFusedMembers});
-
 class Writer {
  public:
   Writer(const LaneLimits& limits, Prng& chance)
@@ -77,7 +74,7 @@ const coll::Algorithm* Writer::some_algorithm(int ranks) {
     if (limits_.deals && !limits_.rare && !plain && !is_deal(*each) && chance_.below(4) != 0) continue;
     if (is_rare(each->op) != limits_.rare) continue;
     if (is_fused(*each) && !limits_.fused_count) continue;
-    if (limits_.fused_count && ranks <= coll::kMaxFusedMembers && !plain && !is_fused(*each) &&
+    if (limits_.fused_count && ranks <= int{wire::kMaxFusedMembers} && !plain && !is_fused(*each) &&
         chance_.below(8) != 0)
       continue;
     // Some of the rare ones have no plan with a lane.
@@ -115,8 +112,8 @@ void Writer::add_collective() {
   spec.root = static_cast<std::int32_t>(below(members));
   spec.count = spec.op == coll::Op::barrier ? 0 : some_count(spec.op, members);
   if (is_fused(*spec.algorithm)) {  // short ones only; the library chooses another way for others
-    const std::size_t most = spec.op == coll::Op::allgather ? rel::Lanes::kMostResult / members : 256;
-    spec.count = std::min(spec.count, static_cast<std::int64_t>(std::min(most, rel::Lanes::kMostPart) / 4));
+    const std::size_t most = spec.op == coll::Op::allgather ? wire::kMaxResult / members : 256;
+    spec.count = std::min(spec.count, static_cast<std::int64_t>(std::min(most, wire::kMaxContribution) / 4));
   }
   spec.number = numbers_[spec.lane]++;
   if (limits_.parts && is_deal(*spec.algorithm) && chance_.below(5) != 0) {

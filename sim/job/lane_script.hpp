@@ -21,7 +21,7 @@ struct LaneLimits {
   bool deals = false;        // calls from one to several besides; else none of them
   bool parts = false;        // of those some over lanes of those concerned
   bool rare = false;         // only ops that is_rare() names; else none of them
-  bool fused_count = false;  // mostly those that is_muster() names
+  bool fused_count = false;  // mostly those that is_fused() names
 };
 
 Script write_lane_script(const LaneLimits& limits, Prng& chance);

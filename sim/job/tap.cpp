@@ -31,9 +31,10 @@ Status UnicastTap::corrupt(rel::PeerId from, std::vector<std::byte> packet) {
   return status;
 }
 
-Status MulticastTap::heard(rel::LaneId lane, rel::PeerId source, std::span<const std::byte> packet) noexcept {
+Status MulticastTap::deliver(rel::LaneId lane, rel::PeerId source,
+                             std::span<const std::byte> packet) noexcept {
   if (happens(chance_, refuses_)) return Status::again;
-  const Status status = next_->heard(lane, source, packet);
+  const Status status = next_->deliver(lane, source, packet);
   if (status == Status::ok) ++taken_;
   return status;
 }

@@ -46,17 +46,19 @@ class MulticastTap final : public rel::LaneListener {
  public:
   MulticastTap(Prng& chance, double refuses) noexcept : chance_(chance), refuses_(refuses) {}
   void set_next(rel::LaneListener& next) noexcept { next_ = &next; }
-  Status heard(rel::LaneId lane, rel::PeerId source, std::span<const std::byte> packet) noexcept override;
-  void hearing_changed(rel::LaneId lane, rel::PeerId member, bool hears) noexcept override {
-    next_->hearing_changed(lane, member, hears);
+  Status deliver(rel::LaneId lane, rel::PeerId source, std::span<const std::byte> packet) noexcept override;
+  void reachability_changed(rel::LaneId lane, rel::PeerId member, bool hears) noexcept override {
+    next_->reachability_changed(lane, member, hears);
   }
   void member_lost(rel::LaneId lane, rel::PeerId member) noexcept override {
     next_->member_lost(lane, member);
   }
-  void losing(rel::LaneId lane, rel::PeerId source, std::uint32_t percent) noexcept override {
-    next_->losing(lane, source, percent);
+  void losing_multicast(rel::LaneId lane, rel::PeerId source, std::uint32_t percent) noexcept override {
+    next_->losing_multicast(lane, source, percent);
   }
-  void moved(rel::LaneId lane, std::uint8_t move) noexcept override { next_->moved(lane, move); }
+  void address_changed(rel::LaneId lane, std::uint8_t move) noexcept override {
+    next_->address_changed(lane, move);
+  }
   std::uint64_t taken() const noexcept { return taken_; }
 
  private:
@@ -81,7 +83,7 @@ class Tap final : public node::PacketTap {
     multicast_.set_next(next);
     return multicast_;
   }
-  std::uint64_t moved() const noexcept { return unicast_.offered() + multicast_.taken(); }
+  std::uint64_t address_changed() const noexcept { return unicast_.offered() + multicast_.taken(); }
 
  private:
   Prng unicast_chance_, multicast_chance_;

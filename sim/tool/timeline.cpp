@@ -24,10 +24,10 @@ std::string describe(std::span<const std::byte> bytes) {
     case wire::DatagramKind::cast_ack: kind = "c_ack"; break;
     case wire::DatagramKind::cast_nak: kind = "c_nak"; break;
     case wire::DatagramKind::cast_ask: kind = "c_ask"; break;
-    case wire::DatagramKind::report: kind = "repor"; break;
-    case wire::DatagramKind::result_of_all: kind = "tidin"; break;
-    case wire::DatagramKind::acked: kind = "acked"; break;
-    case wire::DatagramKind::compact: kind = "compact"; break;
+    case wire::DatagramKind::contribution: kind = "contr"; break;
+    case wire::DatagramKind::result: kind = "result"; break;
+    case wire::DatagramKind::contribution_ack: kind = "contr_ack"; break;
+    case wire::DatagramKind::compact_contribution: kind = "compact"; break;
   }
   const std::uint8_t flags = head.flags;
   char text[200];

@@ -267,14 +267,14 @@ p2p::CoreCounters Loop::counters() const noexcept {
   all.kernel_bytes = memory_.kernel_bytes();
   if (!net_) return all;
   const rel::LaneCounters& lanes = node_.lanes().lanes().counters();
-  all.unheard = lanes.went_deaf;
-  all.heard_again = lanes.heard_again;
+  all.unheard = lanes.multicast_lost;
+  all.heard_again = lanes.multicast_regained;
   all.cast_packets = lanes.cast;
-  all.cast_unicast = lanes.repaired_one;
+  all.cast_unicast = lanes.repaired_unicast;
   all.cast_missed = lanes.missed;
   all.foreign = lanes.foreign;
-  all.lanes_moved = lanes.moved;
-  all.fused_count = lanes.reports + lanes.result_of_all;
+  all.lanes_moved = lanes.address_changes;
+  all.fused_count = lanes.contributions + lanes.results;
   all.fused_resent = lanes.fused_resent;
   return all;
 }

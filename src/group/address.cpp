@@ -7,18 +7,18 @@
 namespace herald::group {
 namespace {
 
-std::uint64_t mix(const wire::JobKey& key, std::uint64_t what) noexcept {
+std::uint64_t mix(const wire::JobKey& key, std::uint64_t value) noexcept {
   std::array<std::byte, 8> bytes;
-  std::memcpy(bytes.data(), &what, sizeof what);
+  std::memcpy(bytes.data(), &value, sizeof value);
   return wire::siphash24(key, bytes);
 }
 
 constexpr std::uint64_t kGroupSalt = 0x67726f7570000000u;
 constexpr std::uint64_t kPortSalt = 0x706f727400000000u;
-constexpr std::uint16_t kFirstPort = 20000, kPorts = 12000;  // below what systems give out by themselves
-constexpr std::size_t kMostStrangers = 64;                   // addresses
+constexpr std::uint16_t kFirstPort = 20000, kPorts = 12000;  // below the ephemeral ports of systems
+constexpr std::size_t kMaxAddresses = 64;                    // with foreign traffic
 
-// A number up to `most` at the beginning of the text, which is taken off it.
+// Removes a number up to `most` from the beginning of the text.
 bool take_number(std::string_view& text, std::uint32_t most, std::uint32_t& value) noexcept {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || value > most) return false;
@@ -46,10 +46,10 @@ bool read_range(std::string_view text, Pool& pool) noexcept {
   return true;
 }
 
-Address address_of(const Pool& pool, std::uint64_t lane, std::uint8_t move) noexcept {
-  const bool shared = move >= kSharedMove;
+Address address_of(const Pool& pool, std::uint64_t lane, std::uint8_t index) noexcept {
+  const bool shared = index >= kSharedAddressIndex;
   const std::uint64_t place = shared ? kGroups : mix(pool.key, lane) % kGroups;
-  const std::uint64_t number = mix(pool.key, kGroupSalt + place) + (shared ? 0 : move);
+  const std::uint64_t number = mix(pool.key, kGroupSalt + place) + (shared ? 0 : index);
   Address address{};
   if (pool.family == 4) {
     const std::uint32_t hosts = pool.bits == 32 ? 0 : 0xffffffffu >> pool.bits;
@@ -69,10 +69,10 @@ std::uint16_t port_of(const Pool& pool) noexcept {
   return static_cast<std::uint16_t>(kFirstPort + mix(pool.key, kPortSalt) % kPorts);
 }
 
-bool Strangers::on_foreign(Instant now, const Address& address) {
-  if (seen_.size() >= kMostStrangers && seen_.count(address) == 0) seen_.clear();
+bool ForeignTraffic::on_foreign(Instant now, const Address& address) {
+  if (seen_.size() >= kMaxAddresses && seen_.count(address) == 0) seen_.clear();
   Count& count = seen_[address];
-  if (count.datagrams == 0 || now - count.since >= kSpan) count = {now, 0};
+  if (count.datagrams == 0 || now - count.since >= kInterval) count = {now, 0};
   return ++count.datagrams == kMany;
 }
 

@@ -6,14 +6,13 @@
 namespace herald::group {
 namespace {
 
-constexpr std::size_t kMostNamed = 8;  // hosts, in one line
+constexpr std::size_t kMaxNamed = 8;  // hosts, in one line
 
-// Each name once, in the order of ranks; all of them if they are few.
+// The first kMaxNamed names.
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i)
-    text += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > kMostNamed) text += " and " + std::to_string(names.size() - kMostNamed) + " more";
+  for (std::size_t i = 0; i < std::min(names.size(), kMaxNamed); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > kMaxNamed) text += " and " + std::to_string(names.size() - kMaxNamed) + " more";
   return text;
 }
 
@@ -23,41 +22,41 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-void Witness::on_hearing(Instant now, std::int32_t lane, std::int32_t member, bool hears) {
-  if (hears) {
-    deaf_.erase({lane, member});
-    heard_.insert(member);
+void MulticastMonitor::on_reachability(Instant now, std::int32_t lane, std::int32_t member, bool receives) {
+  if (receives) {
+    unreached_.erase({lane, member});
+    reached_.insert(member);
   } else {
-    deaf_.try_emplace({lane, member}, now);
+    unreached_.try_emplace({lane, member}, now);
   }
 }
 
-void Witness::on_loss(std::int32_t me, std::uint32_t percent) {
-  if (!std::exchange(told_loss_, true)) ready_.push_back({me, std::max(percent, 1u)});
+void MulticastMonitor::on_loss(std::int32_t me, std::uint32_t percent) {
+  if (!std::exchange(reported_loss_, true)) ready_.push_back({me, std::max(percent, 1u)});
 }
 
-std::vector<Notice> Witness::take_due(Instant now, bool at_end) {
-  for (auto at = deaf_.begin(); at != deaf_.end();) {
-    // On a busy machine one that hears us may seem deaf for a while, and nothing comes after the last call.
-    const bool short_of_time = at_end && !heard_.contains(at->first.second);
-    if (now - at->second < (short_of_time ? kPatienceAtEnd : kPatience)) {
+std::vector<Notice> MulticastMonitor::take_due(Instant now, bool at_end) {
+  for (auto at = unreached_.begin(); at != unreached_.end();) {
+    // On a busy machine a member that receives multicast may be late, and no packet follows the last call.
+    const bool short_of_time = at_end && !reached_.contains(at->first.second);
+    if (now - at->second < (short_of_time ? kReportAfterAtEnd : kReportAfter)) {
       ++at;
       continue;
     }
-    if (told_.insert(at->first.second).second) ready_.push_back({at->first.second, 0});
-    at = deaf_.erase(at);
+    if (reported_.insert(at->first.second).second) ready_.push_back({at->first.second, 0});
+    at = unreached_.erase(at);
   }
   return std::exchange(ready_, {});
 }
 
-Instant Witness::next_deadline() const noexcept {
+Instant MulticastMonitor::next_deadline() const noexcept {
   Instant at = ready_.empty() ? rel::kNever : Instant{};
-  for (const auto& entry : deaf_) at = std::min(at, entry.second + kPatience);
+  for (const auto& entry : unreached_) at = std::min(at, entry.second + kReportAfter);
   return at;
 }
 
-void Report::add(Instant now, std::int32_t from, const Notice& notice) {
-  if (told_) return;
+void MulticastReport::add(Instant now, std::int32_t from, const Notice& notice) {
+  if (taken_) return;
   const auto [at, is_new] = members_.try_emplace(notice.member, notice.loses);
   if (!is_new && notice.loses == 0) at->second = 0;
   if (notice.loses == 0) sources_.insert(from);
@@ -65,27 +64,27 @@ void Report::add(Instant now, std::int32_t from, const Notice& notice) {
   if (due_ == rel::kNever || is_new) due_ = std::min(now + kGather, latest_);
 }
 
-bool Report::is_due(Instant now, bool at_end) const noexcept {
-  return !told_ && due_ != rel::kNever && (at_end || now >= due_);
+bool MulticastReport::is_due(Instant now, bool at_end) const noexcept {
+  return !taken_ && due_ != rel::kNever && (at_end || now >= due_);
 }
 
-Instant Report::next_deadline() const noexcept { return told_ ? rel::kNever : due_; }
+Instant MulticastReport::next_deadline() const noexcept { return taken_ ? rel::kNever : due_; }
 
-std::string Report::take_line(const HostOf& host_of) {
-  told_ = true;
-  std::vector<std::string> deaf, losing, sources;
+std::string MulticastReport::take_line(const HostOf& host_of) {
+  taken_ = true;
+  std::vector<std::string> unreached, losing, sources;
   std::uint32_t worst = 0;
   for (const auto& [member, loses] : members_) {
-    if (loses == 0) add_once(deaf, host_of(member));
+    if (loses == 0) add_once(unreached, host_of(member));
     worst = std::max(worst, loses);
   }
   for (const auto& [member, loses] : members_)
-    if (loses != 0 && std::find(deaf.begin(), deaf.end(), host_of(member)) == deaf.end())
+    if (loses != 0 && std::find(unreached.begin(), unreached.end(), host_of(member)) == unreached.end())
       add_once(losing, host_of(member));
   for (const std::int32_t source : sources_) add_once(sources, host_of(source));
   std::string text;
-  if (!deaf.empty()) {
-    text = "multicast from " + joined(sources) + " does not reach " + joined(deaf) +
+  if (!unreached.empty()) {
+    text = "multicast from " + joined(sources) + " does not reach " + joined(unreached) +
            "; those hosts are served by unicast, which is slower, and multicast is tried again now and then";
   }
   if (!losing.empty()) {

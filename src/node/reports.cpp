@@ -8,18 +8,19 @@ void Reports::take_news(Instant now) noexcept {
   using Kind = NodeEvent::Kind;
   for (const p2p::LaneCarrier::News& news : carrier_.take_news()) {
     if (registry_.is_part(news.lane)) continue;
-    witness_.on_hearing(now, news.lane, news.member, news.hears);
+    monitor_.on_reachability(now, news.lane, news.member, news.hears);
     events_.push_back({news.hears ? Kind::multicast_restored : Kind::multicast_lost, news.member});
   }
   for (const p2p::LaneCarrier::Loss& loss : carrier_.take_losses()) {
-    witness_.on_loss(me_, loss.percent);
+    monitor_.on_loss(me_, loss.percent);
     events_.push_back({Kind::multicast_lossy, loss.source, loss.percent});
   }
 }
 
-std::string Reports::update(Instant now, const group::Report::HostOf& host_of, bool at_end) noexcept {
+std::string Reports::update(Instant now, const group::MulticastReport::HostOf& host_of,
+                            bool at_end) noexcept {
   if (carrier_.has_news()) take_news(now);
-  for (const group::Notice& notice : witness_.take_due(now, at_end)) {
+  for (const group::Notice& notice : monitor_.take_due(now, at_end)) {
     const std::uint32_t what = notice.loses == 0 ? wire::kNoticeDeaf : wire::kNoticeLoses;
     if (me_ == reporter_)
       report_.add(now, me_, notice);

@@ -23,10 +23,10 @@ class Reports {
 
   // The line that the reporter is to print, or an empty one. `at_end`: the job ends, nothing waits any
   // longer.
-  std::string update(Instant now, const group::Report::HostOf& host_of, bool at_end) noexcept;
+  std::string update(Instant now, const group::MulticastReport::HostOf& host_of, bool at_end) noexcept;
   bool is_due(Instant now) const noexcept { return now >= next_deadline() || core_.has_notices(); }
   Instant next_deadline() const noexcept {
-    return std::min(witness_.next_deadline(), report_.next_deadline());
+    return std::min(monitor_.next_deadline(), report_.next_deadline());
   }
 
  private:
@@ -37,8 +37,8 @@ class Reports {
   p2p::LaneCarrier& carrier_;
   const p2p::LaneRegistry& registry_;
   std::vector<NodeEvent>& events_;
-  group::Witness witness_;
-  group::Report report_;  // of the reporter
+  group::MulticastMonitor monitor_;
+  group::MulticastReport report_;  // of the reporter
 };
 
 }  // namespace herald::node

@@ -16,7 +16,7 @@ std::span<const std::byte> FusedOps::packed(type::Cursor& data, std::size_t most
 void FusedOps::start(Instant now, FusedOp& op) noexcept {
   op.left = false;
   if (op.step == FusedStep::tell) {
-    lanes_.tell(now, op.lane, op.number, packed(op.data, rel::Lanes::kMostResult));
+    lanes_.announce(now, op.lane, op.number, packed(op.data, wire::kMaxResult));
     return core_.finish_fused(op, Status::ok);
   }
   if (!attempt(op)) ops_.push_back(&op);
@@ -25,7 +25,7 @@ void FusedOps::start(Instant now, FusedOp& op) noexcept {
 bool FusedOps::report(FusedOp& op) noexcept {
   std::span<const std::byte> bytes;
   const rel::Lanes::FusedState state = lanes_.result(op.lane, op.number, bytes);
-  if (state == rel::Lanes::FusedState::all) {
+  if (state == rel::Lanes::FusedState::complete) {
     const bool fits = bytes.size() == op.into.remaining();
     op.into.unpack(bytes.data(), bytes.size());
     lanes_.take_result(op.lane, op.number);
@@ -36,17 +36,17 @@ bool FusedOps::report(FusedOp& op) noexcept {
     core_.finish_fused(op, Status::peer_lost);
     return true;
   }
-  if (!op.left) op.left = lanes_.report(op.lane, op.number, packed(op.data, rel::Lanes::kMostPart));
+  if (!op.left) op.left = lanes_.contribute(op.lane, op.number, packed(op.data, wire::kMaxContribution));
   return false;
 }
 
 bool FusedOps::collect(FusedOp& op) noexcept {
   const rel::Lanes::FusedState state = lanes_.gather(op.lane, op.number);
-  if (state == rel::Lanes::FusedState::not_yet) return false;
-  Status status = state == rel::Lanes::FusedState::all ? Status::ok : Status::peer_lost;
+  if (state == rel::Lanes::FusedState::pending) return false;
+  Status status = state == rel::Lanes::FusedState::complete ? Status::ok : Status::peer_lost;
   const std::uint64_t each = op.data.total() / op.members;
   for (std::uint32_t place = 1; place < op.members; ++place) {
-    const std::span<const std::byte> part = lanes_.part(op.lane, op.number, place);
+    const std::span<const std::byte> part = lanes_.contribution(op.lane, op.number, place);
     if (part.size() != each && status == Status::ok) status = Status::truncated;
     if (part.empty()) continue;
     op.data.seek(each * place);

@@ -34,7 +34,7 @@ class FusedOps {
   Core& core_;
   rel::Lanes& lanes_;
   std::vector<FusedOp*> ops_;  // not finished
-  std::array<std::byte, rel::Lanes::kMostResult> room_;
+  std::array<std::byte, wire::kMaxResult> room_;
 };
 
 }  // namespace herald::p2p

@@ -71,7 +71,8 @@ bool LaneCarrier::on_call(rel::LaneId lane, PeerId source, std::span<const std::
   return true;
 }
 
-Status LaneCarrier::heard(rel::LaneId lane, rel::PeerId source, std::span<const std::byte> packet) noexcept {
+Status LaneCarrier::deliver(rel::LaneId lane, rel::PeerId source,
+                            std::span<const std::byte> packet) noexcept {
   if (on_call(lane, source, packet)) [[unlikely]]
     return Status::ok;
   Status status = Status::ok;
@@ -84,17 +85,19 @@ Status LaneCarrier::heard(rel::LaneId lane, rel::PeerId source, std::span<const 
   return status;
 }
 
-void LaneCarrier::hearing_changed(rel::LaneId lane, rel::PeerId member, bool hears) noexcept {
+void LaneCarrier::reachability_changed(rel::LaneId lane, rel::PeerId member, bool hears) noexcept {
   news_.push_back({lane, member, hears});
 }
 
 void LaneCarrier::member_lost(rel::LaneId, rel::PeerId member) noexcept { lost_.push_back(member); }
 
-void LaneCarrier::losing(rel::LaneId, rel::PeerId source, std::uint32_t percent) noexcept {
+void LaneCarrier::losing_multicast(rel::LaneId, rel::PeerId source, std::uint32_t percent) noexcept {
   losses_.push_back({source, percent});
 }
 
-void LaneCarrier::moved(rel::LaneId lane, std::uint8_t move) noexcept { moves_.push_back({lane, move}); }
+void LaneCarrier::address_changed(rel::LaneId lane, std::uint8_t move) noexcept {
+  moves_.push_back({lane, move});
+}
 
 void LaneCarrier::forget(rel::LaneId lane) noexcept {
   std::erase_if(news_, [&](const News& one) { return one.lane == lane; });

@@ -67,11 +67,11 @@ class LaneCarrier final : public rel::LaneListener {
   std::vector<PeerId> take_lost() noexcept { return std::exchange(lost_, {}); }
   bool has_news() const noexcept { return !news_.empty() || !lost_.empty() || !losses_.empty(); }
 
-  Status heard(rel::LaneId lane, rel::PeerId source, std::span<const std::byte> packet) noexcept override;
-  void hearing_changed(rel::LaneId lane, rel::PeerId member, bool hears) noexcept override;
+  Status deliver(rel::LaneId lane, rel::PeerId source, std::span<const std::byte> packet) noexcept override;
+  void reachability_changed(rel::LaneId lane, rel::PeerId member, bool hears) noexcept override;
   void member_lost(rel::LaneId lane, rel::PeerId member) noexcept override;
-  void losing(rel::LaneId lane, rel::PeerId source, std::uint32_t percent) noexcept override;
-  void moved(rel::LaneId lane, std::uint8_t move) noexcept override;
+  void losing_multicast(rel::LaneId lane, rel::PeerId source, std::uint32_t percent) noexcept override;
+  void address_changed(rel::LaneId lane, std::uint8_t move) noexcept override;
 
  private:
   bool on_call(rel::LaneId lane, PeerId source, std::span<const std::byte> packet) noexcept;

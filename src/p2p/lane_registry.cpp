@@ -16,7 +16,7 @@ void LaneRegistry::use(const group::Pool& pool, LaneGroups* groups) noexcept {
   pool_ = pool;
   groups_ = groups;
   // The one that all may share comes first: it must not be the one too many.
-  shares_ = groups_ != nullptr && groups_->join(group::address_of(pool_, 0, group::kSharedMove));
+  shares_ = groups_ != nullptr && groups_->join(group::address_of(pool_, 0, group::kSharedAddressIndex));
 }
 
 std::size_t LaneRegistry::joins() const noexcept {
@@ -34,7 +34,7 @@ rel::LaneId LaneRegistry::open(std::uint64_t name, std::span<const PeerId> membe
   own.joined = groups_->join(own.group);
   if (own.joined) return lane;
   groups_->on_shared();
-  lanes_.set_move(lane, group::kSharedMove);
+  lanes_.set_address_index(lane, group::kSharedAddressIndex);
   follow_moves(Instant{});
   return lane;
 }
@@ -67,7 +67,7 @@ void LaneRegistry::follow_moves(Instant now) noexcept {
     if (own.joined) leaving_.push_back({now + kHearOld, own.group});
     own.group = group;
     own.joined = joined;
-    if (!joined) lanes_.set_move(move.lane, group::kSharedMove);  // follows in the next turn
+    if (!joined) lanes_.set_address_index(move.lane, group::kSharedAddressIndex);  // follows in the next turn
     stirred_ = true;
     groups_->on_moved(move.move);
   }
@@ -83,10 +83,10 @@ void LaneRegistry::leave_old(Instant now) noexcept {
 }
 
 void LaneRegistry::on_foreign(Instant now, const group::Address& group) noexcept {
-  if (!strangers_.on_foreign(now, group)) return;
+  if (!foreign_.on_foreign(now, group)) return;
   groups_->on_strangers();
   for (std::size_t i = 0; i < spots_.size(); ++i)
-    if (spots_[i].joined && spots_[i].group == group) lanes_.move_on(static_cast<rel::LaneId>(i));
+    if (spots_[i].joined && spots_[i].group == group) lanes_.use_next_address(static_cast<rel::LaneId>(i));
 }
 
 rel::LaneId LaneRegistry::open_part(rel::LaneId whole, std::span<const PeerId> members) noexcept {

@@ -98,7 +98,7 @@ class LaneRegistry {
   group::Pool pool_;
   LaneGroups* groups_ = nullptr;
   bool shares_ = false;  // has joined the group that all may share
-  group::Strangers strangers_;
+  group::ForeignTraffic foreign_;
   std::vector<Spot> spots_;    // by lane
   std::vector<Left> leaving_;  // others may still send there
   std::vector<Invited> invited_;

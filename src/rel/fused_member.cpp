@@ -1,205 +1,194 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rel/fused_member.cpp: fused exchanges as a member sees them, and what both sides have in common.
-#include "rel/fused_exchange.hpp"
+#include "rel/fused_member.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/fatal.hpp"
-#include "rel/lane_inner.hpp"
+#include "wire/compact.hpp"
 
 namespace herald::rel {
 namespace {
 
-constexpr std::size_t kHead = sizeof(wire::DatagramHead) + sizeof(wire::ReportPart);
-constexpr std::int64_t kPatience = 4;  // round trips
-constexpr Duration kLeastPatience = milliseconds(1), kMostPatience = milliseconds(100);
-// Tidings are acknowledged by themselves after so long, unless the next report does.
+constexpr std::size_t kHead = sizeof(wire::DatagramHead) + sizeof(wire::ContributionPart);
+// A result is acknowledged by itself after so long, unless the next contribution does.
 constexpr Duration kAckAfter = milliseconds(2);
-// Who knows that its part has come waits longer: the first will tell, and tell again.
+// A member whose contribution was acknowledged waits longer: the root will announce, and repeat it.
 constexpr int kAckedPatience = 16;  // times as long
-constexpr Duration kMostAckedPatience = milliseconds(250);
-constexpr std::uint8_t kMostTries = 10;
+constexpr Duration kMaxAckedPatience = milliseconds(250);
 
 }  // namespace
 
-FusedExchange& Lanes::Inner::fused_of(Lane& lane) noexcept {
-  if (lane.fused == nullptr) {
-    lane.fused = std::make_unique<FusedExchange>(lane);
-    lane.fused->owed.resize(lane.me == 0 ? lane.members.size() : 0);
-  }
-  return *lane.fused;
+FusedMember::FusedMember(LaneContext& context, const LaneInfo& info, Audience& audience) noexcept
+    : FusedActor(ActorKind::fused_member, context, info, audience) {
+  for (Seq i = 0; i < kFusedAtOnce; ++i) contributions_[i].number = i - kFusedAtOnce;
 }
 
-Duration Lanes::Inner::patience(const FusedExchange& fused) const noexcept {
-  const Duration rtt = std::max(fused.rtt.ns != 0 ? fused.rtt : config.first_rtt, fused.lane.rtt);
-  return std::clamp(Duration{kPatience * rtt.ns}, kLeastPatience, kMostPatience);
-}
-
-// Most deadlines are not reached: who is called too early looks when it is really due.
-void Lanes::Inner::arm_fused(FusedExchange& fused, Instant at) noexcept {
-  if (at >= fused.armed) return;
-  fused.armed = at;
-  rearm(fused);
-}
-
-bool Lanes::Inner::report(Lane& lane, Seq number, std::span<const std::byte> part) noexcept {
-  FusedExchange& fused = fused_of(lane);
-  FusedExchange::Report& one = fused.report_of(number);
-  HERALD_ASSERT(lane.me != 0 && part.size() <= kMostPart);
-  if (one.state != FusedExchange::Report::State::idle || number - fused.have >= FusedExchange::kAtOnce)
-    return false;
-  one.state = FusedExchange::Report::State::open;
+bool FusedMember::contribute(Seq number, std::span<const std::byte> data) noexcept {
+  Contribution& one = at(number);
+  HERALD_ASSERT(info_.me != 0 && data.size() <= wire::kMaxContribution);
+  if (one.state != Contribution::State::idle || number - results_end_ >= kFusedAtOnce) return false;
+  one.state = Contribution::State::open;
   one.number = number;
   one.acked = false;
   one.tries = 0;
   one.due = true;
-  one.datagram.resize(kHead + part.size());
-  if (!part.empty()) std::memcpy(one.datagram.data() + kHead, part.data(), part.size());
-  ++counters.reports;
-  wake(fused);
+  one.datagram.resize(kHead + data.size());
+  if (!data.empty()) std::memcpy(one.datagram.data() + kHead, data.data(), data.size());
+  ++context_.counters.contributions;
+  wake();
   return true;
 }
 
-void Lanes::Inner::on_result(Lane& lane, Instant now, bool by_group, std::uint32_t place,
-                             const wire::DatagramView& view) noexcept {
-  if (place != 0 || lane.fused == nullptr) return;
-  FusedExchange& fused = *lane.fused;
-  fused.heard = fused.heard || by_group;
-  FusedExchange::Report& one = fused.report_of(view.seq);
-  if (one.state != FusedExchange::Report::State::open || one.number != view.seq) {
+const std::vector<std::byte>* FusedMember::result(Seq number) const noexcept {
+  const Contribution& one = at(number);
+  return one.number == number && one.state == Contribution::State::answered ? &one.result : nullptr;
+}
+
+void FusedMember::take_result(Seq number) noexcept {
+  if (at(number).number == number) at(number).state = Contribution::State::idle;
+}
+
+void FusedMember::on_result(Instant now, bool by_group, const wire::DatagramView& view) noexcept {
+  multicast_seen_ = multicast_seen_ || by_group;
+  Contribution& one = at(view.seq);
+  if (!one.is_open(view.seq)) {
     if ((view.flags & wire::kFlagAskAck) == 0) return;
-    fused.ack_now = !report_again(fused, now);
-    return wake(fused);
+    ack_now_ = !repeat_unacked(now);
+    return wake();
   }
-  fused.known_as = wire::part_at<wire::LanePart>(view.body).rtt_us;
-  const auto result = view.body.subspan(sizeof(wire::LanePart));
+  lane_index_ = wire::part_at<wire::ResultPart>(view.body).lane_index;
+  const auto result = view.body.subspan(sizeof(wire::ResultPart));
   one.result.assign(result.begin(), result.end());
-  one.state = FusedExchange::Report::State::come;
-  one.again_at = kNever;
+  one.state = Contribution::State::answered;
+  one.retry_at = kNever;
   one.due = false;
-  fused.deferral.end();
-  while (fused.report_of(fused.have).number == fused.have &&
-         fused.report_of(fused.have).state != FusedExchange::Report::State::open)
-    ++fused.have;
-  fused.ack_at = now + kAckAfter;
-  arm_fused(fused, fused.ack_at);
+  deferral_.end();
+  while (at(results_end_).number == results_end_ && at(results_end_).state != Contribution::State::open)
+    ++results_end_;
+  ack_at_ = now + kAckAfter;
+  arm(ack_at_);
 }
 
-void Lanes::Inner::on_contribution_ack(Lane& lane, Instant now, std::uint32_t place,
-                                       const wire::DatagramView& view) noexcept {
-  if (place != 0 || lane.fused == nullptr) return;
-  FusedExchange& fused = *lane.fused;
-  FusedExchange::Report& one = fused.report_of(view.seq);
-  if (one.state != FusedExchange::Report::State::open || one.number != view.seq) return;
-  if (one.tries == 2 && !one.acked) fused.rtt = now - one.sent_at;
+void FusedMember::on_contribution_ack(Instant now, const wire::DatagramView& view) noexcept {
+  Contribution& one = at(view.seq);
+  if (!one.is_open(view.seq)) return;
+  if (one.tries == 2 && !one.acked) rtt_ = now - one.sent_at;
   one.acked = true;
-  const Duration wait{kAckedPatience * patience(fused).ns << std::min<int>(one.tries, kMostTries)};
-  one.again_at = now + std::min(wait, kMostAckedPatience);
+  const Duration wait{kAckedPatience * patience().ns << std::min(one.tries, kMaxTries)};
+  one.retry_at = now + std::min(wait, kMaxAckedPatience);
 }
 
-// The first asks: true if a report, of which it is not known that it has come, is to leave again.
-bool Lanes::Inner::report_again(FusedExchange& fused, Instant now) noexcept {
+// The root asks: true if there are contributions that it may not have.
+bool FusedMember::repeat_unacked(Instant now) noexcept {
   bool some = false;
-  for (FusedExchange::Report& one : fused.reports) {
-    if (one.state != FusedExchange::Report::State::open || one.acked || one.tries == 0) continue;
-    if (now - one.sent_at >= Duration{patience(fused).ns / 2}) one.due = true;
+  for (Contribution& one : contributions_) {
+    if (one.state != Contribution::State::open || one.acked || one.tries == 0) continue;
+    if (now - one.sent_at >= Duration{patience().ns / 2}) one.due = true;
     some = true;
   }
   return some;
 }
 
-bool Lanes::Inner::is_settled(const Lane& lane) noexcept {
-  if (lane.fused == nullptr) return true;
-  return lane.me == 0 ? lane.fused->told == 0
-                      : lane.fused->have == lane.fused->told_have || lane.cursors[0].hearing == Hearing::gone;
-}
-
-void Lanes::Inner::on_fused_timers(FusedExchange& fused, Instant now) noexcept {
+void FusedMember::on_timers(Instant now) noexcept {
   Instant next = kNever;
-  const auto wait = [&](std::uint8_t tries) {
-    return std::min(Duration{patience(fused).ns << std::min<int>(tries, kMostTries)}, kMostPatience);
-  };
-  for (FusedExchange::Report& one : fused.reports) {
-    if (one.state != FusedExchange::Report::State::open) continue;
-    if (one.again_at <= now) {
+  for (Contribution& one : contributions_) {
+    if (one.state != Contribution::State::open) continue;
+    if (one.retry_at <= now) {
       one.due = true;
-      one.again_at = now + wait(one.tries);
-      wake(fused);
+      one.retry_at = now + retry_delay(one.tries);
+      wake();
     }
-    next = std::min(next, one.again_at);
+    next = std::min(next, one.retry_at);
   }
-  if (fused.ack_at <= now) {
-    fused.ack_now = true;
-    fused.ack_at = kNever;
-    wake(fused);
+  if (ack_at_ <= now) {
+    ack_now_ = true;
+    ack_at_ = kNever;
+    wake();
   }
-  next = std::min(next, fused.ack_at);
-  for (FusedExchange::Slot& slot : fused.slots) {
-    if (slot.state == FusedExchange::Slot::State::gathering && slot.again_at <= now) {
-      fused.remind = fused.remind || slot.wanted;
-      slot.tries = std::min<std::uint8_t>(slot.tries + 1, kMostTries);
-      slot.again_at = now + wait(slot.tries);
-      wake(fused);
-    }
-    if (slot.state == FusedExchange::Slot::State::gathering) next = std::min(next, slot.again_at);
-    if (slot.state != FusedExchange::Slot::State::told) continue;
-    if (slot.again_at <= now) {
-      slot.tries = std::min<std::uint8_t>(slot.tries + 1, kMostTries);
-      slot.again_at = now + wait(slot.tries);
-      for (std::uint32_t place = 1; place < fused.owed.size(); ++place) {
-        FusedExchange::Owed& owed = fused.owed[place];
-        if (fused.lane.cursors[place].hearing == Hearing::gone || before(slot.number, owed.have)) continue;
-        if (!owed.tell || before(owed.again, slot.number)) owed.again = slot.number;
-        owed.tell = fused.some_owed = true;
-      }
-      wake(fused);
-    }
-    next = std::min(next, slot.again_at);
-  }
-  fused.armed = next;
+  armed_ = std::min(next, ack_at_);
 }
 
-bool Lanes::Inner::defer_fused(FusedExchange& fused, Instant now, Duration time) noexcept {
-  if (!fused.deferral.may(now, kAckDeferral)) return false;
-  fused.deferral.note(now);
-  const Instant later = now + std::max(time, patience(fused));
-  const auto put_off = [&](Instant& at) {
-    if (at <= now) at = later;
-  };
-  put_off(fused.ack_at);
-  for (FusedExchange::Report& one : fused.reports) put_off(one.again_at);
-  for (FusedExchange::Slot& slot : fused.slots) put_off(slot.again_at);
-  fused.armed = kNever;
-  on_fused_timers(fused, now);
+bool FusedMember::defer(Instant now, Duration time) noexcept {
+  if (!deferral_.may(now, kAckDeferral)) return false;
+  deferral_.note(now);
+  const Instant later = now + std::max(time, patience());
+  if (ack_at_ <= now) ack_at_ = later;
+  for (Contribution& one : contributions_)
+    if (one.retry_at <= now) one.retry_at = later;
+  on_timers(now);
   return true;
 }
 
-bool Lanes::report(LaneId lane, std::uint32_t number, std::span<const std::byte> part) noexcept {
-  Lane* const one = inner_->find(lane);
-  return one != nullptr && inner_->report(*one, number, part);
+unsigned FusedMember::common_flags() const noexcept {
+  return (multicast_seen_ ? wire::kFlagMulticastSeen : 0u) | info_.address_flags();
 }
 
-Lanes::FusedState Lanes::result(LaneId lane, std::uint32_t number,
-                                std::span<const std::byte>& bytes) const noexcept {
-  const Lane* const one = inner_->find(lane);
-  if (one == nullptr) return FusedState::lost;
-  if (one->fused != nullptr) {
-    const FusedExchange::Report& report = one->fused->report_of(number);
-    if (report.number == number && report.state == FusedExchange::Report::State::come) {
-      bytes = report.result;
-      return FusedState::all;
-    }
+void FusedMember::on_acked() noexcept {
+  multicast_seen_ = ack_now_ = false;
+  acked_end_ = results_end_;
+  ack_at_ = kNever;
+}
+
+// With the lane's name: the lane may not be open at the root yet, or not any more.
+std::span<std::byte> FusedMember::write_whole(Contribution& one, unsigned flags) const noexcept {
+  wire::ContributionPart part;
+  part.name = info_.name;
+  part.behind = static_cast<std::uint8_t>(one.number - results_end_);  // less than kFusedAtOnce
+  const std::span<std::byte> all = one.datagram;
+  std::memcpy(all.data() + sizeof(wire::DatagramHead), &part, sizeof part);
+  context_.seal(info_.to_member(0), wire::DatagramKind::contribution, flags, one.number, all);
+  return all;
+}
+
+std::span<std::byte> FusedMember::write_compact(Contribution& one, unsigned flags) const noexcept {
+  static_assert(wire::kMaxFusedMembers <= wire::kMaxCompactPlace + 1);
+  const std::span<std::byte> all =
+      std::span<std::byte>(one.datagram).subspan(kHead - sizeof(wire::CompactHead));
+  wire::write_compact(
+      context_.config.seal, info_.to_member(0).seal, info_.name,
+      {static_cast<std::uint8_t>(flags), lane_index_, static_cast<std::uint8_t>(info_.me), one.number}, all);
+  return all;
+}
+
+void FusedMember::emit(Instant now, Contribution& one, TxBatch& out) noexcept {
+  const bool first = one.tries == 0;
+  const bool compact = first && lane_index_ != 0 && one.number == results_end_;
+  const unsigned flags = (first ? 0u : wire::kFlagAskAck) | common_flags();
+  out.entries[out.count++] = {info_.members.front(), 0,
+                              compact ? write_compact(one, flags) : write_whole(one, flags)};
+  if (first) {
+    one.retry_at = now + patience();
+  } else {
+    ++context_.counters.fused_resent;
   }
-  // One that has closed the lane tells until all have heard.
-  return one->cursors.front().silent ? FusedState::lost : FusedState::not_yet;
+  if (one.tries < 255) ++one.tries;
+  one.due = false;
+  one.sent_at = now;
+  on_acked();
+  arm(one.retry_at);
 }
 
-void Lanes::take_result(LaneId lane, std::uint32_t number) noexcept {
-  Lane* const one = inner_->find(lane);
-  if (one == nullptr || one->fused == nullptr) return;
-  FusedExchange::Report& report = one->fused->report_of(number);
-  if (report.number == number) report.state = FusedExchange::Report::State::idle;
+void FusedMember::emit_ack(TxBatch& out) noexcept {
+  wire::ContributionPart part;
+  part.name = info_.name;
+  part.behind = 0;
+  context_.emit(info_.to_member(0), wire::DatagramKind::contribution,
+                wire::kFlagNoContribution | common_flags(), results_end_, part, out);
+  ++context_.counters.acks_sent;
+  on_acked();
+}
+
+bool FusedMember::fill(Instant now, TxBatch& out) noexcept {
+  for (Contribution& one : contributions_) {
+    if (!one.due) continue;
+    if (out.full()) return true;
+    emit(now, one, out);
+  }
+  if (!ack_now_) return false;
+  if (out.full()) return true;
+  emit_ack(out);
+  return false;
 }
 
 }  // namespace herald::rel

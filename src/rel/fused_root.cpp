@@ -1,174 +1,281 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rel/fused_root.cpp: fused exchanges as the first member sees them, who gathers the parts and tells the
-// result.
+#include "rel/fused_root.hpp"
+
 #include <algorithm>
 #include <cstring>
 
 #include "base/fatal.hpp"
-#include "rel/fused_exchange.hpp"
-#include "rel/lane_inner.hpp"
+#include "rel/lane_audience.hpp"
+#include "rel/lane_source.hpp"
 
 namespace herald::rel {
 namespace {
 
-constexpr std::size_t kHead = sizeof(wire::DatagramHead) + sizeof(wire::LanePart);
-// Members acknowledge after a while (fused exchange.cpp); the result are repeated when that is over.
+constexpr std::size_t kHead = sizeof(wire::DatagramHead) + sizeof(wire::ResultPart);
+// Members acknowledge by themselves after a while (fused_member.cpp); then the result is repeated.
 constexpr Duration kAckBy = milliseconds(4);
 
 }  // namespace
 
-FusedExchange::Slot* Lanes::Inner::open_slot(FusedExchange& fused, Seq number) noexcept {
-  FusedExchange::Slot& slot = fused.slot_of(number);
-  if (slot.number == number) return &slot;
-  if (slot.state != FusedExchange::Slot::State::idle || number - fused.untold >= FusedExchange::kKnown)
-    return nullptr;
-  slot.number = number;
-  slot.state = FusedExchange::Slot::State::gathering;
-  slot.lost = std::any_of(fused.lane.cursors.begin() + 1, fused.lane.cursors.end(),
-                          [](const LaneMember& one) { return one.hearing == Hearing::gone; });
-  slot.wanted = false;
-  slot.again_at = kNever;
-  slot.count = 0;
-  slot.tries = 0;
-  slot.sizes.assign(fused.lane.members.size(), FusedExchange::kNotCome);
-  return &slot;
+FusedRoot::FusedRoot(LaneContext& context, const LaneInfo& info, Audience& audience,
+                     LaneSource& source) noexcept
+    : FusedActor(ActorKind::fused_root, context, info, audience),
+      source_(source),
+      replies_(info.members.size()) {
+  for (Seq i = 0; i < kKnown; ++i) exchanges_[i].number = i - kKnown;
 }
 
-// A member has the results of all fused exchanges before `have`.
-void Lanes::Inner::confirm(FusedExchange& fused, std::uint32_t place, Seq have) noexcept {
-  FusedExchange::Owed& owed = fused.owed[place];
-  if (have - owed.have > FusedExchange::kKnown) return;  // old, or not true
-  for (; owed.have != have; ++owed.have) {
-    FusedExchange::Slot& slot = fused.slot_of(owed.have);
-    const bool known = !before(slot.number, owed.have);
-    if (!known || (slot.number == owed.have && slot.state == FusedExchange::Slot::State::gathering))
-      break;  // not true: it was not told yet
-    if (slot.number != owed.have || slot.state != FusedExchange::Slot::State::told || --slot.count != 0)
-      continue;
-    slot.state = FusedExchange::Slot::State::idle;
-    slot.again_at = kNever;
-    --fused.told;
+// Null: too early to be gathered.
+FusedRoot::Exchange* FusedRoot::open(Seq number) noexcept {
+  Exchange& exchange = at(number);
+  if (exchange.number == number) return &exchange;
+  if (exchange.state != Exchange::State::idle || number - announced_end_ >= kKnown) return nullptr;
+  exchange.number = number;
+  exchange.state = Exchange::State::gathering;
+  exchange.lost = std::any_of(audience_.members().begin() + 1, audience_.members().end(),
+                              [](const LaneMember& member) { return member.is_gone(); });
+  exchange.wanted = false;
+  exchange.retry_at = kNever;
+  exchange.count = 0;
+  exchange.tries = 0;
+  exchange.sizes.assign(info_.members.size(), kNotCome);
+  return &exchange;
+}
+
+Lanes::FusedState FusedRoot::gather(Seq number) noexcept {
+  Exchange* const exchange = open(number);
+  const std::size_t others = info_.members.size() - 1;
+  if (exchange == nullptr) {  // no member may have contributed yet: members that are gone never will
+    const bool early = number - announced_end_ >= kKnown;
+    return early && audience_.live() < others ? Lanes::FusedState::lost : Lanes::FusedState::pending;
   }
-  Lane& lane = fused.lane;
-  if (lane.draining && lane.log.empty() && fused.told == 0) lane.closing = some_closing = true;
+  exchange->wanted = true;
+  if (exchange->count == others) return Lanes::FusedState::complete;
+  if (!exchange->lost) return Lanes::FusedState::pending;
+  std::size_t never = 0;
+  for (std::uint32_t i = 1; i <= others; ++i)
+    if (audience_[i].is_gone() && exchange->sizes[i] == kNotCome) ++never;
+  return exchange->count + never == others ? Lanes::FusedState::lost : Lanes::FusedState::pending;
 }
 
-void Lanes::Inner::on_report(Lane& lane, Instant now, std::uint32_t place,
-                             const wire::DatagramView& view) noexcept {
-  if (lane.me != 0 || lane.members.size() > kMaxFusedMembers) return;
-  LaneMember& member = lane.cursors[place];
-  if (member.hearing == Hearing::gone || (lane.draining && lane.fused == nullptr)) return;
-  FusedExchange& fused = fused_of(lane);
-  fused.deferral.end();
-  const bool heard = (view.flags & wire::kFlagHeard) != 0;
-  if (!heard || member.hearing != Hearing::hears || member.misses != 0) judge(lane, now, place, heard);
-  const wire::ReportView report = wire::view_report(view.kind, view.body);
-  confirm(fused, place, view.seq - report.behind);
-  if ((view.flags & wire::kFlagNoPart) == 0) take_part(fused, now, place, view, report.part);
+std::span<const std::byte> FusedRoot::contribution(Seq number, std::size_t place) const noexcept {
+  const Exchange& exchange = at(number);
+  if (exchange.number != number || exchange.sizes[place] == kNotCome || exchange.sizes[place] == 0) return {};
+  return {exchange.contributions.data() + place * wire::kMaxContribution, exchange.sizes[place]};
 }
 
-void Lanes::Inner::take_part(FusedExchange& fused, Instant now, std::uint32_t place,
-                             const wire::DatagramView& view, std::span<const std::byte> part) noexcept {
-  FusedExchange::Owed& owed = fused.owed[place];
-  if (part.size() > kMostPart || view.seq - owed.have >= FusedExchange::kAtOnce) return;
-  FusedExchange::Slot* const slot = open_slot(fused, view.seq);
-  if (slot == nullptr || slot->state == FusedExchange::Slot::State::idle) return;
+void FusedRoot::announce(Instant now, Seq number, std::span<const std::byte> result) noexcept {
+  Exchange& exchange = at(number);
+  HERALD_ASSERT(exchange.number == number && exchange.state == Exchange::State::gathering &&
+                result.size() <= wire::kMaxResult);
+  exchange.datagram.resize(kHead + result.size());
+  wire::ResultPart part;
+  part.name = info_.name;
+  part.lane_index = info_.index;
+  std::memcpy(exchange.datagram.data() + sizeof(wire::DatagramHead), &part, sizeof part);
+  if (!result.empty()) std::memcpy(exchange.datagram.data() + kHead, result.data(), result.size());
+  exchange.count = audience_.live();
+  ++context_.counters.results;
+  exchange.state = exchange.count == 0 ? Exchange::State::idle : Exchange::State::announced;
+  while (at(announced_end_).number == announced_end_ &&
+         at(announced_end_).state != Exchange::State::gathering)
+    ++announced_end_;
+  if (exchange.count == 0) return;
+  ++unconfirmed_;
+  exchange.due = true;
+  exchange.retry_at = now + kAckBy + patience();
+  arm(exchange.retry_at);
+  wake();
+}
+
+// A member has the results of all exchanges before `results_end`.
+void FusedRoot::confirm(std::uint32_t place, Seq results_end) noexcept {
+  Replies& replies = replies_[place];
+  if (results_end - replies.results_end > kKnown) return;  // old, or not true
+  for (; replies.results_end != results_end; ++replies.results_end) {
+    Exchange& exchange = at(replies.results_end);
+    const bool known = !before(exchange.number, replies.results_end);
+    const bool same = exchange.number == replies.results_end;
+    if (!known || (same && exchange.state == Exchange::State::gathering))
+      break;  // not true: it was not announced yet
+    if (!same || exchange.state != Exchange::State::announced || --exchange.count != 0) continue;
+    exchange.state = Exchange::State::idle;
+    exchange.retry_at = kNever;
+    --unconfirmed_;
+  }
+}
+
+void FusedRoot::on_contribution(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept {
+  const LaneMember& member = audience_[place];
+  deferral_.end();
+  const bool seen = (view.flags & wire::kFlagMulticastSeen) != 0;
+  if (!seen || member.reachability != Reachability::multicast || member.misses != 0)
+    audience_.judge(now, place, seen);
+  const wire::ContributionView contribution = wire::view_contribution(view.kind, view.body);
+  confirm(place, view.seq - contribution.behind);
+  if ((view.flags & wire::kFlagNoContribution) == 0) take(now, place, view, contribution.data);
+}
+
+void FusedRoot::resend(Replies& replies, Seq number) noexcept {
+  if (!replies.resend_due || before(replies.resend_to, number)) replies.resend_to = number;
+  replies.resend_due = some_replies_ = true;
+}
+
+void FusedRoot::take(Instant now, std::uint32_t place, const wire::DatagramView& view,
+                     std::span<const std::byte> data) noexcept {
+  Replies& replies = replies_[place];
+  if (data.size() > wire::kMaxContribution || view.seq - replies.results_end >= kFusedAtOnce) return;
+  Exchange* const exchange = open(view.seq);
+  if (exchange == nullptr || exchange->state == Exchange::State::idle) return;
   const bool again = (view.flags & wire::kFlagAskAck) != 0;
-  if (slot->state == FusedExchange::Slot::State::told) {
-    if (!again) return;  // what it wants is on its way
-    if (!owed.tell || before(owed.again, view.seq)) owed.again = view.seq;
-    owed.tell = fused.some_owed = true;
-    return wake(fused);
+  if (exchange->state == Exchange::State::announced) {
+    if (!again) return;  // the result is on its way
+    resend(replies, view.seq);
+    return wake();
   }
-  if (slot->sizes[place] == FusedExchange::kNotCome) {
-    slot->sizes[place] = static_cast<std::uint16_t>(part.size());
-    if (++slot->count == 1) {
-      slot->again_at = now + patience(fused);
-      arm_fused(fused, slot->again_at);
+  if (exchange->sizes[place] == kNotCome) {
+    exchange->sizes[place] = static_cast<std::uint16_t>(data.size());
+    if (++exchange->count == 1) {
+      exchange->retry_at = now + patience();
+      arm(exchange->retry_at);
     }
-    if (!part.empty()) {
-      if (slot->parts.empty()) slot->parts.resize(fused.lane.members.size() * kMostPart);
-      std::memcpy(slot->parts.data() + place * kMostPart, part.data(), part.size());
+    if (!data.empty()) {
+      if (exchange->contributions.empty())
+        exchange->contributions.resize(info_.members.size() * wire::kMaxContribution);
+      std::memcpy(exchange->contributions.data() + place * wire::kMaxContribution, data.data(), data.size());
     }
   }
   if (!again) return;
-  owed.note = fused.some_owed = true;
-  owed.acked = view.seq;
-  wake(fused);
+  replies.ack_due = some_replies_ = true;
+  replies.ack_number = view.seq;
+  wake();
 }
 
-void Lanes::Inner::tell(Lane& lane, Instant now, Seq number, std::span<const std::byte> result) noexcept {
-  FusedExchange& fused = fused_of(lane);
-  FusedExchange::Slot& slot = fused.slot_of(number);
-  HERALD_ASSERT(slot.number == number && slot.state == FusedExchange::Slot::State::gathering &&
-                result.size() <= kMostResult);
-  slot.datagram.resize(kHead + result.size());
-  wire::LanePart part;
-  part.name = lane.name;
-  part.rtt_us = lane.known_as;
-  std::memcpy(slot.datagram.data() + sizeof(wire::DatagramHead), &part, sizeof part);
-  if (!result.empty()) std::memcpy(slot.datagram.data() + kHead, result.data(), result.size());
-  slot.count = lane.living;
-  ++counters.result_of_all;
-  slot.state = slot.count == 0 ? FusedExchange::Slot::State::idle : FusedExchange::Slot::State::told;
-  while (fused.slot_of(fused.untold).number == fused.untold &&
-         fused.slot_of(fused.untold).state != FusedExchange::Slot::State::gathering)
-    ++fused.untold;
-  if (slot.count == 0) return;
-  ++fused.told;
-  slot.due = true;
-  slot.again_at = now + kAckBy + patience(fused);
-  arm_fused(fused, slot.again_at);
-  wake(fused);
-}
-
-// Nothing more comes from it, and it wants nothing.
-void Lanes::Inner::fused_without(Lane& lane, std::uint32_t place) noexcept {
-  if (lane.fused == nullptr || lane.me != 0) return;
-  FusedExchange& fused = *lane.fused;
-  FusedExchange::Owed& owed = fused.owed[place];
-  for (FusedExchange::Slot& slot : fused.slots) {
-    if (slot.state == FusedExchange::Slot::State::gathering && slot.sizes[place] == FusedExchange::kNotCome)
-      slot.lost = true;
-    if (slot.state != FusedExchange::Slot::State::told || before(slot.number, owed.have) || --slot.count != 0)
+void FusedRoot::on_member_gone(std::uint32_t place) noexcept {
+  Replies& replies = replies_[place];
+  for (Exchange& exchange : exchanges_) {
+    if (exchange.state == Exchange::State::gathering && exchange.sizes[place] == kNotCome)
+      exchange.lost = true;
+    if (exchange.state != Exchange::State::announced || before(exchange.number, replies.results_end) ||
+        --exchange.count != 0)
       continue;
-    slot.state = FusedExchange::Slot::State::idle;
-    --fused.told;
+    exchange.state = Exchange::State::idle;
+    --unconfirmed_;
   }
-  owed.tell = owed.note = false;
+  replies.resend_due = replies.ack_due = false;
 }
 
-Lanes::FusedState Lanes::gather(LaneId lane, std::uint32_t number) noexcept {
-  Lane* const one = inner_->find(lane);
-  if (one == nullptr) return FusedState::lost;
-  HERALD_ASSERT(one->me == 0 && one->members.size() <= kMaxFusedMembers);
-  FusedExchange& fused = Inner::fused_of(*one);
-  FusedExchange::Slot* const slot = inner_->open_slot(fused, number);
-  if (slot == nullptr) {  // nobody may have reported yet: those who are gone never will
-    const bool early = number - fused.untold >= FusedExchange::kKnown;
-    return early && one->living + 1u < one->members.size() ? FusedState::lost : FusedState::not_yet;
+void FusedRoot::retry(Exchange& exchange, Instant now) noexcept {
+  exchange.tries = std::min<std::uint8_t>(exchange.tries + 1, kMaxTries);
+  exchange.retry_at = now + retry_delay(exchange.tries);
+  wake();
+  if (exchange.state == Exchange::State::gathering) {
+    remind_ = remind_ || exchange.wanted;
+    return;
   }
-  slot->wanted = true;
-  const std::size_t others = one->members.size() - 1;
-  if (slot->count == others) return FusedState::all;
-  if (!slot->lost) return FusedState::not_yet;
-  std::size_t never = 0;
-  for (std::size_t i = 1; i <= others; ++i)
-    if (one->cursors[i].hearing == Hearing::gone && slot->sizes[i] == FusedExchange::kNotCome) ++never;
-  return slot->count + never == others ? FusedState::lost : FusedState::not_yet;
+  for (std::uint32_t place = 1; place < replies_.size(); ++place)
+    if (!audience_[place].is_gone() && !before(exchange.number, replies_[place].results_end))
+      resend(replies_[place], exchange.number);
 }
 
-std::span<const std::byte> Lanes::part(LaneId lane, std::uint32_t number, std::size_t place) const noexcept {
-  const Lane* const one = inner_->find(lane);
-  if (one == nullptr || one->fused == nullptr) return {};
-  const FusedExchange::Slot& slot = one->fused->slot_of(number);
-  if (slot.number != number || slot.sizes[place] == FusedExchange::kNotCome || slot.sizes[place] == 0)
-    return {};
-  return {slot.parts.data() + place * kMostPart, slot.sizes[place]};
+void FusedRoot::on_timers(Instant now) noexcept {
+  Instant next = kNever;
+  for (Exchange& exchange : exchanges_) {
+    if (exchange.state == Exchange::State::idle) continue;
+    if (exchange.retry_at <= now) retry(exchange, now);
+    next = std::min(next, exchange.retry_at);
+  }
+  armed_ = next;
 }
 
-void Lanes::tell(Instant now, LaneId lane, std::uint32_t number, std::span<const std::byte> result) noexcept {
-  if (Lane* const one = inner_->find(lane)) inner_->tell(*one, now, number, result);
+bool FusedRoot::defer(Instant now, Duration time) noexcept {
+  if (!deferral_.may(now, kAckDeferral)) return false;
+  deferral_.note(now);
+  const Instant later = now + std::max(time, patience());
+  for (Exchange& exchange : exchanges_)
+    if (exchange.retry_at <= now) exchange.retry_at = later;
+  on_timers(now);
+  return true;
+}
+
+// A datagram of its own, because its tag is another one.
+void FusedRoot::emit_to_member(const Exchange& exchange, std::uint32_t place, TxBatch& out) noexcept {
+  const std::span<std::byte> all = copies_.emplace_back(exchange.datagram);
+  const Destination to = info_.to_member(place);
+  context_.seal(to, wire::DatagramKind::result, wire::kFlagAskAck | info_.address_flags(), exchange.number,
+                all);
+  out.entries[out.count++] = {to.to, 0, all};
+}
+
+void FusedRoot::emit_to_group(Instant now, Exchange& exchange, unsigned flags, TxBatch& out) noexcept {
+  const Destination to = info_.to_group();
+  context_.seal(to, wire::DatagramKind::result, flags | info_.address_flags(), exchange.number,
+                exchange.datagram);
+  out.entries[out.count++] = {to.to, 0, exchange.datagram};
+  audience_.note_multicast(now);
+}
+
+// To the group, and to each member that receives no multicast. True: there is no room for all.
+bool FusedRoot::fill_result(Instant now, Exchange& exchange, TxBatch& out) noexcept {
+  if (TxBatch::kMost - out.count < info_.members.size()) return true;
+  exchange.due = false;
+  if (audience_.multicast_members() != 0) {
+    emit_to_group(now, exchange, 0, out);
+  } else {
+    source_.probe_group(now);
+  }
+  if (!audience_.needs_unicast()) return false;
+  for (std::uint32_t place = 1; place < audience_.size(); ++place)
+    if (audience_[place].is_unicast()) emit_to_member(exchange, place, out);
+  return false;
+}
+
+// The result before the oldest that is not announced, as a question. Before the first no member sleeps.
+bool FusedRoot::fill_reminder(Instant now, TxBatch& out) noexcept {
+  if (out.full()) return true;
+  remind_ = false;
+  Exchange& exchange = at(announced_end_ - 1);
+  if (exchange.number != announced_end_ - 1 || exchange.datagram.empty() || exchange.due ||
+      audience_.multicast_members() == 0)
+    return false;
+  emit_to_group(now, exchange, wire::kFlagAskAck, out);
+  ++context_.counters.fused_resent;
+  return false;
+}
+
+bool FusedRoot::fill_replies(TxBatch& out) noexcept {
+  for (std::uint32_t place = 1; place < replies_.size(); ++place) {
+    Replies& replies = replies_[place];
+    if (!replies.resend_due && !replies.ack_due) continue;
+    if (TxBatch::kMost - out.count <= kKnown) return true;
+    for (const Exchange& exchange : exchanges_) {
+      if (!replies.resend_due || exchange.state != Exchange::State::announced ||
+          before(exchange.number, replies.results_end) || before(replies.resend_to, exchange.number))
+        continue;
+      emit_to_member(exchange, place, out);
+      ++context_.counters.fused_resent;
+    }
+    if (replies.ack_due) {
+      wire::LanePart part;
+      part.name = info_.name;
+      context_.emit(info_.to_member(place), wire::DatagramKind::contribution_ack, info_.address_flags(),
+                    replies.ack_number, part, out);
+      ++context_.counters.fused_resent;
+    }
+    replies.resend_due = replies.ack_due = false;
+  }
+  some_replies_ = false;
+  return false;
+}
+
+bool FusedRoot::fill(Instant now, TxBatch& out) noexcept {
+  copies_.clear();
+  bool more = false;
+  for (Exchange& exchange : exchanges_)
+    if (exchange.due) more = fill_result(now, exchange, out) || more;
+  if (some_replies_) more = fill_replies(out) || more;
+  if (remind_) more = fill_reminder(now, out) || more;
+  return more;
 }
 
 }  // namespace herald::rel

@@ -6,14 +6,14 @@
 
 namespace herald::rel {
 
-// Of things that hold their own place in it, each at most once.
+// Intrusive: an item holds its own link, and is in the queue at most once.
 template <class T, T* T::*Next>
 class LaneQueue {
  public:
   bool empty() const noexcept { return head_ == nullptr; }
   void push(T& item) noexcept {
     if (item.*Next != nullptr) return;
-    item.*Next = &item;  // the last one names itself
+    item.*Next = &item;  // the last item links to itself
     if (head_ == nullptr) {
       head_ = &item;
     } else {
@@ -28,7 +28,7 @@ class LaneQueue {
     first->*Next = nullptr;
     return first;
   }
-  void remove(T& item) noexcept {  // looks at all that are in it
+  void remove(T& item) noexcept {  // linear
     if (item.*Next == nullptr) return;
     LaneQueue rest;
     while (T* one = pop())
@@ -41,7 +41,7 @@ class LaneQueue {
   T* tail_ = nullptr;
 };
 
-// Of small values: a ring that grows by doubling and keeps its room.
+// Of small values: a ring that grows by doubling and keeps its capacity.
 template <class T>
 class LaneFifo {
  public:

@@ -1,178 +1,184 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rel/lane_receiver.cpp: the stream of another member: what it brings, and what is missing of it.
-#include <algorithm>
-#include <bit>
+#include "rel/lane_receiver.hpp"
 
-#include "rel/lane_inner.hpp"
+#include <algorithm>
+
+#include "rel/lane_audience.hpp"
+#include "rel/lane_baselines.hpp"
 
 namespace herald::rel {
 namespace {
 
-constexpr Duration kLeastGrace = microseconds(10);
 constexpr Duration kRetryDelivery = milliseconds(10);  // redeliver() is sooner
-constexpr std::uint16_t kJudgeLoss = 128;              // packets
-constexpr std::uint32_t kMuchLoss = 25;                // of a hundred
+constexpr std::uint16_t kLossRow = 128;                // packets
+constexpr std::uint32_t kMuchLoss = 25;                // percent
 
 }  // namespace
 
-void Lanes::Inner::note_source(LaneIn& in, bool by_group, std::uint8_t flags,
-                               const wire::LanePart& part) noexcept {
-  if (part.rtt_us != 0) in.rtt = microseconds(part.rtt_us);
-  if (part.base_us != 0) in.base = microseconds(part.base_us);
-  in.direct = (flags & wire::kFlagDirect) != 0;
-  if (by_group) in.heard = true;
+std::uint32_t LossMeter::count(bool missed) noexcept {
+  if (missed) ++missed_;
+  if (++packets_ < kLossRow) return 0;
+  const std::uint32_t percent = missed_ * 100u / kLossRow;
+  const bool much = percent >= kMuchLoss && missed_ != kLossRow;
+  const bool again = much && lossy_;
+  lossy_ = much;
+  packets_ = missed_ = 0;
+  return again ? percent : 0;
 }
 
-// Hands the packet whose turn it is to the listener. False: it does not want it now.
-bool Lanes::Inner::hand_in(LaneIn& in, Instant now, std::span<const std::byte> packet) noexcept {
-  if (in.lane.closing) return false;
-  calling = true;
-  const Status status = listener.heard(in.lane.id, in.lane.members[in.member], packet);
-  calling = false;
+LaneReceiver::LaneReceiver(LaneContext& context, LaneInfo& info, const Audience& audience,
+                           std::uint16_t source) noexcept
+    : LaneActor(ActorKind::receiver),
+      context_(context),
+      info_(info),
+      audience_(audience),
+      source_(source),
+      acks_(context, info, stream_, source, *this),
+      naks_(context, info, stream_, source, *this) {
+  ++context.receivers;
+}
+
+void LaneReceiver::note_source(bool by_group, std::uint8_t flags, const wire::LanePart& part) noexcept {
+  if (part.rtt_us != 0) stream_.rtt = microseconds(part.rtt_us);
+  if (part.base_us != 0) stream_.base = microseconds(part.base_us);
+  stream_.direct = (flags & wire::kFlagDirect) != 0;
+  if (by_group) stream_.multicast_seen = true;
+}
+
+// False: the listener does not take the packet now.
+bool LaneReceiver::deliver(Instant now, std::span<const std::byte> packet) noexcept {
+  if (info_.closing) return false;
+  const Status status = context_.listener.call(
+      [&](LaneListener& listener) { return listener.deliver(info_.id, info_.members[source_], packet); });
   if (status == Status::ok) {
-    ++in.delivered;
-    in.again_at = kNever;
+    ++stream_.delivered;
+    redeliver_at_ = kNever;
     return true;
   }
-  in.refused = true;
-  in.again_at = now + kRetryDelivery;
+  stream_.refused = true;
+  redeliver_at_ = now + kRetryDelivery;
   return false;
 }
 
-void Lanes::Inner::drain(LaneIn& in, Instant now) noexcept {
-  in.again_at = kNever;
-  const Seq before_it = in.delivered;
-  while (in.delivered != in.next && in.reorder.has(in.delivered)) {
-    const Seq seq = in.delivered;
-    const Reorder::Taken taken = in.reorder.take(seq);
-    if (!hand_in(in, now, {kept_pool.at(taken.slot), taken.bytes})) {
-      in.reorder.put_back(seq, taken);
+void LaneReceiver::redeliver(Instant now) noexcept {
+  redeliver_at_ = kNever;
+  const Seq first = stream_.delivered;
+  while (stream_.delivered != stream_.next && stream_.reorder.has(stream_.delivered)) {
+    const Seq seq = stream_.delivered;
+    const Reorder::Taken taken = stream_.reorder.take(seq);
+    if (!deliver(now, {context_.reorder_pool.at(taken.slot), taken.bytes})) {
+      stream_.reorder.put_back(seq, taken);
       break;
     }
-    kept_pool.give(taken.slot);
+    context_.reorder_pool.give(taken.slot);
   }
-  // The source may wait for credit.
-  if (in.refused && in.delivered != before_it) {
-    const Seq told = in.limit;
-    grant(in);
-    if (in.delivered == in.next || in.limit - told >= std::max(1u, granted / 4)) ack_at_once(in, true);
-  }
-  rearm(in);
+  if (stream_.refused && stream_.delivered != first) acks_.on_taken();
+  rearm();
 }
 
-// Takes a packet that is new. False: there is no room for it; as if it had been lost.
-bool Lanes::Inner::accept(LaneIn& in, Instant now, Seq seq, std::span<const std::byte> packet) noexcept {
-  if (seq == in.next && in.delivered == in.next && hand_in(in, now, packet)) {
-    ++in.next;
+// A packet that is new. False: there is no room for it; as if it had been lost.
+bool LaneReceiver::accept(Instant now, Seq seq, std::span<const std::byte> packet) noexcept {
+  if (seq == stream_.next && stream_.delivered == stream_.next && deliver(now, packet)) {
+    ++stream_.next;
   } else {
-    const std::uint32_t ahead = seq - in.delivered;
-    if (keeps_order() && seq != in.next) return false;
-    if (ahead >= Reorder::kMost || !in.reorder.keep(seq, ahead, 0, packet, kept_pool)) return false;
-    if (seq == in.next) ++in.next;
+    const std::uint32_t ahead = seq - stream_.delivered;
+    if (context_.is_go_back_n() && seq != stream_.next) return false;
+    if (ahead >= Reorder::kMost || !stream_.reorder.keep(seq, ahead, 0, packet, context_.reorder_pool))
+      return false;
+    if (seq == stream_.next) ++stream_.next;
   }
-  while (in.reorder.has(in.next)) ++in.next;
-  if (before(in.top, seq + 1)) in.top = seq + 1;
-  if (before(in.end, in.top)) in.end = in.top;
-  if (in.again_at == kNever && in.delivered != in.next) drain(in, now);
+  while (stream_.reorder.has(stream_.next)) ++stream_.next;
+  if (before(stream_.top, seq + 1)) stream_.top = seq + 1;
+  if (before(stream_.end, stream_.top)) stream_.end = stream_.top;
+  if (!has_refused() && stream_.delivered != stream_.next) redeliver(now);
   return true;
 }
 
-// Much of it in two rows of packets, one after the other: no hiccup. All of it is deafness, which the source
-// sees.
-void Lanes::Inner::judge_loss(LaneIn& in, bool missed) noexcept {
-  if (missed) ++in.missed, ++counters.missed;
-  if (++in.took < kJudgeLoss) return;
-  const std::uint32_t percent = in.missed * 100u / kJudgeLoss;
-  const bool much = percent >= kMuchLoss && in.missed != kJudgeLoss;
-  const bool again = much && in.lossy;
-  in.lossy = much;
-  in.took = in.missed = 0;
-  if (!again || in.lane.closing) return;
-  calling = true;
-  listener.losing(in.lane.id, in.lane.members[in.member], percent);
-  calling = false;
+void LaneReceiver::judge_loss(bool missed) noexcept {
+  if (missed) ++context_.counters.missed;
+  const std::uint32_t percent = loss_.count(missed);
+  if (percent == 0 || info_.closing) return;
+  context_.listener.call(
+      [&](LaneListener& listener) { listener.losing_multicast(info_.id, info_.members[source_], percent); });
 }
 
-void Lanes::Inner::on_cast(Lane& lane, Instant now, bool by_group, std::uint32_t place,
-                           const wire::DatagramView& view) noexcept {
-  const wire::CastView cast = wire::view_cast(view.flags, view.body);
-  if (!cast.rows.empty()) on_rows(lane, now, place, cast.rows);
-  LaneIn& in = in_of(lane, place);
-  note_source(in, by_group, view.flags, *cast.lane);
-  if (lane.cursors[place].silent && !before(view.seq, in.next)) return;
-  const bool asks = (view.flags & wire::kFlagAskAck) != 0;
+// push_pull: only the designated member answers a question to the group.
+bool LaneReceiver::answers(bool by_group) const noexcept {
+  return context_.config.mode != LaneMode::push_pull || !by_group ||
+         designated_member(info_, audience_, source_) == info_.me;
+}
+
+void LaneReceiver::on_cast(Instant now, bool by_group, const wire::DatagramView& view,
+                           const wire::CastView& cast) noexcept {
+  note_source(by_group, view.flags, *cast.lane);
   const Seq seq = view.seq;
-  const bool missed = !by_group || before(seq, in.top);  // repaired, or out of order
-  if (before(seq, in.next) || in.reorder.has(seq)) {
-    ++counters.duplicates;
-    if (!by_group || asks) owe_ack(in, now);  // it may not know that we have it
-  } else if (before(seq, in.limit) && accept(in, now, seq, cast.packet)) {
-    ++counters.heard;
-    in.newest = seq;
-    in.newest_at = now;
-    in.small = cast.packet.size() <= kSmallPacket;
-    ++in.unacked;
-    owe_ack(in, now);
-    judge_loss(in, missed);
+  if (audience_[source_].silent && !before(seq, stream_.next)) return;
+  const bool asks = (view.flags & wire::kFlagAskAck) != 0;
+  const bool missed = !by_group || before(seq, stream_.top);  // repaired, or out of order
+  if (before(seq, stream_.next) || stream_.reorder.has(seq)) {
+    ++context_.counters.duplicates;
+    if (!by_group || asks) acks_.owe(now);  // the source may not know that we have it
+  } else if (before(seq, acks_.limit()) && accept(now, seq, cast.packet)) {
+    ++context_.counters.received;
+    acks_.on_packet(now, seq, cast.packet.size() <= kSmallPacket);
+    judge_loss(missed);
   }
-  // What is out of order was not taken, but tells of a hole.
-  if (config.mode == LaneMode::push_pull && before(in.end, seq + 1) && seq - in.next < window)
-    in.end = seq + 1;
-  if (asks && answers(in, by_group)) ack_at_once(in, !by_group);
-  find_holes(in, now);
-  rearm(in);
+  // push_pull: a packet out of order was not kept, but tells of a hole.
+  if (context_.config.mode == LaneMode::push_pull && before(stream_.end, seq + 1) &&
+      seq - stream_.next < context_.window)
+    stream_.end = seq + 1;
+  if (asks && answers(by_group)) acks_.send_now(!by_group);
+  naks_.find_holes(now);
+  rearm();
 }
 
-void Lanes::Inner::on_ask(Lane& lane, Instant now, bool by_group, std::uint32_t place,
-                          const wire::DatagramView& view) noexcept {
-  LaneIn& in = in_of(lane, place);
-  note_source(in, by_group, view.flags, wire::part_at<wire::LanePart>(view.body));
-  if (before(in.end, view.seq) && view.seq - in.next <= Reorder::kMost) in.end = view.seq;
-  if ((view.flags & wire::kFlagAskAck) != 0 && answers(in, by_group)) ack_at_once(in, !by_group);
-  find_holes(in, now);
-  // It left after whatever was sent to repair what we asked for a round trip ago.
-  if (in.renak_at != kNever && now - in.naked_at >= base_of(in))
-    in.renak_at = std::min(in.renak_at, now + grace(in));
-  rearm(in);
+void LaneReceiver::on_ask(Instant now, bool by_group, const wire::DatagramView& view) noexcept {
+  note_source(by_group, view.flags, wire::part_at<wire::LanePart>(view.body));
+  if (before(stream_.end, view.seq) && view.seq - stream_.next <= Reorder::kMost) stream_.end = view.seq;
+  if ((view.flags & wire::kFlagAskAck) != 0 && answers(by_group)) acks_.send_now(!by_group);
+  naks_.find_holes(now);
+  naks_.on_ask(now);
+  rearm();
 }
 
-// A hole may be nothing but packets out of order; and others may ask for the same, so that it is repaired for
-// all of us: the more we are, the longer we wait.
-Duration Lanes::Inner::grace(const LaneIn& in) noexcept {
-  const std::int64_t base = base_of(in).ns;
-  const auto others = static_cast<std::int64_t>(in.lane.members.size());
-  const std::int64_t spread = base / 8 + base * others / 64;
-  const std::int64_t least = std::max(kLeastGrace.ns, base / 16);
-  return {least + static_cast<std::int64_t>(prng.below(
-                      static_cast<std::uint64_t>(std::max<std::int64_t>(1, std::min(spread, 2 * base)))))};
+void LaneReceiver::on_child_ack(Instant now, std::uint32_t place, const wire::CastAck& ack) noexcept {
+  acks_.on_child_ack(now, place, ack);
+  rearm();
 }
 
-void Lanes::Inner::find_holes(LaneIn& in, Instant now) noexcept {
-  if (config.mode == LaneMode::simple) return;  // the source finds out
-  if (in.next == in.end) {
-    if (in.grace_at != kNever) ++counters.naks_spared;
-    in.grace_at = in.renak_at = kNever;
-    in.naked_end = in.armed_end = in.next;
-    in.nak_from = in.nak_to = in.next;
-    in.renaks = 0;
-    return;
-  }
-  if (before(in.naked_end, in.next)) in.naked_end = in.next;
-  if (in.grace_at != kNever && !before(in.next, in.armed_end)) {  // those have come
-    in.grace_at = kNever;
-    ++counters.naks_spared;
-  }
-  if (in.renak_at != kNever && !before(in.next, in.naked_end)) {
-    in.renak_at = kNever;
-    in.renaks = 0;
-  }
-  if (in.grace_at != kNever || !before(in.naked_end, in.end)) return;
-  // Are there any between what was asked for and the end?
-  Seq seq = in.naked_end;
-  while (seq != in.end && in.reorder.has(seq)) ++seq;
-  if (seq == in.end) return;
-  in.armed_end = in.end;
-  in.grace_at = now + grace(in);
+bool LaneReceiver::write_ack_row(wire::AckRow& row) noexcept {
+  if (!acks_.write_row(row)) return false;
+  rearm();
+  return true;
+}
+
+void LaneReceiver::on_timers(Instant now) noexcept {
+  if (redeliver_at_ <= now) redeliver(now);
+  acks_.on_timers(now);
+  naks_.on_timers(now);
+}
+
+bool LaneReceiver::fill(Instant now, TxBatch& out) noexcept {
+  return naks_.fill(now, out) || acks_.fill(now, out);
+}
+
+void LaneReceiver::rearm() noexcept {
+  context_.scheduler.set_deadline(*this, std::min({acks_.deadline(), naks_.deadline(), redeliver_at_}));
+}
+
+void LaneReceiver::on_source_lost() noexcept {
+  acks_.stop();
+  naks_.stop();
+  stream_.end = stream_.next;
+  for (Seq seq = stream_.next; before(seq, stream_.top); ++seq)  // the holes before them stay
+    if (stream_.reorder.has(seq)) context_.reorder_pool.give(stream_.reorder.take(seq).slot);
+  rearm();
+}
+
+void LaneReceiver::close() noexcept {
+  stream_.reorder.clear(context_.reorder_pool);
+  context_.scheduler.remove(*this);
+  --context_.receivers;
 }
 
 }  // namespace herald::rel

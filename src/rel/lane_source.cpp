@@ -1,240 +1,306 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rel/lane_source.cpp: our stream: what acks tell of the members, and who of them hears the group.
+#include "rel/lane_source.hpp"
+
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
-#include "rel/lane_inner.hpp"
+#include "base/fatal.hpp"
+#include "rel/lane.hpp"
 
 namespace herald::rel {
 namespace {
 
-constexpr std::uint8_t kMissesUnknown = 2;  // acks without a sign of the group until a member counts as deaf
-constexpr std::uint8_t kMissesHears = 4;    // the same of one that did hear it
-
-// The pipe is as long as makes packets wait so long on their way, mostly in our own interface: enough for the
-// line never to run dry between two acks; little enough for a repair to arrive soon.
-constexpr Duration kMostTimeout = milliseconds(60);
-constexpr std::uint32_t kLeastPipe = 16;
-constexpr Duration kShortQueue = milliseconds(2);
-constexpr Duration kLongQueue = milliseconds(4);
+constexpr Duration kMaxBetweenAsks = milliseconds(100);
+constexpr std::uint32_t kAskAll = 3;  // so many members that lag are asked by multicast first
 
 }  // namespace
 
+void TailTimer::arm(const LaneStream& stream, const Delays& delays) noexcept {
+  if (asks_ == 0) {
+    const Instant at = std::min(stream.last_tx + delays.quiet, stream.oldest_at + delays.quiet + delays.hold);
+    at_ = std::max(at, deferred_until_);
+    return;
+  }
+  const std::int64_t wait = std::min(delays.quiet.ns << std::min<int>(asks_ - 1, 10), kMaxBetweenAsks.ns);
+  at_ = asked_at_ + Duration{std::min(std::max(wait, delays.quiet.ns), delays.give_up.ns / 4)};
+}
+
+LaneSource::LaneSource(LaneContext& context, Lane& lane, LaneInfo& info, Audience& audience) noexcept
+    : LaneActor(ActorKind::source),
+      context_(context),
+      lane_(lane),
+      info_(info),
+      audience_(audience),
+      repair_(context, stream_, audience),
+      go_back_n_(context, info, stream_, audience),
+      transmitter_(context, info, stream_, audience, repair_, go_back_n_, pipe_) {
+  stream_.log.start_at(kFirstCast);
+  stream_.log.set_cursors(audience.live());
+  stream_.limit = kFirstCast + context.first_window();
+}
+
+std::span<std::byte> LaneSource::room(std::size_t least) noexcept {
+  const std::size_t most = context_.config.datagram_bytes - wire::kCastHead;
+  HERALD_ASSERT(least <= most);
+  SendLog& log = stream_.log;
+  context_.reserved_by = -1;
+  if (!before(log.end(), stream_.limit) || log.end() - stream_.lowest >= audience_.window() ||
+      !log.reserve()) {
+    stream_.refused = true;
+    arm_tail(context_.clock);  // there may be no packet on its way whose ack would bring credit
+    rearm();
+    return {};
+  }
+  // Members that have not opened another lane yet may hold the log full, and may wait for this lane: a lane
+  // always has room for one packet.
+  if (context_.reserved == PacketPool::kNone) context_.reserved = context_.log_pool.take(log.empty());
+  if (context_.reserved == PacketPool::kNone) {
+    context_.starved.push(*this);
+    starving_ = true;
+    return {};
+  }
+  stream_.refused = false;
+  context_.reserved_by = info_.id;
+  return {context_.log_pool.at(context_.reserved) + wire::kCastHead, most};
+}
+
+void LaneSource::commit(std::size_t bytes) noexcept {
+  const std::size_t most = context_.config.datagram_bytes - wire::kCastHead;
+  HERALD_ASSERT(context_.reserved_by == info_.id && bytes <= most);
+  context_.reserved_by = -1;
+  if (bytes == 0) return;
+  ++context_.counters.cast;
+  if (audience_.live() == 0) return;
+  std::byte* const at = context_.log_pool.at(context_.reserved);
+  std::size_t body = sizeof(wire::LanePart) + bytes;
+  Entry& entry = stream_.log.append();
+  if (!info_.tree) {
+    const std::size_t rows = lane_.write_ack_rows(at + wire::kCastHead + bytes, most - bytes);
+    if (rows != 0) entry.flags = wire::kFlagRows;
+    body += rows;
+  }
+  const wire::LanePart part = lane_part(info_, audience_);
+  std::memcpy(at + sizeof(wire::DatagramHead), &part, sizeof part);
+  entry.slot = context_.reserved;
+  entry.body_bytes = static_cast<std::uint16_t>(body);
+  entry.body_crc = wire::crc32c({at + sizeof(wire::DatagramHead), body});
+  context_.reserved = PacketPool::kNone;
+  wake();
+}
+
 // All before `next` have come, and those before `limit` may be sent. False: nothing new.
-bool Lanes::Inner::advance(Lane& lane, LaneMember& member, Seq next, Seq limit) noexcept {
+bool LaneSource::advance(LaneMember& member, Seq next, Seq limit) noexcept {
   bool moved = false;
-  if (before(member.cursor.next, next) && !before(lane.next_tx, next)) {
-    for (Seq seq = member.cursor.next; seq != next; ++seq) lane.log.pass(seq, log_pool);
+  if (before(member.cursor.next, next) && !before(stream_.next_tx, next)) {
+    for (Seq seq = member.cursor.next; seq != next; ++seq) stream_.log.pass(seq, context_.log_pool);
     member.cursor.advance(next);
-    if (before(member.uni_next, next)) member.uni_next = next;
-    caught_up(lane, member);
+    if (before(member.unicast_next, next)) member.unicast_next = next;
+    go_back_n_.on_progress(member);
     moved = true;
   }
-  if (before(member.cursor.limit, limit) && limit - lane.next_tx <= Reorder::kMost) {
+  if (before(member.cursor.limit, limit) && limit - stream_.next_tx <= Reorder::kMost) {
     member.cursor.limit = limit;
     moved = true;
   }
   return moved;
 }
 
-void Lanes::Inner::note_seen(LaneMember& member, Seq seen) noexcept {
-  if (before(member.seen, seen)) member.seen = seen;
-}
-
-// Once for each pipe's length that has passed.
-void Lanes::Inner::fit_pipe(Lane& lane) noexcept {
-  if (before(lane.seen, lane.pipe_mark)) return;
-  lane.pipe_mark = lane.next_tx;
-  if (lane.queue > kLongQueue) lane.pipe = std::max(kLeastPipe, lane.pipe * 3 / 4);
-  if (lane.queue < kShortQueue) lane.pipe = std::min(window_of(lane), lane.pipe * 5 / 4 + 1);
-}
-
-void Lanes::Inner::set_hearing(Lane& lane, std::uint32_t place, Hearing hearing) noexcept {
-  LaneMember& member = lane.cursors[place];
-  if (member.hearing == hearing || member.hearing == Hearing::gone) return;
-  const bool listened = member.hearing != Hearing::deaf;
-  const bool listens = hearing == Hearing::unknown || hearing == Hearing::hears;
-  lane.all_hear = lane.all_hear && hearing == Hearing::hears;
-  if (listened && !listens) --lane.listening;
-  if (!listened && listens) ++lane.listening;
-  const bool first_good = member.hearing == Hearing::unknown && hearing == Hearing::hears;
-  member.hearing = hearing;
-  member.misses = 0;
-  if (hearing == Hearing::deaf) {
-    ++counters.went_deaf;
-    member.uni_next = member.cursor.next;
-    wake(lane);
-  } else if (hearing == Hearing::hears && !first_good) {
-    ++counters.heard_again;
-  }
-  if (hearing == Hearing::gone) return;
-  calling = true;
-  listener.hearing_changed(lane.id, lane.members[place], hearing == Hearing::hears);
-  calling = false;
-}
-
-// A member has told whether the group reached it since it last told. Silence counts only if a multicast left
-// in between and had time to arrive and to be answered.
-void Lanes::Inner::judge(Lane& lane, Instant now, std::uint32_t place, bool heard) noexcept {
-  LaneMember& member = lane.cursors[place];
-  if (heard) {
-    member.misses = 0;
-    member.judged_at = now;
-    if (member.hearing != Hearing::hears) set_hearing(lane, place, Hearing::hears);
-    return;
-  }
-  const Instant due{now.ns - 5 * rtt_of(lane).ns / 4};
-  const auto counts = [&](Instant sent) { return member.judged_at < sent && sent <= due; };
-  if (!counts(lane.group_old) && !counts(lane.group_recent)) return;
-  member.judged_at = now;
-  if (member.hearing == Hearing::deaf) return;
-  ++member.misses;
-  if (member.misses >= (member.hearing == Hearing::hears ? kMissesHears : kMissesUnknown))
-    set_hearing(lane, place, Hearing::deaf);
-}
-
-void Lanes::Inner::sample_rtt(Lane& lane, LaneMember& member, Instant now,
-                              const wire::CastAck& ack) noexcept {
+void LaneSource::sample_rtt(LaneMember& member, Instant now, const wire::CastAck& ack) noexcept {
   const Seq newest = ack.newest;
-  if (before(newest, lane.log.first()) || !before(newest, lane.next_tx)) return;
-  const Entry& entry = lane.log[newest];
+  if (before(newest, stream_.log.first()) || !before(newest, stream_.next_tx)) return;
+  const Entry& entry = stream_.log[newest];
   if (entry.transmissions != 1) return;
   const std::int64_t ns = (now - entry.sent_at).ns - std::int64_t{1000} * ack.delay_us;
   if (ns > 0) member.rtt.add({ns});
 }
 
-void Lanes::Inner::on_ack(Lane& lane, Instant now, std::uint32_t place,
-                          const wire::DatagramView& view) noexcept {
-  const auto& ack = wire::part_at<wire::CastAck>(view.body);
-  LaneMember& member = lane.cursors[place];
-  ++counters.acks_received;
-  if (member.hearing == Hearing::gone) return;
-  if ((view.flags & wire::kFlagClosed) != 0) {
-    remove(lane, now, place);
-    return;
-  }
-  if ((view.flags & wire::kFlagNotOpen) != 0) {  // alive, and that is all
-    lane.asks = std::min<std::uint8_t>(lane.asks, 4);
-    return;
-  }
-  sample_rtt(lane, member, now, ack);
-  advance(lane, member, view.seq, ack.credit);
-  if (member.cursor.next == view.seq) member.cursor.came = ack.holes;
-  if (before(ack.newest, lane.next_tx)) note_seen(member, ack.newest + 1);
-  if (!before(lane.next_tx, view.seq))
-    note_seen(member, ack.holes == 0
-                          ? view.seq
-                          : view.seq + 65 - static_cast<Seq>(std::countl_zero<std::uint64_t>(ack.holes)));
-  judge(lane, now, place, (view.flags & wire::kFlagHeard) != 0);
-  if (lane.tree && !lane.direct && ack.all_next != kFirstCast) {
-    tree_of(lane, lane.me).below(place, [&](std::uint32_t each) {
-      LaneMember& one = lane.cursors[each];
-      if (each == place || one.hearing == Hearing::gone) return;
-      const bool multicast_only = one.hearing == Hearing::unknown && one.asked_since == kNever;
-      if (!before(lane.next_tx, ack.all_next)) note_seen(one, ack.all_next);
-      if (advance(lane, one, ack.all_next, ack.all_credit) && multicast_only && one.misses == 0)
-        set_hearing(lane, each, Hearing::hears);
-    });
-  }
-  survey(lane, now);
+// A parent in the tree acknowledges for the members below it.
+void LaneSource::advance_subtree(std::uint32_t place, const wire::CastAck& ack) noexcept {
+  info_.tree_of(info_.me).below(place, [&](std::uint32_t each) {
+    LaneMember& member = audience_[each];
+    if (each == place || member.is_gone()) return;
+    const bool multicast_only = member.reachability == Reachability::unknown && !member.liveness.is_asked();
+    if (!before(stream_.next_tx, ack.all_next)) member.note_seen(ack.all_next);
+    if (advance(member, ack.all_next, ack.all_credit) && multicast_only && member.misses == 0)
+      audience_.set_reachability(each, Reachability::multicast);
+  });
 }
 
-// Acks that rode on a cast of a member: one of them may be for us.
-void Lanes::Inner::on_rows(Lane& lane, Instant now, std::uint32_t place,
-                           std::span<const wire::AckRow> rows) noexcept {
-  LaneMember& member = lane.cursors[place];
-  if (member.hearing == Hearing::gone) return;
+void LaneSource::on_ack(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept {
+  const auto& ack = wire::part_at<wire::CastAck>(view.body);
+  LaneMember& member = audience_[place];
+  ++context_.counters.acks_received;
+  if (member.is_gone()) return;
+  if ((view.flags & wire::kFlagClosed) != 0) return remove_member(now, place);
+  if ((view.flags & wire::kFlagNotOpen) != 0) return tail_.on_member_alive();
+  sample_rtt(member, now, ack);
+  advance(member, view.seq, ack.credit);
+  if (member.cursor.next == view.seq) member.cursor.came = ack.holes;
+  if (before(ack.newest, stream_.next_tx)) member.note_seen(ack.newest + 1);
+  if (!before(stream_.next_tx, view.seq))
+    member.note_seen(ack.holes == 0
+                         ? view.seq
+                         : view.seq + 65 - static_cast<Seq>(std::countl_zero<std::uint64_t>(ack.holes)));
+  audience_.judge(now, place, (view.flags & wire::kFlagMulticastSeen) != 0);
+  if (audience_.uses_tree() && ack.all_next != kFirstCast) advance_subtree(place, ack);
+  update(now);
+}
+
+// Acks that rode on a cast of a member: at most one of them is for us.
+void LaneSource::on_ack_rows(Instant now, std::uint32_t place, std::span<const wire::AckRow> rows) noexcept {
+  LaneMember& member = audience_[place];
+  if (member.is_gone()) return;
   for (const wire::AckRow& row : rows) {
-    if (row.member != lane.me) continue;
+    if (row.member != info_.me) continue;
     const std::uint16_t credit = row.credit;
     const Seq next = row.next;
-    advance(lane, member, next, next + (credit & ~wire::kRowHeard));
-    if (!before(lane.next_tx, next)) note_seen(member, next);
-    if ((credit & wire::kRowHeard) != 0) judge(lane, now, place, true);
-    survey(lane, now);
-    return;
+    advance(member, next, next + (credit & ~wire::kRowMulticastSeen));
+    if (!before(stream_.next_tx, next)) member.note_seen(next);
+    if ((credit & wire::kRowMulticastSeen) != 0) audience_.judge(now, place, true);
+    return update(now);
   }
 }
 
-// Where the slowest stands, what all let us send, how far the farthest is.
-void Lanes::Inner::survey(Lane& lane, Instant now) noexcept {
-  Seq lowest = lane.next_tx, seen = lane.next_tx, limit = lane.next_tx + Reorder::kMost;
-  Duration rtt{}, base{}, queue{}, timeout{};
-  bool all_hear = true;
-  const LaneTree tree = tree_of(lane, lane.me);
-  for (std::uint32_t place = 0; place < lane.cursors.size(); ++place) {
-    const LaneMember& member = lane.cursors[place];
-    if (member.hearing == Hearing::gone) continue;
-    all_hear = all_hear && member.hearing == Hearing::hears;
-    if (before(member.cursor.next, lowest)) lowest = member.cursor.next;
-    if (member.hearing != Hearing::deaf && before(member.seen, seen)) seen = member.seen;
-    if (before(member.cursor.limit, limit)) limit = member.cursor.limit;
-    // What is known of others in a tree is old: they seldom tell us themselves.
-    if (lane.tree && !lane.direct && tree.parent(place) != lane.me) continue;
-    timeout = std::max(timeout, member.rtt.timeout(config.first_rtt, config.least_timeout));
-    if (!member.rtt.known()) continue;
-    rtt = std::max(rtt, Duration{member.rtt.smooth_ns});
-    base = std::max(base, Duration{member.rtt.least_ns});
-    queue = std::max(queue, Duration{std::int64_t{member.rtt.latest_ns} - member.rtt.least_ns});
+void LaneSource::on_nak(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept {
+  const auto& nak = wire::part_at<wire::CastNak>(view.body);
+  LaneMember& member = audience_[place];
+  if (nak.source != static_cast<std::uint32_t>(context_.config.me) || member.is_gone()) return;
+  ++context_.counters.naks_received;
+  advance(member, view.seq, member.cursor.limit);
+  if (!before(stream_.next_tx, nak.end)) member.note_seen(nak.end);
+  audience_.judge(now, place, (view.flags & wire::kFlagMulticastSeen) != 0);
+  if (context_.is_go_back_n()) {
+    go_back_n_.go_back(now, member);
+  } else {
+    repair_.on_nak(now, place, view.seq, view.body);
   }
-  lane.all_hear = all_hear;
-  lane.rtt = rtt;
-  lane.base = base;
-  lane.queue = queue;
-  lane.timeout = std::min(timeout, kMostTimeout);
-  const bool moved = lowest != lane.lowest;
-  lane.lowest = lowest;
-  if (lane.draining && lane.log.empty() && is_settled(lane)) lane.closing = some_closing = true;
-  lane.limit = limit;
-  lane.seen = seen;
-  fit_pipe(lane);
+  update(now);
+}
+
+// Where the slowest member stands, and what all let us send.
+void LaneSource::update(Instant now) noexcept {
+  const Audience::Survey all = audience_.survey(stream_.next_tx);
+  const bool moved = all.lowest != stream_.lowest;
+  stream_.lowest = all.lowest;
+  lane_.close_if_drained();
+  stream_.limit = all.limit;
+  stream_.seen = all.seen;
+  pipe_.adjust(stream_, audience_);
   if (moved) {
-    lane.asks = 0;
-    lane.deferral.end();
-    lane.oldest_at = now;
+    tail_.on_progress();
+    stream_.oldest_at = now;
   }
-  if (lane.starving && lane.log.empty()) {
-    starved.remove(lane);
-    lane.starving = false;
-    roomy.push(lane);
+  if (starving_ && is_empty()) {
+    context_.starved.remove(*this);
+    starving_ = false;
+    context_.ready.push(*this);
   }
-  if (lane.refused && before(lane.log.end(), limit) && lane.log.end() - lowest < window_of(lane))
-    roomy.push(lane);
-  arm_tail(lane, now);
-  if (lane.next_tx != lane.log.end() || !lane.mend_queue.empty() || lane.listening < lane.living ||
-      lane.behind != 0)
-    wake(lane);
-  rearm(lane);
+  if (stream_.refused && before(stream_.log.end(), all.limit) &&
+      stream_.log.end() - all.lowest < audience_.window())
+    context_.ready.push(*this);
+  arm_tail(now);
+  if (stream_.has_unsent() || repair_.is_pending() || audience_.needs_unicast() || go_back_n_.is_active())
+    wake();
+  rearm();
 }
 
-void Lanes::Inner::lose(Lane& lane, Instant now, std::uint32_t place) noexcept {
-  lane.cursors[place].silent = true;
-  if (LaneIn* const in = lane.in[place].get()) {
-    in->ack_due = in->tree_due = in->grace_at = in->renak_at = kNever;
-    in->ack_now = false;
-    in->end = in->next;
-    in->nak_to = in->nak_from;
-    for (Seq seq = in->next; before(seq, in->top); ++seq)  // what comes before them never will
-      if (in->reorder.has(seq)) kept_pool.give(in->reorder.take(seq).slot);
-    rearm(*in);
-  }
-  remove(lane, now, place);
+void LaneSource::remove_member(Instant now, std::uint32_t place) noexcept {
+  LaneMember& member = audience_[place];
+  if (member.is_gone()) return;
+  for (Seq seq = member.cursor.next; seq != stream_.log.end(); ++seq)
+    stream_.log.pass(seq, context_.log_pool);
+  audience_.remove(place);
+  go_back_n_.on_progress(member);
+  stream_.log.set_cursors(audience_.live());
+  lane_.on_member_gone(place);
+  if (audience_.live() == 0) stream_.next_tx = stream_.log.end();
+  update(now);
 }
 
-// A member that is lost, or wants nothing any more: its cursor lets go of the log.
-void Lanes::Inner::remove(Lane& lane, Instant now, std::uint32_t place) noexcept {
-  LaneMember& member = lane.cursors[place];
-  if (member.hearing == Hearing::gone) return;
-  for (Seq seq = member.cursor.next; seq != lane.log.end(); ++seq) lane.log.pass(seq, log_pool);
-  set_hearing(lane, place, Hearing::gone);
-  caught_up(lane, member);
-  member.ask_due = false;
-  --lane.living;
-  lane.log.set_cursors(lane.living);
-  lane.direct = true;
-  fused_without(lane, place);
-  if (lane.living == 0) lane.next_tx = lane.log.end();
-  survey(lane, now);
+// Acks may be held back for a round trip and a half after the last packet, and for longest_hold() after the
+// first; a tree adds steps.
+void LaneSource::arm_tail(Instant now) noexcept {
+  if (!stream_.is_outstanding() && !stream_.is_blocked()) return tail_.disarm();
+  if (stream_.oldest_at == kNever) stream_.oldest_at = now;
+  const Duration rtt = audience_.rtt();
+  const std::int64_t steps = audience_.uses_tree() ? 2 * rtt.ns : 0;
+  const Duration quiet{audience_.timing().timeout.ns + 3 * rtt.ns / 2 + steps};
+  tail_.arm(stream_, {quiet, longest_hold(rtt, 6, stream_.small), context_.config.give_up});
+}
+
+bool LaneSource::lags(const LaneMember& member) const noexcept {
+  if (member.is_gone()) return false;
+  return member.cursor.next != stream_.next_tx ||
+         (stream_.is_blocked() && !before(stream_.log.end(), member.cursor.limit));
+}
+
+// Members that lag and have not answered for too long are lost here.
+std::uint32_t LaneSource::count_lagging(Instant now) noexcept {
+  std::uint32_t lagging = 0;
+  for (std::uint32_t i = 0; i < audience_.size(); ++i) {
+    if (!lags(audience_[i])) continue;
+    const PeerId peer = info_.members[i];
+    const Instant heard_at = context_.heard_at[static_cast<std::size_t>(peer)];
+    if (!audience_[i].liveness.is_lost(now, heard_at, context_.config.give_up)) {
+      ++lagging;
+      continue;
+    }
+    lane_.lose_member(now, i);
+    context_.listener.call([&](LaneListener& listener) { listener.member_lost(info_.id, peer); });
+  }
+  return lagging;
+}
+
+void LaneSource::on_tail(Instant now) noexcept {
+  const std::uint32_t lagging = count_lagging(now);
+  const bool all = tail_.asks() == 0 && lagging >= kAskAll && audience_.multicast_members() != 0;
+  if (all) transmitter_.ask_group(true);
+  for (LaneMember& member : audience_.members())
+    if (lags(member) && (!all || member.reachability != Reachability::multicast)) transmitter_.ask(member);
+  if (lagging == 0) return arm_tail(now);
+  if (context_.is_go_back_n())
+    for (LaneMember& member : audience_.members())
+      if (lags(member)) go_back_n_.go_back(now, member);
+  tail_.on_asked(now);
+  arm_tail(now);
+  wake();
+}
+
+void LaneSource::on_timers(Instant now) noexcept {
+  if (transmitter_.notice_at() <= now) {
+    transmitter_.on_notice();
+    wake();
+  }
+  if (tail_.at() <= now) on_tail(now);
+  if (repair_.next_due(now) != nullptr) wake();
+}
+
+bool LaneSource::defer(Instant now, Duration time) noexcept {
+  if (now < std::min(tail_.at(), transmitter_.notice_at()) || !tail_.may_defer(now)) return false;
+  const Duration rtt = audience_.rtt();
+  tail_.defer(now, now + std::max(time, Duration{audience_.timing().timeout.ns + 2 * rtt.ns}));
+  if (transmitter_.notice_at() <= now) transmitter_.defer_notice(now + std::max(time, rtt));
+  arm_tail(now);
+  return true;
+}
+
+bool LaneSource::fill(Instant now, TxBatch& out) noexcept {
+  const bool more = transmitter_.fill(now, out);
+  arm_tail(now);
+  return more;
+}
+
+void LaneSource::rearm() noexcept {
+  context_.scheduler.set_deadline(*this,
+                                  std::min({tail_.at(), transmitter_.notice_at(), repair_.deadline()}));
+}
+
+void LaneSource::close() noexcept {
+  stream_.log.clear(context_.log_pool);
+  context_.scheduler.remove(*this);
+  context_.ready.remove(*this);
+  context_.starved.remove(*this);
 }
 
 }  // namespace herald::rel

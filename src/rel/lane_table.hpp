@@ -1,62 +1,53 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rel/lane_table.hpp: which lane has which name: open addressing, one or two looks for a datagram.
+// rel/lane_table.hpp: the lanes of a process: by LaneId, by name, and by the index of compact contributions.
 #pragma once
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
+
+#include "rel/lane.hpp"
+#include "rel/lane_early.hpp"
+#include "rel/lane_names.hpp"
 
 namespace herald::rel {
 
-struct Lane;
-
 class LaneTable {
  public:
-  Lane* find(std::uint64_t name) const noexcept {
-    if (slots_.empty()) return nullptr;
-    for (std::size_t i = home(name);; i = next(i)) {
-      if (slots_[i].lane == nullptr) return nullptr;
-      if (slots_[i].name == name) return slots_[i].lane;
-    }
-  }
-  void insert(std::uint64_t name, Lane* lane) noexcept {
-    if (2 * (count_ + 1) > slots_.size()) grow();
-    std::size_t i = home(name);
-    while (slots_[i].lane != nullptr) i = next(i);
-    slots_[i] = {name, lane};
-    ++count_;
-  }
-  void erase(std::uint64_t name) noexcept {
-    std::size_t gap = home(name);
-    while (slots_[gap].name != name || slots_[gap].lane == nullptr) gap = next(gap);
-    // Those behind the gap move up, unless they would come before their home.
-    for (std::size_t i = next(gap); slots_[i].lane != nullptr; i = next(i)) {
-      const std::size_t mask = slots_.size() - 1;
-      if (((i - home(slots_[i].name)) & mask) < ((i - gap) & mask)) continue;
-      slots_[gap] = slots_[i];
-      gap = i;
-    }
-    slots_[gap] = {};
-    --count_;
+  LaneTable(LaneContext& context, EarlyCasts& early, ClosedLanes& closed) noexcept
+      : context_(context),
+        early_(early),
+        closed_(closed),
+        lost_(static_cast<std::size_t>(context.config.peers)) {}
+
+  LaneId open(std::uint64_t name, std::span<const PeerId> members) noexcept;
+  void close(Lane& lane) noexcept;
+  void reap() noexcept;  // lanes that were closed while the listener was called, or have drained
+  void forget_peer(PeerId peer) noexcept;
+
+  Lane* find(LaneId id) const noexcept;  // null: not open
+  Lane* find_name(std::uint64_t name) const noexcept { return names_.find(name); }
+  Lane* find_index(std::uint32_t index) const noexcept;
+  // Null: there is none of this number. Lanes may be opened meanwhile.
+  Lane* at(std::size_t id) const noexcept { return lanes_[id].get(); }
+  std::size_t size() const noexcept { return lanes_.size(); }
+  template <class F>
+  void for_each(F&& what) const noexcept {
+    for (std::size_t i = 0; i < lanes_.size(); ++i)
+      if (lanes_[i] != nullptr) what(*lanes_[i]);
   }
 
  private:
-  struct Slot {
-    std::uint64_t name = 0;
-    Lane* lane = nullptr;
-  };
-  std::size_t home(std::uint64_t name) const noexcept {
-    return static_cast<std::size_t>(name * 0x9e3779b97f4a7c15u >> 32) & (slots_.size() - 1);
-  }
-  std::size_t next(std::size_t i) const noexcept { return (i + 1) & (slots_.size() - 1); }
-  void grow() noexcept {
-    std::vector<Slot> old(slots_.empty() ? 16 : slots_.size() * 2);
-    old.swap(slots_);
-    count_ = 0;
-    for (const Slot& slot : old)
-      if (slot.lane != nullptr) insert(slot.name, slot.lane);
-  }
+  static constexpr std::size_t kIndexedLanes = 1024;  // that may have an index, of those open at once
+  std::uint16_t next_index(LaneId id) noexcept;
 
-  std::vector<Slot> slots_;
-  std::size_t count_ = 0;
+  LaneContext& context_;
+  EarlyCasts& early_;
+  ClosedLanes& closed_;
+  LaneNames names_;
+  std::vector<std::unique_ptr<Lane>> lanes_;  // by LaneId
+  std::vector<std::uint8_t> openings_;        // by LaneId: how often it was given
+  std::vector<bool> lost_;                    // by peer
 };
 
 }  // namespace herald::rel

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rel/lane_tree.hpp: how acknowledgements are combined in a large lane: a tree over the places of the
-// members, turned so that the source is its root. Nothing is agreed upon: all compute the same.
+// members, rotated so that the source is its root. All members compute the same tree.
 #pragma once
 #include <cstdint>
 
@@ -22,7 +22,7 @@ struct LaneTree {
   // Which child of its parent it is.
   std::uint32_t branch(std::uint32_t of) const noexcept { return (spot(of) - 1) % kBranches; }
 
-  // `what` of each place from `of` downward, itself included.
+  // Calls `what` for each place from `of` downward, itself included.
   template <class F>
   void below(std::uint32_t of, F&& what) const noexcept {
     for (std::uint32_t first = spot(of), last = first; first < members;

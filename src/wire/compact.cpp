@@ -10,8 +10,7 @@ namespace {
 constexpr std::size_t kPlain = offsetof(CompactHead, tag);
 static_assert(kPlain == offsetof(DatagramHead, seq));
 
-// As if it were a whole head: what was sent before the tag, then the whole number; and the CRC begins with
-// the name.
+// The tag of a whole head: the bytes before the tag, then the whole number; the CRC begins with the name.
 std::uint64_t tag_of(const Seal& seal, std::uint32_t to, std::uint64_t name, std::uint32_t number,
                      std::span<const std::byte> datagram) noexcept {
   std::array<std::byte, sizeof(DatagramHead)> whole{};
@@ -31,32 +30,34 @@ void write_compact(const Seal& seal, std::uint32_t to, std::uint64_t name, const
                    std::span<std::byte> all) noexcept {
   auto& head = *reinterpret_cast<CompactHead*>(all.data());
   head.version = kDatagramVersion;
-  head.kind = static_cast<std::uint8_t>(DatagramKind::compact);
+  head.kind = static_cast<std::uint8_t>(DatagramKind::compact_contribution);
   head.flags = compact.flags;
   head.epoch = static_cast<std::uint8_t>(seal.epoch);
-  head.known_as = compact.known_as;
+  head.lane_index = compact.lane_index;
   head.place = compact.place;
   head.number = static_cast<std::uint8_t>(compact.number);
   head.tag = tag_of(seal, to, name, compact.number, all);
 }
 
-std::uint16_t known_as(std::span<const std::byte> datagram) noexcept {
+std::uint16_t lane_index(std::span<const std::byte> datagram) noexcept {
   if (datagram.size() < sizeof(CompactHead)) return 0;
-  return reinterpret_cast<const CompactHead*>(datagram.data())->known_as;
+  return reinterpret_cast<const CompactHead*>(datagram.data())->lane_index;
 }
 
 Opened open_compact(const Seal& seal, std::uint32_t me, std::uint64_t name, std::uint32_t about,
                     std::span<const std::byte> datagram, DatagramView& view) noexcept {
   if (datagram.size() < sizeof(CompactHead)) return Opened::malformed;
   const auto& head = *reinterpret_cast<const CompactHead*>(datagram.data());
-  if (head.version != kDatagramVersion || head.kind != static_cast<std::uint8_t>(DatagramKind::compact) ||
-      (head.flags & ~(kFlagHeard | kFlagMoved)) != 0)
+  if (head.version != kDatagramVersion ||
+      head.kind != static_cast<std::uint8_t>(DatagramKind::compact_contribution) ||
+      (head.flags & ~(kFlagMulticastSeen | kFlagAddress)) != 0)
     return Opened::malformed;
   if (head.epoch != (seal.epoch & 0xff)) return Opened::stale_epoch;
   const auto off = static_cast<std::int8_t>(static_cast<std::uint8_t>(head.number - about));
   const std::uint32_t number = about + static_cast<std::uint32_t>(off);
   if (head.tag != tag_of(seal, me, name, number, datagram)) return Opened::bad_tag;
-  view = {DatagramKind::compact, head.flags, head.place, number, {}, datagram.subspan(sizeof(CompactHead))};
+  view = {DatagramKind::compact_contribution,   head.flags, head.place, number, {},
+          datagram.subspan(sizeof(CompactHead))};
   return Opened::good;
 }
 

@@ -49,14 +49,15 @@ std::uint8_t known_flags(DatagramKind kind) noexcept {
     case DatagramKind::ack: return kFlagAck | kFlagShort | kFlagBacklog | kFlagAskAck;
     case DatagramKind::probe:
     case DatagramKind::probe_reply: return kFlagAck;
-    case DatagramKind::cast: return kFlagAskAck | kFlagDirect | kFlagRows | kFlagMoved;
-    case DatagramKind::cast_ack: return kFlagHeard | kFlagNotOpen | kFlagClosed | kFlagMoved;
-    case DatagramKind::cast_nak: return kFlagHeard | kFlagMoved;
-    case DatagramKind::cast_ask: return kFlagAskAck | kFlagDirect | kFlagMoved;
-    case DatagramKind::report: return kFlagAskAck | kFlagNoPart | kFlagHeard | kFlagMoved;
-    case DatagramKind::result_of_all: return kFlagAskAck | kFlagMoved;
-    case DatagramKind::acked: return kFlagMoved;
-    case DatagramKind::compact: break;  // see open_brief()
+    case DatagramKind::cast: return kFlagAskAck | kFlagDirect | kFlagRows | kFlagAddress;
+    case DatagramKind::cast_ack: return kFlagMulticastSeen | kFlagNotOpen | kFlagClosed | kFlagAddress;
+    case DatagramKind::cast_nak: return kFlagMulticastSeen | kFlagAddress;
+    case DatagramKind::cast_ask: return kFlagAskAck | kFlagDirect | kFlagAddress;
+    case DatagramKind::contribution:
+      return kFlagAskAck | kFlagNoContribution | kFlagMulticastSeen | kFlagAddress;
+    case DatagramKind::result: return kFlagAskAck | kFlagAddress;
+    case DatagramKind::contribution_ack: return kFlagAddress;
+    case DatagramKind::compact_contribution: break;  // see open_compact()
   }
   return 0;
 }
@@ -81,10 +82,10 @@ bool body_fits(DatagramKind kind, std::uint8_t flags, std::span<const std::byte>
     case DatagramKind::cast_ack:
     case DatagramKind::cast_nak:
     case DatagramKind::cast_ask:
-    case DatagramKind::report:
-    case DatagramKind::result_of_all:
-    case DatagramKind::acked: return lane_body_fits(kind, flags, body);
-    case DatagramKind::compact: break;
+    case DatagramKind::contribution:
+    case DatagramKind::result:
+    case DatagramKind::contribution_ack: return lane_body_fits(kind, flags, body);
+    case DatagramKind::compact_contribution: break;
   }
   return false;
 }

@@ -30,30 +30,29 @@ enum class DatagramKind : std::uint8_t {
   cast_ack = 6,  // to the source, or up the tree
   cast_nak = 7,  // to the source: these are missing
   cast_ask = 8,  // from the source: `seq` is the number of its next cast
-  // Of fused exchanges (rel/fused_exchange.hpp): `seq` is the number of the fused exchange.
-  report = 9,          // from a member to the first: its part
-  result_of_all = 10,  // from the first to the group or to one member: the result
-  acked = 11,          // from the first to one member: its part is here, the result is not
-  compact = 12,        // as a report; with a head of its own (wire/compact.hpp)
+  // Of fused exchanges (rel/fused_exchange.hpp): `seq` is the number of the exchange.
+  contribution = 9,           // from a member to the root
+  result = 10,                // from the root to the group or to one member
+  contribution_ack = 11,      // from the root to one member: the contribution came, the result is not known
+  compact_contribution = 12,  // a contribution with a head of its own (wire/compact.hpp)
 };
 
 constexpr std::uint8_t kFlagAck = 1;  // an ack part follows the head
 constexpr std::uint8_t kFlagRecords =
     2;  // data: the body is a row of records, each 2 bytes of length and a packet
 constexpr std::uint8_t kFlagBacklog = 4;    // data, ack: the sender has more than its credit lets it send
-constexpr std::uint8_t kFlagAskAck = 8;     // data, ack, cast, cast_ask, report, the result: answer at once
+constexpr std::uint8_t kFlagAskAck = 8;     // data, ack, cast, cast_ask, contribution, result: answer now
 constexpr std::uint8_t kFlagShort = 16;     // data, ack, with kFlagAck: the ack part is a ShortAck
 constexpr std::uint8_t kFlagCopies = 0xe0;  // data: how often it was sent before (at most 7), in these bits
 constexpr int kCopiesShift = 5;
-constexpr std::uint8_t kFlagMoved =
-    6;  // of lanes: how often the lane moved to another address, in these bits
-constexpr int kMovedShift = 1;
+constexpr std::uint8_t kFlagAddress = 6;  // of lanes: the index of the lane's address, in these bits
+constexpr int kAddressShift = 1;
 constexpr std::uint8_t kFlagDirect = 16;  // cast, cast_ask: acknowledge to the source itself, not up a tree
 constexpr std::uint8_t kFlagRows = 32;    // cast: acks of other members' casts stand behind the packet
-constexpr std::uint8_t kFlagHeard =
-    64;  // cast_ack, cast_nak, report, brief: the source's multicast was heard since the last
-constexpr std::uint8_t kFlagNoPart = 16;   // report: no part; it tells only which results have come
-constexpr std::uint8_t kFlagNotOpen = 32;  // cast_ack: the lane is not open here yet
+// cast_ack, cast_nak, contributions: a multicast of the source or root came since the last.
+constexpr std::uint8_t kFlagMulticastSeen = 64;
+constexpr std::uint8_t kFlagNoContribution = 16;  // contribution: no data; it tells which results have come
+constexpr std::uint8_t kFlagNotOpen = 32;         // cast_ack: the lane is not open here yet
 constexpr std::uint8_t kFlagClosed = 128;  // cast_ack: the lane is closed here; nothing is wanted any more
 
 struct DatagramHead {
@@ -104,8 +103,8 @@ inline bool is_fused(std::span<const std::byte> datagram) noexcept {
 }
 
 inline bool is_compact(std::span<const std::byte> datagram) noexcept {
-  return datagram.size() > 1 &&
-         std::to_integer<std::uint8_t>(datagram[1]) == static_cast<std::uint8_t>(DatagramKind::compact);
+  return datagram.size() > 1 && std::to_integer<std::uint8_t>(datagram[1]) ==
+                                    static_cast<std::uint8_t>(DatagramKind::compact_contribution);
 }
 
 // An ack part as it is sent, of 8 or 24 bytes, with the flags that announce it; and its decoder.

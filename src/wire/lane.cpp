@@ -24,15 +24,15 @@ bool lane_body_fits(DatagramKind kind, std::uint8_t flags, std::span<const std::
       const std::size_t count = (body.size() - sizeof(CastNak)) / sizeof(NakRange);
       for (std::size_t i = 0; i < count; ++i)
         if (part_at<NakRange>(body, sizeof(CastNak) + i * sizeof(NakRange)).count == 0) return false;
-      return count <= kMostNakRanges;
+      return count <= kMaxNakRanges;
     }
     case DatagramKind::cast_ask:
-    case DatagramKind::acked: return body.size() == sizeof(LanePart);
-    case DatagramKind::report:
-      return body.size() >= sizeof(ReportPart) &&
-             ((flags & kFlagNoPart) == 0 || body.size() == sizeof(ReportPart));
-    case DatagramKind::result_of_all: return body.size() >= sizeof(LanePart);
-    case DatagramKind::compact:
+    case DatagramKind::contribution_ack: return body.size() == sizeof(LanePart);
+    case DatagramKind::contribution:
+      return body.size() >= sizeof(ContributionPart) &&
+             ((flags & kFlagNoContribution) == 0 || body.size() == sizeof(ContributionPart));
+    case DatagramKind::result: return body.size() >= sizeof(ResultPart);
+    case DatagramKind::compact_contribution:
     case DatagramKind::data:
     case DatagramKind::ack:
     case DatagramKind::probe:
@@ -41,9 +41,9 @@ bool lane_body_fits(DatagramKind kind, std::uint8_t flags, std::span<const std::
   return false;
 }
 
-ReportView view_report(DatagramKind kind, std::span<const std::byte> body) noexcept {
-  if (kind == DatagramKind::compact) return {0, body};
-  return {part_at<ReportPart>(body).behind, body.subspan(sizeof(ReportPart))};
+ContributionView view_contribution(DatagramKind kind, std::span<const std::byte> body) noexcept {
+  if (kind == DatagramKind::compact_contribution) return {0, body};
+  return {part_at<ContributionPart>(body).behind, body.subspan(sizeof(ContributionPart))};
 }
 
 CastView view_cast(std::uint8_t flags, std::span<const std::byte> body) noexcept {

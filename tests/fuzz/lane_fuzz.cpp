@@ -23,11 +23,11 @@ constexpr std::uint64_t kNames[] = {11, 22, 33};
 
 struct Above final : rel::LaneListener {
   int refusals = 0;
-  Status heard(rel::LaneId lane, rel::PeerId source, std::span<const std::byte> packet) noexcept override {
+  Status deliver(rel::LaneId lane, rel::PeerId source, std::span<const std::byte> packet) noexcept override {
     if (lane < 0 || source <= 0 || source >= kPeers || packet.size() > 4096) std::abort();
     return refusals > 0 && refusals-- > 0 ? Status::again : Status::ok;
   }
-  void hearing_changed(rel::LaneId, rel::PeerId member, bool) noexcept override { check(member); }
+  void reachability_changed(rel::LaneId, rel::PeerId member, bool) noexcept override { check(member); }
   void member_lost(rel::LaneId, rel::PeerId member) noexcept override { check(member); }
   static void check(rel::PeerId member) noexcept {
     if (member <= 0 || member >= kPeers) std::abort();
@@ -56,7 +56,7 @@ void make_plausible(const rel::LanesConfig& config, rel::PeerId from, std::uint6
   const std::span<std::byte> all(datagram);
   if (wire::is_compact(datagram)) {
     const auto& compact = *reinterpret_cast<const wire::CompactHead*>(datagram.data());
-    const auto as = static_cast<std::uint16_t>(compact.known_as & 0xc01);
+    const auto as = static_cast<std::uint16_t>(compact.lane_index & 0xc01);
     wire::write_compact(config.seal, 0, name,
                         {compact.flags, as, static_cast<std::uint8_t>(from), compact.number}, all);
     return;
@@ -80,22 +80,22 @@ void make_plausible(const rel::LanesConfig& config, rel::PeerId from, std::uint6
 // A local call, as a program may make it: in order, each contribution before its result.
 struct Caller {
   std::uint32_t next = 0;  // of the fused exchanges of a lane
-  bool reported = false;
+  bool contributed = false;
 
   void go_on(rel::Lanes& lanes, rel::LaneId lane, bool first, Instant now, std::size_t bytes) {
-    std::byte room[rel::Lanes::kMostPart] = {};
+    std::byte room[wire::kMaxContribution] = {};
     const std::span<const std::byte> mine(room, bytes % sizeof room);
     std::span<const std::byte> result;
     if (first) {
-      if (lanes.gather(lane, next) == rel::Lanes::FusedState::not_yet) return;
+      if (lanes.gather(lane, next) == rel::Lanes::FusedState::pending) return;
       for (std::size_t place = 1; place < kPeers; ++place)
-        if (lanes.part(lane, next, place).size() > rel::Lanes::kMostPart) std::abort();
-      lanes.tell(now, lane, next++, mine);
-    } else if (!reported) {
-      reported = lanes.report(lane, next, mine);
-    } else if (lanes.result(lane, next, result) == rel::Lanes::FusedState::all) {
+        if (lanes.contribution(lane, next, place).size() > wire::kMaxContribution) std::abort();
+      lanes.announce(now, lane, next++, mine);
+    } else if (!contributed) {
+      contributed = lanes.contribute(lane, next, mine);
+    } else if (lanes.result(lane, next, result) == rel::Lanes::FusedState::complete) {
       lanes.take_result(lane, next++);
-      reported = false;
+      contributed = false;
     }
   }
 };

@@ -164,20 +164,20 @@ TEST(SimJob, the_ways_of_lanes_are_gone) {
       EXPECT_TRUE(make_setup(scenario, seed, setup)) << scenario;
       const Result result = run_job(setup);
       EXPECT_TRUE(result.good()) << scenario << ", seed " << seed << ": " << all(result);
-      sum.lanes.went_back += result.lanes.went_back;
+      sum.lanes.go_backs += result.lanes.go_backs;
       sum.lanes.suspended += result.lanes.suspended;
-      sum.lanes.moved += result.lanes.moved;
+      sum.lanes.address_changes += result.lanes.address_changes;
       sum.lanes.foreign += result.lanes.foreign;
       sum.parts += result.parts;
     }
     return sum;
   };
-  EXPECT_GT(sum_of("lane-simple+lane-loss").lanes.went_back, 100u);
+  EXPECT_GT(sum_of("lane-simple+lane-loss").lanes.go_backs, 100u);
   EXPECT_GT(sum_of("lane-push-pull+lane-loss").lanes.suspended, 100u);
-  EXPECT_GT(sum_of("lane-moves+lane-none").lanes.moved, 20u);
+  EXPECT_GT(sum_of("lane-moves+lane-none").lanes.address_changes, 20u);
   EXPECT_GT(sum_of("lane-moves+lane-none").lanes.foreign, 1000u);
   EXPECT_GT(sum_of("lane-parts+lane-none").parts, 100u);
-  EXPECT_EQ(sum_of("lane-none").parts + sum_of("lane-none").lanes.moved, 0u);
+  EXPECT_EQ(sum_of("lane-none").parts + sum_of("lane-none").lanes.address_changes, 0u);
 }
 
 TEST(SimJob, the_same_seed_gives_the_same_history_in_every_scenario) {

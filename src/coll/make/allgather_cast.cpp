@@ -46,7 +46,8 @@ void make_gather(const CollSpec& ask, Builder& b) noexcept {
 
 double estimate_fused(std::uint64_t bytes, const Shape& shape) noexcept {
   const double each = static_cast<double>(bytes);
-  if (bytes > kFusedPart || bytes * static_cast<std::uint64_t>(shape.ranks) > kFusedResult) return kNeverNs;
+  if (bytes > wire::kMaxContribution || bytes * static_cast<std::uint64_t>(shape.ranks) > wire::kMaxResult)
+    return kNeverNs;
   return fused_ns(shape, each * (shape.ranks - 1), each * shape.ranks);
 }
 

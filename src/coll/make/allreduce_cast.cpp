@@ -95,7 +95,7 @@ void make_long(const CollSpec& ask, Builder& b) noexcept {
 
 double estimate_fused(std::uint64_t bytes, const Shape& shape) noexcept {
   const double each = static_cast<double>(bytes);
-  if (bytes > kFusedPart) return kNeverNs;
+  if (bytes > wire::kMaxContribution) return kNeverNs;
   return fused_ns(shape, each * shape.ranks, each) + each * shape.ranks * shape.cost.reduce_byte_ns;
 }
 

@@ -7,6 +7,7 @@
 
 #include "coll/make/fan_tree.hpp"
 #include "coll/make/makers.hpp"
+#include "wire/lane.hpp"
 
 namespace herald::coll {
 
@@ -27,11 +28,9 @@ inline double up_and_cast_ns(const Shape& shape, double up, double down) noexcep
 
 // As the same without a tree, by a fused exchange (rel/fused_exchange.hpp): fewer steps of software on the
 // way.
-constexpr int kMaxFusedMembers = 16;
-constexpr std::uint64_t kFusedPart = 256, kFusedResult = 1024;  // bytes
 constexpr double kFusedSaves = 0.75;
 inline bool fits_fused(const Shape& shape) noexcept {
-  return fits_lane(shape) && shape.in_order && shape.ranks <= kMaxFusedMembers;
+  return fits_lane(shape) && shape.in_order && shape.ranks <= int{wire::kMaxFusedMembers};
 }
 inline double fused_ns(const Shape& shape, double up, double down) noexcept {
   return kFusedSaves * (transfer_ns(shape, 2, up + down) + (shape.ranks - 1) * kHearNs);

@@ -142,7 +142,7 @@ TEST(LaneRegistry, who_can_join_no_more_takes_all_to_the_shared_address) {
   const std::vector<PeerId> two = {0, 1};
   ASSERT_GE(all[1].registry.open_part(lane, two), 0);  // something to cast: the others hear of the move
   all.run(milliseconds(50));
-  const group::Address shared = group::address_of(all.pool, 10, group::kSharedMove);
+  const group::Address shared = group::address_of(all.pool, 10, group::kSharedAddressIndex);
   for (const auto& node : all.nodes) EXPECT_EQ(node->registry.group_of(lane), shared) << node->me;
   all.run(milliseconds(2100));  // the old address is heard for two seconds more
   for (const auto& node : all.nodes) {
@@ -156,7 +156,8 @@ TEST(LaneRegistry, strangers_make_a_lane_move_and_others_follow) {
   const rel::LaneId lane = all.open(10), apart = all.open(17);
   const group::Address before = all[0].registry.group_of(lane), other = all[0].registry.group_of(apart);
   ASSERT_NE(before, other);
-  for (std::uint32_t i = 0; i <= group::Strangers::kMany; ++i) all[0].registry.on_foreign(all.now, before);
+  for (std::uint32_t i = 0; i <= group::ForeignTraffic::kMany; ++i)
+    all[0].registry.on_foreign(all.now, before);
   EXPECT_EQ(all[0].strangers, 1);
   ASSERT_GE(all[0].registry.open_part(lane, all.everybody()), 0);
   all.run(milliseconds(50));

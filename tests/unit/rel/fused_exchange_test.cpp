@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fused exchanges: parts or results lost, doubled, given to the wrong call; acknowledged at too high a price;
-// repeated without end to one who does not call; a member that hears no multicast, is late, dies or leaves.
+// What could go wrong: a contribution or result is lost, duplicated or given to the wrong call; acks cost too
+// much; repeats to a member that does not call never end; a member without multicast, late, dead or gone
+// stops the others.
 #include <array>
 #include <cstring>
 
@@ -11,20 +12,20 @@
 namespace herald::rel {
 namespace {
 
-TEST(FusedExchange, a_packet_from_each_and_one_to_all_and_nothing_else) {
+TEST(FusedExchange, needs_one_datagram_per_member_and_one_multicast) {
   LaneWorld world(hosts(8));
   Callers callers(world);
   ASSERT_TRUE(callers.run(milliseconds(1000), 100));
-  EXPECT_EQ(world.kinds[kReport], 7u) << "the first of each names the lane";
-  EXPECT_EQ(world.kinds[kInline], 693u);
+  EXPECT_EQ(world.kinds[kContributions], 7u) << "the first contribution of each member names the lane";
+  EXPECT_EQ(world.kinds[kCompacts], 693u);
   EXPECT_EQ(world.kinds[kResults], 100u);
   EXPECT_EQ(world.datagrams, 800u);
   ASSERT_TRUE(world.run(milliseconds(50), [&] { return world.all_flushed(); }));
-  EXPECT_EQ(world.datagrams, 807u) << "each says once that it has the last one";
+  EXPECT_EQ(world.datagrams, 807u) << "each member acknowledges the last result once";
 }
 
-TEST(FusedExchange, what_is_lost_comes_within_a_few_round_trips) {
-  for (const int kind : {kInline, kResults}) {
+TEST(FusedExchange, a_lost_datagram_is_repeated_within_a_few_round_trips) {
+  for (const int kind : {kCompacts, kResults}) {
     LaneWorld world(hosts(8));
     Callers callers(world);
     ASSERT_TRUE(callers.run(milliseconds(100), 5));
@@ -41,13 +42,13 @@ TEST(FusedExchange, what_is_lost_comes_within_a_few_round_trips) {
   }
 }
 
-// What the first knows a lane as may be another one's later.
-TEST(FusedExchange, a_brief_report_for_a_lane_that_is_closed_is_not_for_the_next) {
+// The root gives a lane index to another lane later.
+TEST(FusedExchange, a_compact_contribution_to_a_closed_lane_does_not_reach_the_next_lane) {
   LaneWorld world(hosts(4));
   Callers callers(world);
   std::vector<std::byte> compact;
   world.drop = [&](PeerId, PeerId, std::span<const std::byte> datagram) {
-    if (std::to_integer<int>(datagram[1]) == kInline) compact.assign(datagram.begin(), datagram.end());
+    if (std::to_integer<int>(datagram[1]) == kCompacts) compact.assign(datagram.begin(), datagram.end());
     return false;
   };
   ASSERT_TRUE(callers.run(milliseconds(100), 3));
@@ -55,8 +56,9 @@ TEST(FusedExchange, a_brief_report_for_a_lane_that_is_closed_is_not_for_the_next
   ASSERT_TRUE(world.run(milliseconds(100), [&] { return world.all_flushed(); }));
   Lanes& lanes = world[0].lanes;
   const LaneId old = callers.lane(0);
-  EXPECT_TRUE(lanes.on_datagram(world.now(), false, compact)) << "twice changes nothing";
-  EXPECT_FALSE(lanes.on_datagram(world.now(), true, compact)) << "never to the group";
+  EXPECT_TRUE(lanes.on_datagram(world.now(), false, compact)) << "a duplicate changes nothing";
+  EXPECT_FALSE(lanes.on_datagram(world.now(), true, compact))
+      << "a compact contribution never goes to the group";
   lanes.close(old);
   EXPECT_FALSE(lanes.on_datagram(world.now(), false, compact));
   const std::array<PeerId, 4> members{0, 1, 2, 3};
@@ -64,11 +66,11 @@ TEST(FusedExchange, a_brief_report_for_a_lane_that_is_closed_is_not_for_the_next
   const std::uint64_t forged = lanes.counters().forged;
   EXPECT_FALSE(lanes.on_datagram(world.now(), false, compact));
   EXPECT_EQ(lanes.counters().forged, forged);
-  EXPECT_EQ(lanes.counters().late, 2u);
-  EXPECT_EQ(lanes.gather(old, 2), Lanes::FusedState::not_yet);
-  EXPECT_TRUE(lanes.part(old, 2, 1).empty());
+  EXPECT_EQ(lanes.counters().late_contributions, 2u);
+  EXPECT_EQ(lanes.gather(old, 2), Lanes::FusedState::pending);
+  EXPECT_TRUE(lanes.contribution(old, 2, 1).empty());
   std::uint64_t name = 100;
-  for (int i = 0; i < 62; ++i) {  // until it is known by the same number
+  for (int i = 0; i < 62; ++i) {  // until the lane index is the same again
     lanes.close(old);
     ASSERT_EQ(lanes.open(++name, members), old);
   }
@@ -78,15 +80,15 @@ TEST(FusedExchange, a_brief_report_for_a_lane_that_is_closed_is_not_for_the_next
     EXPECT_FALSE(lanes.on_datagram(world.now(), false, {compact.data(), size}));
 }
 
-TEST(FusedExchange, tidings_are_repeated_until_all_have_them) {
+TEST(FusedExchange, a_result_is_repeated_until_all_members_have_it) {
   LaneWorld world(hosts(4));
   Callers callers(world);
   ASSERT_TRUE(callers.run(milliseconds(100), 3));
   ASSERT_TRUE(world.run(milliseconds(100), [&] { return world.all_flushed(); }));
-  // Of the last one nobody says by itself that it has come.
+  // The acks of the last result are lost.
   world.drop = [&](PeerId, PeerId, std::span<const std::byte> datagram) {
-    return std::to_integer<int>(datagram[1]) == kReport &&
-           (std::to_integer<int>(datagram[2]) & wire::kFlagNoPart) != 0;
+    return std::to_integer<int>(datagram[1]) == kContributions &&
+           (std::to_integer<int>(datagram[2]) & wire::kFlagNoContribution) != 0;
   };
   ASSERT_TRUE(callers.run(milliseconds(100), 4));
   world.run(milliseconds(50));
@@ -96,18 +98,18 @@ TEST(FusedExchange, tidings_are_repeated_until_all_have_them) {
   ASSERT_TRUE(world.run(milliseconds(300), [&] { return world.all_flushed(); }));
 }
 
-TEST(FusedExchange, who_hears_no_multicast_is_told_by_itself_at_once) {
+TEST(FusedExchange, a_member_without_multicast_gets_the_result_by_unicast_at_once) {
   LaneWorld world(hosts(4));
   Callers callers(world);
   world.forwards = [](PeerId, PeerId to) { return to != 2; };
   ASSERT_TRUE(callers.run(milliseconds(1000), 12));
-  EXPECT_FALSE(world[0].lanes.hears(1, 2));
+  EXPECT_FALSE(world[0].lanes.receives_multicast(1, 2));
   const Instant begin = world.now();
   ASSERT_TRUE(callers.run(milliseconds(100), 22));
   EXPECT_LT(world.now() - begin, milliseconds(5)) << "no longer than with multicast: ten round trips";
   world.forwards = nullptr;
   ASSERT_TRUE(callers.run(milliseconds(100), 30));
-  EXPECT_TRUE(world[0].lanes.hears(world[0].ids[1], 2)) << "it is tried with every fused";
+  EXPECT_TRUE(world[0].lanes.receives_multicast(world[0].ids[1], 2)) << "each result to the group probes it";
 }
 
 TEST(FusedExchange, works_without_any_multicast) {
@@ -122,7 +124,7 @@ TEST(FusedExchange, works_without_any_multicast) {
   EXPECT_LE(world.by_group - sent, 3u);
 }
 
-TEST(FusedExchange, under_loss_doubles_and_disorder_every_result_is_right) {
+TEST(FusedExchange, every_result_is_right_under_loss_duplicates_and_reordering) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     LaneWorldConfig config = hosts(3 + static_cast<int>(seed % 12));
     config.seed = seed;
@@ -136,39 +138,39 @@ TEST(FusedExchange, under_loss_doubles_and_disorder_every_result_is_right) {
   }
 }
 
-TEST(FusedExchange, as_many_at_once_as_there_is_room_for) {
+TEST(FusedExchange, the_number_of_open_exchanges_is_bounded) {
   LaneWorld world(hosts(3));
   Lanes& lanes = world[1].lanes;
   const LaneId lane = world[1].ids[1];
-  for (std::uint32_t n = 0; n < 8; ++n) EXPECT_TRUE(lanes.report(lane, n, {}));
-  EXPECT_FALSE(lanes.report(lane, 8, {}));
-  for (std::uint32_t n = 0; n < 8; ++n) EXPECT_TRUE(world[2].lanes.report(world[2].ids[1], n, {}));
+  for (std::uint32_t n = 0; n < 8; ++n) EXPECT_TRUE(lanes.contribute(lane, n, {}));
+  EXPECT_FALSE(lanes.contribute(lane, 8, {}));
+  for (std::uint32_t n = 0; n < 8; ++n) EXPECT_TRUE(world[2].lanes.contribute(world[2].ids[1], n, {}));
   world.settle(1);
   world.settle(2);
   world.run(milliseconds(1));
   const LaneId first = world[0].ids[1];
   for (const std::uint32_t n : {7u, 0u}) {
-    ASSERT_EQ(world[0].lanes.gather(first, n), Lanes::FusedState::all);
-    world[0].lanes.tell(world.now(), first, n, {});
+    ASSERT_EQ(world[0].lanes.gather(first, n), Lanes::FusedState::complete);
+    world[0].lanes.announce(world.now(), first, n, {});
   }
-  EXPECT_EQ(world[0].lanes.gather(first, 20), Lanes::FusedState::not_yet) << "no room to know of it yet";
+  EXPECT_EQ(world[0].lanes.gather(first, 20), Lanes::FusedState::pending) << "too far ahead to be known";
   world.settle(0);
   world.run(milliseconds(1));
   std::span<const std::byte> result;
-  EXPECT_EQ(lanes.result(lane, 7, result), Lanes::FusedState::all);
-  EXPECT_FALSE(lanes.report(lane, 8, {})) << "the result of 0 is not taken yet";
+  EXPECT_EQ(lanes.result(lane, 7, result), Lanes::FusedState::complete);
+  EXPECT_FALSE(lanes.contribute(lane, 8, {})) << "the result of 0 is not taken yet";
   lanes.take_result(lane, 0);
-  EXPECT_TRUE(lanes.report(lane, 8, {}));
+  EXPECT_TRUE(lanes.contribute(lane, 8, {}));
 }
 
-// Hosts of several ranks come to their fused exchanges in any order: the part inside the host comes first.
-TEST(FusedExchange, they_may_be_begun_in_any_order) {
+// Hosts of several ranks begin their exchanges in any order: the shared-memory phase ends in any order.
+TEST(FusedExchange, exchanges_may_begin_in_any_order) {
   constexpr std::uint32_t kCalls = 60;
   LaneWorld world(hosts(3));
   std::vector<std::set<std::uint32_t>> left(3);
   for (auto& each : left)
     for (std::uint32_t n = 0; n < kCalls; ++n) each.insert(n);
-  std::set<std::pair<PeerId, std::uint32_t>> reported;
+  std::set<std::pair<PeerId, std::uint32_t>> contributed;
   const auto last_first = [&](PeerId id) {
     Lanes& lanes = world[id].lanes;
     const LaneId lane = world[id].ids[1];
@@ -176,11 +178,11 @@ TEST(FusedExchange, they_may_be_begun_in_any_order) {
     for (auto n = now.rbegin(); n != now.rend(); ++n) {
       std::span<const std::byte> result;
       if (id == 0) {
-        if (lanes.gather(lane, *n) != Lanes::FusedState::all) continue;
-        lanes.tell(world.now(), lane, *n, {});
+        if (lanes.gather(lane, *n) != Lanes::FusedState::complete) continue;
+        lanes.announce(world.now(), lane, *n, {});
       } else {
-        if (reported.count({id, *n}) == 0 && lanes.report(lane, *n, {})) reported.insert({id, *n});
-        if (lanes.result(lane, *n, result) != Lanes::FusedState::all) continue;
+        if (contributed.count({id, *n}) == 0 && lanes.contribute(lane, *n, {})) contributed.insert({id, *n});
+        if (lanes.result(lane, *n, result) != Lanes::FusedState::complete) continue;
         lanes.take_result(lane, *n);
       }
       left[static_cast<std::size_t>(id)].erase(*n);
@@ -193,7 +195,7 @@ TEST(FusedExchange, they_may_be_begun_in_any_order) {
   })) << left[0].size();
 }
 
-TEST(FusedExchange, one_that_dies_ends_the_wait_for_it_and_no_other) {
+TEST(FusedExchange, a_dead_member_ends_only_the_wait_for_itself) {
   LaneWorld world(hosts(4));
   Callers callers(world);
   ASSERT_TRUE(callers.run(milliseconds(100), 3));
@@ -202,26 +204,27 @@ TEST(FusedExchange, one_that_dies_ends_the_wait_for_it_and_no_other) {
   world.run(milliseconds(1));
   world[2].dead = true;
   world[0].lanes.forget_peer(2);
-  EXPECT_EQ(world[0].lanes.gather(lane, 3), Lanes::FusedState::not_yet) << "3 may report yet";
+  EXPECT_EQ(world[0].lanes.gather(lane, 3), Lanes::FusedState::pending) << "member 3 may still contribute";
   callers.go_on(3, 4);
   world.run(milliseconds(1));
   EXPECT_EQ(world[0].lanes.gather(lane, 3), Lanes::FusedState::lost);
-  EXPECT_FALSE(world[0].lanes.part(lane, 3, 1).empty());
-  EXPECT_TRUE(world[0].lanes.part(lane, 3, 2).empty());
-  EXPECT_EQ(world[0].lanes.gather(lane, 40), Lanes::FusedState::lost) << "2 cannot have reported yet";
-  world[0].lanes.tell(world.now(), lane, 3, {});
+  EXPECT_FALSE(world[0].lanes.contribution(lane, 3, 1).empty());
+  EXPECT_TRUE(world[0].lanes.contribution(lane, 3, 2).empty());
+  EXPECT_EQ(world[0].lanes.gather(lane, 40), Lanes::FusedState::lost)
+      << "member 2 cannot have contributed yet";
+  world[0].lanes.announce(world.now(), lane, 3, {});
   world.settle(0);
   world.run(milliseconds(50));
-  EXPECT_TRUE(world[0].lanes.is_flushed()) << "nothing is owed to the dead";
+  EXPECT_TRUE(world[0].lanes.is_flushed()) << "a dead member is owed nothing";
   std::span<const std::byte> result;
-  EXPECT_EQ(world[1].lanes.result(world[1].ids[1], 3, result), Lanes::FusedState::all);
+  EXPECT_EQ(world[1].lanes.result(world[1].ids[1], 3, result), Lanes::FusedState::complete);
   world[1].lanes.take_result(world[1].ids[1], 3);
-  EXPECT_TRUE(world[1].lanes.report(world[1].ids[1], 4, {}));
+  EXPECT_TRUE(world[1].lanes.contribute(world[1].ids[1], 4, {}));
   world[1].lanes.forget_peer(0);
   EXPECT_EQ(world[1].lanes.result(world[1].ids[1], 4, result), Lanes::FusedState::lost);
 }
 
-TEST(FusedExchange, who_closes_the_lane_tells_until_all_have_heard) {
+TEST(FusedExchange, a_root_that_closes_the_lane_announces_until_all_members_have_the_result) {
   LaneWorld world(hosts(4));
   Callers callers(world);
   ASSERT_TRUE(callers.run(milliseconds(100), 3));
@@ -243,23 +246,24 @@ TEST(FusedExchange, who_closes_the_lane_tells_until_all_have_heard) {
   EXPECT_EQ(world[0].lanes.buffered_bytes(), 0u);
 }
 
-TEST(FusedExchange, one_that_is_not_of_this_lane_or_of_these_times_changes_nothing) {
+TEST(FusedExchange, contributions_with_impossible_numbers_change_nothing) {
   LaneWorld world(hosts(4));
   Callers callers(world);
   ASSERT_TRUE(callers.run(milliseconds(100), 3));
   std::array<std::byte, 400> body{};
-  wire::ReportPart part;
+  wire::ContributionPart part;
   part.name = 1;
   for (const std::uint8_t behind : {0, 1, 2, 8, 15, 128, 255})
     for (const std::uint32_t number : {0u, 2u, 11u, 15u, 130u, 4000u, 0x80000000u, 0xfffffff0u})
       for (const std::size_t bytes : {sizeof part, sizeof part + 8, body.size()}) {
         part.behind = behind;
         std::memcpy(body.data(), &part, sizeof part);
-        world.inject(0, wire::DatagramKind::report, wire::kFlagAskAck, 1, number, {body.data(), bytes});
-        world.inject(2, wire::DatagramKind::report, 0, 1, number, {body.data(), bytes});  // not the first
-        world.inject(2, wire::DatagramKind::result_of_all, wire::kFlagAskAck, 1, number,
-                     {body.data(), bytes});
-        world.inject(2, wire::DatagramKind::acked, 0, 0, number, {body.data(), sizeof(wire::LanePart)});
+        world.inject(0, wire::DatagramKind::contribution, wire::kFlagAskAck, 1, number, {body.data(), bytes});
+        world.inject(2, wire::DatagramKind::contribution, 0, 1, number,
+                     {body.data(), bytes});  // not the root
+        world.inject(2, wire::DatagramKind::result, wire::kFlagAskAck, 1, number, {body.data(), bytes});
+        world.inject(2, wire::DatagramKind::contribution_ack, 0, 0, number,
+                     {body.data(), sizeof(wire::LanePart)});
       }
   ASSERT_TRUE(callers.run(milliseconds(1000), 40));
 }

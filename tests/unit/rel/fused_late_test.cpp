@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fused exchanges for which somebody is late, or seems to be: one that waits is not served, or asks without
-// end.
+// What could go wrong when a member is late, or seems to be: a member that waits is not served, or repeats
+// itself too often.
 #include "tests/unit/rel/callers.hpp"
 
 namespace herald::rel {
 namespace {
 
-// A member may sleep, and hear nothing but the group until it is reminded; what it would say by its own clock
-// does not leave.
-TEST(FusedExchange, who_hears_only_the_group_is_reminded) {
-  for (const int kind : {kInline, kResults}) {
+// A member may sleep in the receive of the group's socket: it gets nothing else until it is reminded, and its
+// own timers do not run.
+TEST(FusedExchange, a_member_that_receives_only_multicast_is_reminded) {
+  for (const int kind : {kCompacts, kResults}) {
     LaneWorld world(hosts(8));
     Callers callers(world);
     ASSERT_TRUE(callers.run(milliseconds(100), 5));
@@ -29,11 +29,11 @@ TEST(FusedExchange, who_hears_only_the_group_is_reminded) {
     ASSERT_TRUE(callers.run(milliseconds(100), 7)) << kind;
     EXPECT_TRUE(dropped && reminded);
     EXPECT_LT(world.now() - begin, milliseconds(8))
-        << kind << ": the second time, as it has just tried itself";
+        << kind << ": by the second reminder, as the member had just tried itself";
   }
 }
 
-TEST(FusedExchange, a_first_that_waits_for_one_that_computes_reminds_seldom) {
+TEST(FusedExchange, a_root_that_waits_for_a_computing_member_reminds_seldom) {
   LaneWorld world(hosts(8));
   Callers callers(world);
   ASSERT_TRUE(callers.run(milliseconds(100), 2));
@@ -43,21 +43,21 @@ TEST(FusedExchange, a_first_that_waits_for_one_that_computes_reminds_seldom) {
     return false;
   });
   EXPECT_LE(world.kinds[kResults], 40u);
-  EXPECT_LE(world.kinds[kReport], 6u * 40);
+  EXPECT_LE(world.kinds[kContributions], 6u * 40);
   EXPECT_LE(world.kinds[kContributionAcks], 6u * 40);
   const Instant begin = world.now();
   ASSERT_TRUE(callers.run(milliseconds(1000), 3));
   EXPECT_LT(world.now() - begin, milliseconds(1));
 }
 
-TEST(FusedExchange, who_waits_for_one_that_computes_asks_seldom) {
+TEST(FusedExchange, a_member_that_waits_for_a_computing_root_repeats_seldom) {
   LaneWorld world(hosts(8));
   Callers callers(world);
   ASSERT_TRUE(callers.run(milliseconds(100), 2));
   world.kinds.clear();
   for (PeerId id = 1; id < 8; ++id) callers.go_on(id, 3);
-  world.run(milliseconds(2000));  // the first does not call
-  EXPECT_LE(world.kinds[kReport], 7u * 14);
+  world.run(milliseconds(2000));  // the root does not call
+  EXPECT_LE(world.kinds[kContributions], 7u * 14);
   EXPECT_LE(world.kinds[kContributionAcks], 7u * 14);
   EXPECT_GE(world.kinds[kContributionAcks], 7u);
   const Instant begin = world.now();

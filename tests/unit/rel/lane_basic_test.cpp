@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Casts lost, doubled, out of order, never acknowledged, or acknowledged at too high a price.
+// What could go wrong: casts are lost, duplicated, out of order, never acknowledged, or acks cost too much.
 #include "tests/unit/effort.hpp"
 #include "tests/unit/rel/lane_world.hpp"
 
 namespace herald::rel {
 namespace {
 
-TEST(LaneBasic, a_stream_reaches_all_whole_and_in_order) {
+TEST(LaneBasic, a_stream_reaches_all_members_complete_and_in_order) {
   for (const int nodes : {2, 3, 8, 16, 17, 64}) {
     LaneWorldConfig config;
     config.nodes = nodes;
@@ -16,17 +16,17 @@ TEST(LaneBasic, a_stream_reaches_all_whole_and_in_order) {
     ASSERT_TRUE(world.run(milliseconds(5000), [&] { return world.have(0, packets) && world.all_flushed(); }))
         << nodes;
     const LaneCounters all = world.sum();
-    EXPECT_EQ(all.repaired_one + all.repaired_all + all.duplicates + all.naks_sent, 0u) << nodes;
-    EXPECT_EQ(all.heard, packets * static_cast<unsigned>(nodes - 1));
+    EXPECT_EQ(all.repaired_unicast + all.repaired_multicast + all.duplicates + all.naks_sent, 0u) << nodes;
+    EXPECT_EQ(all.received, packets * static_cast<unsigned>(nodes - 1));
     for (PeerId id = 0; id < nodes; ++id) {
       EXPECT_EQ(world[id].wrong, 0u);
       EXPECT_EQ(world[id].lanes.buffered_bytes(), 0u);
-      EXPECT_EQ(world[0].lanes.hears(world[0].ids[1], id), id != 0) << id << " of " << nodes;
+      EXPECT_EQ(world[0].lanes.receives_multicast(world[0].ids[1], id), id != 0) << id << " of " << nodes;
     }
   }
 }
 
-TEST(LaneBasic, all_are_sources_at_once) {
+TEST(LaneBasic, all_members_cast_at_once) {
   LaneWorldConfig config;
   config.nodes = 8;
   config.loss = 0.01;
@@ -40,7 +40,7 @@ TEST(LaneBasic, all_are_sources_at_once) {
   for (PeerId id = 0; id < 8; ++id) EXPECT_EQ(world[id].wrong, 0u);
 }
 
-TEST(LaneBasic, single_casts_are_acknowledged_many_at_once) {
+TEST(LaneBasic, one_ack_covers_many_single_casts) {
   LaneWorldConfig config;
   config.nodes = 8;
   LaneWorld world(config);
@@ -55,8 +55,8 @@ TEST(LaneBasic, single_casts_are_acknowledged_many_at_once) {
   }
 }
 
-// As many as may leave before the first is acknowledged, and an ack for a quarter of these.
-TEST(LaneBasic, few_channels_need_many_acks) {
+// A member acknowledges each quarter of the window.
+TEST(LaneBasic, a_small_window_needs_many_acks) {
   for (const std::uint32_t connections : {4u, 16u, 64u}) {
     LaneWorldConfig config;
     config.nodes = 3;
@@ -67,7 +67,7 @@ TEST(LaneBasic, few_channels_need_many_acks) {
     world[0].cast(1, 1000, 8);
     world.settle(0);
     world.run(milliseconds(100));
-    EXPECT_LE((world[1].expected[{1, 0}]), connections) << "the source waits for the one that says nothing";
+    EXPECT_LE((world[1].expected[{1, 0}]), connections) << "the source waits for the silent member";
     deaf = false;
     ASSERT_TRUE(world.run(milliseconds(5000), [&] { return world.have(0, 1000) && world.all_flushed(); }));
     const std::uint64_t acks = world[1].lanes.counters().acks_sent;
@@ -76,8 +76,8 @@ TEST(LaneBasic, few_channels_need_many_acks) {
   }
 }
 
-// A barrier: each casts its part once it has the parts of all others. Acks ride.
-TEST(LaneBasic, members_that_cast_in_turn_need_hardly_an_ack) {
+// A barrier: each member casts once it has the casts of all others. Acks ride on the casts.
+TEST(LaneBasic, members_that_cast_in_turn_need_few_acks_of_their_own) {
   LaneWorldConfig config;
   config.nodes = 8;
   LaneWorld world(config);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a source goes beyond what a member can hold, stops before it must, or waits for ever
-// for credit; lanes that share little memory starve each other.
+// What could go wrong: a source exceeds a member's memory, stops too early, or waits forever for credit;
+// lanes that share little memory starve each other.
 #include "tests/unit/effort.hpp"
 #include "tests/unit/rel/lane_world.hpp"
 
 namespace herald::rel {
 namespace {
 
-// All that was cast is acknowledged, so no ack brings the credit; and the one that told of it is lost.
+// All casts are acknowledged, so no ack brings the credit; and the ack that granted it is lost.
 TEST(LaneCredit, a_source_without_credit_asks_for_it) {
   LaneWorldConfig config = small(3);
   config.lanes.window_packets = 8;
@@ -27,8 +27,8 @@ TEST(LaneCredit, a_source_without_credit_asks_for_it) {
   expect_clean(world);
 }
 
-// What one socket holds is not what another does: a source goes by what it is granted.
-TEST(LaneCredit, who_holds_little_stops_the_source_where_it_began) {
+// Sockets buffer different amounts: a source obeys the credit that it is granted.
+TEST(LaneCredit, a_member_with_a_small_socket_buffer_keeps_the_source_at_its_first_window) {
   LaneWorldConfig config = small(4);
   config.held[2] = 24;
   LaneWorld world(config);
@@ -52,7 +52,7 @@ TEST(LaneCredit, who_holds_little_stops_the_source_where_it_began) {
   expect_clean(world);
 }
 
-TEST(LaneCredit, who_does_not_take_stops_the_source_at_its_credit_and_no_sooner) {
+TEST(LaneCredit, a_listener_that_refuses_stops_the_source_exactly_at_its_credit) {
   LaneWorldConfig config = small(4);
   config.lanes.kept_bytes = 1 << 20;
   LaneWorld world(config);
@@ -71,7 +71,7 @@ TEST(LaneCredit, who_does_not_take_stops_the_source_at_its_credit_and_no_sooner)
   expect_clean(world);
 }
 
-TEST(LaneCredit, many_lanes_many_sources_little_memory) {
+TEST(LaneCredit, many_lanes_and_sources_share_little_memory) {
   LaneWorldConfig config = small(6);
   config.all_open = false;
   config.loss = 0.02;
@@ -80,7 +80,7 @@ TEST(LaneCredit, many_lanes_many_sources_little_memory) {
   LaneWorld world(config);
   for (std::uint64_t lane = 1; lane <= 12; ++lane)
     for (PeerId id = 0; id < 6; ++id) {
-      std::vector<PeerId> members;  // in an order of its own
+      std::vector<PeerId> members;  // in another order for each lane
       for (PeerId i = 0; i < 6; ++i) members.push_back((i * 5 + static_cast<PeerId>(lane)) % 6);
       world[id].open(lane << 33 | lane, members);
     }
@@ -96,11 +96,11 @@ TEST(LaneCredit, many_lanes_many_sources_little_memory) {
     for (PeerId id = 0; id < 6; ++id) most = std::max(most, world[id].lanes.buffered_bytes());
     return done();
   }));
-  EXPECT_LE(most, (512u << 10) + 12 * 1536) << "and a packet of each lane";
+  EXPECT_LE(most, (512u << 10) + 12 * 1536) << "and one packet of each lane";
   expect_clean(world);
 }
 
-TEST(LaneCredit, a_lane_that_nobody_has_opened_yet_leaves_room_for_the_others) {
+TEST(LaneCredit, a_lane_that_no_member_has_opened_yet_leaves_memory_for_others) {
   LaneWorldConfig config = small(3);
   config.all_open = false;
   config.lanes.log_bytes = 32 << 10;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a member that does not hear the group, hears it no longer, comes late, goes, dies or
-// does not take what it gets stops the others, is forgotten, or is waited for for ever.
+// What could go wrong: a member without multicast, or one that is late, gone, dead or refuses packets, stops
+// the others, is forgotten, or is waited for forever.
 #include <cstring>
 
 #include "tests/unit/effort.hpp"
@@ -9,7 +9,7 @@
 namespace herald::rel {
 namespace {
 
-TEST(LaneFault, deaf_members_are_served_from_the_same_log) {
+TEST(LaneFault, members_without_multicast_are_served_from_the_same_log) {
   for (const double loss : {0.0, 0.02}) {
     LaneWorldConfig config = small(6);
     config.loss = loss;
@@ -19,13 +19,14 @@ TEST(LaneFault, deaf_members_are_served_from_the_same_log) {
     ASSERT_TRUE(world.run(milliseconds(5000), [&] { return world.have(0, 1000) && world.all_flushed(); }));
     expect_clean(world);
     const LaneId lane = world[0].ids[1];
-    for (PeerId id = 1; id < 6; ++id) EXPECT_EQ(world[0].lanes.hears(lane, id), id != 3 && id != 4) << id;
-    EXPECT_EQ(world[0].lanes.counters().went_deaf, 2u);
+    for (PeerId id = 1; id < 6; ++id)
+      EXPECT_EQ(world[0].lanes.receives_multicast(lane, id), id != 3 && id != 4) << id;
+    EXPECT_EQ(world[0].lanes.counters().multicast_lost, 2u);
     for (const auto& [member, hears] : world[0].changes) EXPECT_EQ(hears, member != 3 && member != 4);
   }
 }
 
-TEST(LaneFault, a_switch_that_forwards_nothing_costs_unicast_and_no_more) {
+TEST(LaneFault, a_switch_that_forwards_no_multicast_costs_only_unicast) {
   LaneWorld world(small(4));
   world.forwards = [](PeerId, PeerId) { return false; };
   for (PeerId id = 0; id < 4; ++id) world[id].cast(1, 300, 0);
@@ -35,11 +36,11 @@ TEST(LaneFault, a_switch_that_forwards_nothing_costs_unicast_and_no_more) {
     return world.all_flushed();
   }));
   expect_clean(world);
-  EXPECT_LE(world.by_group, 4 * 150u);  // it was tried, and then left alone
+  EXPECT_LE(world.by_group, 4 * 150u);  // probes, and then none
   EXPECT_LE(world.kinds[5], 4 * (3 * 300u + 250u));
 }
 
-TEST(LaneFault, a_group_that_stops_and_returns_breaks_no_stream) {
+TEST(LaneFault, multicast_that_stops_and_returns_breaks_no_stream) {
   LaneWorld world(small(5));
   bool works = true;
   world.forwards = [&](PeerId, PeerId) { return works; };
@@ -48,18 +49,18 @@ TEST(LaneFault, a_group_that_stops_and_returns_breaks_no_stream) {
   works = false;
   world.run(milliseconds(60));
   const LaneId lane = world[0].ids[1];
-  for (PeerId id = 1; id < 5; ++id) EXPECT_FALSE(world[0].lanes.hears(lane, id)) << id;
+  for (PeerId id = 1; id < 5; ++id) EXPECT_FALSE(world[0].lanes.receives_multicast(lane, id)) << id;
   works = true;
   ASSERT_TRUE(world.run(milliseconds(5000), [&] { return world.have(0, 6000) && world.all_flushed(); }));
   expect_clean(world);
-  for (PeerId id = 1; id < 5; ++id) EXPECT_TRUE(world[0].lanes.hears(lane, id)) << id;
-  EXPECT_EQ(world[0].lanes.counters().went_deaf, 4u);
-  EXPECT_EQ(world[0].lanes.counters().heard_again, 4u);
-  EXPECT_EQ(world[0].changes.size(), 3 * 4u);  // hears, does not, does again
+  for (PeerId id = 1; id < 5; ++id) EXPECT_TRUE(world[0].lanes.receives_multicast(lane, id)) << id;
+  EXPECT_EQ(world[0].lanes.counters().multicast_lost, 4u);
+  EXPECT_EQ(world[0].lanes.counters().multicast_regained, 4u);
+  EXPECT_EQ(world[0].changes.size(), 3 * 4u);  // receives multicast, does not, does again
 }
 
-// As a switch that forgot who joined: only some members go deaf, in the middle of many small casts.
-TEST(LaneFault, members_that_the_switch_forgets_are_found_by_small_casts_too) {
+// A switch that forgets some group members, in the middle of many small casts.
+TEST(LaneFault, small_casts_also_find_members_that_the_switch_forgot) {
   LaneWorld world(small(8));
   bool forgot = false;
   world.forwards = [&](PeerId, PeerId to) { return !forgot || to < 5; };
@@ -72,21 +73,21 @@ TEST(LaneFault, members_that_the_switch_forgets_are_found_by_small_casts_too) {
   }
   ASSERT_TRUE(world.run(milliseconds(500), [&] { return world.all_flushed(); }));
   expect_clean(world);
-  EXPECT_EQ(world[0].lanes.counters().went_deaf, 3u);
-  EXPECT_EQ(world[0].lanes.counters().heard_again, 3u);
+  EXPECT_EQ(world[0].lanes.counters().multicast_lost, 3u);
+  EXPECT_EQ(world[0].lanes.counters().multicast_regained, 3u);
 }
 
-TEST(LaneFault, thirty_in_a_hundred_lost_is_not_deafness_for_long) {
+TEST(LaneFault, thirty_percent_loss_does_not_stay_no_multicast) {
   LaneWorldConfig config = small(8);
   config.loss = 0.3;
   LaneWorld world(config);
   world[0].cast(1, 1000, 0);
   ASSERT_TRUE(world.run(milliseconds(10'000), [&] { return world.have(0, 1000) && world.all_flushed(); }));
   expect_clean(world);
-  EXPECT_LE(world[0].lanes.counters().went_deaf, 2u);
+  EXPECT_LE(world[0].lanes.counters().multicast_lost, 2u);
 }
 
-TEST(LaneFault, who_opens_late_gets_all_and_is_not_lost) {
+TEST(LaneFault, a_member_that_opens_late_gets_all_and_is_not_lost) {
   for (const std::int64_t late_ms : {1, 40, 3000}) {
     LaneWorldConfig config = small(4);
     config.all_open = false;
@@ -108,7 +109,7 @@ TEST(LaneFault, who_opens_late_gets_all_and_is_not_lost) {
   }
 }
 
-TEST(LaneFault, casts_of_a_lane_that_is_not_open_are_kept_but_not_without_bound) {
+TEST(LaneFault, early_casts_are_kept_within_a_bound) {
   LaneWorldConfig config = small(2);
   config.all_open = false;
   config.lanes.kept_bytes = 64 << 10;
@@ -126,7 +127,7 @@ TEST(LaneFault, casts_of_a_lane_that_is_not_open_are_kept_but_not_without_bound)
   expect_clean(world);
 }
 
-TEST(LaneFault, who_dies_is_named_and_the_others_go_on) {
+TEST(LaneFault, a_dead_member_is_reported_and_the_others_go_on) {
   for (const int nodes : {2, 5, 24}) {
     LaneWorld world(small(nodes));
     world[0].cast(1, 200, 0);
@@ -142,7 +143,7 @@ TEST(LaneFault, who_dies_is_named_and_the_others_go_on) {
   }
 }
 
-TEST(LaneFault, time_in_which_all_were_stopped_is_not_silence) {
+TEST(LaneFault, time_in_which_all_processes_were_stopped_is_not_silence) {
   LaneWorld world(small(5));
   world[0].cast(1, 20, 0);
   ASSERT_TRUE(world.run(milliseconds(1000), [&] { return world.have(0, 20) && world.all_flushed(); }));
@@ -155,7 +156,7 @@ TEST(LaneFault, time_in_which_all_were_stopped_is_not_silence) {
   EXPECT_TRUE(world[0].lost.empty());
 }
 
-TEST(LaneFault, who_is_forgotten_holds_nobody_up) {
+TEST(LaneFault, a_forgotten_member_delays_no_other) {
   LaneWorld world(small(3));
   world[2].dead = true;
   world[0].cast(1, 1000, 0);
@@ -177,8 +178,8 @@ TEST(LaneFault, a_lane_that_is_closed_at_one_end_is_flushed_at_the_other) {
   EXPECT_TRUE(world[0].lost.empty());
 }
 
-// A communicator may be freed by a source as soon as its last cast has left.
-TEST(LaneFault, who_closes_still_repairs_what_it_cast) {
+// A source may free a communicator as soon as its last cast has left.
+TEST(LaneFault, a_source_that_closes_still_repairs_its_casts) {
   for (const double loss : {0.0, 0.3}) {
     LaneWorldConfig config = small(5);
     config.loss = loss;
@@ -197,7 +198,7 @@ TEST(LaneFault, who_closes_still_repairs_what_it_cast) {
   }
 }
 
-TEST(LaneFault, a_lane_with_a_member_that_is_lost_already_waits_for_nobody) {
+TEST(LaneFault, a_lane_opened_with_a_lost_member_does_not_wait_for_it) {
   LaneWorld world(small(3));
   world[2].dead = true;
   world[0].lanes.forget_peer(2);
@@ -208,14 +209,14 @@ TEST(LaneFault, a_lane_with_a_member_that_is_lost_already_waits_for_nobody) {
   EXPECT_TRUE(world[0].lost.empty());
 }
 
-TEST(LaneFault, what_a_lost_member_left_unfinished_is_given_back) {
+TEST(LaneFault, memory_of_the_incomplete_stream_of_a_lost_member_is_released) {
   LaneWorld world(small(3));
   int casts = 0;
   world.drop = [&](PeerId from, PeerId to, std::span<const std::byte>) {
     return from == 0 && to == 1 && ++casts == 2;
   };
   world[0].cast(1, 10, 0);
-  world.run(microseconds(60));  // the second one is missing; nobody has asked yet
+  world.run(microseconds(60));  // the second packet is missing; no NAK has left yet
   world[0].dead = true;
   ASSERT_TRUE(world.run(milliseconds(50), [&] { return world[2].got == 10; }));
   EXPECT_NE(world[1].lanes.buffered_bytes(), 0u);
@@ -223,8 +224,8 @@ TEST(LaneFault, what_a_lost_member_left_unfinished_is_given_back) {
   EXPECT_EQ(world[1].lanes.buffered_bytes(), 0u);
 }
 
-// The lane goes while its packet is being handed in.
-TEST(LaneFault, a_lane_may_be_closed_by_who_hears_on_it) {
+// The lane is closed while its packet is delivered.
+TEST(LaneFault, a_listener_may_close_the_lane_that_delivers_to_it) {
   LaneWorld world(small(3));
   world[1].on_packet = [&](std::uint64_t, PeerId) {
     if (world[1].got == 5) world[1].lanes.close(world[1].ids[1]);
@@ -237,8 +238,8 @@ TEST(LaneFault, a_lane_may_be_closed_by_who_hears_on_it) {
   EXPECT_TRUE(world[0].lost.empty());
 }
 
-// A member whose memory is spoilt says anything, with a right tag.
-TEST(LaneFault, nonsense_with_a_right_tag_breaks_nothing_but_its_own_stream) {
+// A member with corrupt memory sends anything, with a valid tag.
+TEST(LaneFault, nonsense_with_a_valid_tag_breaks_only_its_own_stream) {
   for (const int nodes : {3, 20}) {
     LaneWorldConfig config = small(nodes);
     config.lanes.give_up = milliseconds(100'000);
@@ -265,14 +266,15 @@ TEST(LaneFault, nonsense_with_a_right_tag_breaks_nothing_but_its_own_stream) {
     }
     world.run(milliseconds(2000));
     EXPECT_EQ(world.sum().forged, 0u);
-    for (PeerId id = 2; id < nodes; ++id) {  // the spoilt one may have acknowledged what it has not got
+    for (PeerId id = 2; id < nodes;
+         ++id) {  // the corrupt member may acknowledge packets that it does not have
       EXPECT_EQ((world[id].expected[{1, 0}]), world[0].flows[world[0].ids[1]].next) << id;
       EXPECT_EQ(world[id].wrong - (id == 2 ? world[2].expected[{1, 1}] : 0), 0u) << id;
     }
   }
 }
 
-TEST(LaneFault, strangers_and_the_mesh_are_not_heard) {
+TEST(LaneFault, datagrams_of_strangers_and_of_the_mesh_are_refused) {
   LaneWorld world(small(2));
   std::vector<std::byte> datagram(60);
   datagram[0] = std::byte{wire::kDatagramVersion};

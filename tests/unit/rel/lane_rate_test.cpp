@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a cast takes longer than the cable needs: the window is too small, acks or repairs are
-// in the way, a loss stops the stream, a lost tail is found late.
+// What could go wrong: a cast takes longer than the link needs: the window is too small, acks or repairs
+// delay it, a loss stops the stream, a lost tail is found late.
 #include "tests/unit/effort.hpp"
 #include "tests/unit/rel/lane_world.hpp"
 
@@ -30,7 +30,7 @@ double cast_ms(LaneWorld& world) {
   return static_cast<double>((world.now() - begin).ns) / 1e6;
 }
 
-TEST(LaneRate, a_mebibyte_takes_what_the_cable_takes) {
+TEST(LaneRate, a_mebibyte_takes_the_time_of_the_link) {
   for (const int nodes : {2, 8, 16, 40}) {
     if (kSanitized && nodes > 8) continue;
     const LaneWorldConfig config = fast_ethernet(nodes);
@@ -40,14 +40,14 @@ TEST(LaneRate, a_mebibyte_takes_what_the_cable_takes) {
   }
 }
 
-TEST(LaneRate, a_gigabit_is_filled_too) {
+TEST(LaneRate, a_gigabit_link_is_filled) {
   LaneWorldConfig config = fast_ethernet(8);
   config.bits_per_second = 1e9;
   LaneWorld world(config);
   EXPECT_LE(cast_ms(world), 1.05 * link_ms(config));
 }
 
-TEST(LaneRate, one_loss_in_a_hundred_costs_its_repairs_and_little_more) {
+TEST(LaneRate, one_percent_loss_costs_little_more_than_its_repairs) {
   double sum = 0, worst = 0;
   constexpr int kSeeds = static_cast<int>(some_of(20));
   const LaneWorldConfig config = fast_ethernet(8);
@@ -64,23 +64,23 @@ TEST(LaneRate, one_loss_in_a_hundred_costs_its_repairs_and_little_more) {
   EXPECT_LE(worst, 1.15 * link_ms(config));
 }
 
-TEST(LaneRate, what_all_lose_is_repaired_once_for_all) {
+TEST(LaneRate, a_packet_that_all_members_lose_is_repaired_once) {
   LaneWorldConfig config = fast_ethernet(8);
   config.common_loss = 0.01;
   LaneWorld world(config);
   EXPECT_LE(cast_ms(world), 1.06 * link_ms(config));
   const LaneCounters& source = world[0].lanes.counters();
-  EXPECT_GT(source.repaired_all, 0u);
-  EXPECT_LE(source.repaired_one + source.repaired_all, 20u);
+  EXPECT_GT(source.repaired_multicast, 0u);
+  EXPECT_LE(source.repaired_unicast + source.repaired_multicast, 20u);
 }
 
-// The last packet is lost by one member: nobody would notice it but for the source.
+// One member loses the last packet: only the source can notice.
 TEST(LaneRate, a_lost_tail_is_found_within_a_few_round_trips) {
   for (const std::uint64_t packets : {1u, 3u, 40u}) {
     LaneWorldConfig config;
     config.nodes = 8;
     LaneWorld world(config);
-    for (int i = 0; i < 200; ++i) {  // so that the round trip is known
+    for (int i = 0; i < 200; ++i) {  // to measure the round trip
       world[0].cast(1, 1, 8);
       world.run(microseconds(100));
     }

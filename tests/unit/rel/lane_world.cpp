@@ -63,7 +63,7 @@ void LaneNode::pump() {
   for (LaneId lane = lanes.next_ready(); lane >= 0; lane = lanes.next_ready()) pump(lane);
 }
 
-Status LaneNode::heard(LaneId lane, PeerId source, std::span<const std::byte> packet) noexcept {
+Status LaneNode::deliver(LaneId lane, PeerId source, std::span<const std::byte> packet) noexcept {
   if (gate && !gate(source)) {
     ++refused;
     return Status::again;
@@ -244,19 +244,19 @@ LaneCounters LaneWorld::sum() {
   for (const auto& node : nodes_) {
     const LaneCounters& one = node->lanes.counters();
     all.cast += one.cast;
-    all.heard += one.heard;
-    all.repaired_one += one.repaired_one;
-    all.repaired_all += one.repaired_all;
+    all.received += one.received;
+    all.repaired_unicast += one.repaired_unicast;
+    all.repaired_multicast += one.repaired_multicast;
     all.naks_sent += one.naks_sent;
     all.naks_received += one.naks_received;
-    all.naks_spared += one.naks_spared;
+    all.naks_suppressed += one.naks_suppressed;
     all.acks_sent += one.acks_sent;
     all.acks_received += one.acks_received;
     all.duplicates += one.duplicates;
     all.forged += one.forged;
     all.malformed += one.malformed;
-    all.went_deaf += one.went_deaf;
-    all.heard_again += one.heard_again;
+    all.multicast_lost += one.multicast_lost;
+    all.multicast_regained += one.multicast_regained;
   }
   return all;
 }

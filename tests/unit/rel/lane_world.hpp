@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Several processes with lanes, joined by a switch in virtual time that forwards to groups. A datagram waits
-// for the sender's cable, then for each receiver's, whose queue in the switch is finite. Chance decides what
-// is lost (by one, by all, in bursts), doubled, late or broken, from a seed.
+// for the sender's link, then for each receiver's, whose queue in the switch is finite. A seed decides which
+// datagrams are lost (by one receiver, by all, in bursts), duplicated, late or corrupt.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -24,19 +24,19 @@ struct LaneWorldConfig {
   Duration delay = microseconds(50);  // one way, in all
   std::uint64_t switch_bytes = 1 << 20;
   std::uint64_t nic_bytes = 512 << 10;  // a node with more than this before it waits until half has left
-  double loss = 0;                      // each receiver's copy for itself
+  double loss = 0;                      // independently for each receiver
   double common_loss = 0;               // before the switch
-  double burst = 0;  // a receiver's cable goes bad with one packet in so many, for 20 packets
+  double burst = 0;                     // probability that a receiver's link loses the next 20 packets
   double duplicate = 0, reorder = 0, corrupt = 0;
   Duration reorder_by = microseconds(300);
   bool all_open = true;  // every node opens lane 1 of all nodes
   LanesConfig lanes;
-  std::map<PeerId, std::uint32_t> held;  // held_packets of some
+  std::map<PeerId, std::uint32_t> held;  // held_packets of single nodes
 };
 
 class LaneWorld;
 
-// Casts numbered packets, and checks that those which come are numbered without gap for each lane and source.
+// Casts numbered packets, and checks that those of each lane and source arrive without a gap.
 class LaneNode final : public LaneListener {
  public:
   LaneNode(LaneWorld& world, PeerId me, const LaneWorldConfig& config);
@@ -46,12 +46,12 @@ class LaneNode final : public LaneListener {
   void pump();
   void pump(LaneId lane);
 
-  Status heard(LaneId lane, PeerId source, std::span<const std::byte> packet) noexcept override;
-  void hearing_changed(LaneId, PeerId member, bool hears) noexcept override {
-    changes.push_back({member, hears});
+  Status deliver(LaneId lane, PeerId source, std::span<const std::byte> packet) noexcept override;
+  void reachability_changed(LaneId, PeerId member, bool receives) noexcept override {
+    changes.push_back({member, receives});
   }
   void member_lost(LaneId, PeerId member) noexcept override { lost.push_back(member); }
-  void moved(LaneId, std::uint8_t move) noexcept override { address = move; }
+  void address_changed(LaneId, std::uint8_t index) noexcept override { address = index; }
 
   struct Flow {
     std::uint64_t packets = 0, next = 0;
@@ -68,10 +68,10 @@ class LaneNode final : public LaneListener {
   std::uint64_t got = 0, wrong = 0, refused = 0;
   std::vector<std::pair<PeerId, bool>> changes;
   std::vector<PeerId> lost;
-  std::function<bool(PeerId source)> gate;               // false: not now
+  std::function<bool(PeerId source)> gate;               // false: the packet is refused
   std::function<void(std::uint64_t, PeerId)> on_packet;  // lane's name, source
   bool dead = false;
-  std::uint8_t address = 0;  // of lane 1: where it sends and listens
+  std::uint8_t address = 0;  // address index of lane 1
 };
 
 class LaneWorld {
@@ -85,23 +85,23 @@ class LaneWorld {
   void run(Duration time) {
     run(time, [] { return false; });
   }
-  void freeze(Duration time) {  // nobody is called meanwhile
+  void freeze(Duration time) {  // no node is called meanwhile
     now_ = now_ + time;
     for (const auto& node : nodes_) node->lanes.on_clock_gap(now_);
   }
   void settle(PeerId id);
   bool all_flushed();
-  // To a node, at once, sealed as if a member had sent it.
+  // Delivers at once a datagram sealed as if a member had sent it.
   void inject(PeerId to, wire::DatagramKind kind, std::uint8_t flags, PeerId from, std::uint32_t seq,
               std::span<const std::byte> body);
-  // All but `source` have got `packets` of it on lane `name`.
+  // Whether all others have `packets` of `source` on lane `name`.
   bool have(PeerId source, std::uint64_t packets, std::uint64_t name = 1);
   LaneCounters sum();
 
   LaneWorldConfig config;
   Prng chance;
-  std::function<bool(PeerId from, PeerId to)> forwards;  // group: false: the switch does not
-  std::function<bool(PeerId from, PeerId to)> cut;       // either way: true: nothing passes
+  std::function<bool(PeerId from, PeerId to)> forwards;  // multicast; false: not forwarded
+  std::function<bool(PeerId from, PeerId to)> cut;       // true: nothing passes
   std::function<bool(PeerId from, PeerId to, std::span<const std::byte>)> drop;
   std::uint64_t datagrams = 0, by_group = 0, dropped = 0, dropped_full = 0;
   std::map<int, std::uint64_t> kinds;  // datagrams that left
@@ -133,13 +133,13 @@ class LaneWorld {
   std::uint64_t order_ = 0;
   std::vector<std::unique_ptr<LaneNode>> nodes_;
   std::vector<Instant> timer_, up_free_, down_free_;
-  std::vector<int> bad_;  // packets that a cable still loses
+  std::vector<int> bad_;  // packets that a link still loses
   std::priority_queue<std::shared_ptr<Event>, std::vector<std::shared_ptr<Event>>, Later> events_;
 };
 
-// Lanes that give a member up soon.
+// Members are given up soon.
 LaneWorldConfig small(int nodes);
-// All came right, nobody was lost, and nothing is left.
+// All packets arrived, no member was lost, and no memory is held.
 void expect_clean(LaneWorld& world);
 
 }  // namespace herald::rel

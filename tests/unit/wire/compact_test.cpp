@@ -30,17 +30,17 @@ Opened open(const Bytes& bytes, DatagramView& view, std::uint32_t about = kNumbe
 }
 
 TEST(CompactWire, has_sixteen_bytes_before_the_contribution) {
-  Bytes good = make(kFlagHeard, {'a', 'b'});
+  Bytes good = make(kFlagMulticastSeen, {'a', 'b'});
   DatagramView view;
   ASSERT_EQ(open(good, view), Opened::good);
-  EXPECT_EQ(view.kind, DatagramKind::compact);
-  EXPECT_EQ(view.flags, kFlagHeard);
+  EXPECT_EQ(view.kind, DatagramKind::compact_contribution);
+  EXPECT_EQ(view.flags, kFlagMulticastSeen);
   EXPECT_EQ(view.from, 7u);
   EXPECT_EQ(view.seq, kNumber);
   EXPECT_TRUE(view.ack.empty());
   ASSERT_EQ(view.body.size(), 2u);
-  EXPECT_EQ(known_as(std::as_bytes(std::span(good))), 0x1234u);
-  EXPECT_EQ(known_as(std::as_bytes(std::span(good)).first(15)), 0u);
+  EXPECT_EQ(lane_index(std::as_bytes(std::span(good))), 0x1234u);
+  EXPECT_EQ(lane_index(std::as_bytes(std::span(good)).first(15)), 0u);
   std::fill(good.begin() + 8, good.begin() + 16, 0);
   EXPECT_EQ(good, (Bytes{1, 12, 64, 4, 0x34, 0x12, 7, 13, 0, 0, 0, 0, 0, 0, 0, 0, 'a', 'b'}));
 }
@@ -70,7 +70,7 @@ TEST(CompactWire, numbers_wrap_around) {
 }
 
 TEST(CompactWire, any_wrong_bit_length_or_flag_is_detected) {
-  const Bytes good = make(kFlagHeard, {'a', 'b'});
+  const Bytes good = make(kFlagMulticastSeen, {'a', 'b'});
   DatagramView view;
   for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
     Bytes bad = good;
@@ -80,7 +80,7 @@ TEST(CompactWire, any_wrong_bit_length_or_flag_is_detected) {
   for (std::size_t size = 0; size < good.size(); ++size)
     EXPECT_EQ(open(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size)), view),
               size < sizeof(CompactHead) ? Opened::malformed : Opened::bad_tag);
-  for (const std::uint8_t flag : {kFlagAck, kFlagAskAck, kFlagNoPart, kFlagClosed})
+  for (const std::uint8_t flag : {kFlagAck, kFlagAskAck, kFlagNoContribution, kFlagClosed})
     EXPECT_EQ(open(make(flag, {}), view), Opened::malformed);
 }
 

@@ -135,7 +135,7 @@ TEST(LaneWire, a_cast_without_rows_is_only_its_packet) {
 }
 
 TEST(LaneWire, acks_naks_and_probes_are_as_the_document_says) {
-  EXPECT_EQ(plain(make(DatagramKind::cast_ack, kFlagHeard, bytes_of(some_ack()))),
+  EXPECT_EQ(plain(make(DatagramKind::cast_ack, kFlagMulticastSeen, bytes_of(some_ack()))),
             join({head_bytes(6, 64),
                   kNameBytes,
                   {4, 3, 2, 1},
@@ -152,28 +152,33 @@ TEST(LaneWire, acks_naks_and_probes_are_as_the_document_says) {
 }
 
 TEST(LaneWire, contributions_and_results_are_as_the_document_says) {
-  ReportPart part;
+  ContributionPart part;
   part.name = kName;
   part.behind = 5;
-  const Bytes report = join({bytes_of(part), {'a', 'b'}});
-  EXPECT_EQ(plain(make(DatagramKind::report, kFlagHeard | kFlagAskAck, report)),
+  const Bytes contribution = join({bytes_of(part), {'a', 'b'}});
+  EXPECT_EQ(plain(make(DatagramKind::contribution, kFlagMulticastSeen | kFlagAskAck, contribution)),
             join({head_bytes(9, 72), kNameBytes, {5}, {'a', 'b'}}));
-  EXPECT_EQ(plain(make(DatagramKind::report, kFlagNoPart, bytes_of(part))),
+  EXPECT_EQ(plain(make(DatagramKind::contribution, kFlagNoContribution, bytes_of(part))),
             join({head_bytes(9, 16), kNameBytes, {5}}));
-  EXPECT_EQ(plain(make(DatagramKind::result_of_all, kFlagAskAck, join({bytes_of(some_part()), {'c'}}))),
+  ResultPart result;
+  result.name = kName;
+  result.lane_index = 0x0102;
+  result.reserved = 0x0304;
+  EXPECT_EQ(plain(make(DatagramKind::result, kFlagAskAck, join({bytes_of(result), {'c'}}))),
             join({head_bytes(10, 8), kNameBytes, {2, 1, 4, 3}, {'c'}}));
-  EXPECT_EQ(plain(make(DatagramKind::acked, 2, bytes_of(some_part()))),
+  EXPECT_EQ(plain(make(DatagramKind::contribution_ack, 2, bytes_of(some_part()))),
             join({head_bytes(11, 2), kNameBytes, {2, 1, 4, 3}}));
-  EXPECT_EQ(open(make(DatagramKind::report, 0, report)), Opened::good);
-  EXPECT_EQ(open(make(DatagramKind::report, 0, bytes_of(part))), Opened::good) << "a part of no bytes";
-  EXPECT_EQ(open(make(DatagramKind::report, kFlagNoPart, report)), Opened::malformed);
-  EXPECT_EQ(open(make(DatagramKind::report, kFlagRows, report)), Opened::malformed);
-  EXPECT_EQ(open(make(DatagramKind::result_of_all, 0, bytes_of(some_part()))), Opened::good);
-  EXPECT_EQ(open(make(DatagramKind::result_of_all, kFlagHeard, bytes_of(some_part()))), Opened::malformed);
-  EXPECT_EQ(open(make(DatagramKind::acked, 0, report)), Opened::malformed);
-  EXPECT_EQ(open(make(DatagramKind::acked, kFlagAskAck, bytes_of(some_part()))), Opened::malformed);
-  EXPECT_EQ(open(make(DatagramKind::report, 0, Bytes(8))), Opened::malformed);
-  for (const DatagramKind kind : {DatagramKind::result_of_all, DatagramKind::acked})
+  EXPECT_EQ(open(make(DatagramKind::contribution, 0, contribution)), Opened::good);
+  EXPECT_EQ(open(make(DatagramKind::contribution, 0, bytes_of(part))), Opened::good) << "a part of no bytes";
+  EXPECT_EQ(open(make(DatagramKind::contribution, kFlagNoContribution, contribution)), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::contribution, kFlagRows, contribution)), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::result, 0, bytes_of(result))), Opened::good);
+  EXPECT_EQ(open(make(DatagramKind::result, kFlagMulticastSeen, bytes_of(result))), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::contribution_ack, 0, contribution)), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::contribution_ack, kFlagAskAck, bytes_of(some_part()))),
+            Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::contribution, 0, Bytes(8))), Opened::malformed);
+  for (const DatagramKind kind : {DatagramKind::result, DatagramKind::contribution_ack})
     EXPECT_EQ(open(make(kind, 0, Bytes(11))), Opened::malformed);
 }
 
@@ -182,7 +187,7 @@ TEST(LaneWire, invalid_flags_and_lengths_are_malformed_despite_a_right_tag) {
   EXPECT_EQ(open(make(DatagramKind::cast, 0, part)), Opened::malformed);  // no packet
   EXPECT_EQ(open(make(DatagramKind::cast, 0, Bytes(part.begin(), part.end() - 1))), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::cast, kFlagAck, some_cast(2))), Opened::malformed);
-  EXPECT_EQ(open(make(DatagramKind::cast, kFlagHeard, some_cast(2))), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::cast, kFlagMulticastSeen, some_cast(2))), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::cast, kFlagRows, some_cast(0))), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::cast, kFlagRows, some_cast(1))), Opened::good);
   EXPECT_EQ(open(make(DatagramKind::cast, kFlagRows, some_cast(3))), Opened::malformed);
@@ -194,8 +199,8 @@ TEST(LaneWire, invalid_flags_and_lengths_are_malformed_despite_a_right_tag) {
   EXPECT_EQ(open(make(DatagramKind::cast_ack, kFlagAskAck, bytes_of(some_ack()))), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::cast_ack, 0, join({bytes_of(some_ack()), {0}}))), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::cast_nak, 0, some_nak(0))), Opened::malformed);
-  EXPECT_EQ(open(make(DatagramKind::cast_nak, 0, some_nak(kMostNakRanges))), Opened::good);
-  EXPECT_EQ(open(make(DatagramKind::cast_nak, 0, some_nak(kMostNakRanges + 1))), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::cast_nak, 0, some_nak(kMaxNakRanges))), Opened::good);
+  EXPECT_EQ(open(make(DatagramKind::cast_nak, 0, some_nak(kMaxNakRanges + 1))), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::cast_nak, 0, join({some_nak(1), {1, 2}}))), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::cast_nak, 0, join({some_nak(1), {1, 0, 0, 0}}))), Opened::malformed);
   for (const int kind : {12, 13})  // a compact datagram has another head
@@ -204,11 +209,11 @@ TEST(LaneWire, invalid_flags_and_lengths_are_malformed_despite_a_right_tag) {
 
 TEST(LaneWire, any_wrong_bit_or_length_is_detected) {
   for (const Bytes& good : {make(DatagramKind::cast, kFlagRows, some_cast(2)),
-                            make(DatagramKind::cast_ack, kFlagHeard, bytes_of(some_ack())),
+                            make(DatagramKind::cast_ack, kFlagMulticastSeen, bytes_of(some_ack())),
                             make(DatagramKind::cast_nak, 0, some_nak(3)),
-                            make(DatagramKind::report, kFlagHeard, bytes_of(some_part())),
-                            make(DatagramKind::result_of_all, 0, some_cast(2)),
-                            make(DatagramKind::acked, 0, bytes_of(some_part())),
+                            make(DatagramKind::contribution, kFlagMulticastSeen, bytes_of(some_part())),
+                            make(DatagramKind::result, 0, some_cast(2)),
+                            make(DatagramKind::contribution_ack, 0, bytes_of(some_part())),
                             make(DatagramKind::cast_ask, 0, bytes_of(some_part()))}) {
     ASSERT_EQ(open(good), Opened::good);
     for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong with Simple and Push-Pull Broadcast: a packet lost, doubled or out of order; a cast
-// that is suspended for ever; members that do not hear, or die, and are waited for; a push that does not
+// What could go wrong with Simple and Push-Pull Broadcast: a packet is lost, duplicated or out of order; a
+// cast is suspended forever; the source waits for members that are dead or without multicast; a push does not
 // wait.
 #include "tests/unit/effort.hpp"
 #include "tests/unit/rel/lane_world.hpp"
@@ -41,13 +41,13 @@ TEST_P(LanePaper, a_member_that_dies_is_not_waited_for) {
   LaneWorld world(paper(GetParam(), 5, 3));
   world[0].cast(1, 2000, 0);
   world.run(milliseconds(2));
-  world[1].dead = true;  // the designated one, too
+  world[1].dead = true;  // the designated member
   ASSERT_TRUE(world.run(milliseconds(20'000), [&] { return world.have(0, 2000) && world.all_flushed(); }));
   EXPECT_EQ(world[0].lost, (std::vector<PeerId>{1}));
 }
 
-// Who was sent something again was once served by unicast for as long as the stream went on, and the more of
-// them there were the later came the acks of the others: all went to all, several times.
+// A member that went back once was served by unicast until the end of the stream; more such members delayed
+// the acks of the others, so that everything was sent to everyone several times.
 TEST_P(LanePaper, after_a_loss_the_group_is_used_again) {
   for (const std::uint64_t seed : {53, 62, 72, 252}) {
     if (kSanitized && seed != 72) continue;
@@ -83,7 +83,7 @@ TEST(LanePushPull, one_packet_then_a_pause_until_the_designated_member_has_it) {
   EXPECT_GE(world[0].lanes.counters().suspended, 1u);
 }
 
-TEST(LaneSimple, nobody_asks) {
+TEST(LaneSimple, members_send_no_naks) {
   LaneWorldConfig config = paper(LaneMode::simple, 4, 1);
   config.loss = 0.05;
   LaneWorld world(config);
@@ -91,7 +91,7 @@ TEST(LaneSimple, nobody_asks) {
   ASSERT_TRUE(world.run(milliseconds(20'000), [&] { return world.have(0, 300) && world.all_flushed(); }));
   expect_clean(world);
   EXPECT_EQ(world.sum().naks_sent, 0u);
-  EXPECT_GT(world[0].lanes.counters().went_back, 0u);
+  EXPECT_GT(world[0].lanes.counters().go_backs, 0u);
 }
 
 }  // namespace

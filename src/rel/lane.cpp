@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rel/lane.hpp"
+
+#include <cstring>
+
+namespace herald::rel {
+namespace {
+
+constexpr std::size_t kMaxRows = 32;  // acks that ride on one cast
+
+}  // namespace
+
+Lane::Lane(LaneContext& context, std::uint64_t name, std::span<const PeerId> members) noexcept
+    : context_(context),
+      info_(name, members, context.config.me,
+            members.size() > context.config.flat_members && !context.is_go_back_n()),
+      audience_(context, info_, source_),
+      source_(context, *this, info_, audience_),
+      receivers_(members.size()) {}
+
+void Lane::set_address_index(std::uint8_t index) noexcept {
+  if (index <= info_.address_index || index > Lanes::kLastAddressIndex) return;
+  info_.address_index = index;
+  ++context_.counters.address_changes;
+  context_.listener.call([&](LaneListener& listener) { listener.address_changed(info_.id, index); });
+}
+
+LaneReceiver& Lane::receiver(std::uint32_t place) noexcept {
+  auto& receiver = receivers_[place];
+  if (receiver == nullptr)
+    receiver = std::make_unique<LaneReceiver>(context_, info_, audience_, static_cast<std::uint16_t>(place));
+  return *receiver;
+}
+
+FusedMember& Lane::fused_member() noexcept {
+  if (fused_member_ == nullptr) fused_member_ = std::make_unique<FusedMember>(context_, info_, audience_);
+  return *fused_member_;
+}
+
+FusedRoot& Lane::fused_root() noexcept {
+  if (fused_root_ == nullptr) fused_root_ = std::make_unique<FusedRoot>(context_, info_, audience_, source_);
+  return *fused_root_;
+}
+
+void Lane::on_datagram(Instant now, bool by_group, const wire::DatagramView& view) noexcept {
+  const std::int32_t place = info_.place_of(view.from);
+  if (place < 0 || place == info_.me) return;  // a stranger, or our own multicast
+  const auto from = static_cast<std::uint32_t>(place);
+  audience_[from].liveness.on_heard();
+  set_address_index((view.flags & wire::kFlagAddress) >> wire::kAddressShift);
+  switch (view.kind) {
+    case wire::DatagramKind::cast: {
+      const wire::CastView cast = wire::view_cast(view.flags, view.body);
+      if (!cast.rows.empty()) source_.on_ack_rows(now, from, cast.rows);
+      receiver(from).on_cast(now, by_group, view, cast);
+      break;
+    }
+    case wire::DatagramKind::cast_ask: receiver(from).on_ask(now, by_group, view); break;
+    case wire::DatagramKind::cast_ack: on_cast_ack(now, from, view); break;
+    case wire::DatagramKind::cast_nak: source_.on_nak(now, from, view); break;
+    case wire::DatagramKind::contribution:
+    case wire::DatagramKind::compact_contribution: on_contribution(now, from, view); break;
+    case wire::DatagramKind::result:
+      if (from == 0 && fused_member_ != nullptr) fused_member_->on_result(now, by_group, view);
+      break;
+    case wire::DatagramKind::contribution_ack:
+      if (from == 0 && fused_member_ != nullptr) fused_member_->on_contribution_ack(now, view);
+      break;
+    case wire::DatagramKind::data:
+    case wire::DatagramKind::ack:
+    case wire::DatagramKind::probe:
+    case wire::DatagramKind::probe_reply: break;  // refused before
+  }
+}
+
+bool Lane::on_datagram_draining(Instant now, bool by_group, const wire::DatagramView& view) noexcept {
+  const std::int32_t place = info_.place_of(view.from);
+  if (place < 0 || place == info_.me) return false;
+  const auto from = static_cast<std::uint32_t>(place);
+  audience_[from].liveness.on_heard();
+  switch (view.kind) {
+    case wire::DatagramKind::cast: {
+      const wire::CastView cast = wire::view_cast(view.flags, view.body);
+      if (!cast.rows.empty()) source_.on_ack_rows(now, from, cast.rows);
+      return !by_group;
+    }
+    case wire::DatagramKind::result:
+    case wire::DatagramKind::cast_ask: return !by_group;
+    case wire::DatagramKind::cast_ack:
+      if (wire::part_at<wire::CastAck>(view.body).source == static_cast<std::uint32_t>(context_.config.me))
+        source_.on_ack(now, from, view);
+      break;
+    case wire::DatagramKind::cast_nak: source_.on_nak(now, from, view); break;
+    case wire::DatagramKind::contribution:
+    case wire::DatagramKind::compact_contribution: on_contribution(now, from, view); break;
+    case wire::DatagramKind::contribution_ack: break;
+    case wire::DatagramKind::data:
+    case wire::DatagramKind::ack:
+    case wire::DatagramKind::probe:
+    case wire::DatagramKind::probe_reply: break;  // refused before
+  }
+  return false;
+}
+
+// To us as the source, or as the parent of its sender in the tree of another source.
+void Lane::on_cast_ack(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept {
+  const auto& ack = wire::part_at<wire::CastAck>(view.body);
+  if (ack.source == static_cast<std::uint32_t>(context_.config.me)) return source_.on_ack(now, place, view);
+  const std::int32_t source = info_.place_of(ack.source);
+  if (!info_.tree || source < 0 || source == info_.me || source == static_cast<std::int32_t>(place)) return;
+  const LaneTree tree = info_.tree_of(static_cast<std::uint32_t>(source));
+  if (tree.spot(place) == 0 || tree.parent(place) != info_.me) return;
+  receiver(static_cast<std::uint32_t>(source)).on_child_ack(now, place, ack);
+}
+
+void Lane::on_contribution(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept {
+  if (info_.me != 0 || info_.members.size() > wire::kMaxFusedMembers) return;
+  if (audience_[place].is_gone() || (info_.draining && fused_root_ == nullptr)) return;
+  fused_root().on_contribution(now, place, view);
+  close_if_drained();
+}
+
+std::size_t Lane::write_ack_rows(std::byte* at, std::size_t most) noexcept {
+  std::size_t rows = 0;
+  for (const auto& receiver : receivers_) {
+    if ((rows + 1) * sizeof(wire::AckRow) + 1 > most || rows == kMaxRows) break;
+    wire::AckRow row;
+    if (receiver == nullptr || !receiver->write_ack_row(row)) continue;
+    std::memcpy(at + rows * sizeof row, &row, sizeof row);
+    ++rows;
+  }
+  if (rows == 0) return 0;
+  at[rows * sizeof(wire::AckRow)] = static_cast<std::byte>(rows);
+  return rows * sizeof(wire::AckRow) + 1;
+}
+
+void Lane::lose_member(Instant now, std::uint32_t place) noexcept {
+  audience_[place].silent = true;
+  if (receivers_[place] != nullptr) receivers_[place]->on_source_lost();
+  source_.remove_member(now, place);
+}
+
+void Lane::on_member_gone(std::uint32_t place) noexcept {
+  if (fused_root_ != nullptr) fused_root_->on_member_gone(place);
+}
+
+void Lane::redeliver(Instant now) noexcept {
+  for (const auto& receiver : receivers_)
+    if (receiver != nullptr && receiver->has_refused()) receiver->redeliver(now);
+}
+
+void Lane::shrink() noexcept {
+  source_.shrink();
+  for (const auto& receiver : receivers_)
+    if (receiver != nullptr) receiver->shrink();
+}
+
+bool Lane::is_settled() const noexcept {
+  if (fused_root_ != nullptr) return fused_root_->is_settled();
+  return fused_member_ == nullptr || !fused_member_->owes_ack() || audience_[0].is_gone();
+}
+
+bool Lane::is_flushed() const noexcept { return source_.is_empty() && is_settled(); }
+
+void Lane::close_if_drained() noexcept {
+  if (info_.draining && is_flushed()) info_.closing = context_.some_closing = true;
+}
+
+void Lane::close_receivers(ClosedLanes& closed) noexcept {
+  for (auto& receiver : receivers_) {
+    if (receiver == nullptr) continue;
+    const auto place = static_cast<std::size_t>(&receiver - receivers_.data());
+    if (receiver->owes_ack()) closed.reply({info_.name, info_.members[place], true});
+    receiver->close();
+    receiver.reset();
+  }
+  if (fused_member_ != nullptr && fused_member_->owes_ack())
+    closed.reply({info_.name, info_.members.front(), true});
+}
+
+bool Lane::close() noexcept {
+  const bool unsettled = fused_root_ != nullptr && !fused_root_->is_settled();
+  if ((!source_.is_empty() || unsettled) && audience_.live() != 0) {
+    info_.draining = true;
+    info_.closing = false;
+    return false;
+  }
+  source_.close();
+  if (fused_member_ != nullptr) context_.scheduler.remove(*fused_member_);
+  if (fused_root_ != nullptr) context_.scheduler.remove(*fused_root_);
+  return true;
+}
+
+}  // namespace herald::rel

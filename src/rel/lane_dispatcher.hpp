@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rel/lane_dispatcher.hpp: datagrams of lanes as they come in: opens them and hands them to their lane, or
+// keeps them for a lane that is about to be opened.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "rel/lane_table.hpp"
+
+namespace herald::rel {
+
+class LaneDispatcher {
+ public:
+  LaneDispatcher(LaneContext& context, LaneTable& table, EarlyCasts& early, ClosedLanes& closed) noexcept
+      : context_(context), table_(table), early_(early), closed_(closed) {}
+
+  bool on_datagram(Instant now, bool by_group, std::span<const std::byte> datagram) noexcept;
+  // Early casts of lanes that were opened since.
+  void replay(Instant now) noexcept;
+
+ private:
+  bool on_compact(Instant now, std::span<const std::byte> datagram) noexcept;
+  bool is_good(Instant now, wire::Opened opened, const wire::DatagramView& view) noexcept;
+  void hand_to(Instant now, bool by_group, const wire::DatagramView& view, Lane& lane) noexcept;
+  void on_unopened(Instant now, bool by_group, const wire::DatagramView& view, std::uint64_t name) noexcept;
+
+  LaneContext& context_;
+  LaneTable& table_;
+  EarlyCasts& early_;
+  ClosedLanes& closed_;
+};
+
+}  // namespace herald::rel
