@@ -50,7 +50,7 @@ path::RegionTable& regions_in(std::byte* side) noexcept {
 }
 
 bool LocalMover::map(std::int32_t peer, std::span<const type::Run> there,
-                    std::span<type::Run> mapped) noexcept {
+                     std::span<type::Run> mapped) noexcept {
   const path::RegionTable& table = regions_in(shm_.side_of(peer));
   if (table.used.load(std::memory_order_relaxed) == 0 || there.size() > mapped.size()) return false;
   const auto at = static_cast<std::size_t>(peer);
@@ -67,19 +67,19 @@ bool LocalMover::map(std::int32_t peer, std::span<const type::Run> there,
 }
 
 Status LocalMover::read(std::int32_t peer, std::span<const type::Run> here,
-                       std::span<const type::Run> there) noexcept {
+                        std::span<const type::Run> there) noexcept {
   std::array<type::Run, wire::kMostRuns> mapped;
   if (map(peer, there, mapped)) return copy(here, {mapped.data(), there.size()}), Status::ok;
   kernel_bytes_ += bytes_in(there);
-  return path::read_cma(shm_.pid_of(peer), vectors(here), vectors(there));
+  return shm_.cma()->read(shm_.pid_of(peer), vectors(here), vectors(there));
 }
 
 Status LocalMover::write(std::int32_t peer, std::span<const type::Run> here,
-                        std::span<const type::Run> there) noexcept {
+                         std::span<const type::Run> there) noexcept {
   std::array<type::Run, wire::kMostRuns> mapped;
   if (map(peer, there, mapped)) return copy({mapped.data(), there.size()}, here), Status::ok;
   kernel_bytes_ += bytes_in(there);
-  return path::write_cma(shm_.pid_of(peer), vectors(here), vectors(there));
+  return shm_.cma()->write(shm_.pid_of(peer), vectors(here), vectors(there));
 }
 
 void LocalMover::tell(std::int32_t peer) noexcept {

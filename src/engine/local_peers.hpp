@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine/local_peers.hpp: packets between this process and the ranks of its host, itself included: writes what
-// Core wants to send straight into their memory, and hands what they wrote to Core.
+// engine/local_peers.hpp: packets between this process and the ranks of its host, itself included: writes
+// what Core wants to send straight into their memory, and hands what they wrote to Core.
 #pragma once
 #include <memory>
 #include <utility>
@@ -63,17 +63,19 @@ class LocalPeers {
   void open_receiver(p2p::PeerId from, std::uint32_t index) noexcept;
   void drain_now_and_then(p2p::PeerId peer, std::uint64_t bytes) noexcept;
   void notify_space() noexcept;
+  void on_damage(p2p::PeerId peer, const char* damage) noexcept;
 
   const int rank_;
   p2p::Core& core_;
   path::SelfPath self_;
   path::ShmPath* shm_ = nullptr;
-  path::Inbox* own_ = nullptr;         // in shared memory; null: none
-  std::vector<LocalSender> senders_;   // by peer; not open: not on this host
+  path::Inbox* own_ = nullptr;        // in shared memory; null: none
+  std::vector<LocalSender> senders_;  // by peer; not open: not on this host
   std::vector<LocalReceiver> receivers_;
-  std::vector<int> receiver_of_;       // by peer; -1: none
+  std::vector<int> receiver_of_;  // by peer; -1: none
   std::vector<p2p::PeerId> closed_;
-  std::uint64_t undrained_ = 0;        // sent since the last drain, by weight
+  std::vector<p2p::PeerId> damaged_;  // their shared memory was reported
+  std::uint64_t undrained_ = 0;       // sent since the last drain, by weight
   bool draining_ = false;
 };
 
