@@ -218,7 +218,7 @@ void Maker::strangers() {
       bytes[1] = static_cast<std::byte>(wire::DatagramKind::cast);
     const auto count = between(chance_, 20, 200);
     plan(some_time(), "a stranger sends to group " + std::to_string(group), [=](Net& net) {
-      for (std::int64_t i = 0; i < count; ++i) net.stranger(0, group, bytes);
+      for (std::int64_t i = 0; i < count; ++i) net.send_foreign(0, group, bytes);
     });
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sim/net/event_queue.hpp: what is still to happen, earliest first; what falls on the same instant happens in
-// the order in which it was put in, so that a run can be repeated. A heap with four children to a parent.
+// sim/net/event_queue.hpp: pending events, earliest first; events at the same instant happen in the order of
+// insertion, so that a run can be repeated. A four-ary heap.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -14,7 +14,7 @@ struct Event {
   Instant at;
   std::uint64_t order = 0;
   std::uint32_t kind = 0;
-  std::uint32_t what = 0;  // a flight, a host or a happening, as the kind says
+  std::uint32_t what = 0;  // index of a flight, host or action, by kind
 };
 
 class EventQueue {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sim/net/net.cpp: the way of a datagram from one host to others.
+// sim/net/net.cpp: how a datagram travels from one host to others.
 #include "sim/net/net.hpp"
 
 #include <algorithm>
@@ -83,7 +83,7 @@ void Net::multicast(HostId from, std::uint8_t link, GroupId group, std::span<con
   enter_nic(flight);
 }
 
-void Net::stranger(std::uint8_t link, GroupId group, std::span<const std::byte> bytes) {
+void Net::send_foreign(std::uint8_t link, GroupId group, std::span<const std::byte> bytes) {
   if (!switches_[link].multicast || group >= groups_.size()) return;
   for (const Member& member : groups_[group]) {
     if (member.link != link || !link_of(member.host, link).multicast) continue;
@@ -130,7 +130,7 @@ bool Net::is_cut(HostId from, HostId to, std::uint8_t link) const noexcept {
   return plane.one_way ? here < there : here != there;
 }
 
-// Wholly stored in the switch; now it is decided where it goes.
+// Store and forward: the switch has the whole datagram and chooses the output ports.
 void Net::at_switch(const Flight& flight) {
   const Switch& plane = switches_[flight.link];
   const Link& link = link_of(flight.from, flight.link);
@@ -173,7 +173,7 @@ void Net::to_port(const Flight& flight, HostId to) {
   down_the_line(next, link.port_free + config_.shape.delay);
 }
 
-// The last line, where each receiver has its own bad luck.
+// The last line, with faults independent for each receiver.
 void Net::down_the_line(Flight flight, Instant arrives) {
   const Host& host = host_of(flight.to);
   const Faults& faults = host.own_faults ? host.faults : config_.faults;
@@ -198,14 +198,14 @@ void Net::down_the_line(Flight flight, Instant arrives) {
   if (happens(chance_, faults.garbage)) {
     std::byte noise[96];
     for (std::byte& each : noise) each = static_cast<std::byte>(chance_.next());
-    // Half of them look like one of ours at first.
+    // Half of them begin like a datagram of ours.
     if (chance_.below(2) == 0)
       std::copy_n(flight.packet->data(), std::min<std::size_t>(12, flight.packet->size), noise);
-    Flight stranger = flight;
-    stranger.from = -1;
-    stranger.bad = true;
-    stranger.packet = pool_.copy({noise, chance_.below(sizeof noise) + 1});
-    launch(arrives, kAtHost, stranger);
+    Flight foreign = flight;
+    foreign.from = -1;
+    foreign.bad = true;
+    foreign.packet = pool_.copy({noise, chance_.below(sizeof noise) + 1});
+    launch(arrives, kAtHost, foreign);
   }
   if (happens(chance_, faults.reorder)) {
     ++counters_.reordered;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sim/net/net.hpp: hosts joined by switches, in virtual time. Nothing here knows what is in a datagram.
-// In:  datagrams that hosts send; happenings (a cable is pulled, a host dies) at chosen instants.
-// Out: turns of hosts, in which they take what has come, act, and send.
-// Everything that happens follows from the configuration and its seed; history() is a hash of all of it.
+// sim/net/net.hpp: hosts connected by switches, in virtual time. Independent of the contents of datagrams.
+// In:  datagrams that hosts send; actions (a cable is pulled, a host dies) at chosen instants.
+// Out: turns of hosts, in which they receive, act, and send.
+// A run is determined by the configuration and its seed; history() is a hash of it.
 //
-// A datagram goes: queue of the interface -> line -> switch (stored wholly) -> queue of the port -> line ->
-// socket of the host -> the host's next turn. A queue is an instant until which its line is busy: what lies
-// in it follows from that, so a datagram costs two events however long the queues are.
+// Path of a datagram: queue of the interface -> line -> switch (store and forward) -> queue of the port ->
+// line
+// -> socket of the host -> the next turn of the host. A queue is the instant until which its line is busy;
+// its length follows from that, so a datagram costs two events however long the queues are.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -28,11 +29,11 @@ using GroupId = std::uint32_t;
 constexpr Instant kNever{std::numeric_limits<std::int64_t>::max()};
 constexpr std::uint8_t kNoLink = 255;
 
-// What runs on a host. It must live as long as the network runs.
+// The program of a host. It must outlive the run of the network.
 class Node {
  public:
   virtual void turn(Instant now) = 0;
-  // When it wants a turn though nothing comes; asked after each turn.
+  // When it needs a turn even without an arrival; called after each turn.
   virtual Instant wake_at() const = 0;
 
  protected:
@@ -40,11 +41,11 @@ class Node {
 };
 
 struct Arrival {
-  HostId from = -1;       // -1: an address that nobody knows
-  std::uint8_t link = 0;  // by which it came; kNoLink if the sender is unknown
+  HostId from = -1;       // -1: an unknown address
+  std::uint8_t link = 0;  // on which it arrived; kNoLink if the sender is unknown
   bool multicast = false;
-  GroupId group = 0;                 // multicast: to which it came
-  std::span<const std::byte> bytes;  // good until the next receive() of this host
+  GroupId group = 0;                 // multicast: the destination
+  std::span<const std::byte> bytes;  // valid until the next receive() of this host
 };
 
 // For the timeline.
@@ -67,7 +68,7 @@ class Watcher {
  public:
   virtual void on_sight(Instant now, Sight sight, HostId from, HostId to, std::uint8_t link,
                         std::span<const std::byte> bytes) = 0;
-  virtual void on_happening(Instant now, const std::string& what) = 0;
+  virtual void on_action(Instant now, const std::string& what) = 0;
 
  protected:
   ~Watcher() = default;
@@ -84,39 +85,39 @@ class Net {
   void watch(Watcher* watcher) noexcept { watcher_ = watcher; }
   Instant now() const noexcept { return now_; }
 
-  // What a host may do, in its turn.
-  // False: an interface is full; a turn comes when it is half empty. What is sent nevertheless is queued all
-  // the same, or dropped if the configuration says so (then this is always true).
+  // For a host, in its turn.
+  // False: an interface is full; the host gets a turn when it is half empty. Datagrams sent nevertheless are
+  // queued, or dropped if nic_drops is set (then this is always true).
   bool may_send(HostId host);
   void send(HostId from, std::uint8_t link, HostId to, std::span<const std::byte> bytes,
             std::span<const std::byte> rest = {});
   void multicast(HostId from, std::uint8_t link, GroupId group, std::span<const std::byte> bytes);
   bool receive(HostId host, Arrival& out);
   bool is_up(HostId host, std::uint8_t link) const noexcept { return link_of(host, link).up; }
-  // A turn soon, whatever wake_at() says.
+  // Requests a turn soon, whatever wake_at() returns.
   void poke(HostId host, Instant at);
 
   void join(GroupId group, HostId host, std::uint8_t link);
   void leave(GroupId group, HostId host, std::uint8_t link);
 
-  // What may happen to it. Those that take a link mean all of them with kNoLink.
-  void at(Instant when, std::string what, std::function<void(Net&)> happening);
+  // Actions. Those with a link argument apply to all links for kNoLink.
+  void at(Instant when, std::string what, std::function<void(Net&)> action);
   void set_faults(const Faults& faults) noexcept { config_.faults = faults; }
-  void set_faults(HostId host, const Faults& faults);  // of what comes to this host, from now on
+  void set_faults(HostId host, const Faults& faults);  // of datagrams to this host, from now on
   void kill(HostId host);
   void pause(HostId host, Duration how_long);
   void set_link(HostId host, std::uint8_t link, bool up);
   void set_switch(std::uint8_t link, bool up);
-  // Hosts with different sides do not hear each other; with one_way only the higher side does not hear the
-  // lower one. An empty list heals.
+  // Hosts on different sides do not receive from each other; with one_way only the higher side does not
+  // receive from the lower. An empty list ends the partition.
   void partition(std::vector<std::uint8_t> sides, std::uint8_t link = kNoLink, bool one_way = false);
-  // Somebody who is no host of ours sends to a group.
-  void stranger(std::uint8_t link, GroupId group, std::span<const std::byte> bytes);
+  // A foreign host sends to a group.
+  void send_foreign(std::uint8_t link, GroupId group, std::span<const std::byte> bytes);
   void set_multicast(std::uint8_t link, bool forwards);                 // of a switch
   void set_multicast_to(HostId host, std::uint8_t link, bool reaches);  // of one port
 
-  // Until `end`, or until `stop` says so (asked between events), or nothing is left to happen.
-  // Returns whether it was stopped.
+  // Until `end`, until `stop` returns true (called between events), or until no event is left. Returns
+  // whether `stop` ended it.
   bool run(Instant end, const std::function<bool()>& stop = {});
 
   bool is_alive(HostId host) const noexcept { return host_of(host).alive; }
@@ -130,11 +131,11 @@ class Net {
  private:
   struct Link {
     bool up = true;
-    bool bad = false;             // in a burst of losses
+    bool bad = false;             // in a loss burst
     bool multicast = true;        // the switch's port forwards it
     std::uint8_t side = 0;        // of a partition
-    Instant nic_free, port_free;  // when the line has sent all that is queued
-    Instant cut{-1};              // when it last went down: what was on it then is gone
+    Instant nic_free, port_free;  // when the line has sent its queue
+    Instant cut{-1};              // when it last went down: datagrams on it were lost
   };
   struct Waiting {
     Packet* packet = nullptr;
@@ -148,7 +149,7 @@ class Net {
     Node* node = nullptr;
     bool alive = true;
     bool own_faults = false;
-    bool blocked = false;  // found an interface full
+    bool blocked = false;  // waits for space in an interface
     std::uint64_t turns = 0;
     Instant turn_at = kNever, busy_until, paused_until;
     std::uint32_t socket_bytes = 0;
@@ -165,7 +166,7 @@ class Net {
     std::uint32_t group = 0;
     std::uint8_t link = 0;
     bool multicast = false;
-    bool bad = false;  // not as it was sent
+    bool bad = false;  // corrupted or foreign
     std::uint32_t next_free = 0;
   };
   struct Switch {
@@ -175,7 +176,7 @@ class Net {
     HostId host;
     std::uint8_t link;
   };
-  enum Kind : std::uint32_t { kAtSwitch, kAtHost, kTurn, kHappening };
+  enum Kind : std::uint32_t { kAtSwitch, kAtHost, kTurn, kAction };
 
   Host& host_of(HostId id) noexcept { return hosts_[static_cast<std::size_t>(id)]; }
   const Host& host_of(HostId id) const noexcept { return hosts_[static_cast<std::size_t>(id)]; }
@@ -217,11 +218,11 @@ class Net {
   std::vector<Flight> flights_;
   std::uint32_t free_flight_ = kNone;
   static constexpr std::uint32_t kNone = ~0u;
-  struct Happening {
+  struct Action {
     std::string what;
     std::function<void(Net&)> run;
   };
-  std::vector<Happening> happenings_;
+  std::vector<Action> actions_;
   Watcher* watcher_ = nullptr;
   NetCounters counters_;
   std::uint64_t history_ = 0;

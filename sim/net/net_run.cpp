@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sim/net/net_run.cpp: time, turns of hosts, and what may happen to a network.
+// sim/net/net_run.cpp: time, turns of hosts, and actions on the network.
 #include <algorithm>
 #include <cstring>
 
@@ -27,15 +27,16 @@ bool Net::run(Instant end, const std::function<bool()>& stop) {
         break;
       }
       case kTurn:
-        if (host_of(static_cast<HostId>(event.what)).turn_at != event.at) break;  // it was put forward
+        if (host_of(static_cast<HostId>(event.what)).turn_at != event.at)
+          break;  // the turn was moved to an earlier time
         remember(event, nullptr);
         ++counters_.events;
         run_turn(static_cast<HostId>(event.what));
         break;
-      case kHappening:
+      case kAction:
         remember(event, nullptr);
-        if (watcher_ != nullptr) watcher_->on_happening(now_, happenings_[event.what].what);
-        happenings_[event.what].run(*this);
+        if (watcher_ != nullptr) watcher_->on_action(now_, actions_[event.what].what);
+        actions_[event.what].run(*this);
         break;
     }
   }
@@ -97,7 +98,7 @@ Net::Flight Net::land(std::uint32_t index) noexcept {
   return flight;
 }
 
-// Time, kind, who, and the beginning of what is carried.
+// Time, kind, host, and the first bytes of the payload.
 void Net::remember(const Event& event, const Flight* flight) noexcept {
   std::uint64_t hash = history_ ^ static_cast<std::uint64_t>(event.at.ns);
   const auto mix = [&hash](std::uint64_t value) {
@@ -130,9 +131,9 @@ void Net::leave(GroupId group, HostId host, std::uint8_t link) {
                 members.end());
 }
 
-void Net::at(Instant when, std::string what, std::function<void(Net&)> happening) {
-  happenings_.push_back({std::move(what), std::move(happening)});
-  queue_.push(when, kHappening, static_cast<std::uint32_t>(happenings_.size() - 1));
+void Net::at(Instant when, std::string what, std::function<void(Net&)> action) {
+  actions_.push_back({std::move(what), std::move(action)});
+  queue_.push(when, kAction, static_cast<std::uint32_t>(actions_.size() - 1));
 }
 
 void Net::set_faults(HostId host, const Faults& faults) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sim/net/packet_pool.hpp: the bytes of datagrams on their way. Copies for several receivers share them;
-// whoever wants to spoil one makes a copy of its own.
+// sim/net/packet_pool.hpp: the bytes of datagrams in flight. Copies for several receivers share them; a fault
+// that corrupts a datagram makes a copy first.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -13,7 +13,7 @@ struct Packet {
   std::uint32_t uses = 1;
   std::uint32_t size = 0;
   std::uint32_t shelf = 0;
-  Packet* next = nullptr;  // among the free
+  Packet* next = nullptr;  // in the free list
 
   std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
   std::span<const std::byte> bytes() noexcept { return {data(), size}; }
@@ -26,7 +26,7 @@ class PacketPool {
   PacketPool(const PacketPool&) = delete;
   PacketPool& operator=(const PacketPool&) = delete;
 
-  // Both together are the datagram.
+  // The datagram is the concatenation of both.
   Packet* copy(std::span<const std::byte> bytes, std::span<const std::byte> rest = {});
   void release(Packet* packet) noexcept;
   std::uint64_t held() const noexcept { return held_; }

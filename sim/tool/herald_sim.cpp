@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sim/tool/herald_sim.cpp: the program herald-sim. docs/simulation.md tells how to use it.
+// sim/tool/herald_sim.cpp: the program herald-sim. docs/simulation.md explains its use.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
@@ -15,10 +15,10 @@ using namespace herald::sim;
 void print_scenarios() {
   std::printf("%-14s %s\n", "mix", "one of the following, chosen by the seed");
   for (const Named& each : troubles()) std::printf("%-14s %s\n", each.name, each.what);
-  std::printf("%-14s %s\n", "short", "the same, and messages of one packet go the short way");
+  std::printf("%-14s %s\n", "short", "the same, with messages of one packet on the fast path");
   std::printf("%-14s %s\n", "lanes", "one of the following, chosen by the seed: collectives over lanes");
   for (const NamedLane& each : lane_troubles()) std::printf("%-14s %s\n", each.name, each.what);
-  std::printf("%-14s %s\n", "lane-ways", "one of the following, chosen by the seed: what lanes do besides");
+  std::printf("%-14s %s\n", "lane-ways", "one of the following, chosen by the seed: other features of lanes");
   for (const NamedWay& each : lane_ways()) std::printf("%-14s %s\n", each.name, each.what);
 }
 
@@ -40,7 +40,7 @@ bool is_scenario(const std::string& name) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Run jobs on a network in virtual time, from seeds, and judge what comes of them."};
+  CLI::App app{"Run jobs on a network in virtual time, from seeds, and check the results."};
   Task task;
   std::string range, kept, why;
   std::uint64_t seed = 0;
@@ -49,16 +49,16 @@ int main(int argc, char** argv) {
   auto* one = app.add_option("--seed", seed, "run this seed");
   app.add_option("--seeds", range, "run seeds A to B, written A..B")->excludes(one);
   app.add_option("--kept", kept, "run the scenarios and seeds of this file")->excludes(one);
-  app.add_option("--scenario", task.scenario, "what goes wrong; see --list")->capture_default_str();
-  app.add_option("-j,--jobs", task.threads, "seeds at once")->check(CLI::Range(1, 1024));
-  app.add_option("--minutes", task.minutes, "run seeds from the first on for so long")
+  app.add_option("--scenario", task.scenario, "the faults; see --list")->capture_default_str();
+  app.add_option("-j,--jobs", task.threads, "seeds in parallel")->check(CLI::Range(1, 1024));
+  app.add_option("--minutes", task.minutes, "run seeds from the first on for this time")
       ->check(CLI::PositiveNumber);
-  app.add_option("--failures", task.most_failures, "stop after so many")->capture_default_str();
-  app.add_flag("--twice", task.twice, "run each seed two times and compare the histories");
-  app.add_flag("-v,--verbose", task.verbose, "print every datagram at every place");
+  app.add_option("--failures", task.most_failures, "stop after so many failures")->capture_default_str();
+  app.add_flag("--twice", task.twice, "run each seed twice and compare the histories");
+  app.add_flag("-v,--verbose", task.verbose, "print every datagram at every stage");
   app.add_flag("--json", task.json, "print the summary as JSON");
   app.add_flag("--list", list, "list the scenarios");
-  app.add_flag("--perf", perf, "print how much of a line is used, in virtual time");
+  app.add_flag("--perf", perf, "print the share of line rate that is reached, in virtual time");
   app.add_option("--repetitions", repetitions, "runs of each case of --perf")->check(CLI::Range(1, 10000));
   CLI11_PARSE(app, argc, argv);
   if (list) {
@@ -70,12 +70,12 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (!is_scenario(task.scenario)) {
-    std::fprintf(stderr, "herald-sim: there is no scenario \"%s\"; --list names them\n",
+    std::fprintf(stderr, "herald-sim: no scenario \"%s\"; --list names them\n",
                  task.scenario.c_str());
     return 2;
   }
   if (!range.empty() && !read_range(range, task)) {
-    std::fprintf(stderr, "herald-sim: --seeds wants A..B with A <= B, as in --seeds 1..1000, not \"%s\"\n",
+    std::fprintf(stderr, "herald-sim: --seeds expects A..B with A <= B, as in --seeds 1..1000, not \"%s\"\n",
                  range.c_str());
     return 2;
   }

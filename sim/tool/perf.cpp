@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sim/tool/perf.cpp: see perf.hpp. What is possible: the payload of full datagrams at the rate of the line,
-// less the share that is lost. The rest is what headers, acknowledgements, repair and waiting cost.
+// sim/tool/perf.cpp: see perf.hpp. The upper bound: the payload of full datagrams at line rate, less the
+// share that is lost. The rest is the cost of headers, acknowledgements, retransmission and waiting.
 #include "sim/tool/perf.hpp"
 
 #include <cstdio>
@@ -67,7 +67,7 @@ Setup setup_of(const Case& which, std::uint64_t seed) {
 }  // namespace
 
 void print_performance(unsigned repetitions) {
-  std::printf("%-20s %10s %6s %10s %10s %9s %9s %8s\n", "what", "Mbit/s", "loss", "ms", "possible", "percent",
+  std::printf("%-20s %10s %6s %10s %10s %9s %9s %8s\n", "case", "Mbit/s", "loss", "ms", "bound", "percent",
               "dropped", "resent");
   for (const Case& which : kCases) {
     double sum = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sim/tool/perf.hpp: how much of a line the protocols use, in virtual time. Figures, not tests.
+// sim/tool/perf.hpp: the share of line rate that the protocols reach, in virtual time. Measurements, not
+// tests.
 #pragma once
 
 namespace herald::sim {

@@ -20,7 +20,7 @@
 namespace herald::sim {
 namespace {
 
-// What this thread works on, for the words that a crash leaves behind.
+// The seed that this thread runs, for the message of a crash.
 thread_local std::uint64_t current_seed = 0;
 thread_local const char* current_scenario = "mix";
 
@@ -61,7 +61,7 @@ class Runner {
   const Task& task_;
   std::atomic<std::uint64_t> next_;
   const Clock::time_point begin_ = Clock::now();
-  std::mutex lock_;  // guards what follows
+  std::mutex lock_;  // guards the members below
   Totals totals_;
 };
 
@@ -98,7 +98,7 @@ void Runner::run_one(const Task::Item& item) {
         setup.script.sends.size(), static_cast<double>(setup.script.total_bytes()));
   Result result = run_job(setup, task_.verbose ? &timeline : nullptr);
   if (task_.twice && run_job(setup).history != result.history)
-    result.wrong.push_back("the same seed gave another history the second time");
+    result.wrong.push_back("the second run of the seed has another history");
   note(item, setup, result);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sim/tool/runner.hpp: runs many seeds, on several processors, and tells which failed and how to replay them.
+// sim/tool/runner.hpp: runs many seeds in parallel, and reports which failed and how to replay them.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -14,16 +14,16 @@ struct Task {
   };
   std::string scenario = "mix";
   std::uint64_t first = 1, last = 1;
-  std::vector<Item> kept;  // if there are any, these instead
+  std::vector<Item> kept;  // if not empty, these instead of the seeds
   unsigned threads = 1;
-  double minutes = 0;  // 0: until the last seed; otherwise seeds from `first` on, for so long
-  bool twice = false;  // run each seed two times and compare their histories
+  double minutes = 0;  // 0: until the last seed; otherwise seeds from `first` on, for this time
+  bool twice = false;  // run each seed twice and compare the histories
   bool verbose = false;
   bool json = false;
   unsigned most_failures = 10;
 };
 
-// Lines of a scenario and a seed; # begins a comment. False, with the reason, if it cannot be read.
+// Lines of a scenario and a seed; # begins a comment. False, with the reason, if the text is malformed.
 bool read_kept(const std::string& file, std::vector<Task::Item>& kept, std::string& why);
 
 // The number of seeds that failed.

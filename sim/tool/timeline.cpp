@@ -55,7 +55,7 @@ void Timeline::on_sight(Instant now, Sight sight, HostId from, HostId to, std::u
                from, to, link, word(sight), bytes.size(), describe(bytes).c_str());
 }
 
-void Timeline::on_happening(Instant now, const std::string& what) {
+void Timeline::on_action(Instant now, const std::string& what) {
   std::fprintf(out_, "%14.6f ms  ---- %s\n", static_cast<double>(now.ns) / 1e6, what.c_str());
 }
 

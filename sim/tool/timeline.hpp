@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sim/tool/timeline.hpp: prints what is seen in a simulated network, one line for each datagram at each
-// place.
+// sim/tool/timeline.hpp: prints the events of a simulated network, one line per datagram and stage.
 #pragma once
 #include <cstdio>
 
@@ -13,7 +12,7 @@ class Timeline final : public Watcher {
   explicit Timeline(std::FILE* out) noexcept : out_(out) {}
   void on_sight(Instant now, Sight sight, HostId from, HostId to, std::uint8_t link,
                 std::span<const std::byte> bytes) override;
-  void on_happening(Instant now, const std::string& what) override;
+  void on_action(Instant now, const std::string& what) override;
 
  private:
   std::FILE* out_;

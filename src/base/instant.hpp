@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// base/instant.hpp: a point in time, in nanoseconds of a clock that never goes back.
-// Pure rooms are handed instants; only the engine and the tools read a clock.
+// base/instant.hpp: a point in time, in nanoseconds of a monotonic clock.
+// Pure rooms get instants as arguments; only the engine and the tools read a clock.
 #pragma once
 #include <compare>
 #include <cstdint>

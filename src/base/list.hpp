@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// base/list.hpp: a doubly linked list whose links live in the items. Nothing is allocated.
-// An item is in at most one list at a time; `linked()` tells.
+// base/list.hpp: an intrusive doubly linked list. Nothing is allocated.
+// An item is in at most one list at a time (`linked()`).
 #pragma once
 
 namespace herald {
@@ -31,7 +31,7 @@ class List {
   List& operator=(const List&) = delete;
 
   bool empty() const noexcept { return head_.next == &head_; }
-  // At least so many.
+  // Whether the list has at least so many items.
   bool has(int count) const noexcept {
     const ListLink* item = head_.next;
     for (; count != 0 && item != &head_; --count) item = item->next;

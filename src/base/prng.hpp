@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// base/prng.hpp: a seeded source of chance, handed to whoever needs it (SplitMix64).
+// base/prng.hpp: a seeded pseudo-random generator (SplitMix64), passed by reference to its users.
 #pragma once
 #include <cstdint>
 

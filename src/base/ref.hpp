@@ -18,7 +18,7 @@ class Ref {
     return *this;
   }
 
-  // Take over a count that the caller already holds.
+  // Adopts a count that the caller already holds.
   static Ref adopt(T* object) noexcept {
     Ref ref;
     ref.object_ = object;

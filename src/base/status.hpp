@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// base/status.hpp: how an inner function says what became of what it was asked.
-// Grouped by the largest thing that is now broken, so that fail-over is a range check.
+// base/status.hpp: the result of an inner function, grouped by the largest object that is broken, so that
+// fail-over is a range check.
 #pragma once
 #include <cstdint>
 

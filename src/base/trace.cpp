@@ -30,7 +30,7 @@ std::uint16_t thread_number() noexcept {
   return mine;
 }
 
-// As JSON wants it, in its quotes.
+// As a JSON string, with its quotes.
 void put_text(std::FILE* out, const char* text) noexcept {
   std::fputc('"', out);
   for (; *text != '\0'; ++text) {
@@ -45,7 +45,7 @@ void put_text(std::FILE* out, const char* text) noexcept {
   std::fputc('"', out);
 }
 
-// With a point whatever the program's locale says.
+// With a decimal point in every locale.
 void put_micros(std::FILE* out, std::int64_t ns) noexcept {
   const std::int64_t size = ns < 0 ? -ns : ns;
   std::fprintf(out, "%s%lld.%03d", ns < 0 ? "-" : "", static_cast<long long>(size / 1000),
@@ -86,8 +86,8 @@ void Trace::keep(TraceEvent event, std::uint64_t id, std::int64_t a, std::int64_
   ring_[count_++ & (most_ - 1)] = {clock_().ns, a, b, id, c, event, thread_number()};
 }
 
-// Joins starts to finishes and begins to ends. What has lost its other half to the ring, or has none yet, is
-// left out or ends where the timeline ends.
+// Pairs starts with finishes and begins with ends. An event whose other half was overwritten in the ring is
+// left out; one that has not finished ends where the timeline ends.
 class Trace::Writer {
  public:
   Writer(std::FILE* out, const Trace& trace, int rank) noexcept : out_(out), trace_(trace), rank_(rank) {}
@@ -106,7 +106,7 @@ class Trace::Writer {
     }
   }
 
-  // What a thread was doing when the timeline ended.
+  // States that were open when the timeline ended.
   void rest() noexcept {
     for (std::vector<Record>& doing : threads_)
       while (!doing.empty()) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// base/trace.hpp: a timeline of what a process does: events of trace.def, kept in a ring and written as a
-// Chrome trace (JSON, for Perfetto and chrome://tracing) at the end.
-// In:  events, under the lock of whoever drives; the clock, handed in when it is opened.
-// Out: a file. The last events are kept when the ring is full; how many were lost is written too.
-// Off costs one branch that is always the same. Pure rooms are handed a Trace* (null: none), as any sink.
+// base/trace.hpp: a timeline of a process: events of trace.def in a ring buffer, written as a Chrome trace
+// (JSON, for Perfetto and chrome://tracing) at the end.
+// In:  events, under the lock of the caller; the clock, given to open().
+// Out: a file. A full ring keeps the last events; the file says how many were lost.
+// Switched off, it costs one well-predicted branch. Pure rooms get a Trace* (null: none).
 #pragma once
 #include <cstdint>
 #include <cstdio>
@@ -19,11 +19,11 @@ enum class TraceEvent : std::uint16_t {
 #undef HERALD_TRACE_EVENT
 };
 
-// Who writes the timeline, and what its times count from.
+// The process that writes the timeline, and its clock.
 struct TraceFacts {
   int rank = 0, size = 1;
   std::string host;
-  std::string clock;  // processes that name the same clock read the same one
+  std::string clock;  // processes with the same name share the clock
 };
 
 class Trace {
@@ -34,15 +34,15 @@ class Trace {
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  // From now on events are kept, the last `most` of them; times count from now. False: no memory.
+  // From now on the last `most` events are kept; times count from now. False: out of memory.
   bool open(std::uint64_t most, Clock clock) noexcept;
-  // What came before is forgotten, and times count from now.
+  // Drops all events; times count from now.
   void restart() noexcept;
   void close() noexcept;    // the memory stays: another thread may be adding
-  void release() noexcept;  // and goes: nobody is
+  void release() noexcept;  // frees it: no thread adds any more
   bool on() const noexcept { return clock_ != nullptr; }
 
-  // `id` joins a start to its finish: an address will do.
+  // `id` pairs a start with its finish, for example an address.
   void add(TraceEvent event, std::uint64_t id = 0, std::int64_t a = 0, std::int64_t b = 0,
            std::int32_t c = 0) noexcept {
     if (on()) [[unlikely]]
@@ -56,7 +56,7 @@ class Trace {
     return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(literal));
   }
 
-  // Everything that is kept, as a Chrome trace. False: could not be written.
+  // Writes all kept events as a Chrome trace. False: a write failed.
   bool write(std::FILE* out, const TraceFacts& facts) const noexcept;
 
  private:

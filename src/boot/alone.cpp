@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// boot/alone.cpp: no launcher: a world of one process.
+// boot/alone.cpp: a singleton: no launcher, a world of one process.
 #include <map>
 
 #include "boot/ways.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// boot/environment.hpp: reading variables and numbers that a launcher left, trusting none of them.
+// boot/environment.hpp: environment variables and numbers that a launcher set; none is trusted.
 #pragma once
 #include <optional>
 #include <string>
@@ -17,7 +17,7 @@ std::optional<int> parse_int(std::string_view text, int lowest, int highest) noe
 std::optional<int> int_variable(char** environment, const char* name, int lowest, int highest,
                                 std::string& why);
 
-// Text of unknown origin made fit for a message: short, and printable characters only.
+// Untrusted text, quoted for a message: shortened, printable characters only.
 std::string in_quotes(std::string_view text);
 
 }  // namespace herald::boot

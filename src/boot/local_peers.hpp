@@ -6,8 +6,8 @@
 
 namespace herald::boot {
 
-// "0,2,5" or "0-3,8" as ascending ranks. Empty if the text is wrong, leaves out `rank` or names one that is
-// not below `size`.
+// "0,2,5" or "0-3,8" as ascending ranks. Empty if the text is malformed, lacks `rank` or contains
+// a rank that is not below `size`.
 std::vector<int> parse_local_peers(std::string_view text, int rank, int size);
 
 }  // namespace herald::boot

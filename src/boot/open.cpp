@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// boot/open.cpp: which way of starting, by the environment. The only place that decides it:
+// boot/open.cpp: chooses the process manager by the environment:
 //   PMI_FD names an open socket   PMI-1 on it               (Hydra, srun --mpi=pmi2, Herald's mpiexec)
 //   PMI_PORT                      PMI-1 over TCP            (Hydra with -pmi-port)
 //   PMIX_NAMESPACE                PMIx                      (Open MPI, PRRTE, srun --mpi=pmix)
@@ -21,14 +21,12 @@ bool is_socket(int fd) noexcept {
   return ::fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode);
 }
 
-// Greater than one if a job launcher started so many processes without giving them a PMI. Names what shows
-// it.
+// Greater than one if a launcher started so many processes without a PMI. `variable` is the evidence.
 int strangers(char** environment, const char*& variable) {
   std::string ignored;
   variable = "OMPI_COMM_WORLD_SIZE";
   if (int n = int_variable(environment, variable, 1, INT_MAX, ignored).value_or(1); n > 1) return n;
-  // The tasks of a step are what counts. The script of a batch job is one process, whatever the job asked
-  // for.
+  // Only the tasks of a job step count: the script of a batch job is one process, whatever the job requested.
   variable = "SLURM_STEP_NUM_TASKS";
   if (find_variable(environment, variable) != nullptr)
     return int_variable(environment, variable, 1, INT_MAX, ignored).value_or(1);

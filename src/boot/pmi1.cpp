@@ -21,12 +21,12 @@ namespace herald::boot {
 
 namespace {
 
-// A launcher answers at once; only a fence waits for other ranks. So a socket that leads nowhere is found out
-// at the start. Later the end of the connection is the sign: a launcher may be stopped for a while.
+// A launcher answers immediately; only a fence waits for other ranks. So a timeout detects a dead socket at
+// the start. Later only the end of the connection counts: a launcher may be suspended for a while.
 constexpr int kAnswerMs = 30'000;
-constexpr int kReadMs = 100;  // how long an abort waits for the launcher to read what was said before
+constexpr int kReadMs = 100;  // how long an abort waits for the launcher to read earlier output
 constexpr int kForever = LineChannel::kForever;
-// Some servers read a whole command into 1024 bytes, whatever length of value they promise.
+// Some servers read a whole command into 1024 bytes, whatever maximum length they announce.
 constexpr std::size_t kLongestCommand = 1023;
 
 }  // namespace
@@ -37,7 +37,7 @@ Status Pmi1::refuse(Status status, std::string why) {
 }
 
 // Sends one command and reads one answer into reply_. An answer with another name than `expected` is an
-// error; the caller judges rc.
+// error; the caller checks rc.
 Status Pmi1::request(std::string_view line, std::string_view expected, int timeout_ms) {
   if (Status status = channel_.write_line(line, error_); status != Status::ok) return status;
   if (Status status = channel_.read_line(reply_, timeout_ms, error_); status != Status::ok) return status;
@@ -49,7 +49,7 @@ Status Pmi1::request(std::string_view line, std::string_view expected, int timeo
 Status Pmi1::introduce(int id) {
   Status status = request("cmd=initack pmiid=" + std::to_string(id), "initack", kAnswerMs);
   if (status != Status::ok) return status;
-  // Three settings follow unasked: size, rank, debug.
+  // Three commands follow without a request: size, rank, debug.
   for (int i = 0; i < 3; ++i) {
     status = channel_.read_line(reply_, kAnswerMs, error_);
     if (status != Status::ok) return status;
@@ -68,7 +68,7 @@ Status Pmi1::ask_limits() {
   if (Status status = request("cmd=get_maxes", "maxes", kAnswerMs); status != Status::ok) return status;
   auto key = parse_int(field(reply_, "keylen_max").value_or(""), 1, INT_MAX);
   auto value = parse_int(field(reply_, "vallen_max").value_or(""), 1, INT_MAX);
-  // Both count the zero byte at the end.
+  // Both lengths include the terminating zero byte.
   if (!key || !value || *key < 32 || *value < static_cast<int>(kShortestPiece) + 1)
     return refuse(Status::engine_broken, "the launcher's limits are too small: " + in_quotes(reply_));
   longest_key_ = static_cast<std::size_t>(*key) - 1;
@@ -103,7 +103,7 @@ Status Pmi1::start(char** environment) {
   return status;
 }
 
-// The launcher's host map; without one, the count of local ranks, taking them to follow each other; without
+// The host map of the launcher; without it, the number of local ranks, assumed to be consecutive; without
 // that, this process only.
 Status Pmi1::find_local_ranks(char** environment) {
   std::string mapping;
@@ -202,7 +202,7 @@ Status Pmi1::finalize() {
 
 namespace {
 
-// `variable` told the way to the launcher.
+// `variable`: where the connection to the launcher came from.
 std::unique_ptr<Boot> started(std::unique_ptr<Pmi1> boot, char** environment, Status status,
                               const char* variable, std::string& why) {
   if (status == Status::ok) status = boot->start(environment);
@@ -221,8 +221,8 @@ std::unique_ptr<Boot> open_pmi1_socket(char** environment, int fd, std::string& 
     if (why.empty()) why = "PMI_FD is set, but not PMI_RANK and PMI_SIZE";
     return nullptr;
   }
-  // The launcher hears one conversation from each process. The inherited descriptor stays open, so that its
-  // number cannot become another socket that a second try would take for the launcher's.
+  // The launcher accepts one connection per process. The inherited descriptor stays open, so that its number
+  // cannot become another socket that a second start would take for the launcher.
   static std::atomic<ino_t> used{0};
   struct stat info {};
   ::fstat(fd, &info);
@@ -230,9 +230,9 @@ std::unique_ptr<Boot> open_pmi1_socket(char** environment, int fd, std::string& 
     why = "this process has already used its connection to the launcher: MPI can be started once per process";
     return nullptr;
   }
-  // A program that this one starts must not keep the connection open, nor speak on it.
+  // A child process must not keep the connection open, nor write to it.
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-  int mine = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  const int mine = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
   if (mine < 0) {
     why = std::string{"duplicating PMI_FD: "} + std::strerror(errno);
     return nullptr;

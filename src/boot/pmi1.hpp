@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// boot/pmi1.hpp: client of the PMI-1 wire protocol, as Hydra, Slurm's pmi2 plugin and our mpiexec speak it.
-// One line of text each way. Our values are hex and go out in pieces under the keys h.KEY.RANK.PIECE.
+// boot/pmi1.hpp: client of the PMI-1 wire protocol, as used by Hydra, Slurm's pmi2 plugin and our mpiexec.
+// One line of text per request and answer. Values are hex, in pieces under the keys h.KEY.RANK.PIECE.
 //
-//   start() --ok--> serving --finalize()--> closed        abort() is heard while serving, from any thread
+//   start() --ok--> serving --finalize()--> closed        abort() works while serving, from any thread
 #pragma once
 #include <atomic>
 #include <string>
@@ -17,9 +17,9 @@ class Pmi1 final : public Boot {
  public:
   Pmi1(int fd, int rank, int size) noexcept : channel_{fd}, rank_{rank}, size_{size} {}
 
-  // Says hello over TCP: the launcher then tells rank and size.
+  // The TCP handshake: the launcher answers with rank and size.
   Status introduce(int id);
-  // Asks everything that the getters answer. The environment helps where the launcher gives no host map.
+  // Requests everything that the getters return. The environment is used where the launcher has no host map.
   Status start(char** environment);
 
   const char* name() const noexcept override { return "pmi1"; }

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/fd.hpp"
 #include "boot/environment.hpp"
 
 namespace herald::boot {
@@ -53,7 +54,7 @@ int connect_to(const char* host_and_port, std::string& why) {
   }
   int fd = -1;
   for (const addrinfo* it = list; it != nullptr && fd < 0; it = it->ai_next) {
-    fd = ::socket(it->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    fd = safe_fd(::socket(it->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     error = fd < 0 ? errno : connect_within(fd, *it);
     if (fd >= 0 && error != 0) {
       ::close(fd);

@@ -73,7 +73,7 @@ class Scanner {
   std::string_view rest_;
 };
 
-// Empty if the text is wrong, or if a whole round of its blocks gives no rank a place.
+// Empty if the text is malformed, or if its blocks hold no rank.
 std::vector<Block> parse_blocks(std::string_view mapping) {
   Scanner in{mapping};
   std::vector<Block> blocks;
@@ -91,8 +91,8 @@ std::vector<Block> parse_blocks(std::string_view mapping) {
   return blocks;
 }
 
-// Calls visit(host, first_rank, ranks) for each run of ranks on a host, in rank order; it says whether to go
-// on.
+// Calls visit(host, first_rank, ranks) for each run of ranks on a host, in rank order, as long as it
+// returns true.
 template <class Visit>
 void walk_hosts(const std::vector<Block>& blocks, int size, Visit visit) {
   int next = 0;

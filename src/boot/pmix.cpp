@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// boot/pmix.cpp: client of PMIx through libpmix, which is opened here and only here.
-// Calls PMIx_Init once and PMIx_Finalize once in the life of a process: repeating the cycle hangs in some
-// versions. The library stays loaded: it has a thread of its own.
+// boot/pmix.cpp: client of PMIx through libpmix, which is loaded here and only here.
+// Calls PMIx_Init once and PMIx_Finalize once per process: repeating the cycle hangs in some versions. The
+// library stays loaded: it has a thread of its own.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <time.h>
@@ -76,7 +76,7 @@ pmix::Info make_flag(const char* key) noexcept {
   return info;
 }
 
-// Launchers disagree about the width of their numbers.
+// The width of numbers differs between launchers.
 std::optional<int> as_int(const pmix::Value& value) noexcept {
   std::int64_t number = -1;
   switch (value.type) {
@@ -98,7 +98,7 @@ std::optional<int> as_int(const pmix::Value& value) noexcept {
   return static_cast<int>(number);
 }
 
-// What PMIx_Get allocated. Of the types that we ask for, two hold memory of their own.
+// Frees a value of PMIx_Get. Of the types requested here, two own memory.
 struct ValueFree {
   void operator()(pmix::Value* value) const noexcept {
     if (value->type == pmix::Type::string) std::free(value->data.string);
@@ -108,7 +108,7 @@ struct ValueFree {
 };
 using ValuePtr = std::unique_ptr<pmix::Value, ValueFree>;
 
-// PMIx_Abort waits for an answer that may never come, so it runs in a thread that nobody joins.
+// PMIx_Abort waits for an answer that may never come, so it runs in a detached thread.
 struct AbortJob {
   pmix::AbortCall call;
   int code;
@@ -167,7 +167,7 @@ Status Pmix::check(pmix::Code code, const char* call, std::string_view detail) {
   return code == pmix::kErrNotFound || code == pmix::kErrTimeout ? Status::not_found : Status::engine_broken;
 }
 
-// A fact about the job that the launcher gave at start; null if it did not.
+// A job-level attribute that the launcher set at the start; null if it did not.
 ValuePtr Pmix::job_value(pmix::Rank rank, const char* key) {
   pmix::Proc proc = me_;
   proc.rank = rank;
@@ -182,8 +182,8 @@ int Pmix::job_int(pmix::Rank rank, const char* key) {
   return value != nullptr ? as_int(*value).value_or(-1) : -1;
 }
 
-// The launcher's list; without one (PMIx 5 does not find it where the launcher calls this host by another
-// name than the host itself does), the ranks with the node number of this one.
+// The list of the launcher; without it (PMIx 5 does not find it where the launcher knows this host by another
+// name), the ranks with the node number of this one.
 void Pmix::find_local_ranks() {
   ValuePtr peers = job_value(pmix::kRankWildcard, pmix::kLocalPeers);
   if (peers != nullptr && peers->type == pmix::Type::string && peers->data.string != nullptr)
@@ -219,7 +219,7 @@ Status Pmix::start() {
   return Status::ok;
 }
 
-// The value goes out with one byte before it: some servers lose an empty one.
+// The value is sent with one byte before it: some servers lose an empty value.
 Status Pmix::put(std::string_view key, std::string_view value) {
   std::string name{key};
   if (name.empty() || name.size() > pmix::kLongestKey || name.find('\0') != std::string::npos) {
@@ -253,8 +253,8 @@ Status Pmix::get(int rank, std::string_view key, std::string& value) {
   pmix::Proc proc = me_;
   proc.rank = static_cast<pmix::Rank>(rank);
   const std::string name{key};
-  // The fence has brought everything to this host's server. Only where it has not, and there are other
-  // servers to ask, is it worth waiting: a key that nobody has put would be waited for in vain.
+  // The fence has distributed all keys to the server of this host. Only with other servers in the job is it
+  // worth waiting: a key that no rank has put would block for the whole timeout.
   pmix::Info immediate = make_flag(pmix::kImmediate);
   pmix::Value* raw = nullptr;
   pmix::Code code = library_.get(&proc, name.c_str(), &immediate, 1, &raw);
@@ -278,7 +278,7 @@ Status Pmix::get(int rank, std::string_view key, std::string& value) {
 
 void Pmix::abort(int code, const char* message) noexcept {
   if (!serving_.exchange(false)) return;
-  auto* job = static_cast<AbortJob*>(std::calloc(1, sizeof(AbortJob)));  // left to the end of the process
+  auto* job = static_cast<AbortJob*>(std::calloc(1, sizeof(AbortJob)));  // never freed: the process ends
   if (job == nullptr) return;
   job->call = library_.abort;
   job->code = code;
@@ -294,7 +294,7 @@ void Pmix::abort(int code, const char* message) noexcept {
 
 Status Pmix::finalize() {
   if (!serving_.exchange(false)) return Status::ok;
-  // Without a barrier, prterun hung now and then in the finalize of ranks that come late.
+  // Without a barrier, prterun sometimes hangs in the finalize of late ranks.
   Status status = barrier(false);
   if (Status last = check(library_.finalize(nullptr, 0), "PMIx_Finalize"); status == Status::ok)
     status = last;

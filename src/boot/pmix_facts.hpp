@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// boot/pmix_facts.hpp: the little of the PMIx client interface that Herald calls, written down here so that
-// neither the headers nor the library are needed to build. Holds for PMIx 4 and 5 (libpmix.so.2).
+// boot/pmix_facts.hpp: the part of the PMIx client interface that Herald uses, declared here so that neither
+// headers nor library are needed to build. Valid for PMIx 4 and 5 (libpmix.so.2).
 // tests/unit/boot/pmix_facts_test.cpp compares every line with the real headers where they are installed.
 #pragma once
 #include <cstddef>
@@ -72,7 +72,7 @@ struct Value {
     std::uint64_t uint64;
     Rank rank;
     ByteObject bytes;
-    void* room[3];  // the largest member there is
+    void* room[3];  // as large as the largest member
   } data;
 };
 

@@ -71,7 +71,7 @@ Status LocalMover::read(std::int32_t peer, std::span<const type::Run> here,
   std::array<type::Run, wire::kMostRuns> mapped;
   if (map(peer, there, mapped)) return copy(here, {mapped.data(), there.size()}), Status::ok;
   kernel_bytes_ += bytes_in(there);
-  return path::read_cma(shm_.pid_of(peer), vectors(here), vectors(there));
+  return shm_.cma()->read(shm_.pid_of(peer), vectors(here), vectors(there));
 }
 
 Status LocalMover::write(std::int32_t peer, std::span<const type::Run> here,
@@ -79,7 +79,7 @@ Status LocalMover::write(std::int32_t peer, std::span<const type::Run> here,
   std::array<type::Run, wire::kMostRuns> mapped;
   if (map(peer, there, mapped)) return copy({mapped.data(), there.size()}, here), Status::ok;
   kernel_bytes_ += bytes_in(there);
-  return path::write_cma(shm_.pid_of(peer), vectors(here), vectors(there));
+  return shm_.cma()->write(shm_.pid_of(peer), vectors(here), vectors(there));
 }
 
 void LocalMover::tell(std::int32_t peer) noexcept {

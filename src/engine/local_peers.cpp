@@ -2,6 +2,7 @@
 #include "engine/local_peers.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include "base/fatal.hpp"
@@ -58,6 +59,7 @@ bool LocalPeers::pump(p2p::PeerId peer) noexcept {
     const std::span<std::byte> room = to.claim();
     if (room.empty()) {
       if (to.is_closed()) closed_.push_back(peer);
+      if (to.damage() != nullptr) on_damage(peer, to.damage());
       break;
     }
     // Core may have nothing after all: the place is claimed, and an empty packet fills it.
@@ -132,7 +134,10 @@ bool LocalPeers::drain(LocalReceiver& receiver) noexcept {
   int taken = 0;
   for (; taken < kDrainPackets; ++taken) {
     const std::span<const std::byte> packet = receiver.ring.front();
-    if (packet.data() == nullptr) break;
+    if (packet.data() == nullptr) {
+      if (receiver.ring.damage() != nullptr) on_damage(receiver.from, receiver.ring.damage());
+      break;
+    }
     if (taken != 0)
       receiver.ring.look_ahead();
     else
@@ -149,6 +154,11 @@ bool LocalPeers::drain(path::Inbox& inbox) noexcept {
   int taken = 0;
   for (; taken < kDrainPackets; ++taken) {
     path::Cell* cell = inbox.front();
+    const bool misnamed =
+        cell != nullptr && &inbox == own_ && (cell->from == rank_ || !sender(cell->from).is_open());
+    if (inbox.damage() != nullptr || misnamed)
+      fatal("a rank of this host has damaged the shared memory of rank %d: %s", rank_,
+            misnamed ? "a cell names a rank of another host" : inbox.damage());
     if (cell == nullptr) break;
     if ((cell->size & path::Cell::kRing) != 0) {
       open_receiver(cell->from, cell->size & ~path::Cell::kRing);
@@ -161,8 +171,8 @@ bool LocalPeers::drain(path::Inbox& inbox) noexcept {
     core_.run_finished();
   }
   if (taken == 0) return false;
-  inbox.feed(static_cast<std::uint64_t>(taken),
-             [this](std::uint32_t producer) { ring(static_cast<p2p::PeerId>(producer)); });
+  inbox.notify_space(static_cast<std::uint64_t>(taken),
+                     [this](std::uint32_t producer) { ring(static_cast<p2p::PeerId>(producer)); });
   return true;
 }
 
@@ -210,15 +220,23 @@ bool LocalPeers::has_news() noexcept {
 }
 
 void LocalPeers::open_receiver(p2p::PeerId from, std::uint32_t index) noexcept {
-  HERALD_ASSERT(shm_ != nullptr && from >= 0 && static_cast<std::size_t>(from) < senders_.size() &&
-                from != rank_ && shm_->has_ring(index) && receiver_of_[static_cast<std::size_t>(from)] < 0 &&
-                "the number of a ring in shared memory is damaged");
+  if (shm_ == nullptr || from == rank_ || !shm_->has_ring(index) ||
+      receiver_of_[static_cast<std::size_t>(from)] >= 0)
+    return on_damage(from, "it announces a ring that does not exist");
   receiver_of_[static_cast<std::size_t>(from)] = static_cast<int>(receivers_.size());
   receivers_.push_back({shm_->ring(index), from});
 }
 
+// The peer is treated as closed: nothing of it is read any more, and operations with it fail.
+void LocalPeers::on_damage(p2p::PeerId peer, const char* damage) noexcept {
+  if (std::find(damaged_.begin(), damaged_.end(), peer) != damaged_.end()) return;
+  std::fprintf(stderr, "herald: rank %d: rank %d's shared memory is damaged: %s\n", rank_, peer, damage);
+  damaged_.push_back(peer);
+  closed_.push_back(peer);
+}
+
 void LocalPeers::notify_space() noexcept {
-  own_->feed_all([this](std::uint32_t producer) { ring(static_cast<p2p::PeerId>(producer)); });
+  own_->notify_all([this](std::uint32_t producer) { ring(static_cast<p2p::PeerId>(producer)); });
 }
 
 // A peer with a full inbox finds ours closed when it looks.

@@ -63,6 +63,7 @@ class LocalPeers {
   void open_receiver(p2p::PeerId from, std::uint32_t index) noexcept;
   void drain_now_and_then(p2p::PeerId peer, std::uint64_t bytes) noexcept;
   void notify_space() noexcept;
+  void on_damage(p2p::PeerId peer, const char* damage) noexcept;
 
   const int rank_;
   p2p::Core& core_;
@@ -73,7 +74,8 @@ class LocalPeers {
   std::vector<LocalReceiver> receivers_;
   std::vector<int> receiver_of_;  // by peer; -1: none
   std::vector<p2p::PeerId> closed_;
-  std::uint64_t undrained_ = 0;  // sent since the last drain, by weight
+  std::vector<p2p::PeerId> damaged_;  // their shared memory was reported
+  std::uint64_t undrained_ = 0;       // sent since the last drain, by weight
   bool draining_ = false;
 };
 

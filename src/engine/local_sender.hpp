@@ -23,8 +23,9 @@ class LocalSender {
   std::size_t packet_bytes() const noexcept { return inbox_->packet_bytes(); }
   path::Doorbell& bell() noexcept { return inbox_->bell(); }
   bool is_closed() const noexcept { return inbox_->is_closed(); }
+  const char* damage() const noexcept { return ring_.damage(); }
   // Asks the peer to ring when there is room; the caller then tries once more.
-  void request_space(int self) noexcept { inbox_->starve(static_cast<std::uint32_t>(self)); }
+  void request_space(int self) noexcept { inbox_->request_space(static_cast<std::uint32_t>(self)); }
 
   // Room for the longest packet; empty: full. The caller publishes what it claimed, empty if need be.
   std::span<std::byte> claim() noexcept {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/machine.hpp"
 
+#include <fcntl.h>
+
 #include <charconv>
 #include <cstdio>
 #include <ctime>
 
+#include "base/fd.hpp"
 #include "engine/processors.hpp"
 
 namespace herald::engine {
@@ -21,7 +24,7 @@ std::int64_t read_clock(clockid_t clock) noexcept {
 
 // The first 64 bits of the name that the kernel gave itself.
 std::uint64_t read_boot() noexcept {
-  std::FILE* const file = std::fopen("/proc/sys/kernel/random/boot_id", "re");
+  std::FILE* const file = open_file("/proc/sys/kernel/random/boot_id", O_RDONLY);
   if (file == nullptr) return 0;
   std::uint64_t boot = 0;
   int digits = 0;

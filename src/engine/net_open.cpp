@@ -85,7 +85,7 @@ node::NodeConfig Net::node_config(const NetStart& start) const noexcept {
   mesh.seal = {start.key, start.epoch};
   mesh.datagram_bytes = udp_->datagram_bytes();
   mesh.largest_bytes = udp_->largest_bytes();
-  mesh.row_packets = udp_->row_packets();
+  mesh.row_packets = udp_->gso_packets();
   mesh.burst_packets = std::max(1u, mesh.burst_packets / mesh.row_packets) * mesh.row_packets;
   mesh.budget_bytes =
       std::min(static_cast<std::uint32_t>(knobs_.net_switch_bytes) / std::max(start.local_ranks, 1u),

@@ -10,6 +10,7 @@
 #include "engine/loop.hpp"
 #include "engine/processors.hpp"
 #include "engine/self.hpp"
+#include "path/random.hpp"
 
 namespace herald::engine {
 namespace {
@@ -79,7 +80,7 @@ bool Loop::open(boot::Boot& boot, const Knobs& knobs, std::string& why) {
     if (!reach_others(boot, knobs, udp, why)) return false;
   }
   open_waiter(knobs);
-  if (shm_ && knobs.cma != "off")
+  if (shm_ && shm_->cma() != nullptr)
     memory_.open(*shm_, node_.core(), rank_, size_, static_cast<std::size_t>(knobs.alloc_bytes));
   if (net_ && !start_keep_alive(why)) return false;  // from here on another thread looks at all of this
   if (knobs.progress == "thread" && start_progress_thread()) unlock();
@@ -94,7 +95,7 @@ bool Loop::open_shm(boot::Boot& boot, const Knobs& knobs, std::string& why) {
   config.cells = static_cast<std::uint64_t>(knobs.shm_cells);
   config.packet_bytes = packet_bytes(knobs);
   config.rings = static_cast<std::uint64_t>(knobs.shm_rings);
-  config.nonce = random_number();
+  config.nonce = path::random_number();
   config.cpus = read_affinity();
   config.cma = knobs.cma != "off";
   config.host = pretended_host(knobs, rank_);
@@ -131,7 +132,7 @@ void Loop::open_waiter(const Knobs& knobs) {
   const auto me = static_cast<std::size_t>(rank_);
   const SpinPlan plan = choose_spin(masks, me, quota, knobs.spin_us);
   waiter_.open(local_.doorbell(), {plan.spin, plan.forced, involuntary_switches}, only_remote_);
-  if (net_) waiter_.open_sockets(*net_, random_number());
+  if (net_) waiter_.open_sockets(*net_);
   node_.core().set_oversubscribed(plan.spin.ns == 0);
   if (knobs.progress == "auto" && has_free_core(masks, me, quota)) progress_thread_.set_wanted();
 }

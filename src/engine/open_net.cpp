@@ -7,6 +7,7 @@
 #include "engine/loop.hpp"
 #include "engine/machine.hpp"
 #include "engine/self.hpp"
+#include "path/random.hpp"
 
 namespace herald::engine {
 namespace {
@@ -31,7 +32,7 @@ std::string own_key() {
   const char* given = std::getenv("HERALD_JOB_KEY");
   const std::string text = given != nullptr ? given : "";
   wire::JobKey key{};
-  return read_key(text, key) ? text : write_key({random_number(), random_number()});
+  return read_key(text, key) ? text : write_key({path::random_number(), path::random_number()});
 }
 
 // A card between hosts: key, host name, machine, and what the path says, one line each. Only rank 0's key
@@ -81,7 +82,7 @@ bool Loop::add_remote_peers(const std::vector<std::string>& cards, std::string& 
   const Machine here = read_own_machine();
   NetStart start;
   start.epoch = static_cast<std::uint32_t>(generation_);
-  start.seed = random_number();
+  start.seed = path::random_number();
   for (int peer = 0; peer < size_; ++peer) {
     RemoteCard card;
     const bool good = read_remote_card(cards[static_cast<std::size_t>(peer)], card) &&

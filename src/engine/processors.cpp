@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/fd.hpp"
+
 namespace herald::engine {
 namespace {
 
@@ -41,7 +43,7 @@ CoLocated co_located(std::span<const CpuMask> masks, std::size_t me) noexcept {
 }
 
 std::string read_small_file(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = safe_fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd < 0) return {};
   char text[4096];
   const ssize_t n = ::read(fd, text, sizeof text);

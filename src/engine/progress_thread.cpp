@@ -26,7 +26,7 @@ bool ProgressThread::start() noexcept {
   if (first) lock_.activate();
   lock_.lock();
   on_enter();
-  waiter_.doorbell().be_careful();
+  waiter_.doorbell().use_fences();
   stop_ = false;
   state_ = State::awake;
   if (!thread_.start([](void* self) { static_cast<ProgressThread*>(self)->run(); }, this, Duration{}))
@@ -52,11 +52,9 @@ void ProgressThread::wake() noexcept {
     case State::none:
     case State::wanted:
     case State::awake: return;
-    case State::parked:
-      own_doorbell_.sleeping.store(path::Doorbell::kOnFutex, std::memory_order_relaxed);
-      return own_doorbell_.ring();
+    case State::parked: own_doorbell_.mark_sleeping(path::Doorbell::kOnFutex); return own_doorbell_.ring();
     case State::listening:
-      waiter_.doorbell().sleeping.store(waiter_.where(), std::memory_order_seq_cst);
+      waiter_.doorbell().mark_sleeping(waiter_.where());
       return waiter_.doorbell().ring();
   }
 }
@@ -72,13 +70,13 @@ void ProgressThread::on_leave() noexcept {
   program_cpu_ = ::sched_getcpu();
   if (state_ == State::awake || !loop_.is_under_way()) return;
   if (state_ == State::parked || loop_.wants_turn()) return wake();
-  waiter_.doorbell().sleeping.store(waiter_.where(), std::memory_order_seq_cst);
+  waiter_.doorbell().mark_sleeping(waiter_.where());
   if (loop_.has_local_news()) waiter_.doorbell().ring();
 }
 
 bool ProgressThread::relisten() noexcept {
   if (state_ != State::listening) return false;
-  waiter_.doorbell().sleeping.store(waiter_.where(), std::memory_order_seq_cst);
+  waiter_.doorbell().mark_sleeping(waiter_.where());
   return loop_.progress();
 }
 

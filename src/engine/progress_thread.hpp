@@ -53,7 +53,7 @@ class ProgressThread {
   bool stop_ = false;
   std::uint32_t inside_ = 0;  // threads of the program in a call
   int program_cpu_ = -1;      // where the program last left the library
-  path::Doorbell own_doorbell_{};
+  path::LocalDoorbell own_doorbell_;
   ServiceThread thread_;
 };
 

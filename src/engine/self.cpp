@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/self.hpp"
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <cstdlib>
 
 namespace herald::engine {
-
-std::uint64_t random_number() {
-  std::uint64_t value = 0;
-  if (::getrandom(&value, sizeof value, 0) != sizeof value)
-    value = static_cast<std::uint64_t>(::getpid()) << 32 ^ reinterpret_cast<std::uintptr_t>(&value);
-  return value;
-}
 
 std::string host_name() {
   char name[256] = "";

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // engine/self.hpp: what this process knows of itself without asking peers.
 #pragma once
-#include <cstdint>
 #include <string>
 
 namespace herald::engine {
 
-std::uint64_t random_number();
 std::string host_name();
 // What the launcher calls this job, or our parent, which the ranks of one host usually share.
 std::string job_name();

@@ -3,6 +3,10 @@
 
 #include <sched.h>
 
+#include <cerrno>
+#include <cstring>
+
+#include "base/fatal.hpp"
 #include "base/trace.hpp"
 #include "engine/loop.hpp"
 #include "engine/processors.hpp"
@@ -19,16 +23,18 @@ void Waiter::open(path::Doorbell& doorbell, const WaitConfig& config, bool only_
   policy_ = WaitPolicy(config);
   only_remote_ = only_remote;
   // A rank that blocks often pays for the kernel's barrier each time; without local peers nobody rings.
-  if (policy_.has_processor() && !only_remote) doorbell.be_quick();
+  if (policy_.has_processor() && !only_remote) doorbell.use_membarrier();
 }
 
-void Waiter::open_sockets(Net& net, std::uint64_t name) noexcept {
+void Waiter::open_sockets(Net& net) noexcept {
   net_ = &net;
-  if (bell_socket_.open(*doorbell_, name)) net.set_bell(bell_socket_.descriptor());
+  if (doorbell_->descriptor() < 0 && !bell_event_.open(*doorbell_))
+    fatal("no descriptor to wake this process by: eventfd: %s", std::strerror(errno));
+  net.set_bell(doorbell_->descriptor());
 }
 
 std::uint32_t Waiter::where() const noexcept {
-  return net_ != nullptr ? path::Doorbell::kOnSocket : path::Doorbell::kOnFutex;
+  return net_ != nullptr ? path::Doorbell::kOnDescriptor : path::Doorbell::kOnFutex;
 }
 
 void Waiter::wait_turn() noexcept {
@@ -134,7 +140,7 @@ void Waiter::block(std::uint32_t seen, Duration longest) noexcept {
   lock_.take_back(depth);
   polling_ = false;
   if (net_ != nullptr) net_->woke(why);
-  if (why.bell) bell_socket_.drain();
+  if (why.bell) doorbell_->drain();
 }
 
 // Another thread may now block on the sockets.

@@ -22,7 +22,7 @@ class Waiter {
 
   // `net` may be null: all peers are on this host.
   void open(path::Doorbell& doorbell, const WaitConfig& config, bool only_remote) noexcept;
-  void open_sockets(Net& net, std::uint64_t name) noexcept;
+  void open_sockets(Net& net) noexcept;
   // The doorbell goes: from now on this one rings.
   void set_doorbell(path::Doorbell& doorbell) noexcept { doorbell_ = &doorbell; }
 
@@ -58,11 +58,11 @@ class Waiter {
   WaitPolicy policy_;
   bool only_remote_ = false;
   path::Doorbell* doorbell_ = nullptr;
-  path::BellSocket bell_socket_;     // rings for the doorbell when a thread blocks on sockets
-  path::Doorbell inner_doorbell_{};  // for threads beside the one that does
-  bool polling_ = false;             // a thread blocks on the sockets
-  int blocked_ = 0;                  // threads of the program
-  int waiting_ = 0;                  // threads in wait_turn()
+  path::BellEvent bell_event_;          // for a doorbell that no other process rings
+  path::LocalDoorbell inner_doorbell_;  // for threads beside the one that blocks on sockets
+  bool polling_ = false;                // a thread blocks on the sockets
+  int blocked_ = 0;                     // threads of the program
+  int waiting_ = 0;                     // threads in wait_turn()
 };
 
 }  // namespace herald::engine

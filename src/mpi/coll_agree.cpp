@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/coll_agree.hpp"
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "mpi/coll.hpp"
 #include "mpi/runtime.hpp"
+#include "path/random.hpp"
 
 namespace herald::mpi {
 namespace {
@@ -84,8 +84,7 @@ void Agreement::offer() noexcept {
       ad_.stream_bytes = std::min(ad_.stream_bytes, left.stream_bytes);
     }
     const path::CollSegmentShape shape = state_.segment_shape(host, ad_.segment_bytes, ad_.stream_bytes);
-    if (::getrandom(&ad_.nonce, sizeof ad_.nonce, 0) != sizeof ad_.nonce)
-      ad_.nonce = static_cast<std::uint64_t>(::getpid());
+    ad_.nonce = path::random_number();
     const std::string path = runtime().engine().new_shm_path();
     if (shape.place_bytes != 0 && shape.bytes() <= left.all_bytes && !path.empty() &&
         path.size() < sizeof ad_.path && state_.segment.create(path, shape, ad_.nonce)) {
@@ -109,7 +108,7 @@ bool Agreement::attach() noexcept {
   const path::CollSegmentShape shape = state_.segment_shape(host, ad_.segment_bytes, ad_.stream_bytes);
   if (ad_.path[0] == '\0' || shape.place_bytes == 0) return false;
   if (place != 0 && !state_.segment.attach(ad_.path, shape, ad_.nonce)) return false;
-  path::allow_reading();
+  state_.cma = path::Cma::open(runtime().knobs().cma != "off");
   state_.segment.owner(place) = {.pid = ::getpid(),
                                  .spins = runtime().engine().may_spin() ? 1 : 0,
                                  .probe = reinterpret_cast<std::uintptr_t>(&probe_word)};
@@ -120,11 +119,10 @@ bool Agreement::attach() noexcept {
 bool Agreement::probe() noexcept {
   const std::vector<p2p::PeerId>& peers = state_.peers;
   if (peers.size() == 1) return true;
+  if (!state_.cma) return false;
   const auto me = std::find(peers.begin(), peers.end(), runtime().engine().rank()) - peers.begin();
   const path::CollSegment::Owner& next = state_.segment.owner(static_cast<int>((me + 1) % std::ssize(peers)));
-  std::uint64_t word = 0;
-  const path::MemoryRun run{&word, sizeof word};
-  return path::read_memory(next.pid, next.probe, {&run, 1}) && word == path::CollSegment::kProbe;
+  return state_.cma->probe(next.pid, next.probe, path::CollSegment::kProbe);
 }
 
 void Agreement::ask_all(Stage stage, bool mine) noexcept {

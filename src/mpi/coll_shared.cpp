@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/fatal.hpp"
 #include "mpi/coll_agree.hpp"
 #include "mpi/op.hpp"
 #include "mpi/request.hpp"
@@ -142,6 +143,7 @@ void CommColl::settle(Comm& comm, bool agreed) noexcept {
   for (std::uint32_t i = 0; i < path::CollSegmentShape::kChannels; ++i) {
     channels.emplace_back(segment.channel(i, place), segment.channel(second + i, place), peers, place);
     channels.back().pids_ = &pids;
+    channels.back().cma_ = cma ? &*cma : nullptr;
     channels.back().two_parts_ = second != 0;
   }
   streams = segment.shape().chunks != 0;
@@ -207,7 +209,7 @@ void SharedChannel::ring() noexcept {
 
 bool SharedChannel::is_free(path::Channel& channel, std::uint64_t number) noexcept {
   if (channel.is_free(number)) return true;
-  channel.starve(number);
+  channel.request_slot(number);
   if (channel.is_free(number)) return true;
   if (full_in_ != turn_ || number < full_at_) full_at_ = number;
   full_in_ = turn_;
@@ -295,7 +297,7 @@ bool SharedChannel::fetch(std::uint64_t number, const coll::Step& step, const co
     to.unpack(channel_of(step).copy_of(number, step.partner) + first, bytes);
     return true;
   }
-  if (!move(path::read_memory, step.partner, post->address + first, to, bytes)) error = MPI_ERR_BUFFER;
+  if (!move(&path::Cma::read, step.partner, post->address + first, to, bytes)) error = MPI_ERR_BUFFER;
   return true;
 }
 
@@ -305,28 +307,33 @@ bool SharedChannel::put(std::uint64_t number, const coll::Step& step, const coll
   if (room == nullptr) return false;
   if (room->bytes != step.a.bytes) error = MPI_ERR_TRUNCATE;  // the ranks do not agree on how much
   type::Cursor from = cursor(step.a, places);
-  if (!move(path::write_memory, step.partner, room->address, from, std::min(room->bytes, step.a.bytes)))
+  if (!move(&path::Cma::write, step.partner, room->address, from, std::min(room->bytes, step.a.bytes)))
     error = MPI_ERR_BUFFER;
   return true;
 }
 
-bool SharedChannel::move(path::MoveMemory way, int partner, std::uint64_t address, type::Cursor& here,
+bool SharedChannel::move(CmaCopy copy, int partner, std::uint64_t address, type::Cursor& here,
                          std::uint64_t bytes) const noexcept {
   const std::int32_t pid = (*pids_)[static_cast<std::size_t>(partner)];
   for (std::uint64_t done = 0; done < bytes;) {
     type::Run runs[64];
-    path::MemoryRun memory[64];
+    iovec local[64];
     const std::uint64_t before = here.position();
     const std::size_t n = here.next_runs(runs, bytes - done);
-    for (std::size_t i = 0; i < n; ++i) memory[i] = {runs[i].data, runs[i].bytes};
-    if (!way(pid, address + done, {memory, n})) return false;
-    done += here.position() - before;
+    for (std::size_t i = 0; i < n; ++i) local[i] = {runs[i].data, runs[i].bytes};
+    const std::size_t part = here.position() - before;
+    const iovec remote{reinterpret_cast<void*>(address + done), part};
+    if (cma_ == nullptr || (cma_->*copy)(pid, {local, n}, {&remote, 1}) != Status::ok) return false;
+    done += part;
   }
   return true;
 }
 
 bool SharedChannel::is_lost(std::uint64_t number, const coll::Step& step) noexcept {
   const engine::Engine& engine = runtime().engine();
+  if (const int by = channel_of(step).damaged_by(); by >= 0)
+    fatal("rank %d's shared memory is damaged: a post is longer than its place",
+          (*peers_)[static_cast<std::size_t>(by)]);
   const auto lost = [&](int place) {
     return engine.is_gone((*peers_)[static_cast<std::size_t>(place)]) &&
            !channel_of(step).has_completed(number, place);

@@ -9,6 +9,7 @@
 #pragma once
 #include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "coll/cache.hpp"
@@ -18,6 +19,7 @@
 #include "mpi/call_cache.hpp"
 #include "mpi/objects.hpp"
 #include "p2p/ops.hpp"
+#include "path/shm/cma.hpp"
 #include "path/shm/coll_segment.hpp"
 
 namespace herald::mpi {
@@ -68,7 +70,8 @@ class SharedChannel {
   bool fetch(std::uint64_t number, const coll::Step& step, const coll::Places& places,
              std::uint64_t& progress, int& error) noexcept;
   // `bytes` between another rank's memory and ours.
-  bool move(path::MoveMemory way, int partner, std::uint64_t address, type::Cursor& here,
+  using CmaCopy = Status (path::Cma::*)(pid_t, std::span<const iovec>, std::span<const iovec>) const noexcept;
+  bool move(CmaCopy copy, int partner, std::uint64_t address, type::Cursor& here,
             std::uint64_t bytes) const noexcept;
   bool put(std::uint64_t number, const coll::Step& step, const coll::Places& places, int& error) noexcept;
   // coll_stream.cpp
@@ -101,6 +104,7 @@ class SharedChannel {
 
   friend struct CommColl;
   std::vector<std::int32_t>* pids_ = nullptr;  // by place
+  const path::Cma* cma_ = nullptr;
 };
 
 // Past the caches: a line that is written whole need not be read from memory first, and nothing else is
@@ -113,6 +117,7 @@ struct CommColl : coll::CommState {
   std::vector<SharedChannel> channels;  // empty: no collective segment
   std::vector<p2p::PeerId> peers;       // who has it, by place
   std::vector<std::int32_t> pids;
+  std::optional<path::Cma> cma;
   CallCache call_cache;
   bool tried = false;  // to agree on a collective segment
   bool reads_peers = false;

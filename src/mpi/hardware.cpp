@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/hardware.hpp"
 
+#include <fcntl.h>
+
 #include <dirent.h>
 #include <sched.h>
 #include <strings.h>
@@ -10,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.hpp"
 #include "calls.hpp"
 #include "mpi/comm.hpp"
 #include "mpi/info.hpp"
@@ -30,7 +33,7 @@ std::vector<int> allowed_processors() noexcept {
 }
 
 int read_number(const std::string& path) noexcept {
-  std::FILE* file = std::fopen(path.c_str(), "re");
+  std::FILE* file = open_file(path.c_str(), O_RDONLY);
   int value = -1;
   if (file == nullptr) return -1;
   if (std::fscanf(file, "%d", &value) != 1) value = -1;

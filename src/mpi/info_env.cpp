@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_INFO_ENV and MPI_Info_create_env: how this program was started.
+#include <fcntl.h>
+
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cstdio>
 
+#include "base/fd.hpp"
 #include "calls.hpp"
 #include "mpi/info.hpp"
 #include "mpi/tables.hpp"
@@ -29,7 +32,7 @@ std::string fitting(std::string text) noexcept {
 // The arguments as the kernel keeps them, separated by zeros.
 std::vector<std::string> command_line() noexcept {
   std::vector<std::string> words;
-  std::FILE* file = std::fopen("/proc/self/cmdline", "re");
+  std::FILE* file = open_file("/proc/self/cmdline", O_RDONLY);
   if (file == nullptr) return words;
   std::string word;
   for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) {

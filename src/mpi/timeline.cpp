@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/timeline.hpp"
 
+#include <fcntl.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 
+#include "base/fd.hpp"
 #include "mpi/runtime.hpp"
 
 namespace herald::mpi {
@@ -20,7 +23,7 @@ Instant clock_now() noexcept {
 // Processes of one boot of one machine read one clock, whatever host they believe to be on.
 std::string clock_name() {
   char text[64] = {};
-  if (std::FILE* file = std::fopen("/proc/sys/kernel/random/boot_id", "re")) {
+  if (std::FILE* file = open_file("/proc/sys/kernel/random/boot_id", O_RDONLY)) {
     if (std::fgets(text, sizeof text, file) == nullptr) text[0] = '\0';
     std::fclose(file);
   }
@@ -49,7 +52,7 @@ void write_timeline() noexcept {
   facts.host = host_name();
   facts.clock = clock_name();
   const std::string path = trace_path(runtime().knobs().trace, facts);
-  std::FILE* file = std::fopen(path.c_str(), "we");
+  std::FILE* file = open_file(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC);
   bool written = file != nullptr && process_trace.write(file, facts);
   const int error = errno;
   if (file != nullptr && std::fclose(file) != 0) written = false;

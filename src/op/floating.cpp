@@ -26,7 +26,7 @@ struct MaxOf {
   static T apply(T a, T b) noexcept { return a > b ? a : b; }
 };
 
-// Half precision by way of float.
+// Half precision computed in float.
 template <template <class> class F>
 struct InFloat {
   static Half apply(Half a, Half b) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Integers and truth values. Sums and products wrap, as unsigned numbers do, whatever the sign.
+// Integers and logicals. Sums and products wrap, as unsigned numbers do, whatever the sign.
 #include <type_traits>
 
 #include "op/kernels.hpp"

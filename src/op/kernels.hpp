@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // op/kernels.hpp: one loop for all kernels, compiled for several levels of vector instructions.
-// The processor is asked once (op.cpp); there are no ifuncs, so sanitizers and every C library are content.
+// The level is chosen once (op.cpp), without ifuncs, which sanitizers and some C libraries do not support.
 #pragma once
 #include <cstddef>
 
@@ -40,7 +40,7 @@ struct Loop {
   }
 };
 
-// `kTop` is the highest level worth having.
+// `kTop` is the highest level that is faster than the one below.
 template <class T, class F, Level kTop>
 constexpr Levels levels() noexcept {
   Levels all{Loop<T, F>::base, nullptr, nullptr};
@@ -51,7 +51,7 @@ constexpr Levels levels() noexcept {
   return all;
 }
 
-// The kernels by what the bytes are; whether MPI allows the reduction is not their business.
+// The kernels by representation; op.cpp decides whether MPI allows the reduction.
 Levels find_integer(Kind kind, type::Repr repr) noexcept;   // sum prod min max band bor bxor land lor lxor
 Levels find_floating(Kind kind, type::Repr repr) noexcept;  // sum prod min max; complex: sum prod
 Levels find_pair(Kind kind, type::Basic basic) noexcept;    // minloc maxloc replace

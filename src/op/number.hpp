@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// op/number.hpp: the numbers that the kernels reckon with, where C++ has none: half precision (reckoned in
-// float, which rounds as half precision would: float has more than twice its digits) and plain complex
-// numbers.
+// op/number.hpp: number types of the kernels that C++ lacks: half precision (computed in float, which
+// rounds as half precision would, since float has more than twice its digits) and plain complex numbers.
 #pragma once
 #include <bit>
 #include <cstdint>

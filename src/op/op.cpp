@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which reduction is allowed on which class of element, and the choice of level. The table is the MPI
-// standard's and a little wider, as programs expect from elsewhere: logical operations take every integer,
+// Which reduction is allowed on which class of element, and the choice of level. The table is that of
+// the MPI standard and a little wider, as in other MPI libraries: logical operations take every integer,
 // and MPI_CHAR is an integer of 8 bits.
 #include "op/op.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A value and where it was found; and replacing, which needs no arithmetic.
+// A value and its index; and MPI_REPLACE, which needs no arithmetic.
 #include <cstring>
 
 #include "op/kernels.hpp"
@@ -10,7 +10,8 @@ namespace {
 
 enum class Wanted { smallest, largest, incoming };
 
-// Members are written one by one: the gap between them is not ours. Of equal values the lower index stays.
+// Members are written one by one: padding between them is not touched. Of equal values the lower index is
+// kept.
 template <class V, class I, Wanted kWanted>
 void pair_loop(const void* in, void* inout, std::size_t count) {
   const auto* __restrict a = static_cast<const Pair<V, I>*>(in);

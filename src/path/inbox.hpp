@@ -1,101 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // path/inbox.hpp: where packets for one process arrive: a bounded ring of cells that many producers fill and
-// one consumer empties, in any memory (private or shared), and the doorbell that the consumer sleeps on.
+// one consumer empties, in any memory (private or shared), with the doorbell that the consumer sleeps on.
 //
-// Ring: positions are counted from the beginning of time. A producer claims the next one if it is less than a
-// round ahead of what the consumer has taken, writes into its cell, and hands it over by setting the cell's
-// turn to position + 1. The consumer writes to no cell: it counts what it has taken, and producers look at
-// that count only when they seem to be a round ahead. A claimed cell that is not handed over yet holds up
-// those behind it, so claim and publish follow each other closely.
+// Positions count from 0 and never wrap. A producer claims the next position if that is less than a round
+// ahead of what the consumer has taken, writes into its cell, and publishes the cell by setting its turn to
+// position + 1. The consumer writes to no cell: it counts what it has taken, and producers read that count
+// only when they seem to be a round ahead. A claimed cell that is not published blocks those behind it, so
+// publish() follows claim() closely.
 //
-// Doorbell: the consumer says that it is about to sleep, looks once more, and sleeps on a futex. A producer
-// that has published looks whether anybody sleeps and only then makes a system call. Of the two, store and
-// then look, one must see the other: both sides have a full barrier in between; or, where ranks have a
-// processor each
-// (`quick`), the consumer has the kernel run one on all processors when it is about to sleep (membarrier),
-// and producers, of whom there are many more, need none. A consumer that waits for sockets too sleeps on a
-// socket that stands for the doorbell (BellSocket) instead of the futex.
+// A producer that found the ring full sets its bit among the waiting producers; the consumer clears the bits
+// after it has freed cells and rings those producers' doorbells.
 //
-// Starving: a producer that found the ring full leaves its bit; the consumer takes the bits after it has
-// given cells back and rings those producers' doorbells.
+// Other processes write here: the consumer checks every field before it uses it (damage()).
 #pragma once
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+
+#include "path/doorbell.hpp"
 
 namespace herald::path {
 
-constexpr std::size_t kCacheLine = 64;
-
-// Whether this process takes part in barriers that others have the kernel make; found out once.
-extern const bool can_be_quick;
-
-struct alignas(kCacheLine) Doorbell {
-  std::atomic<std::uint32_t> rings;     // the futex
-  std::atomic<std::uint32_t> sleeping;  // somebody sleeps or is about to: on the futex, or on the socket
-  std::uint64_t name;                   // of the socket, by the consumer before anybody rings
-  std::atomic<std::uint32_t> quick;     // the consumer makes the barrier for both sides
-
-  static constexpr std::uint32_t kOnFutex = 1, kOnSocket = 2;
-
-  // Consumer. Usage: v = before_sleep(); look once more; sleep(v, ...) or awake(). The count is read first:
-  // who takes the flag that is set here counts afterwards, so sleep() then returns at once.
-  std::uint32_t before_sleep(std::uint32_t where = kOnFutex) noexcept {
-    const std::uint32_t seen = rings.load(std::memory_order_seq_cst);
-    sleeping.store(where, std::memory_order_seq_cst);
-    if (quick.load(std::memory_order_relaxed) != 0) barrier_for_all();
-    return seen;
-  }
-  // Consumer, before it sleeps for the first time: barriers are ours from here on, if the kernel helps.
-  void be_quick() noexcept;
-  void be_careful() noexcept;  // the opposite: from here on somebody sleeps often
-  void sleep(std::uint32_t seen, std::int64_t timeout_ns) noexcept;
-  void awake() noexcept { sleeping.store(0, std::memory_order_relaxed); }
-
-  // Producer, after what the consumer is to see.
-  void ring_if_asleep() noexcept {
-    if (quick.load(std::memory_order_relaxed) != 0 && can_be_quick)
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-    else
-      std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (sleeping.load(std::memory_order_relaxed) != 0) ring();
-  }
-  void ring() noexcept;
-
- private:
-  static void barrier_for_all() noexcept;
-};
-
-// The consumer's end of a doorbell that rings a socket: readable when somebody rang. Abstract name, no file.
-class BellSocket {
- public:
-  BellSocket() noexcept = default;
-  ~BellSocket() { close(); }
-  BellSocket(const BellSocket&) = delete;
-  BellSocket& operator=(const BellSocket&) = delete;
-  bool open(Doorbell& bell, std::uint64_t name) noexcept;
-  void close() noexcept;
-  int descriptor() const noexcept { return fd_; }
-  void drain() noexcept;  // what rang is heard
-
- private:
-  int fd_ = -1;
-};
-
 struct alignas(kCacheLine) InboxHead {
-  alignas(kCacheLine) std::atomic<std::uint64_t> claimed;   // next position, by producers
-  alignas(kCacheLine) std::atomic<std::uint64_t> taken;     // next position, by the consumer
-  alignas(kCacheLine) std::atomic<std::uint32_t> starving;  // some bit of the starved words is set
-  std::atomic<std::uint32_t> closed;                        // the consumer has left for good
-  Doorbell bell;
+  alignas(kCacheLine) std::atomic<std::uint64_t> claimed;  // next position, by producers
+  alignas(kCacheLine) std::atomic<std::uint64_t> taken;    // next position, by the consumer
+  alignas(kCacheLine) std::atomic<std::uint32_t> waiting;  // some producer waits for space
+  std::atomic<std::uint32_t> closed;                       // the consumer has left for good
+  DoorbellWords bell;
 };
 
 struct Cell {
   std::atomic<std::uint64_t> turn;
   std::int32_t from;
-  std::uint32_t
-      size;  // of the packet; or kRing and a number: what follows from this producer comes in that ring
+  std::uint32_t size;  // of the packet; or kRing | index: later packets of this producer come in that ring
   static constexpr std::uint32_t kRing = 1u << 31;
   std::byte* packet() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
   const std::byte* packet() const noexcept { return reinterpret_cast<const std::byte*>(this + 1); }
@@ -104,7 +41,7 @@ static_assert(sizeof(Cell) == 16);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
               std::atomic<std::uint32_t>::is_always_lock_free);
 
-// The measures of an inbox and where its parts lie.
+// The dimensions of an inbox and the offsets of its parts.
 struct InboxShape {
   std::uint32_t cells = 0;       // a power of two
   std::uint32_t cell_bytes = 0;  // a multiple of the cache line
@@ -112,7 +49,7 @@ struct InboxShape {
 
   static constexpr std::uint32_t kMostCells = 1u << 16;
   static constexpr std::uint32_t kMostCellBytes = 1u << 21;
-  // Rounds what a user asked for up to what the ring can do.
+  // Rounds what the user requested up to what the ring supports.
   static InboxShape make(std::uint64_t cells, std::uint64_t packet_bytes, std::uint32_t producers) noexcept;
   bool sane() const noexcept;
 
@@ -131,12 +68,12 @@ class Inbox {
   Inbox() noexcept = default;
   // `memory`: shape.bytes() bytes, aligned to a cache line.
   Inbox(void* memory, const InboxShape& shape) noexcept;
-  // Once, by the owner, before anybody else looks; the memory is zero.
+  // Once, by the owner, before any peer attaches; the memory is zero.
   void create() noexcept;
 
   const InboxShape& shape() const noexcept { return shape_; }
   std::size_t packet_bytes() const noexcept { return shape_.packet_bytes(); }
-  Doorbell& bell() noexcept { return head_->bell; }
+  Doorbell& bell() noexcept { return bell_; }
   bool is_open() const noexcept { return head_ != nullptr; }
 
   // Producer: null when full. Every claimed cell must be published.
@@ -146,14 +83,22 @@ class Inbox {
     cell.size = size;
     cell.turn.store(position + 1, std::memory_order_release);
   }
-  // Producer: ask to be rung when there is room. Try to claim once more after this, then sleep.
-  void starve(std::uint32_t producer) noexcept;
+  // Producer: asks for a ring when there is space. Try to claim once more after this, then sleep.
+  void request_space(std::uint32_t producer) noexcept;
   bool is_closed() const noexcept { return head_->closed.load(std::memory_order_acquire) != 0; }
 
-  // Consumer: the next packet, null if there is none.
+  // Consumer: the next packet, null if there is none or the inbox is damaged.
   Cell* front() noexcept {
     Cell& cell = at(next_);
-    if (cell.turn.load(std::memory_order_acquire) != next_ + 1) return nullptr;
+    const std::uint64_t turn = cell.turn.load(std::memory_order_acquire);
+    if (turn != next_ + 1) {
+      if (turn != turn_before(next_)) [[unlikely]]
+        damage_ = "the turn of a cell is neither old nor new";
+      return nullptr;
+    }
+    if (static_cast<std::uint32_t>(cell.from) >= shape_.producers ||
+        ((cell.size & Cell::kRing) == 0 && cell.size > shape_.packet_bytes())) [[unlikely]]
+      return refuse(cell);
     __builtin_prefetch(&at(next_ + 1));
     return &cell;
   }
@@ -161,21 +106,32 @@ class Inbox {
     ++next_;
     head_->taken.store(next_, std::memory_order_release);
   }
-  // Consumer: nothing is here, and nobody is about to hand anything over.
-  bool is_empty() const noexcept { return head_->claimed.load(std::memory_order_acquire) == next_; }
-  // Consumer, after `popped` pops: calls ring(producer) for each that starved. Looks once in a quarter of a
-  // round only: who starves has seen the ring full, so there are four quarters to come.
+  // Consumer: nothing is here, and no producer has claimed a cell.
+  bool is_empty() const noexcept {
+    return damage_ != nullptr || head_->claimed.load(std::memory_order_acquire) == next_;
+  }
+  // Consumer: an impossible value that a producer wrote, for a message; null: none. A damaged inbox stays so.
+  const char* damage() const noexcept { return damage_; }
+
+  // Consumer, after `popped` pops: calls ring(producer) for each that waits for space. Checks once in a
+  // quarter of a round only: a producer that waits has seen the ring full, so four quarters follow.
   template <class Ring>
-  void feed(std::uint64_t popped, Ring ring) noexcept {
-    if (next_ / shape_.quarter() != (next_ - popped) / shape_.quarter()) feed_all(ring);
+  void notify_space(std::uint64_t popped, Ring ring) noexcept {
+    if (next_ / shape_.quarter() != (next_ - popped) / shape_.quarter()) notify_all(ring);
   }
   template <class Ring>
-  void feed_all(Ring ring) noexcept {
-    if (head_->starving.exchange(0, std::memory_order_acq_rel) == 0) return;
+  void notify_all(Ring ring) noexcept {
+    if (head_->waiting.exchange(0, std::memory_order_acq_rel) == 0) return;
     for (std::size_t word = 0; word < shape_.words(); ++word) {
-      std::uint64_t bits = starved()[word].exchange(0, std::memory_order_acq_rel);
-      for (; bits != 0; bits &= bits - 1)
-        ring(static_cast<std::uint32_t>(word * 64 + static_cast<std::size_t>(__builtin_ctzll(bits))));
+      std::uint64_t bits = waiting_bits()[word].exchange(0, std::memory_order_acq_rel);
+      for (; bits != 0; bits &= bits - 1) {
+        const auto producer =
+            static_cast<std::uint32_t>(word * 64 + static_cast<std::size_t>(__builtin_ctzll(bits)));
+        if (producer < shape_.producers)
+          ring(producer);
+        else
+          damage_ = "a producer waits for space that does not exist";
+      }
     }
   }
   void close() noexcept { head_->closed.store(1, std::memory_order_release); }
@@ -184,7 +140,12 @@ class Inbox {
   Cell& at(std::uint64_t position) noexcept {
     return *reinterpret_cast<Cell*>(cells_ + (position & (shape_.cells - 1)) * shape_.cell_bytes);
   }
-  std::atomic<std::uint64_t>* starved() noexcept {
+  // Of a cell that no producer has published in this round yet.
+  std::uint64_t turn_before(std::uint64_t position) const noexcept {
+    return position < shape_.cells ? 0 : position + 1 - shape_.cells;
+  }
+  Cell* refuse(const Cell& cell) noexcept;  // null
+  std::atomic<std::uint64_t>* waiting_bits() noexcept {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(reinterpret_cast<std::byte*>(head_) +
                                                          sizeof(InboxHead));
   }
@@ -192,8 +153,10 @@ class Inbox {
   InboxHead* head_ = nullptr;
   std::byte* cells_ = nullptr;
   InboxShape shape_;
+  Doorbell bell_;
+  const char* damage_ = nullptr;
   std::uint64_t next_ = 0;  // consumer's position
-  std::uint64_t seen_ = 0;  // producer's: what the consumer had taken when we last looked
+  std::uint64_t seen_ = 0;  // producer's: what the consumer had taken when this producer last read it
 };
 
 }  // namespace herald::path

@@ -13,14 +13,16 @@
 #include <span>
 #include <utility>
 
+#include "base/fd.hpp"
+
 #ifndef SYS_epoll_pwait2
-#define SYS_epoll_pwait2 441  // the same on all machines
+#define SYS_epoll_pwait2 441  // the same on all architectures
 #endif
 
 namespace herald::path {
 namespace {
 
-// What is due so soon has a time of its own: a timer that stays set would fire in vain as often as that.
+// A sleep shorter than this has its own timeout: an armed timer would wake up for nothing too often.
 constexpr Duration kSoon = milliseconds(1);
 
 timespec to_timespec(Duration time) noexcept {
@@ -44,8 +46,8 @@ Watch::~Watch() {
 void Watch::add(int fd, std::uint32_t mark) noexcept {
   if (fd < 0) return;
   if (!std::exchange(opened_, true)) {
-    epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
-    if (epoll_ >= 0) timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    epoll_ = safe_fd(::epoll_create1(EPOLL_CLOEXEC));
+    if (epoll_ >= 0) timer_ = safe_fd(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.u32 = 0;
@@ -61,11 +63,11 @@ void Watch::add(int fd, std::uint32_t mark) noexcept {
   epoll_ = -1;
 }
 
-bool Watch::enlist(std::size_t place) noexcept {
+bool Watch::enlist(std::size_t index) noexcept {
   epoll_event event{};
   event.events = EPOLLIN;
-  event.data.u32 = marks_[place];
-  return ::epoll_ctl(epoll_, EPOLL_CTL_ADD, fds_[place].fd, &event) == 0;
+  event.data.u32 = marks_[index];
+  return ::epoll_ctl(epoll_, EPOLL_CTL_ADD, fds_[index].fd, &event) == 0;
 }
 
 void Watch::pause(std::uint32_t marks) noexcept {
@@ -76,7 +78,7 @@ void Watch::pause(std::uint32_t marks) noexcept {
     if ((marks_[i] & marks) != 0) (void)::epoll_ctl(epoll_, EPOLL_CTL_DEL, fds_[i].fd, nullptr);
 }
 
-void Watch::take_back() noexcept {
+void Watch::add_paused() noexcept {
   const std::uint32_t marks = std::exchange(paused_, 0);
   for (std::size_t i = 0; i < fds_.size() && epoll_ >= 0; ++i) {
     if ((marks_[i] & marks) == 0 || enlist(i) || errno == EEXIST) continue;
@@ -85,14 +87,14 @@ void Watch::take_back() noexcept {
   }
 }
 
-// Not the C library's calls, at which a thread may be cancelled: that costs more than they do.
+// Direct system calls: functions of the C library are cancellation points, which cost more than the call.
 std::uint32_t Watch::look() const noexcept {
   if (epoll_ < 0) return poll({});
   std::array<epoll_event, kMost> events;
   return marks_of(events, ::syscall(SYS_epoll_pwait, epoll_, events.data(), kMost, 0, nullptr, 0));
 }
 
-// The time 0: not at all. That it has fired before is forgotten.
+// The time 0 disarms it and clears an earlier expiry.
 bool Watch::set_timer(Instant at) noexcept {
   itimerspec when{};
   when.it_value = to_timespec({at.ns});

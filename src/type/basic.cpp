@@ -75,7 +75,7 @@ constexpr BasicRow kSingles[] = {
 };
 
 constexpr BasicRow pair(const char* name, Basic basic, Basic value, Basic index) {
-  const BasicRow& v = kSingles[static_cast<int>(value)];  // singles come first, so their index is their place
+  const BasicRow& v = kSingles[static_cast<int>(value)];  // singles come first in the table
   const BasicRow& i = kSingles[static_cast<int>(index)];
   const int align = v.align > i.align ? v.align : i.align;
   const int index_at = (v.size + i.align - 1) / i.align * i.align;

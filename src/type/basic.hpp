@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// type/basic.hpp: the predefined kinds of element: what each is made of and how large it is.
+// type/basic.hpp: the predefined kinds of element: representation, class and size.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -23,7 +23,7 @@ constexpr int kBasics = 1
 #undef HERALD_BASIC_PAIR
     ;
 
-// How the bytes are to be read. `word` is as wide as a pointer; `fx` is the compiler's long double.
+// The representation of an element. `word` is as wide as a pointer; `fx` is the compiler's long double.
 enum class Repr : std::uint8_t {
   none,
   i8,
@@ -72,7 +72,7 @@ struct BasicRow {
   Class klass;
   std::uint8_t align;
   std::int16_t size;      // bytes of data
-  std::int16_t extent;    // from one to the next in an array: larger than size if a pair has gaps
+  std::int16_t extent;    // distance in an array: larger than size if a pair has gaps
   std::int16_t external;  // bytes in external32
   Basic value, index;     // of a pair
 };

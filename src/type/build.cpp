@@ -18,7 +18,7 @@ struct Block {
 template <class BlockAt>
 Status assemble(std::size_t length, BlockAt block_at, LayoutRef& out) noexcept {
   Sum sum;
-  bool alike = true;  // the items' two trees are one and the same
+  bool alike = true;  // both trees of the items are the same object
   for (std::size_t i = 0; i < length; ++i) {
     const Block block = block_at(i);
     if (block.count < 0 || (block.count != 0 && !block.offset.ok())) return Status::bad_argument;

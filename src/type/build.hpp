@@ -11,7 +11,7 @@
 
 namespace herald::type {
 
-constexpr int kMaxDepth = 1024;  // bounds the recursion of whoever walks a layout
+constexpr int kMaxDepth = 1024;  // bounds the recursion over a layout
 
 using Ints = std::span<const std::int64_t>;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parts of multidimensional arrays: subarray and darray. Both go from the dimension that varies fastest to
-// the slowest, wrapping what there is so far into one more loop, and set the bounds to the whole array at the
-// end.
+// Parts of multidimensional arrays: subarray and darray. Both go from the fastest to the slowest dimension,
+// wrap the layout so far into one more loop each, and finally set the bounds to the whole array.
 #include "type/build.hpp"
 #include "type/number.hpp"
 
@@ -20,9 +19,8 @@ Status place(const Layout& item, std::int64_t offset, std::int64_t whole_bytes, 
   return resized(*shifted, 0, whole_bytes, out);
 }
 
-// One dimension of a darray: the owner of place `coordinate` on a line of `procs` has blocks of `block`
-// indices, dealt out in turn. `stride` is the distance of neighbouring indices; `inner` is what lies at one
-// index.
+// One dimension of a darray: process `coordinate` of `procs` has blocks of `block` indices, distributed
+// cyclically. `stride` is the distance of adjacent indices; `inner` is the layout at one index.
 Status deal(const Layout& inner, std::int64_t indices, std::int64_t block, std::int64_t procs,
             std::int64_t coordinate, std::int64_t stride, LayoutRef& out) noexcept {
   const Checked first = Checked{coordinate} * block;
@@ -52,7 +50,7 @@ Status deal(const Layout& inner, std::int64_t indices, std::int64_t block, std::
   return structure(blocks, displacements, items, out);
 }
 
-// The block size of one dimension of a darray; 0 if the arguments make no sense.
+// The block size of one dimension of a darray; 0 if the arguments are invalid.
 std::int64_t block_size(Distribution distribution, std::int64_t indices, std::int64_t darg,
                         std::int64_t procs) noexcept {
   if (indices < 1 || procs < 1) return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // type/cursor.hpp: walks over the bytes of `count` items of a layout in user memory, in the order of the type
 // map. It can be cut anywhere, inside an element too. Nothing is allocated: a cursor is a position, and each
-// call finds its way down the layout's tree from there.
+// call descends the tree of the layout from there.
 // Invariant: position() <= total(); bytes that are contiguous in memory need no layout (layout_ is null).
 #pragma once
 #include <algorithm>
@@ -43,7 +43,7 @@ class Cursor {
     return cursor;
   }
 
-  // Keep only the bytes [first, first + bytes) of what it covers now; they count from 0 again.
+  // Keep only the bytes [first, first + bytes) of the current ones; positions count from 0 again.
   void narrow(std::uint64_t first, std::uint64_t bytes) noexcept {
     first = std::min(first, total_);
     total_ = std::min(bytes, total_ - first);
@@ -65,7 +65,7 @@ class Cursor {
   void* contiguous_at() const noexcept { return reinterpret_cast<void*>(base_ + position_); }
 
   // Fills `out` with the next runs, of at most max_bytes together, and moves past them. Returns how many runs
-  // it filled; 0 only at the end or if it was given no room. Runs that touch are joined.
+  // it filled; 0 only at the end or if `out` is empty. Adjacent runs are merged.
   std::size_t next_runs(std::span<Run> out, std::size_t max_bytes) noexcept {
     if (layout_) return next_runs_slow(out, max_bytes);
     const std::size_t length = clip(max_bytes);

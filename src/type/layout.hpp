@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// type/layout.hpp: where the bytes of one item of a datatype lie. Immutable; shared by count.
+// type/layout.hpp: where the bytes of one item of a datatype lie. Immutable and reference-counted.
 // A layout holds its bounds and two trees of strided loops (node.hpp): one that keeps every element's kind,
-// for counting and for external32, and one with neighbouring runs joined, for moving bytes.
+// for counting and for external32, and one with adjacent runs merged, for moving bytes.
 // Invariant: the bytes of both trees are the same, in the same order (that of the MPI type map).
 #pragma once
 #include <atomic>
@@ -18,11 +18,11 @@ class Layout;
 using LayoutRef = Ref<const Layout>;
 using NodeRef = Ref<const Node>;
 
-// What a layout says of itself; all in bytes.
+// The bounds of a layout, in bytes.
 struct Bounds {
   std::int64_t size = 0;  // bytes of data
   std::int64_t lb = 0, ub = 0;
-  std::int64_t true_lb = 0, true_ub = 0;  // where data really begins and ends
+  std::int64_t true_lb = 0, true_ub = 0;  // where the data begins and ends
   std::int32_t align = 1;
   bool marked = false;  // lb and ub were set by `resized` and stay as they are
 };
@@ -85,7 +85,7 @@ class Layout {
   bool immortal_ = false;
 };
 
-// The layout of a predefined kind; it lives for ever and costs no counting. Basic::none gives the empty
+// The layout of a predefined kind; it is never freed and not counted. Basic::none gives the empty
 // layout.
 const Layout& basic_layout(Basic basic) noexcept;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// type/maker.hpp: what the builders share: the sum of many bounds, and making a layout out of its pieces.
+// type/maker.hpp: shared by the builders: accumulates bounds and makes a layout of its parts.
 #pragma once
 #include <cstdint>
 
@@ -9,7 +9,7 @@
 
 namespace herald::type {
 
-// A hash of a sequence of element kinds that can be joined to another: h(ab) = h(a) * k^len(b) + h(b).
+// A hash of a sequence of element kinds that can be concatenated: h(ab) = h(a) * k^len(b) + h(b).
 struct Signature {
   std::uint64_t hash = 0;
   std::uint64_t power = 1;  // k to the number of elements
@@ -19,9 +19,9 @@ Signature signature_of_layout(const Layout& layout) noexcept;
 Signature joined(Signature a, Signature b) noexcept;
 Signature repeated(Signature one, std::int64_t count) noexcept;
 
-// Adds up what a new layout is made of, block by block, by the rules of the standard:
-// explicit bounds (resized) hide implicit ones; implicit ones are those of the data, with the extent rounded
-// up to the alignment; items without data and without explicit bounds count for nothing.
+// Accumulates the bounds of a new layout, block by block, by the rules of the standard: explicit bounds
+// (resized) override implicit ones; implicit bounds are those of the data, with the extent rounded up to the
+// alignment; items without data and without explicit bounds are ignored.
 class Sum {
  public:
   // `count` items of `item`, `stride` bytes apart, the first at `offset`.
@@ -45,11 +45,11 @@ class Sum {
 
 class LayoutMaker {
  public:
-  // The trees may be null: then memory ran out.
+  // A null tree means that memory ran out.
   static Status make(Sum& sum, NodeRef elements, NodeRef move, LayoutRef& out) noexcept;
   static Status with_bounds(const Layout& item, const Bounds& bounds, LayoutRef& out) noexcept;
   static Status single(Basic basic, LayoutRef& out) noexcept;
-  // Makes the layout live for ever, as the one of `basic`.
+  // Makes the layout that of `basic`, which is never freed.
   static const Layout* keep(const LayoutRef& layout, Basic basic) noexcept;
   static void destroy(const Layout* layout) noexcept { delete layout; }
 

@@ -126,13 +126,13 @@ void PartList::add(const NodeRef& node, std::int64_t count, std::int64_t stride,
       }
     }
   } else {
-    if (count == 1) part.stride = 0;  // so that lists can be seen to be regular
+    if (count == 1) part.stride = 0;  // so that regular lists are recognised
     node->retain();
   }
   parts_[length_++] = part;
 }
 
-// All parts alike and evenly spaced.
+// All parts equal and evenly spaced.
 bool PartList::regular() const noexcept {
   const Part& a = parts_[0];
   std::int64_t step = 0;

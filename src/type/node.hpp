@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// type/node.hpp: the tree of strided loops inside a layout: which bytes, in which order. It knows no bounds.
+// type/node.hpp: the tree of strided loops inside a layout: which bytes, in which order, without bounds.
 //
-//   leaf:  `count` elements of one kind, side by side, at `offset`
-//   loop:  `count` times `child`, first at `offset`, then each `stride` bytes on
+//   leaf:  `count` adjacent elements of one kind, at `offset`
+//   loop:  `count` iterations of `child`, the first at `offset`, then `stride` bytes apart
 //   parts: a list; each part is a run of elements, or a loop over a node of its own
 //
-// The makers simplify: loops of one turn vanish, loops whose turns touch become leaves, loops of loops join
-// when their strides fit, regular lists become loops. They return null if memory runs out. Invariant: no node
-// but a whole empty tree has 0 bytes; all offsets fit 64 bits (whoever builds has checked the bounds first).
+// The makers simplify: loops of one iteration vanish, loops with adjacent iterations become leaves, nested
+// loops merge when their strides fit, regular lists become loops. They return null if memory runs out.
+// Invariant: only an empty tree has 0 bytes; all offsets fit 64 bits (the builders check the bounds first).
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace herald::type {
 
 struct Part {
   std::int64_t offset;
-  std::int64_t count;   // elements of a run; turns of a loop
+  std::int64_t count;   // elements of a run; iterations of a loop
   std::int64_t stride;  // of a loop
   std::int64_t begin;   // bytes of the parts before this one
   const Node* node;     // null: a run of `basic`
@@ -36,7 +36,7 @@ struct Node {
   bool immortal = false;
   std::int32_t depth = 1;
   std::int64_t offset = 0;
-  std::int64_t count = 0;  // elements of a leaf; turns of a loop; length of `parts`
+  std::int64_t count = 0;  // elements of a leaf; iterations of a loop; length of `parts`
   std::int64_t stride = 0;
   std::int64_t bytes = 0;
   std::int64_t elements = 0;
@@ -58,7 +58,7 @@ NodeRef make_leaf(Basic basic, std::int64_t offset, std::int64_t count) noexcept
 NodeRef make_loop(const NodeRef& child, std::int64_t count, std::int64_t stride,
                   std::int64_t offset) noexcept;
 
-// Collects parts in order. With `as_bytes`, runs that touch join whatever their kinds: only bytes matter.
+// Collects parts in order. With `as_bytes`, adjacent runs merge whatever their kinds.
 class PartList {
  public:
   explicit PartList(bool as_bytes) noexcept : as_bytes_(as_bytes) {}

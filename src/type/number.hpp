@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// type/number.hpp: the numbers that C++ has no portable name for, and arithmetic that notices overflow.
+// type/number.hpp: number types that C++ has no portable name for, and arithmetic that detects overflow.
 #pragma once
 #include <cstdint>
 

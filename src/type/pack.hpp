@@ -11,11 +11,11 @@ namespace herald::type {
 
 class Cursor;
 
-// `count` items between user memory and packed bytes; `packed` has room for count * layout.size() bytes.
+// `count` items between user memory and packed bytes; `packed` has space for count * layout.size() bytes.
 void pack(const Layout& layout, const void* user, std::int64_t count, void* packed) noexcept;
 void unpack(const Layout& layout, void* user, std::int64_t count, const void* packed) noexcept;
 
-// As much of `from` as there is, at most as much as `to` has room for. Returns the bytes moved.
+// Copies until either cursor is at its end. Returns the bytes copied.
 std::uint64_t copy(Cursor& from, Cursor& to) noexcept;
 
 // Bytes of `count` items in external32 (big-endian, the sizes of the MPI standard's table); -1: beyond 64

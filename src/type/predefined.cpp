@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The layouts of the predefined kinds: made on first use, kept for ever (a static table points to them, so
-// they are no leak).
+// The layouts of the predefined kinds: made on first use, never freed (a static table points to them,
+// so they are no leak).
 #include <array>
 
 #include "base/fatal.hpp"

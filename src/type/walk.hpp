@@ -16,7 +16,7 @@ using Address = std::uintptr_t;
 template <class Sink>
 bool walk(const Node& node, Address base, std::int64_t begin, std::int64_t end, Sink& sink) noexcept;
 
-// The bytes [begin, end) of turns of `child`, `stride` apart. There are as many turns as `end` needs.
+// The bytes [begin, end) of iterations of `child`, `stride` apart.
 template <class Sink>
 bool walk_turns(const Node& child, Address base, std::int64_t stride, std::int64_t begin, std::int64_t end,
                 Sink& sink) noexcept {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CRC32C (Castagnoli, reflected polynomial 0x82f63b78). The instruction takes 8 bytes a cycle but answers
-// after three, so three neighbouring rows are summed side by side. To join them, the sum of a row is moved
-// over the bytes of the rows behind it: multiplied by a power of x modulo the polynomial, which a carry-less
-// multiplication and one more step of the instruction do.
+// CRC32C (Castagnoli, reflected polynomial 0x82f63b78). The instruction takes 8 bytes per cycle with a
+// latency of three, so three adjacent rows are summed in parallel. To combine them, the sum of a row is
+// shifted over the bytes of the rows behind it: multiplied by a power of x modulo the polynomial, by a
+// carry-less multiplication and one more crc32 instruction.
 #include "wire/crc32c.hpp"
 
 #include <array>
@@ -14,7 +14,7 @@
 #include <nmmintrin.h>
 #include <wmmintrin.h>
 #define HERALD_CRC_INSTRUCTIONS [[gnu::target("sse4.2,pclmul")]]
-// Clang knows these instructions only where all of the file may use them.
+// Clang accepts these intrinsics only if the whole file is compiled for them.
 #elif defined(__aarch64__) && defined(__linux__) && \
     (!defined(__clang__) || (defined(__ARM_FEATURE_CRC32) && defined(__ARM_FEATURE_AES)))
 #include <arm_acle.h>
@@ -79,12 +79,12 @@ std::uint32_t crc32c_by_table(std::span<const std::byte> bytes, std::uint32_t be
 #ifdef HERALD_CRC_INSTRUCTIONS
 namespace {
 
-constexpr std::size_t kRowWords = 128;  // longest row, in words of 8 bytes: 3 KiB in one go
-constexpr std::size_t kFewBytes = 96;   // below this, joining rows costs more than it saves
+constexpr std::size_t kRowWords = 128;  // longest row, in words of 8 bytes: 3 KiB at once
+constexpr std::size_t kFewBytes = 96;   // below this, combining rows costs more than it saves
 using Powers = std::array<std::uint32_t, 2 * kRowWords>;
 
-// [i]: moves a sum over 8 (i + 1) bytes: x to the power of 64 (i + 1) - 33. The product of two reflected
-// 32-bit values lies one bit low in 64 (x^1) and the instruction multiplies what it takes by x^32.
+// [i]: shifts a sum over 8 (i + 1) bytes: x to the power of 64 (i + 1) - 33. The product of two reflected
+// 32-bit values lies one bit low in 64 (x^1), and the instruction multiplies its operand by x^32.
 constexpr Powers make_powers() noexcept {
   Powers powers{};
   std::uint32_t value = 1;  // x^31

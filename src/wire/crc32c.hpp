@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wire/crc32c.hpp: the three ways behind crc32c() of datagram.hpp, so that tests can compare them.
+// wire/crc32c.hpp: the three implementations of crc32c() (datagram.hpp), for tests to compare.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace herald::wire {
 
-// By tables, eight bytes at a time: anywhere.
+// By tables, eight bytes at a time: portable.
 std::uint32_t crc32c_by_table(std::span<const std::byte> bytes, std::uint32_t before) noexcept;
 
-// By the processor's own instructions, three rows at a time; only if crc32c_has_instructions().
+// By crc32 instructions, three rows at a time; only if crc32c_has_instructions().
 bool crc32c_has_instructions() noexcept;
 std::uint32_t crc32c_by_instructions(std::span<const std::byte> bytes, std::uint32_t before) noexcept;
 
-// By carry-less multiplication of 64 bytes at a time, where the processor has that; only if crc32c_is_wide().
+// By carry-less multiplication of 64 bytes at a time, on processors that have it; only if crc32c_is_wide().
 bool crc32c_is_wide() noexcept;
 std::uint32_t crc32c_wide(std::span<const std::byte> bytes, std::uint32_t before) noexcept;
 

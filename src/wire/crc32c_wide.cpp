@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CRC32C of rows of 256 bytes and more, four registers of 64 bytes side by side. A block of 16 bytes may be
-// moved over the T bits behind it: its first half times x^(T + 32), its second half times x^(T - 32), both
+// CRC32C of rows of 256 bytes and more, four registers of 64 bytes in parallel. A block of 16 bytes may be
+// shifted over the T bits behind it: its first half times x^(T + 32), its second half times x^(T - 32), both
 // modulo the polynomial, is a block there with the same remainder (Gopal and others, "Fast CRC computation
-// for generic polynomials using PCLMULQDQ instruction"). So all blocks are moved into the last one, of which
-// the crc32 instruction takes the sum.
+// for generic polynomials using PCLMULQDQ instruction"). So all blocks are folded into the last one, of which
+// the crc32 instruction computes the sum.
 #include <cstring>
 
 #include "wire/crc32c.hpp"
@@ -27,7 +27,7 @@ constexpr std::uint64_t power(std::size_t n) noexcept {
   return std::uint64_t{value} << 1;
 }
 
-// Of each block in a register, what moves it over `Bytes`.
+// The multipliers that shift each block of a register over `Bytes`.
 struct Move {
   std::uint64_t first, second;
 };
@@ -43,7 +43,7 @@ HERALD_CRC_WIDE inline __m512i spread(const Move& by) noexcept {
 
 HERALD_CRC_WIDE inline __m512i load(const std::byte* at) noexcept { return _mm512_loadu_si512(at); }
 
-// The blocks of `moved`, moved, and those that stand there.
+// The blocks of `moved`, shifted, added to those of the other register.
 HERALD_CRC_WIDE inline __m512i fold(__m512i moved, __m512i by, __m512i there) noexcept {
   constexpr int kXorOfThree = 0x96;
   return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(moved, by, 0x00),
@@ -80,7 +80,7 @@ std::uint32_t crc32c_wide(std::span<const std::byte> bytes, std::uint32_t before
   const std::byte* at = bytes.data();
   std::size_t left = bytes.size();
   if (left < kRow) return crc32c_by_instructions(bytes, before);
-  // What was summed before counts as if it stood in the first four bytes.
+  // The sum so far is added to the first four bytes.
   __m512i a =
       _mm512_xor_si512(load(at), _mm512_zextsi128_si512(_mm_cvtsi32_si128(static_cast<int>(~before))));
   __m512i b = load(at + kRegister), c = load(at + 2 * kRegister), d = load(at + 3 * kRegister);

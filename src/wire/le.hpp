@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wire/le.hpp: a number as it lies in a packet: little-endian, fixed width, no alignment.
+// wire/le.hpp: a number in a packet: little-endian, fixed width, no alignment.
 #pragma once
 #include <array>
 #include <bit>

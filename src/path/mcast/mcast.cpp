@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/fd.hpp"
+
 namespace herald::path {
 namespace {
 
@@ -43,7 +45,8 @@ McastPath::~McastPath() {
 }
 
 bool McastPath::open_sender(std::string& why) {
-  send_fd_ = ::socket(config_.family == 4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  send_fd_ = safe_fd(
+      ::socket(config_.family == 4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   bool good = send_fd_ >= 0;
   const int loop = config_.loop ? 1 : 0;
   if (good && config_.family == 4) {
@@ -66,7 +69,7 @@ bool McastPath::open_sender(std::string& why) {
 }
 
 bool McastPath::open_receiver(std::string& why) {
-  receive_fd_ = ::socket(config_.family == 4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  receive_fd_ = safe_fd(::socket(config_.family == 4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_storage any{};
   socklen_t length = sizeof(sockaddr_in);
   if (config_.family == 4) {
@@ -79,7 +82,7 @@ bool McastPath::open_receiver(std::string& why) {
     name.sin6_port = htons(config_.port);
     length = sizeof name;
   }
-  // Several jobs of this host may have the same port, and each hears its own groups only.
+  // Several jobs of this host may share the port; each receives from its own groups only.
   bool good = receive_fd_ >= 0 && set(receive_fd_, SOL_SOCKET, SO_REUSEADDR, 1);
   if (good && config_.family == 4) (void)set(receive_fd_, IPPROTO_IP, IP_MULTICAST_ALL, 0);
 #ifdef IPV6_MULTICAST_ALL
@@ -88,7 +91,7 @@ bool McastPath::open_receiver(std::string& why) {
   good = good && ::bind(receive_fd_, reinterpret_cast<const sockaddr*>(&any), length) == 0;
   if (!good) why = failure("no socket that hears groups");
   if (good) set_buffer(receive_fd_, SO_RCVBUFFORCE, SO_RCVBUF, config_.socket_bytes);
-  if (good) (void)set(receive_fd_, SOL_SOCKET, SO_RCVTIMEO, timeval{.tv_sec = 0, .tv_usec = kDozeUs});
+  if (good) (void)set(receive_fd_, SOL_SOCKET, SO_RCVTIMEO, timeval{.tv_sec = 0, .tv_usec = kBlockUs});
   return good;
 }
 
@@ -139,8 +142,8 @@ socklen_t McastPath::name_of(const GroupAddress& group, sockaddr_storage& out) c
   return sizeof name;
 }
 
-// The plainer the call, the faster; and none of the C library's, at which a thread may be cancelled: that
-// costs more than all that is done with a small packet.
+// One datagram goes out by the plainest system call, not by a function of the C library: those are
+// cancellation points, which cost more than the rest of the work for a small packet.
 std::size_t McastPath::send(std::span<const Send> batch) noexcept {
   if (batch.size() != 1) return send_many(batch);
   sockaddr_storage name;
@@ -152,10 +155,10 @@ std::size_t McastPath::send(std::span<const Send> batch) noexcept {
 }
 
 std::size_t McastPath::send_many(std::span<const Send> batch) noexcept {
-  std::array<Row, kBatch> rows;
+  std::array<GsoRun, kBatch> rows;
   std::array<mmsghdr, kBatch> headers{};
   std::array<iovec, kMostSent> parts;
-  std::array<sockaddr_storage, 4> names;  // of the last few groups: most batches go to one
+  std::array<sockaddr_storage, 4> names;  // of the last few groups: most batches have one
   std::size_t named = 0, count = 0, at = 0;
   batch = batch.first(std::min(batch.size(), parts.size()));
   const GroupAddress* last = nullptr;
@@ -166,8 +169,8 @@ std::size_t McastPath::send_many(std::span<const Send> batch) noexcept {
       last = batch[at].group;
       length = name_of(*last, names[named++]);
     }
-    Row& row = rows[count];
-    row.datagrams = row_length(batch.subspan(at));
+    GsoRun& row = rows[count];
+    row.datagrams = gso_length(batch.subspan(at));
     msghdr& header = headers[count++].msg_hdr;
     header.msg_name = &names[named - 1];
     header.msg_namelen = length;
@@ -178,7 +181,7 @@ std::size_t McastPath::send_many(std::span<const Send> batch) noexcept {
       parts[at] = {const_cast<std::byte*>(batch[at].bytes.data()), batch[at].bytes.size()};
   }
   const long left = ::syscall(SYS_sendmmsg, send_fd_, headers.data(), count, MSG_DONTWAIT);
-  if (left < 0 && segments_ && is_about_rows(errno)) {
+  if (left < 0 && segments_ && is_gso_error(errno)) {
     segments_ = false;
     return send_many(batch);
   }
@@ -187,9 +190,9 @@ std::size_t McastPath::send_many(std::span<const Send> batch) noexcept {
   return datagrams;
 }
 
-std::size_t McastPath::row_length(std::span<const Send> batch) const noexcept {
+std::size_t McastPath::gso_length(std::span<const Send> batch) const noexcept {
   if (!segments_) return 1;
-  return path::row_length(
+  return path::gso_length(
       batch, [](const Send& one) { return one.bytes.size(); },
       [&](const Send& one) { return one.group == batch[0].group; });
 }
@@ -223,10 +226,11 @@ bool McastPath::read_group(const msghdr& header, GroupAddress& out) const noexce
   return false;
 }
 
-// Where one comes at a time, one is asked for: to find that there is no second costs as much as the first.
+// Where datagrams arrive singly, one is requested: finding that there is no second costs as much as the
+// first.
 std::span<const std::span<const std::byte>> McastPath::receive() noexcept {
   more_ = false;
-  if (joined_.empty()) return {};  // nothing can come: a turn costs no system call for it
+  if (joined_.empty()) return {};  // nothing can arrive: saves a system call per turn
   return singles_ != kMany && controls_.empty() ? receive_one(MSG_DONTWAIT) : receive_many();
 }
 
@@ -240,9 +244,7 @@ std::span<const std::span<const std::byte>> McastPath::await() noexcept {
 std::span<const std::span<const std::byte>> McastPath::receive_one(int flags) noexcept {
   const long bytes =
       ::syscall(SYS_recvfrom, receive_fd_, memory_.get(), slot_bytes_, flags | MSG_TRUNC, nullptr, nullptr);
-  singles_ = bytes < 0          ? kOne
-             : singles_ == kOne ? kOneCame
-                                : kMany;  // two without a pause: there may be more
+  singles_ = bytes < 0 ? kOne : singles_ == kOne ? kOneCame : kMany;  // two in a row: more may be queued
   if (bytes < 0 || static_cast<std::size_t>(bytes) > slot_bytes_) return {};
   arrivals_[0] = {memory_.get(), static_cast<std::size_t>(bytes)};
   return {arrivals_.data(), 1};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// path/mcast/mcast.hpp: datagrams to groups of hosts: one socket to send, one to receive, by one interface.
-// In:  which interface; groups to join and to leave; datagrams for a group.
-// Out: datagrams that came to groups which we joined, and to no other.
-// A group is a number: it stands for an address below a prefix, see group/address.hpp. Joins are counted.
+// path/mcast/mcast.hpp: multicast datagrams: one socket to send and one to receive, on one interface.
+// In:  the interface; groups to join and to leave; datagrams for a group.
+// Out: datagrams to groups that this process has joined, and to no other.
+// Joins of one group are counted.
 #pragma once
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "path/rows.hpp"
+#include "path/gso.hpp"
 
 namespace herald::path {
 
@@ -26,8 +26,8 @@ struct McastConfig {
   std::uint16_t port = 0;                // the same for all members
   std::uint32_t datagram_bytes = 1472;
   std::uint32_t socket_bytes = 4 << 20;
-  int hops = 1;         // routers between members, and one
-  bool loop = false;    // members on this host, too
+  int hops = 1;         // TTL: routers between members, plus 1
+  bool loop = false;    // deliver to members on this host too
   bool segment = true;  // try UDP_SEGMENT
 };
 
@@ -42,7 +42,7 @@ class McastPath {
   McastPath(const McastPath&) = delete;
   McastPath& operator=(const McastPath&) = delete;
 
-  // False: the system joins no more (igmp_max_memberships), or the interface cannot.
+  // False: the limit of the kernel (igmp_max_memberships) is reached, or the interface has no multicast.
   bool join(const GroupAddress& group) noexcept;
   void leave(const GroupAddress& group) noexcept;
 
@@ -50,18 +50,18 @@ class McastPath {
     const GroupAddress* group = nullptr;
     std::span<const std::byte> bytes;
   };
-  // Sends in order; returns how many left. Fewer: the socket is full or the interface is down.
+  // Sends in order; returns how many were sent. Fewer: the socket is full or the interface is down.
   std::size_t send(std::span<const Send> batch) noexcept;
-  // What has come: at most one batch. The spans are good until the next call.
+  // Datagrams that have arrived, at most one batch. The spans are valid until the next call.
   std::span<const std::span<const std::byte>> receive() noexcept;
-  // Sleeps until one comes, for some milliseconds at most: nothing else ends that. Where it is known that
-  // nothing else matters, that is a system call less than to be told of it by a watch and to fetch it then.
+  // Blocks until a datagram arrives, for some milliseconds at most; nothing else wakes the caller. One system
+  // call less than to wait in a Watch and to receive then.
   std::span<const std::span<const std::byte>> await() noexcept;
-  // The last receive() took as many as fit: there are probably more.
+  // The last receive() filled its batch: more datagrams are probably queued.
   bool may_have_more() const noexcept { return more_; }
-  // From now on, to which group each of them came is known.
+  // From now on group_of() knows the destination of each arrival.
   void track_groups() noexcept;
-  // Of an arrival of the last receive(); null: not known.
+  // The destination of an arrival of the last receive(); null: not known.
   const GroupAddress* group_of(std::size_t arrival) const noexcept {
     return arrival < groups_.size() ? &groups_[arrival] : nullptr;
   }
@@ -70,18 +70,18 @@ class McastPath {
 
  private:
   static constexpr std::size_t kBatch = 64;
-  static constexpr long kDozeUs = 4000;  // the kernel counts such times in ticks: it may be twice as long
-  static constexpr std::size_t kControl = 64;  // bytes: room for one of the two kinds of packet info
+  static constexpr long kBlockUs = 4000;       // the kernel rounds to ticks: it may be twice as long
+  static constexpr std::size_t kControl = 64;  // bytes: space for IP_PKTINFO or IPV6_PKTINFO
   struct alignas(cmsghdr) Control {
     std::byte bytes[kControl];
   };
-  static constexpr std::size_t kMostSent = 128;  // by one call
-  struct Row {
+  static constexpr std::size_t kMostSent = 128;  // in one call
+  struct GsoRun {
     std::size_t datagrams = 0;
-    RowControl control;
+    GsoControl control;
   };
   std::size_t send_many(std::span<const Send> batch) noexcept;
-  std::size_t row_length(std::span<const Send> batch) const noexcept;
+  std::size_t gso_length(std::span<const Send> batch) const noexcept;
   std::span<const std::span<const std::byte>> receive_one(int flags) noexcept;
   std::span<const std::span<const std::byte>> receive_many() noexcept;
   bool read_group(const msghdr& header, GroupAddress& out) const noexcept;
@@ -94,7 +94,7 @@ class McastPath {
   const McastConfig config_;
   int send_fd_ = -1;
   int receive_fd_ = -1;
-  bool segments_ = false;  // rows of equal datagrams leave as one; given up for good on error
+  bool segments_ = false;  // UDP_SEGMENT works; turned off for good on an error
   std::map<GroupAddress, int> joined_;
   std::size_t slot_bytes_ = 0;
   std::unique_ptr<std::byte[]> memory_;
@@ -102,7 +102,7 @@ class McastPath {
   std::vector<mmsghdr> headers_;
   std::size_t dirty_ = kBatch;  // slots that the last call filled
   bool more_ = false;
-  enum : std::uint8_t { kOne, kOneCame, kMany } singles_ = kMany;  // how many are asked for, see receive()
+  enum : std::uint8_t { kOne, kOneCame, kMany } singles_ = kMany;  // how many datagrams receive() requests
   std::vector<std::span<const std::byte>> arrivals_;
   std::vector<Control> controls_;     // by slot; empty: groups are not tracked
   std::vector<GroupAddress> groups_;  // by arrival

@@ -9,7 +9,7 @@ namespace herald::path {
 
 class SelfPath {
  public:
-  // False: no memory.
+  // False: out of memory.
   bool open(std::uint32_t cells, std::size_t packet_bytes, std::uint32_t producers) noexcept;
   Inbox& inbox() noexcept { return inbox_; }
 

@@ -14,10 +14,10 @@ constexpr std::size_t kBatch = 64;
 
 using Copy = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long, unsigned long);
 
-// The runs of one side that are left, a batch of them at a time.
-class Left {
+// The runs of one side that are not copied yet, a batch of them at a time.
+class RemainingRuns {
  public:
-  explicit Left(std::span<const iovec> runs) noexcept : runs_(runs) { fill(); }
+  explicit RemainingRuns(std::span<const iovec> runs) noexcept : runs_(runs) { fill(); }
   const iovec* data() const noexcept { return batch_.data(); }
   std::size_t count() const noexcept { return count_; }
   void skip(std::size_t bytes) noexcept {
@@ -46,11 +46,11 @@ class Left {
 };
 
 Status copy(Copy call, pid_t pid, std::span<const iovec> here, std::span<const iovec> there) noexcept {
-  if (here.size() == 1 && there.size() == 1) {  // nearly always, and nearly always at once
+  if (here.size() == 1 && there.size() == 1) {  // the usual case, usually complete at once
     const ssize_t done = call(pid, here.data(), 1, there.data(), 1, 0);
     if (done == static_cast<ssize_t>(here[0].iov_len)) return Status::ok;
   }
-  Left ours(here), theirs(there);
+  RemainingRuns ours(here), theirs(there);
   while (ours.count() != 0) {
     const ssize_t done = call(pid, ours.data(), ours.count(), theirs.data(), theirs.count(), 0);
     if (done < 0 && errno == EINTR) continue;
@@ -63,25 +63,27 @@ Status copy(Copy call, pid_t pid, std::span<const iovec> here, std::span<const i
 
 }  // namespace
 
-void allow_cma() noexcept {
+std::optional<Cma> Cma::open(bool allowed) noexcept {
+  if (!allowed) return std::nullopt;
 #ifdef PR_SET_PTRACER
   (void)::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 #endif
+  return Cma();
 }
 
-bool probe_cma(pid_t pid, std::uint64_t address, std::uint64_t expected) noexcept {
-  std::uint64_t found = ~expected;
-  const iovec here{&found, sizeof found};
-  const iovec there{reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), sizeof found};
-  return read_cma(pid, {&here, 1}, {&there, 1}) == Status::ok && found == expected;
-}
-
-Status read_cma(pid_t pid, std::span<const iovec> here, std::span<const iovec> there) noexcept {
+Status Cma::read(pid_t pid, std::span<const iovec> here, std::span<const iovec> there) const noexcept {
   return copy(::process_vm_readv, pid, here, there);
 }
 
-Status write_cma(pid_t pid, std::span<const iovec> here, std::span<const iovec> there) noexcept {
+Status Cma::write(pid_t pid, std::span<const iovec> here, std::span<const iovec> there) const noexcept {
   return copy(::process_vm_writev, pid, here, there);
+}
+
+bool Cma::probe(pid_t pid, std::uint64_t address, std::uint64_t expected) const noexcept {
+  std::uint64_t found = ~expected;
+  const iovec here{&found, sizeof found};
+  const iovec there{reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), sizeof found};
+  return read(pid, {&here, 1}, {&there, 1}) == Status::ok && found == expected;
 }
 
 }  // namespace herald::path

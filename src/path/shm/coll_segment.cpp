@@ -3,15 +3,12 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 
+#include "base/fd.hpp"
 #include "path/shm/file.hpp"
 
 namespace herald::path {
@@ -35,7 +32,7 @@ constexpr std::size_t owners_bytes(std::uint32_t ranks) noexcept {
 
 }  // namespace
 
-// What atomic_thread_fence does; spelled out where ThreadSanitizer's compiler would complain about that.
+// As atomic_thread_fence, which the compiler rejects under ThreadSanitizer.
 void Channel::before_ring() noexcept {
 #if defined(__x86_64__)
   asm volatile("lock orl $0, (%%rsp)" ::: "memory", "cc");
@@ -44,35 +41,35 @@ void Channel::before_ring() noexcept {
 #endif
 }
 
-int Channel::show(std::uint64_t low) noexcept {
+int Channel::publish_low(std::uint64_t low) noexcept {
   shown_ = low;
   low_of(rank_).store(low, std::memory_order_seq_cst);
-  return starving().load(std::memory_order_seq_cst) == 0 ? kRingNone : feed();
+  return waiting().load(std::memory_order_seq_cst) == 0 ? kRingNone : notify_waiting();
 }
 
-bool Channel::look(std::uint64_t below) noexcept {
+bool Channel::update_low(std::uint64_t below) noexcept {
   std::uint64_t least = low_of(0).load(std::memory_order_seq_cst);
   for (std::uint32_t rank = 1; rank < shape_.ranks && least > below; ++rank)
     least = std::min(least, low_of(rank).load(std::memory_order_seq_cst));
-  if (least <= below) return false;  // not all were looked at
+  if (least <= below) return false;  // not all ranks were checked
   all_low_ = least;
   return true;
 }
 
-void Channel::starve(std::uint64_t number) noexcept {
+void Channel::request_slot(std::uint64_t number) noexcept {
   const std::uint64_t mine = (number - shape_.slots + 1) << 16 | (rank_ + 1);
-  std::uint64_t old = starving().load(std::memory_order_seq_cst), next = 0;
+  std::uint64_t old = waiting().load(std::memory_order_seq_cst), next = 0;
   do {
     next = old == 0 || old == mine ? mine : std::min(old >> 16, mine >> 16) << 16 | kSeveral;
-  } while (!starving().compare_exchange_weak(old, next, std::memory_order_seq_cst));
+  } while (!waiting().compare_exchange_weak(old, next, std::memory_order_seq_cst));
 }
 
-// Of those who complete what is waited for, the last one sees that all have.
-int Channel::feed() noexcept {
-  const std::uint64_t seen = starving().load(std::memory_order_seq_cst);
-  if (seen == 0 || !look((seen >> 16) - 1)) return kRingNone;
-  const std::uint64_t who = starving().exchange(0, std::memory_order_seq_cst) & 0xffff;
-  return who == 0 ? kRingNone : who == kSeveral ? kRingAll : static_cast<int>(who) - 1;
+// The last rank that completes the requested operation sees that all have.
+int Channel::notify_waiting() noexcept {
+  const std::uint64_t seen = waiting().load(std::memory_order_seq_cst);
+  if (seen == 0 || !update_low((seen >> 16) - 1)) return kRingNone;
+  const std::uint64_t rank = waiting().exchange(0, std::memory_order_seq_cst) & 0xffff;
+  return rank == 0 ? kRingNone : rank > shape_.ranks ? kRingAll : static_cast<int>(rank) - 1;
 }
 
 bool Channel::arrive(std::uint64_t number, int barrier_word) noexcept {
@@ -86,7 +83,7 @@ bool Channel::arrive(std::uint64_t number, int barrier_word) noexcept {
 
 CollSegmentShape CollSegmentShape::make(int ranks, std::uint64_t most_bytes, std::uint64_t stream_bytes,
                                         std::uint32_t sets) noexcept {
-  // Slots let ranks be ahead of each other, places let data be copied: both matter, small places least.
+  // Slots let ranks run ahead of each other, places let data be copied; small places are the first to go.
   static constexpr struct {
     std::uint32_t slots, place;
   } kSizes[] = {{32, 4096}, {32, 2048}, {16, 2048}, {16, 1024}, {8, 1024}, {8, 512}, {4, 512}, {4, 256}};
@@ -147,7 +144,7 @@ bool CollSegment::create(const std::string& path, const CollSegmentShape& shape,
 bool CollSegment::attach(const std::string& path, const CollSegmentShape& shape,
                          std::uint64_t nonce) noexcept {
   shape_ = shape;
-  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  const int fd = safe_fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (fd < 0) return false;
   struct stat info {};
   const bool good = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
@@ -178,53 +175,6 @@ void CollSegment::close() noexcept {
 
 CollSegment::Owner& CollSegment::owner(int rank) noexcept {
   return reinterpret_cast<Owner*>(memory_ + sizeof(CollSegmentHeader))[rank];
-}
-
-void allow_reading() noexcept {
-#ifdef PR_SET_PTRACER
-  ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-#endif
-}
-
-using Copy = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long, unsigned long);
-
-static bool move_memory(Copy copy, std::int32_t pid, std::uint64_t address,
-                        std::span<const MemoryRun> here) noexcept {
-  std::array<iovec, 64> local;
-  while (!here.empty()) {
-    const std::size_t n = std::min(here.size(), local.size());
-    std::size_t bytes = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      local[i] = {here[i].data, here[i].bytes};
-      bytes += here[i].bytes;
-    }
-    // The kernel may stop early (signals, a limit of 2 GiB): go on from there.
-    for (std::size_t first = 0; bytes != 0;) {
-      const iovec remote{reinterpret_cast<void*>(address), bytes};
-      const ssize_t got = copy(pid, &local[first], n - first, &remote, 1, 0);
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) return false;
-      address += static_cast<std::uint64_t>(got);
-      bytes -= static_cast<std::size_t>(got);
-      for (auto left = static_cast<std::size_t>(got); left != 0;) {
-        const std::size_t part = std::min(left, local[first].iov_len);
-        local[first].iov_base = static_cast<std::byte*>(local[first].iov_base) + part;
-        local[first].iov_len -= part;
-        left -= part;
-        if (local[first].iov_len == 0) ++first;
-      }
-    }
-    here = here.subspan(n);
-  }
-  return true;
-}
-
-bool read_memory(std::int32_t pid, std::uint64_t address, std::span<const MemoryRun> to) noexcept {
-  return move_memory(::process_vm_readv, pid, address, to);
-}
-
-bool write_memory(std::int32_t pid, std::uint64_t address, std::span<const MemoryRun> from) noexcept {
-  return move_memory(::process_vm_writev, pid, address, from);
 }
 
 }  // namespace herald::path

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // path/shm/coll_segment.hpp: memory that the processes of one communicator on one host share for collectives.
-// A collective segment has channels. In a channel operations are numbered from 0 upwards, the same at every
+// A collective segment has channels. Operations of a channel are numbered from 0 upwards, the same at every
 // rank; operation q uses slot q mod slots. In a slot every rank has a place, where it posts data (or the
-// address of data) for the others, and there are split copies, where ranks are counted.
+// address of data) for the others, and there are barrier words that count ranks.
 //
 // Nothing is ever cleared: each word carries the number of its operation (plus 1: memory begins as zero), so
-// what is left of an older operation means "not yet".
-// A slot is used again only when every rank is done with its last operation: each rank says, now and then,
-// below which number it has completed all (low). A rank that has to wait for that says so (starve), and is
-// rung. Order: what a post shows is written before its stamp and read after it. Whoever posted and wants to
-// know whether anybody sleeps calls before_ring() first; who is about to sleep has said so before it looks
-// (seq_cst).
+// a value of an older operation means "not yet". A slot is reused only when every rank has completed its last
+// operation: each rank publishes now and then the number below which it has completed all (low). A rank that
+// waits for that calls request_slot() and is rung. Order: a post is written before its stamp and read after
+// it. A rank that has posted calls before_ring() before it checks for sleepers; a rank that is about to sleep
+// announces it before its last check (seq_cst).
 #pragma once
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 
 #include "path/inbox.hpp"
@@ -65,49 +63,55 @@ class Channel {
 
   const ChannelShape& shape() const noexcept { return shape_; }
 
-  // All operations below `low` are complete here. The others are told once in a quarter of the slots (half
-  // of eight): they can be ahead by the rest. Tells whom to ring: a rank, kRingAll or kRingNone.
+  // All operations below `low` are complete here. Published once in a quarter of the slots (half of eight):
+  // the other ranks can be ahead by the rest. Returns whom to ring: a rank, kRingAll or kRingNone.
   static constexpr int kRingNone = -1, kRingAll = -2;
-  int set_low(std::uint64_t low) noexcept { return low < shown_ + batch() ? kRingNone : show(low); }
-  // Whether operation `number` may write to its slot. If not: starve(), ask again, then sleep.
+  int set_low(std::uint64_t low) noexcept { return low < shown_ + batch() ? kRingNone : publish_low(low); }
+  // Whether operation `number` may write to its slot. If not: request_slot(), check again, then sleep.
   bool is_free(std::uint64_t number) noexcept {
-    return number < shape_.slots || all_low_ > number - shape_.slots || look(number - shape_.slots);
+    return number < shape_.slots || all_low_ > number - shape_.slots || update_low(number - shape_.slots);
   }
-  // False also if it has not told so yet.
+  // False also if the rank has not published it yet.
   bool has_completed(std::uint64_t number, int rank) noexcept {
     return low_of(static_cast<std::uint32_t>(rank)).load(std::memory_order_acquire) > number;
   }
-  void starve(std::uint64_t number) noexcept;
+  void request_slot(std::uint64_t number) noexcept;
 
-  // A rank that may go to sleep while it waits for others here says so before it looks for the last time, and
-  // takes it back. Who has news asks after before_ring(): if nobody watches, nobody sleeps.
+  // A rank that may sleep while it waits here calls watch() before its last check, and unwatch() afterwards.
+  // A rank that has posted checks is_watched() after before_ring(): without a watcher there is no sleeper.
   void watch() noexcept { watchers().fetch_add(1, std::memory_order_seq_cst); }
   void unwatch() noexcept { watchers().fetch_sub(1, std::memory_order_relaxed); }
   bool is_watched() noexcept { return watchers().load(std::memory_order_seq_cst) != 0; }
 
-  // Room for a copy: shape().inline_bytes() bytes.
+  // Space for a copy: shape().inline_bytes() bytes.
   std::byte* room(std::uint64_t number) noexcept { return place(number, rank_).data(); }
   std::byte* copy_of(std::uint64_t number, int rank) noexcept {
     return place(number, static_cast<std::uint32_t>(rank)).data();
   }
-  // address 0: it lies in room().
+  // address 0: the data is in room().
   void post(std::uint64_t number, int which, std::uint64_t address, std::uint64_t bytes) noexcept {
     Post& mine = place(number, rank_).posts[which];
     mine.address = address;
     mine.bytes = bytes;
     mine.stamp.store(number + 1, std::memory_order_release);
   }
-  // After posts and arrivals, before doorbells are looked at.
+  // After posts and arrivals, before the check for sleepers.
   static void before_ring() noexcept;
   // Null: not yet.
   const Post* posted(std::uint64_t number, int rank, int which) noexcept {
     const Post& post = place(number, static_cast<std::uint32_t>(rank)).posts[which];
-    return post.stamp.load(std::memory_order_seq_cst) == number + 1 ? &post : nullptr;
+    if (post.stamp.load(std::memory_order_seq_cst) != number + 1) return nullptr;
+    if (post.address != 0 || post.bytes <= shape_.inline_bytes()) return &post;
+    damaged_by_ = rank;
+    return nullptr;
   }
 
-  // True for the last one.
+  // The rank that posted more bytes than its place has; -1: none.
+  int damaged_by() const noexcept { return damaged_by_; }
+
+  // True for the last rank.
   bool arrive(std::uint64_t number, int barrier_word) noexcept;
-  // As if all had arrived.
+  // As if all ranks had arrived.
   void close_barrier(std::uint64_t number, int barrier_word) noexcept {
     count(number, barrier_word).store(stamp(number) | shape_.ranks, std::memory_order_seq_cst);
   }
@@ -123,12 +127,12 @@ class Channel {
   std::uint32_t slot(std::uint64_t number) const noexcept {
     return static_cast<std::uint32_t>(number) & (shape_.slots - 1);
   }
-  int show(std::uint64_t low) noexcept;
-  bool look(std::uint64_t below) noexcept;
-  int feed() noexcept;
-  // 0, or what must be complete before anybody waits less, plus 1, and who waits: a rank plus 1, or kSeveral.
+  int publish_low(std::uint64_t low) noexcept;
+  bool update_low(std::uint64_t below) noexcept;
+  int notify_waiting() noexcept;
+  // 0, or the operation that all must complete (plus 1) << 16 | the waiting rank (plus 1) or kSeveral.
   static constexpr std::uint64_t kSeveral = 0xffff;
-  std::atomic<std::uint64_t>& starving() noexcept {
+  std::atomic<std::uint64_t>& waiting() noexcept {
     return *reinterpret_cast<std::atomic<std::uint64_t>*>(memory_);
   }
   std::atomic<std::uint64_t>& watchers() noexcept {
@@ -149,8 +153,9 @@ class Channel {
   std::byte* memory_;
   ChannelShape shape_;
   std::uint32_t rank_;
-  std::uint64_t shown_ = 0;    // what the others know of our low
-  std::uint64_t all_low_ = 0;  // every rank's low was at least this when we looked
+  std::uint64_t shown_ = 0;    // our low as published
+  std::uint64_t all_low_ = 0;  // every rank's low was at least this at the last check
+  int damaged_by_ = -1;
 };
 
 struct CollSegmentShape {
@@ -158,15 +163,16 @@ struct CollSegmentShape {
   std::uint32_t slots = 0;        // of the main channel, 0
   std::uint32_t place_bytes = 0;  // there
   std::uint32_t chunks = 0;       // of each rank's stream
-  std::uint32_t sets = 1;         // of channels: an operation that has two parts uses two
+  std::uint32_t sets = 1;         // of channels: an operation of two parts uses two
   static constexpr std::uint32_t kMostRanks = 4096;
-  static constexpr std::uint32_t kMoreSlots = 8;  // of each further channel; two ranks may be further apart
+  static constexpr std::uint32_t kMoreSlots =
+      8;  // of each further channel; two ranks have as many as channel 0
   static constexpr std::uint32_t kMorePlace = 1024;
   static constexpr std::uint32_t kMoreChannels = 8;
   static constexpr std::uint32_t kChannels = 1 + kMoreChannels;
 
-  // The largest of at most `most_bytes`, and `stream_bytes` for the streams; place_bytes is 0 if not even the
-  // smallest fits.
+  // The largest shape of at most `most_bytes`, and `stream_bytes` for the streams; place_bytes is 0 if not
+  // even the smallest fits.
   static CollSegmentShape make(int ranks, std::uint64_t most_bytes, std::uint64_t stream_bytes = 0,
                                std::uint32_t sets = 1) noexcept;
   ChannelShape channel(std::uint32_t which) const noexcept {
@@ -178,8 +184,8 @@ struct CollSegmentShape {
   std::size_t bytes() const noexcept { return channel_at(sets * kChannels) + streams().bytes(); }
 };
 
-// The file in shared memory. Made by one rank, attached by the others, and its name taken away again as soon
-// as all have it. While it has a name, its maker holds a lock on it (path/shm/stale.cpp).
+// The file in shared memory. One rank creates it, the others attach it, and it loses its name as soon as all
+// have it. While it has a name, its creator holds a lock on it (path/shm/stale.cpp).
 class CollSegment {
  public:
   CollSegment() noexcept = default;
@@ -187,18 +193,18 @@ class CollSegment {
   CollSegment(const CollSegment&) = delete;
   CollSegment& operator=(const CollSegment&) = delete;
 
-  // False where there is no room, no permission, or no such file.
+  // False where there is no space, no permission, or no such file.
   bool create(const std::string& path, const CollSegmentShape& shape, std::uint64_t nonce) noexcept;
   bool attach(const std::string& path, const CollSegmentShape& shape, std::uint64_t nonce) noexcept;
-  // The maker: the name goes.
+  // The creator: removes the name.
   void unlink() noexcept;
   void close() noexcept;
   bool is_open() const noexcept { return memory_ != nullptr; }
 
-  // What each rank says of itself before the others look.
+  // Each rank publishes this about itself before the others read it.
   struct Owner {
     std::int32_t pid;
-    std::int32_t spins;   // it has a processor to itself
+    std::int32_t spins;   // it has a core of its own
     std::uint64_t probe;  // the address of a word that holds kProbe
   };
   static constexpr std::uint64_t kProbe = 0x6865726f6c646a73u;
@@ -218,16 +224,5 @@ class CollSegment {
   int fd_ = -1;
   std::string path_;
 };
-
-// Reads and writes other processes' memory (CMA): at `address` there as many bytes as the runs have here.
-struct MemoryRun {
-  void* data;
-  std::size_t bytes;
-};
-void allow_reading() noexcept;  // by other processes of the same user, where the kernel wants to be told
-using MoveMemory = bool (*)(std::int32_t pid, std::uint64_t address,
-                            std::span<const MemoryRun> here) noexcept;
-bool read_memory(std::int32_t pid, std::uint64_t address, std::span<const MemoryRun> to) noexcept;
-bool write_memory(std::int32_t pid, std::uint64_t address, std::span<const MemoryRun> from) noexcept;
 
 }  // namespace herald::path

@@ -9,22 +9,25 @@
 
 #include <cerrno>
 
+#include "base/fd.hpp"
+
 namespace herald::path {
 namespace {
 
 int make_unnamed(const std::string& path) noexcept {
   const std::string folder = path.substr(0, path.find_last_of('/') + 1);
-  const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  const int fd = safe_fd(::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (fd < 0 || ::flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
   ::close(fd);
   return -1;
 }
 
-// Somebody who tidies up may see the file before it is locked, and holds the lock until it is removed.
+// The stale-file removal of another job may see the file before it is locked; it holds the lock until the
+// file is removed.
 int make_named(const std::string& path) noexcept {
   constexpr int kAttempts = 8;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const int fd = ::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const int fd = safe_fd(::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (fd < 0) return -1;
     int locked = -1;
     do {
@@ -55,6 +58,24 @@ NewFile make_file(const std::string& path, bool unnamed) noexcept {
 bool name_file(int fd, const std::string& path) noexcept {
   const std::string through = "/proc/self/fd/" + std::to_string(fd);
   return ::linkat(AT_FDCWD, through.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
+int open_fifo(const std::string& path) noexcept {
+  const int fd = safe_fd(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+  struct stat info {};
+  if (fd < 0 || (::fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode) && (info.st_mode & 077) == 0)) return fd;
+  ::close(fd);
+  errno = EINVAL;
+  return -1;
+}
+
+int make_fifo(const std::string& path) noexcept {
+  if (::mkfifo(path.c_str(), 0600) != 0) return -1;
+  const int fd = open_fifo(path);
+  const int error = errno;
+  if (fd < 0) ::unlink(path.c_str());
+  errno = error;
+  return fd;
 }
 
 int reserve_file(int fd, std::size_t bytes, std::uint64_t& there) noexcept {

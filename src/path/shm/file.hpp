@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// path/shm/file.hpp: a file of shared memory whose owner holds a lock (flock) on it. Who tidies up takes
-// files whose lock is free for those of the dead: so a file is locked before anybody can see it.
+// path/shm/file.hpp: a file of shared memory whose owner holds a lock (flock) on it. The stale-file removal
+// takes a file with a free lock for that of a dead owner, so a file is locked before it gets a name.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,18 +8,23 @@
 
 namespace herald::path {
 
-// A new file, locked by us: without a name if `unnamed` and the file system can, else with this one. Returns
-// its descriptor and whether it has its name; -1 and errno if it cannot be made.
+// A new file, locked by us: without a name if `unnamed` and the file system supports it, else with this one.
+// Returns its descriptor and whether it has its name; -1 and errno on failure.
 struct NewFile {
   int fd = -1;
   bool named = false;
 };
 NewFile make_file(const std::string& path, bool unnamed = true) noexcept;
-// False and errno: it could not be named.
+// False and errno on failure.
 bool name_file(int fd, const std::string& path) noexcept;
 
-// Takes the memory now: later a full file system would be a SIGBUS. Returns an error number, 0 if there is
-// none; `there` says how much was there where that was too little.
+// A FIFO that only this user can open, without blocking, for reading and writing: a descriptor, or -1 and
+// errno. Both ends read and write, so that a writer never gets SIGPIPE when the reader dies.
+int make_fifo(const std::string& path) noexcept;
+int open_fifo(const std::string& path) noexcept;
+
+// Allocates the memory now: later a full file system would be a SIGBUS. Returns an error number or 0;
+// `there` is the free space, for the message.
 int reserve_file(int fd, std::size_t bytes, std::uint64_t& there) noexcept;
 
 }  // namespace herald::path

@@ -8,6 +8,8 @@
 
 #include <cstdio>
 
+#include "base/fd.hpp"
+
 namespace herald::path {
 namespace {
 
@@ -24,7 +26,7 @@ void* Regions::take(std::size_t bytes) noexcept {
   std::uint32_t index = 0;
   while (index < kRegions && own_[index].memory != nullptr) ++index;
   if (table_ == nullptr || index == kRegions || bytes == 0) return nullptr;
-  const int fd = ::memfd_create("herald-messages", MFD_CLOEXEC);
+  const int fd = safe_fd(::memfd_create("herald-messages", MFD_CLOEXEC));
   if (fd < 0) return nullptr;
   struct stat info {};
   void* memory = MAP_FAILED;
@@ -55,7 +57,7 @@ bool Regions::give_back(void* memory) noexcept {
   return true;
 }
 
-// Peers may keep it mapped for a while: the memory goes back at once all the same.
+// Peers may keep it mapped for a while; the hole returns the memory to the system immediately.
 void Regions::drop(std::uint32_t index) noexcept {
   Own& own = own_[index];
   if (table_ != nullptr) table_->entries[index].generation.fetch_add(1, std::memory_order_acq_rel);
@@ -79,7 +81,7 @@ void PeerRegions::map(View& view, const RegionEntry& entry, std::uint32_t genera
   view.generation = generation;
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/fd/%d", static_cast<int>(pid_), entry.fd);
-  const int fd = ::open(path, O_RDWR | O_CLOEXEC);
+  const int fd = safe_fd(::open(path, O_RDWR | O_CLOEXEC));
   if (fd < 0) return;
   struct stat info {};
   const std::size_t bytes = entry.bytes;
@@ -104,13 +106,12 @@ std::byte* PeerRegions::find(std::uint64_t address, std::size_t bytes) noexcept 
     View& view = views_[at];
     const std::uint32_t generation = entry.generation.load(std::memory_order_acquire);
     if (view.generation != generation && view.base != nullptr) unmap(view);
-    if (!is_listed(generation) || address < entry.address || address - entry.address > entry.bytes ||
-        entry.bytes - (address - entry.address) < bytes)
-      continue;
+    const std::uint64_t offset = address - entry.address, length = entry.bytes;
+    if (!is_listed(generation) || offset > length || length - offset < bytes) continue;
     if (view.generation != generation) map(view, entry, generation);
-    if (view.base == nullptr || view.bytes - (address - entry.address) < bytes) return nullptr;
+    if (view.base == nullptr || offset > view.bytes || view.bytes - offset < bytes) return nullptr;
     last_ = at;
-    return view.base + (address - entry.address);
+    return view.base + offset;
   }
   return nullptr;
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// path/shm/region.hpp: memory for messages that the other processes of this host can map: then they copy to
-// and from it without the kernel (MPI_Alloc_mem).
-// A region is a file without a name (memfd). Its owner lists it in a table beside its inbox; a peer that is
-// told an address there opens the file through /proc and keeps it mapped until the table says that it is
-// gone. Nothing has a name, so nothing is left of a job that is killed. What does not work is not used: the
-// caller has another way.
-// Invariant: a region is listed before its owner tells anybody of an address in it, and freed only when
-// nobody is told any more (the program frees no buffer of a message under way).
+// path/shm/region.hpp: memory for messages (MPI_Alloc_mem) that the other processes of this host can map and
+// then copy to and from without the kernel.
+// A region is a file without a name (memfd). Its owner lists it in a table beside its inbox. A peer that
+// receives an address in it opens the file through /proc and keeps it mapped until the table says that it is
+// freed. Without a name a killed job leaves nothing behind. Where mapping fails, the caller copies by CMA.
+// Invariant: a region is listed before its owner sends an address in it, and freed only when no message with
+// such an address is under way (the program frees no buffer of a pending operation).
 #pragma once
 #include <sys/types.h>
 
@@ -23,14 +22,14 @@ struct RegionEntry {
   std::int32_t fd;                        // in the owner
   std::uint64_t address;                  // there
   std::uint64_t bytes;
-  std::uint64_t file;  // its number, which no other file has
+  std::uint64_t file;  // its inode number
 };
 static_assert(sizeof(RegionEntry) == 32);
 
 constexpr std::uint32_t kRegions = 63;  // of one process
 
 struct alignas(32) RegionTable {
-  std::atomic<std::uint32_t> used;  // entries behind it were never taken
+  std::atomic<std::uint32_t> used;  // entries behind it were never used
   std::array<RegionEntry, kRegions> entries;
 };
 static_assert(sizeof(RegionTable) == 2048);
@@ -42,11 +41,11 @@ class Regions {
   ~Regions();
   Regions(const Regions&) = delete;
   Regions& operator=(const Regions&) = delete;
-  // `table`: in shared memory, zero at first; null: peers can see it no more.
+  // `table`: in shared memory, zero at first; null: peers cannot read it any more.
   void open(RegionTable* table) noexcept { table_ = table; }
-  // Zeroed, aligned to a page; null: not to be had this way.
+  // Zeroed, aligned to a page; null: not available.
   void* take(std::size_t bytes) noexcept;
-  // False: it was not taken here.
+  // False: not a region.
   bool give_back(void* memory) noexcept;
 
  private:
@@ -60,7 +59,7 @@ class Regions {
   std::array<Own, kRegions> own_;
 };
 
-// What we have mapped of one peer's.
+// The regions of one peer that this process has mapped.
 class PeerRegions {
  public:
   PeerRegions(pid_t pid, const RegionTable& table) noexcept : pid_(pid), table_(table) {}
@@ -73,14 +72,14 @@ class PeerRegions {
  private:
   struct View {
     std::uint32_t generation = 0;
-    std::byte* base = nullptr;  // null: could not be mapped
+    std::byte* base = nullptr;  // null: mapping failed
     std::size_t bytes = 0;
   };
   void map(View& view, const RegionEntry& entry, std::uint32_t generation) noexcept;
   static void unmap(View& view) noexcept;
   pid_t pid_;
   const RegionTable& table_;
-  std::uint32_t last_ = 0;  // where the last one was found
+  std::uint32_t last_ = 0;  // index of the last hit
   std::array<View, kRegions> views_;
 };
 

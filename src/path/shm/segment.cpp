@@ -13,6 +13,7 @@
 #include <new>
 #include <utility>
 
+#include "base/fd.hpp"
 #include "path/shm/file.hpp"
 
 namespace herald::path {
@@ -30,7 +31,7 @@ SegmentShape shape_in(const SegmentHeader& head) noexcept {
   return shape;
 }
 
-// Takes the memory now; tells what can be done where there is too little.
+// Allocates the memory now; `why` names the knobs where there is too little.
 bool reserve(int fd, const SegmentName& name, const SegmentShape& shape, std::string& why) {
   const std::size_t bytes = shape.bytes();
   std::uint64_t there = 0;
@@ -48,7 +49,7 @@ bool reserve(int fd, const SegmentName& name, const SegmentShape& shape, std::st
   return false;
 }
 
-// The faults of first touches happen here and not in the way of the first messages. Linux before 5.14 cannot.
+// Page faults happen here and not during the first messages. Linux before 5.14 cannot.
 void touch(std::byte* begin, std::size_t bytes) noexcept {
 #ifdef MADV_POPULATE_WRITE
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
@@ -59,7 +60,7 @@ void touch(std::byte* begin, std::size_t bytes) noexcept {
 #endif
 }
 
-// Keeping a descriptor per peer open tells us when the peer dies; not when descriptors are short.
+// An open descriptor per peer detects its death; given up when descriptors are scarce.
 bool may_keep(int fd) noexcept {
   rlimit limit{};
   return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && static_cast<rlim_t>(fd) < limit.rlim_cur / 2;
@@ -73,6 +74,7 @@ Segment& Segment::operator=(Segment&& other) noexcept {
   std::swap(base_, other.base_);
   std::swap(bytes_, other.bytes_);
   std::swap(fd_, other.fd_);
+  std::swap(bell_fd_, other.bell_fd_);
   std::swap(shape_, other.shape_);
   std::swap(inbox_, other.inbox_);
   return *this;
@@ -122,16 +124,21 @@ bool Segment::create(const SegmentName& name, const SegmentShape& shape, const C
       if (!good) why = reason("cannot name", name.path());
     }
   }
+  if (good && (bell_fd_ = make_fifo(name.bell_path())) < 0) {
+    why = reason("cannot make", name.bell_path());
+    good = false;
+  }
   if (!good) {
     if (named) ::unlink(name.path().c_str());
     close();
   }
+  inbox_.bell().set_descriptor(bell_fd_);
   return good;
 }
 
 bool Segment::attach(const SegmentName& name, std::string& why) {
   const std::string path = name.path();
-  fd_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  fd_ = safe_fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (fd_ < 0) {
     why = reason("cannot open", path);
     return false;
@@ -153,6 +160,13 @@ bool Segment::attach(const SegmentName& name, std::string& why) {
     fd_ = -1;
   }
   return true;
+}
+
+bool Segment::attach_bell(const SegmentName& name, std::string& why) {
+  bell_fd_ = open_fifo(name.bell_path());
+  inbox_.bell().set_descriptor(bell_fd_);
+  if (bell_fd_ < 0) why = reason("cannot open", name.bell_path());
+  return bell_fd_ >= 0;
 }
 
 bool Segment::check(const SegmentName& name, std::uint64_t file_bytes, std::string& why) {
@@ -184,9 +198,10 @@ bool Segment::take_ring(RingWriter& ring, std::uint32_t& index) noexcept {
 void Segment::close() noexcept {
   if (base_ != nullptr) ::munmap(base_, bytes_);
   if (fd_ >= 0) ::close(fd_);
+  if (bell_fd_ >= 0) ::close(bell_fd_);
   base_ = nullptr;
   bytes_ = 0;
-  fd_ = -1;
+  fd_ = bell_fd_ = -1;
   shape_ = {};
   inbox_ = Inbox();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // path/shm/segment.hpp: one process's inbox, and rings for the peers that send to it most, as a file in
-// shared memory. The owner makes it under a name that nobody can guess and holds a lock (flock) on it as long
-// as it lives, so that anybody can tell a dead owner. A peer opens it by name and believes nothing: magic,
-// version, nonce, rank and every size are checked before anything in it is followed.
+// shared memory. The owner creates it under a random name and holds a lock (flock) on it as long as it lives,
+// so that peers can detect a dead owner. A peer opens it by name and trusts nothing: magic, version, nonce,
+// rank and every size are checked before use.
 #pragma once
 #include <sys/types.h>
 
@@ -16,10 +16,9 @@
 namespace herald::path {
 
 constexpr std::uint64_t kSegmentMagic = 0x31646c6172656868u;  // "hherald1"
-constexpr std::uint32_t kSegmentVersion = 4;
-constexpr std::size_t kCpuWords = 16;  // 1024 processors
-constexpr std::size_t kSideBytes =
-    8192;  // beside the inbox, zero at first: what they are for is not known here
+constexpr std::uint32_t kSegmentVersion = 5;
+constexpr std::size_t kCpuWords = 16;     // 1024 processors
+constexpr std::size_t kSideBytes = 8192;  // beside the inbox, zero at first, for the layer above
 using CpuMask = std::array<std::uint64_t, kCpuWords>;
 
 struct alignas(kCacheLine) SegmentHeader {
@@ -33,15 +32,15 @@ struct alignas(kCacheLine) SegmentHeader {
   std::uint32_t cell_bytes;
   std::uint32_t producers;
   std::atomic<std::uint32_t> attached;  // peers that have it mapped
-  std::int32_t pid;                     // of the owner, as it sees itself
+  std::int32_t pid;                     // of the owner, in its pid namespace
   CpuMask cpus;                         // where the owner may run
-  std::uint64_t probe;                  // address in the owner's memory where the nonce lies
+  std::uint64_t probe;                  // address of the nonce in the memory of the owner
   std::uint32_t rings, ring_lines, ring_packet_bytes;
-  std::atomic<std::uint32_t> rings_given;  // to peers, the first ones; may count beyond `rings`
+  std::atomic<std::uint32_t> rings_given;  // to peers, in order; may count beyond `rings`
 };
 static_assert(sizeof(SegmentHeader) == 256);
 
-// The measures of a segment and where its parts lie.
+// The dimensions of a segment and the offsets of its parts.
 struct SegmentShape {
   InboxShape inbox;
   RingShape ring;
@@ -56,13 +55,16 @@ struct SegmentShape {
   std::size_t bytes() const noexcept { return ring_at(rings); }
 };
 
-// Who a segment belongs to, as published to the peers.
+// The identity of a segment, as published to the peers.
 struct SegmentName {
   std::string directory;
   std::string file;
   std::uint64_t nonce = 0;
   std::int32_t rank = -1;
   std::string path() const { return directory + "/" + file; }
+  // The FIFO that wakes the owner. It gets its name after the segment and loses it before, so
+  // that the removal of a stale segment finds it.
+  std::string bell_path() const { return path() + "-bell"; }
 };
 
 class Segment {
@@ -75,18 +77,20 @@ class Segment {
   // Both: false with `why` on failure.
   bool create(const SegmentName& name, const SegmentShape& shape, const CpuMask& cpus, std::string& why);
   bool attach(const SegmentName& name, std::string& why);
+  // Opens the FIFO of an attached segment: its owner may sleep on sockets.
+  bool attach_bell(const SegmentName& name, std::string& why);
   void close() noexcept;
 
   bool is_open() const noexcept { return base_ != nullptr; }
   SegmentHeader& header() noexcept { return *static_cast<SegmentHeader*>(base_); }
   Inbox& inbox() noexcept { return inbox_; }
-  // One of our rings to read from, which peers have been given so far.
+  // The rings of our own segment, to read from.
   bool has_ring(std::uint32_t index) noexcept { return index < shape_.rings; }
   RingReader ring(std::uint32_t index) noexcept { return {at(shape_.ring_at(index)), shape_.ring}; }
-  // A ring of a peer's to write to, ours from now on. False: there are no more.
+  // Takes a ring of an attached segment to write to. False: none is left.
   bool take_ring(RingWriter& ring, std::uint32_t& index) noexcept;
   std::byte* side() noexcept { return static_cast<std::byte*>(base_) + sizeof(SegmentHeader); }
-  // Whether the owner of an attached segment is alive, as far as we can tell.
+  // False: the owner of an attached segment is certainly dead.
   bool owner_lives() const noexcept;
 
  private:
@@ -96,6 +100,7 @@ class Segment {
   void* base_ = nullptr;
   std::size_t bytes_ = 0;
   int fd_ = -1;
+  int bell_fd_ = -1;
   SegmentShape shape_;
   Inbox inbox_;
 };

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "path/shm/shm.hpp"
 
-#include "path/shm/cma.hpp"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,16 +13,18 @@
 #include <iterator>
 #include <map>
 
+#include "base/fd.hpp"
+
 namespace herald::path {
 namespace {
 
-// Rings of one process, together and each; more if packets are long. Few ranks have long ones: streams of
-// messages of 4 and 8 KiB are then faster by a third.
+// Rings of one process, in total and each; more if packets are long. With few ranks the rings are long:
+// streams of messages of 4 and 8 KiB are then faster by a third.
 constexpr std::size_t kAllRingBytes = 262144, kLeastRingBytes = 32768, kMostRingBytes = 262144;
 
 std::string boot_id() {
   char text[64] = {};
-  const int fd = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  const int fd = safe_fd(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
   const ssize_t n = fd < 0 ? 0 : ::read(fd, text, sizeof text - 1);
   if (fd >= 0) ::close(fd);
   std::string id(text, n > 0 ? static_cast<std::size_t>(n) : 0);
@@ -86,7 +86,8 @@ std::unique_ptr<ShmPath> ShmPath::open(const ShmConfig& config, std::string& why
   std::unique_ptr<ShmPath> shm(new ShmPath(config));
   struct stat info {};
   if (::stat(config.directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
-    why = config.directory + " is not there: ranks on one host talk through it; mount a tmpfs on it";
+    why = config.directory +
+          " does not exist: ranks on one host need it for shared memory; mount a tmpfs on it";
     return nullptr;
   }
   remove_stale_segments(config.directory, ::geteuid());
@@ -108,8 +109,9 @@ std::unique_ptr<ShmPath> ShmPath::open(const ShmConfig& config, std::string& why
   if (!shm->own_.create(name, shape, config.cpus, why)) return nullptr;
   shm->own_.header().pid = ::getpid();
   shm->own_.header().probe = reinterpret_cast<std::uintptr_t>(&shm->config_.nonce);
-  if (config.cma) allow_cma();
+  shm->cma_ = Cma::open(config.cma);
   shm->own_path_ = name.path();
+  shm->own_bell_path_ = name.bell_path();
   shm->peers_.resize(static_cast<std::size_t>(config.size));
   shm->pids_.resize(static_cast<std::size_t>(config.size), -1);
   return shm;
@@ -132,10 +134,11 @@ bool ShmPath::attach_all(std::span<const std::string> cards, std::string& why) {
   for (int rank = 0; rank < config_.size; ++rank)
     if (rank != config_.rank && all[static_cast<std::size_t>(rank)].host_id == card_.host_id) ++others_;
   for (int i = 1; i < config_.size; ++i) {
-    const int rank = (config_.rank + i) % config_.size;  // not all at the same file at once
+    const int rank = (config_.rank + i) % config_.size;  // not all ranks at the same file at once
     const Card& card = all[static_cast<std::size_t>(rank)];
     if (card.host_id == card_.host_id && !attach(rank, card, others_, why)) return false;
   }
+  if (others_ == 0) unlink_own();
   return true;
 }
 
@@ -148,8 +151,15 @@ bool ShmPath::attach(int rank, const Card& card, std::uint32_t others, std::stri
           " cannot attach the shared memory of rank " + std::to_string(rank) + ": " + detail;
     return false;
   }
-  if (segment.header().attached.fetch_add(1, std::memory_order_acq_rel) + 1 == others)
+  if (!is_one_host() && !segment.attach_bell(name, detail)) {
+    why = "rank " + std::to_string(config_.rank) + " on host " + card_.hostname + " cannot wake rank " +
+          std::to_string(rank) + ": " + detail;
+    return false;
+  }
+  if (segment.header().attached.fetch_add(1, std::memory_order_acq_rel) + 1 == others) {
+    ::unlink(name.bell_path().c_str());
     ::unlink(name.path().c_str());
+  }
   return true;
 }
 
@@ -170,9 +180,9 @@ const CpuMask& ShmPath::cpus_of(int rank) noexcept {
 
 bool ShmPath::can_reach(int rank) noexcept {
   Segment& segment = peers_[static_cast<std::size_t>(rank)];
-  if (!segment.is_open()) return false;
+  if (!segment.is_open() || !cma_) return false;
   const SegmentHeader& head = segment.header();
-  if (!probe_cma(head.pid, head.probe, head.nonce)) return false;
+  if (!cma_->probe(head.pid, head.probe, head.nonce)) return false;
   pids_[static_cast<std::size_t>(rank)] = head.pid;
   return true;
 }
@@ -182,8 +192,10 @@ bool ShmPath::all_attached() noexcept {
 }
 
 void ShmPath::unlink_own() noexcept {
-  // The name is random: nobody else's file is hit, even if ours is gone already.
-  if (!own_path_.empty()) ::unlink(own_path_.c_str());
+  // The name is random: no other file is hit, even if ours is gone already.
+  if (own_path_.empty()) return;
+  ::unlink(own_bell_path_.c_str());
+  ::unlink(own_path_.c_str());
 }
 
 void ShmPath::close() noexcept {

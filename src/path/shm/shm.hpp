@@ -1,36 +1,37 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// path/shm/shm.hpp: messages between the processes of one host. Each has one inbox in shared memory, so
-// memory grows with the number of processes, and each maps the inboxes of the others. In:  who we are; then
-// what every rank published. Out: what we publish (the card: host, segment name, nonce); an inbox to write to
-// for each peer. Proof that a peer shares this host is attaching its segment. The file's name goes away as
-// soon as all have attached, so that nothing is left of a job that is killed.
+// path/shm/shm.hpp: messages between the processes of one host. Each has one inbox in shared memory, so that
+// memory grows linearly with the number of processes, and each maps the inboxes of the others.
+// In:  our rank; then the cards of all ranks. Out: our card (host, segment name, nonce); an inbox to write to
+// for each peer. A peer shares this host if its segment can be attached. The file loses its name as soon as
+// all have attached, so that a killed job leaves nothing behind.
 #pragma once
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "path/shm/cma.hpp"
 #include "path/shm/segment.hpp"
 
 namespace herald::path {
 
 struct ShmConfig {
   std::string directory = "/dev/shm";
-  std::string job;  // part of the file's name: letters and digits are used
+  std::string job;  // part of the file name; only letters and digits are used
   int rank = 0;
   int size = 1;
   std::uint64_t cells = 128;
   std::uint64_t packet_bytes = 4136;
-  std::uint64_t rings = 8;  // for so many peers
+  std::uint64_t rings = 8;  // for as many peers
   std::uint64_t nonce = 0;  // random
   CpuMask cpus{};
-  bool cma = true;  // the others may reach our memory
-  int host = -1;    // not -1: only processes with the same number share this host
+  bool cma = true;  // peers may access our memory (HERALD_CMA)
+  int host = -1;    // for tests: ranks with different numbers do not share memory
 };
 
 struct Card {
   std::string host_id;   // equal: the same kernel and the same shared-memory file system
-  std::string machine;   // the kernel's part of it
+  std::string machine;   // the kernel: its boot id
   std::string hostname;  // for messages only
   std::string file;
   std::uint64_t nonce = 0;
@@ -42,15 +43,14 @@ bool read_card(const std::string& text, Card& card);
 
 class ShmPath {
  public:
-  // Removes what dead jobs left, makes our segment. Null with `why` on failure.
+  // Removes files of dead jobs, creates our segment. Null with `why` on failure.
   static std::unique_ptr<ShmPath> open(const ShmConfig& config, std::string& why);
   ~ShmPath() { close(); }
 
   std::string card() const { return write_card(card_); }
-  // `cards`: one of each rank, in order. Attaches those on this host; false with `why` if one of them cannot
-  // be.
+  // `cards`: of each rank, in order. Attaches the peers on this host; false with `why` on failure.
   bool attach_all(std::span<const std::string> cards, std::string& why);
-  // After attach_all(): nobody is elsewhere.
+  // After attach_all(): all ranks share this host.
   bool is_one_host() const noexcept { return others_ + 1 == static_cast<std::uint32_t>(config_.size); }
   // The lowest rank on the host where `rank` is.
   int first_on_host_of(int rank) const noexcept { return first_[static_cast<std::size_t>(rank)]; }
@@ -60,7 +60,7 @@ class ShmPath {
   Inbox& own() noexcept { return own_.inbox(); }
   // Null: not attached.
   Inbox* peer(int rank) noexcept;
-  // A ring of its own to an attached peer; and the peer's end of it, by the number that it was given.
+  // A ring of its own to an attached peer; and the reading end, by the index that the peer sent.
   bool take_ring(int rank, RingWriter& ring, std::uint32_t& index) noexcept;
   bool has_ring(std::uint32_t index) noexcept { return own_.has_ring(index); }
   RingReader ring(std::uint32_t index) noexcept { return own_.ring(index); }
@@ -68,14 +68,16 @@ class ShmPath {
   // kSideBytes of shared memory beside our inbox and beside that of an attached peer, zero at first.
   std::byte* own_side() noexcept { return own_.side(); }
   std::byte* side_of(int rank) noexcept { return peers_[static_cast<std::size_t>(rank)].side(); }
-  // Whether the kernel lets us read and write the memory of the peer (cma.hpp): tried here.
+  // Null: not allowed by the configuration.
+  const Cma* cma() const noexcept { return cma_ ? &*cma_ : nullptr; }
+  // Whether the kernel lets us read and write the memory of the peer: tries it.
   bool can_reach(int rank) noexcept;
   pid_t pid_of(int rank) const noexcept { return pids_[static_cast<std::size_t>(rank)]; }
   bool is_alive(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].owner_lives(); }
 
-  // Whether every peer has attached our segment, so that its name is not needed any more.
+  // Whether every peer of this host has attached our segment, so that its name is not needed any more.
   bool all_attached() noexcept;
-  // Takes our segment's name away if it is still there. Safe at any time, in a signal handler too.
+  // Removes the name of our segment if it still exists. Async-signal-safe.
   void unlink_own() noexcept;
   void close() noexcept;
 
@@ -84,11 +86,12 @@ class ShmPath {
   bool attach(int rank, const Card& card, std::uint32_t others, std::string& why);
   ShmConfig config_;
   Card card_;
-  std::string own_path_;
-  std::uint32_t others_ = 0;  // ranks on this host, but for ourselves
+  std::string own_path_, own_bell_path_;
+  std::uint32_t others_ = 0;  // other ranks on this host
   Segment own_;
-  std::vector<pid_t> pids_;     // of those that we can reach
-  std::vector<int> first_;      // by rank: the lowest one on its host
+  std::optional<Cma> cma_;
+  std::vector<pid_t> pids_;     // of peers whose memory we can access; else -1
+  std::vector<int> first_;      // by rank: the lowest rank on its host
   std::vector<Segment> peers_;  // by rank; our own stays empty
 };
 

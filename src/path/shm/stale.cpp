@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// path/shm/stale.cpp: tidies up after jobs that were killed between making a segment and attaching it.
+// path/shm/stale.cpp: removes segments of jobs that were killed before all ranks had attached.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -8,20 +8,23 @@
 
 #include <cstring>
 
+#include "base/fd.hpp"
 #include "path/shm/segment.hpp"
 
 namespace herald::path {
 namespace {
 
-// Ours, a plain file, and nobody holds the lock that an owner holds for life. It is removed while we hold
-// that lock: who makes a file and locks it only then finds that it has no name any more.
+// A regular file of this user whose lock, which a live owner holds, is free. It is removed while we hold the
+// lock: an owner that creates and then locks a file finds that it has no name any more.
 bool remove_if_stale(int directory, const char* file, uid_t uid) noexcept {
-  const int fd = ::openat(directory, file, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  const int fd = safe_fd(::openat(directory, file, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (fd < 0) return false;
   struct stat info {};
   const bool ours = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == uid;
-  const bool removed = ours && ::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd, &info) == 0 &&
-                       info.st_nlink != 0 && ::unlinkat(directory, file, 0) == 0;
+  const bool stale =
+      ours && ::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd, &info) == 0 && info.st_nlink != 0;
+  if (stale) ::unlinkat(directory, (std::string(file) + "-bell").c_str(), 0);
+  const bool removed = stale && ::unlinkat(directory, file, 0) == 0;
   ::close(fd);
   return removed;
 }
@@ -29,7 +32,8 @@ bool remove_if_stale(int directory, const char* file, uid_t uid) noexcept {
 }  // namespace
 
 int remove_stale_segments(const std::string& directory, uid_t uid) {
-  DIR* listing = ::opendir(directory.c_str());
+  const int fd = safe_fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  DIR* listing = fd < 0 ? nullptr : ::fdopendir(fd);
   if (listing == nullptr) return 0;
   const std::string prefix = "herald-" + std::to_string(uid) + "-";
   int removed = 0;

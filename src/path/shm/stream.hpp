@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// path/shm/stream.hpp: long data between ranks of one host through chunks of shared memory: one copies in
-// while the others copy out. Each rank has a ring of chunks that it alone fills; every other rank reads a
-// chunk, or one does. Positions in a ring count from 0 for ever; position p uses chunk p mod chunks. A chunk
-// carries the position it holds (plus 1: memory begins as zero) and how many have read it; it is filled again
-// when all have.
+// path/shm/stream.hpp: long data between ranks of one host through chunks of shared memory: one rank copies
+// in while the others copy out. Each rank has a ring of chunks that only it fills; either all other ranks or
+// one of them reads a chunk. Positions in a ring count from 0 and never wrap; position p uses chunk p mod
+// chunks. A chunk carries its position (plus 1: memory begins as zero) and its number of readers; it is
+// filled again when all have read it.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -16,12 +16,11 @@ namespace herald::path {
 struct StreamShape {
   std::uint32_t ranks = 0;
   std::uint32_t chunks = 0;  // of each rank; a power of two; 0: no streams
-  // Chunks of this size and rings of several times the first-level cache moved most on the processors at
-  // hand.
+  // Measured: chunks of this size, in rings of several times the first-level cache, have the best throughput.
   static constexpr std::uint32_t kChunkBytes = 16384;
   static constexpr std::uint32_t kMostChunks = 16;
 
-  // The largest of at most `most_bytes`.
+  // The largest shape of at most `most_bytes`.
   static constexpr StreamShape make(std::uint32_t ranks, std::uint64_t most_bytes) noexcept {
     StreamShape shape{ranks, kMostChunks};
     while (shape.chunks != 0 && shape.bytes() > most_bytes)
@@ -40,7 +39,7 @@ constexpr std::size_t StreamShape::bytes() const noexcept {
   return std::size_t{ranks} * chunks * (sizeof(ChunkHead) + kChunkBytes);
 }
 
-// One rank's view of all rings.
+// One rank's view of the rings of all ranks.
 class Streams {
  public:
   Streams() noexcept = default;
@@ -48,25 +47,25 @@ class Streams {
   Streams(void* memory, const StreamShape& shape, int rank) noexcept
       : memory_(static_cast<std::byte*>(memory)), shape_(shape), rank_(rank) {}
 
-  // Owner: whether everybody has read what the chunk held before.
+  // Owner: whether all readers are done with the previous data of the chunk.
   bool is_free(std::uint64_t position) noexcept {
     return position < shape_.chunks ||
            head(rank_, position).reads.load(std::memory_order_seq_cst) == shape_.ranks - 1;
   }
   std::byte* room(std::uint64_t position) noexcept { return data(rank_, position); }
-  // For `readers` of the others to read.
+  // For `readers` of the other ranks to read.
   void publish(std::uint64_t position, std::uint32_t readers) noexcept {
     ChunkHead& mine = head(rank_, position);
     mine.reads.store(shape_.ranks - 1 - readers, std::memory_order_relaxed);
     mine.stamp.store(position + 1, std::memory_order_release);
   }
 
-  // The others: null if it is not there yet.
+  // Readers: null if it is not published yet.
   const std::byte* find(int owner, std::uint64_t position) noexcept {
     return head(owner, position).stamp.load(std::memory_order_seq_cst) == position + 1 ? data(owner, position)
                                                                                        : nullptr;
   }
-  // True for the last one.
+  // True for the last reader.
   bool has_read(int owner, std::uint64_t position) noexcept {
     return head(owner, position).reads.fetch_add(1, std::memory_order_acq_rel) + 2 == shape_.ranks;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// path/udp/address.hpp: IP addresses and prefixes as values: text in and out, who is in whose network.
+// path/udp/address.hpp: IP addresses and prefixes as values: conversion to and from text, and membership in a
+// network.
 #pragma once
 #include <sys/socket.h>
 
@@ -29,7 +30,7 @@ struct Prefix {
 
 // False if the text is not an address. No host names, no scopes.
 bool parse_address(std::string_view text, Address& address);
-// "10.0.0.0/8", "fd00::/8"; an address alone is itself only.
+// "10.0.0.0/8", "fd00::/8"; an address without a length is a host prefix.
 bool parse_prefix(std::string_view text, Prefix& prefix);
 std::string to_text(const Address& address);
 

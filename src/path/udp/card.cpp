@@ -21,7 +21,7 @@ bool read_number(std::string_view text, T smallest, T largest, T& value, int bas
   return true;
 }
 
-// Takes the text before `mark` off `rest`.
+// Removes the text before `mark` from `rest` and returns it.
 std::string_view take(std::string_view& rest, char mark) {
   const std::size_t end = std::min(rest.find(mark), rest.size());
   const std::string_view word = rest.substr(0, end);
@@ -68,10 +68,10 @@ bool has_address(const NetCard& card, const Address& address) {
 
 struct Candidate {
   Pair pair;
-  int tier = 0;  // 0: just what we look for
+  int tier = 0;  // 0: the best
   std::uint32_t mbit = 0;
-  int apart = 0;  // how different the places of the two interfaces are: cables are often in alike
-  int first_side = 0, second_side = 0;  // places on the side that counts as first, and on the other
+  int apart = 0;  // distance of the two interfaces in their lists: hosts are often cabled alike
+  int first_side = 0, second_side = 0;  // indices on the first side, and on the other
 };
 
 // How good a pair of addresses is; -1: none.
@@ -80,7 +80,7 @@ int tier_of(const NetCard& ours, const NetCard& theirs, const CardInterface& our
   if (a.address.family != b.address.family) return -1;
   if (ours.net == theirs.net) return a.address == b.address ? 0 : 1;
   if (our.kind == InterfaceKind::loopback || their.kind == InterfaceKind::loopback) return -1;
-  // Container bridges have the same address everywhere: what is sent there stays here.
+  // Container bridges have the same address on every host: a datagram to it would stay on this host.
   if (has_address(ours, b.address) || has_address(theirs, a.address)) return -1;
   if (a.address.is_link_local() != b.address.is_link_local()) return -1;
   const bool plain = our.kind == InterfaceKind::plain && their.kind == InterfaceKind::plain;
@@ -90,7 +90,7 @@ int tier_of(const NetCard& ours, const NetCard& theirs, const CardInterface& our
   return plain ? 1 : 4;
 }
 
-// The better family of two interfaces: subnets that match, then 4 before 6.
+// The better family for a pair of interfaces: matching subnets first, then IPv4 before IPv6.
 void add_candidate(const NetCard& ours, const NetCard& theirs, std::size_t i, std::size_t j,
                    bool we_are_first, std::vector<Candidate>& candidates) {
   const CardInterface& our = ours.interfaces[i];
@@ -152,7 +152,7 @@ bool read_card(std::string_view text, NetCard& card, std::string& why) {
   while (!rest.empty()) {
     CardInterface interface;
     if (!read_card_interface(take(rest, ' '), interface))
-      return refuse("interface " + std::to_string(read.interfaces.size() + 1) + " makes no sense");
+      return refuse("interface " + std::to_string(read.interfaces.size() + 1) + " is malformed");
     if (read.interfaces.size() == kMostCardInterfaces) return refuse("too many interfaces");
     read.interfaces.push_back(std::move(interface));
   }
@@ -172,7 +172,7 @@ std::vector<Pair> pair_up(const NetCard& ours, const NetCard& theirs, bool we_ar
   });
   std::vector<Pair> pairs;
   for (const Candidate& each : candidates) {
-    // Where there is a good pair, the doubtful ones would only share its cable.
+    // Where there is a good pair, a doubtful pair would only share its cable.
     if (pairs.size() == kMostLinks || (candidates.front().tier == 0 && each.tier > 0)) break;
     pairs.push_back(each.pair);
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// path/udp/card.hpp: what a process tells the others about its sockets, as one line of text, and which pairs
-// of two cards are links. In: own card; a peer's, which is checked as any foreign text is. Out: links, the
-// same on both sides and numbered alike. Looks at nothing but its arguments.
+// path/udp/card.hpp: the business card that a process publishes about its sockets, as one line of text, and
+// which pairs of interfaces of two cards are links.
+// In: our card; a peer's, which is not trusted. Out: links, the same on both sides in the same order. Depends
+// on nothing but its arguments.
 //
 //   udp1 NET NAME,MTU,MBIT,KIND,ADDRESS/BITS:PORT[,ADDRESS/BITS:PORT] ...
 //
@@ -42,20 +43,20 @@ std::string write_card(const NetCard& card);
 // False with `why` if the text is not a card of this version.
 bool read_card(std::string_view text, NetCard& card, std::string& why);
 
-// One of our addresses with one of theirs, as places in the cards.
+// One of our addresses and one of theirs, as indices in the cards.
 struct Pair {
   std::uint8_t our_interface = 0, our_address = 0;
   std::uint8_t their_interface = 0, their_address = 0;
-  bool routed = false;  // not in one subnet: there may be a narrower link on the way
+  bool routed = false;  // not in one subnet: the path MTU may be smaller
 
   bool operator==(const Pair&) const = default;
 };
 
 constexpr std::size_t kMostLinks = 8;
 
-// Best first. Two plain interfaces in one subnet are what we look for; only where there are none, what else
-// could lead to the peer: routed pairs, then secondary interfaces. Both sides, calling it with the cards and
-// `first` exchanged, get the same pairs in the same order.
+// Best first. Two plain interfaces in one subnet are preferred; where there are none, routed pairs and then
+// secondary interfaces are used. Both sides, with the cards and `we_are_first` exchanged, get the same pairs
+// in the same order.
 std::vector<Pair> pair_up(const NetCard& ours, const NetCard& theirs, bool we_are_first);
 
 // The largest UDP payload that fits into one packet of such an interface.

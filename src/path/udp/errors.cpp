@@ -27,7 +27,7 @@ int error_in(const msghdr& message) noexcept {
 }  // namespace
 
 int read_errors(Socket& socket, std::uint8_t socket_index, Links& links) noexcept {
-  constexpr int kMost = 1024;  // in one go, so that a flood of errors does not hold us
+  constexpr int kMost = 1024;  // per call, so that a flood of errors does not block the caller
   int count = 0;
   for (; count < kMost; ++count) {
     sockaddr_in6 about{};

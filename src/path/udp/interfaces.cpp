@@ -13,43 +13,46 @@
 #include <bit>
 #include <cstring>
 
+#include "base/fd.hpp"
+
 namespace herald::path::udp {
 namespace {
 
 constexpr std::size_t kMostInterfaces = 16;
 
-// Asks the system about one interface. Not by /sys: that may show another namespace than the one we are in.
-class Asker {
+// Queries the kernel about one interface by ioctl: /sys may show another network namespace than ours.
+class InterfaceQuery {
  public:
-  Asker() : fd_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
-    if (fd_ < 0) fd_ = ::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  InterfaceQuery() : fd_(safe_fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0))) {
+    if (fd_ < 0) fd_ = safe_fd(::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   }
-  ~Asker() {
+  ~InterfaceQuery() {
     if (fd_ >= 0) ::close(fd_);
   }
-  Asker(const Asker&) = delete;
-  Asker& operator=(const Asker&) = delete;
+  InterfaceQuery(const InterfaceQuery&) = delete;
+  InterfaceQuery& operator=(const InterfaceQuery&) = delete;
 
-  bool ask(const std::string& name, unsigned long what, ifreq& answer) const {
+  bool request(const std::string& name, unsigned long what, ifreq& answer) const {
     std::memset(answer.ifr_name, 0, sizeof answer.ifr_name);
     name.copy(answer.ifr_name, sizeof answer.ifr_name - 1);
     return ::ioctl(fd_, what, &answer) == 0;
   }
   std::uint32_t mtu(const std::string& name) const {
     ifreq answer{};
-    return ask(name, SIOCGIFMTU, answer) && answer.ifr_mtu > 0 ? static_cast<std::uint32_t>(answer.ifr_mtu)
-                                                               : 1500;
+    return request(name, SIOCGIFMTU, answer) && answer.ifr_mtu > 0
+               ? static_cast<std::uint32_t>(answer.ifr_mtu)
+               : 1500;
   }
-  // ARPHRD_*: what has no Ethernet below it is a tunnel.
+  // ARPHRD_*: an interface without Ethernet below it is a tunnel.
   bool is_tunnel(const std::string& name) const {
     ifreq answer{};
-    if (!ask(name, SIOCGIFHWADDR, answer)) return false;
+    if (!request(name, SIOCGIFHWADDR, answer)) return false;
     const int type = answer.ifr_hwaddr.sa_family;
     if (type != ARPHRD_ETHER && type != ARPHRD_LOOPBACK && type != ARPHRD_INFINIBAND) return true;
     ethtool_drvinfo driver{};
     driver.cmd = ETHTOOL_GDRVINFO;
     answer.ifr_data = reinterpret_cast<char*>(&driver);
-    return ask(name, SIOCETHTOOL, answer) && std::string_view(driver.driver) == "tun";
+    return request(name, SIOCETHTOOL, answer) && std::string_view(driver.driver) == "tun";
   }
   // 0: not known.
   std::uint32_t mbit(const std::string& name) const {
@@ -57,7 +60,7 @@ class Asker {
     link.cmd = ETHTOOL_GSET;
     ifreq answer{};
     answer.ifr_data = reinterpret_cast<char*>(&link);
-    if (!ask(name, SIOCETHTOOL, answer)) return 0;
+    if (!request(name, SIOCETHTOOL, answer)) return 0;
     const std::uint32_t speed = ethtool_cmd_speed(&link);
     return speed == static_cast<std::uint32_t>(SPEED_UNKNOWN) || speed == 0xffff ? 0 : speed;
   }
@@ -74,16 +77,16 @@ std::uint8_t prefix_bits(const sockaddr* mask) {
   return static_cast<std::uint8_t>(bits);
 }
 
-void look_up(const Asker& asker, Interface& interface, unsigned flags) {
+void describe(const InterfaceQuery& query, Interface& interface, unsigned flags) {
   interface.index = if_nametoindex(interface.name.c_str());
-  interface.mtu = asker.mtu(interface.name);
-  interface.mbit = asker.mbit(interface.name);
+  interface.mtu = query.mtu(interface.name);
+  interface.mbit = query.mbit(interface.name);
   interface.up = (flags & IFF_UP) != 0;
   interface.multicast = (flags & IFF_MULTICAST) != 0;
   if ((flags & IFF_LOOPBACK) != 0)
     interface.kind = InterfaceKind::loopback;
   else if ((flags & IFF_RUNNING) == 0 || (flags & IFF_POINTOPOINT) != 0 ||
-           is_secondary_name(interface.name) || asker.is_tunnel(interface.name))
+           is_secondary_name(interface.name) || query.is_tunnel(interface.name))
     interface.kind = InterfaceKind::secondary;
 }
 
@@ -133,7 +136,7 @@ bool read_networks(std::string_view networks, std::vector<Prefix>& prefixes, std
   return true;
 }
 
-// One address of each family; of family 6 rather one that is good beyond the cable.
+// One address of each family; for IPv6 preferably not a link-local one.
 std::vector<Prefix> usable_addresses(const Interface& interface, std::span<const Prefix> networks) {
   const Prefix* four = nullptr;
   const Prefix* six = nullptr;
@@ -187,7 +190,7 @@ bool is_secondary_name(std::string_view name) noexcept {
 
 std::vector<Interface> list_interfaces() {
   std::vector<Interface> all;
-  const Asker asker;
+  const InterfaceQuery query;
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return all;
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
@@ -196,7 +199,7 @@ std::vector<Interface> list_interfaces() {
     if (found == all.end()) {
       Interface fresh;
       fresh.name = entry->ifa_name;
-      look_up(asker, fresh, entry->ifa_flags);
+      describe(query, fresh, entry->ifa_flags);
       found = all.insert(all.end(), std::move(fresh));
     }
     Address address;

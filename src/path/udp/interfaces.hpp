@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// path/udp/interfaces.hpp: the network interfaces of this host, and which of them are worth using.
-// In: the system's list; HERALD_IF and HERALD_NET. Out: interfaces, best first, each with the addresses that
-// may be used. choose_interfaces() looks at nothing but its arguments.
+// path/udp/interfaces.hpp: the network interfaces of this host, and which of them are used.
+// In: the list of the kernel; HERALD_IF and HERALD_NET. Out: interfaces, best first, each with its usable
+// addresses. choose_interfaces() depends on nothing but its arguments.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -14,8 +14,8 @@
 namespace herald::path::udp {
 
 enum class InterfaceKind : std::uint8_t {
-  plain,      // what a cable is in, or looks like it
-  secondary,  // bridges of containers, tunnels, links without carrier: only if nothing else leads there
+  plain,      // a physical port, or one that looks like it
+  secondary,  // container bridges, tunnels, no carrier: only if no other reaches the peer
   loopback,
 };
 
@@ -27,18 +27,18 @@ struct Interface {
   InterfaceKind kind = InterfaceKind::plain;
   bool up = false;
   bool multicast = false;
-  std::vector<Prefix> addresses;  // as the system lists them
+  std::vector<Prefix> addresses;  // in the order of the kernel
 };
 
 // Every interface of this network namespace, also those that are down or have no address; best first.
 std::vector<Interface> list_interfaces();
 
-// By its name alone: true for those of container engines, virtual machines and tunnels.
+// By its name: an interface of a container engine, a virtual machine or a tunnel.
 bool is_secondary_name(std::string_view name) noexcept;
 
-// Of `all`, what HERALD_IF (`names`) and HERALD_NET (`networks`) allow, each with at most one address of each
-// family. Both empty: all that are up and not loopback; loopback only if there is no other. False with `why`
-// if a name or prefix is wrong or nothing is left.
+// The interfaces of `all` that HERALD_IF (`names`) and HERALD_NET (`networks`) allow, each with at most one
+// address per family. Both empty: all that are up and not loopback; loopback only if there is no other. False
+// with `why` if a name or prefix is wrong or no interface is left.
 bool choose_interfaces(std::span<const Interface> all, std::string_view names, std::string_view networks,
                        std::vector<Interface>& chosen, std::string& why);
 

@@ -6,7 +6,7 @@
 namespace herald::path::udp {
 namespace {
 
-// What the system puts into an address differs in padding and flow label: only what names the sender counts.
+// Addresses from the kernel differ in padding and flow label: only port and IP address identify the sender.
 bool same_sender(const Link& link, std::uint8_t socket, const sockaddr_in6& from) noexcept {
   if (link.socket != socket || link.to.base.sa_family != from.sin6_family) return false;
   if (from.sin6_family == AF_INET) {

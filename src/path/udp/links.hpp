@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// path/udp/links.hpp: the links of all peers: where to send, and whose an address is.
-// Memory: 40 bytes for a link, 4 bytes and slack for its place in the table.
+// path/udp/links.hpp: the links of all peers: the address to send to, and the peer that an address belongs
+// to. Memory: 40 bytes per link, and 8 to 16 bytes for its entry in the hash table.
 #pragma once
 #include <netinet/in.h>
 
@@ -38,7 +38,7 @@ class Links {
   const Link* find(int peer, std::uint8_t number) const noexcept {
     return const_cast<Links*>(this)->find(peer, number);
   }
-  // By which link something came to our socket from that address; null: none.
+  // The link on which our socket received from that address; null: none.
   Link* find(std::uint8_t socket, const sockaddr_in6& from) noexcept;
   std::span<const Link> all() const noexcept { return links_; }
 
@@ -53,7 +53,7 @@ class Links {
   std::vector<Peer> peers_;
   std::vector<Link> links_;
   std::vector<std::uint32_t> table_;  // index into links_ plus 1; 0: free. A power of two, at most half full
-  std::uint32_t last_ = 0;            // found last: the next one is often the same
+  std::uint32_t last_ = 0;            // found last: the next lookup is often for the same
 };
 
 }  // namespace herald::path::udp

@@ -42,40 +42,40 @@ std::size_t Sender::send(std::span<const UdpSend> batch, std::ptrdiff_t& failed)
   return sent;
 }
 
-std::uint32_t Sender::row_packets(std::uint32_t datagram_bytes) const noexcept {
+std::uint32_t Sender::gso_packets(std::uint32_t datagram_bytes) const noexcept {
   for (const Socket& socket : sockets_)
-    if (!socket.segments()) return 1;
+    if (!socket.has_gso()) return 1;
   return static_cast<std::uint32_t>(std::clamp<std::size_t>(kSegmentedBytes / datagram_bytes, 1, kSegments));
 }
 
-// The plainer the call, the faster; and none of the C library's, at which a thread may be cancelled. False:
-// it did not leave, to be tried again with more care.
+// The plainest system call, not a function of the C library, which would be a cancellation point. False: not
+// sent; the general way tries again and examines the error.
 [[gnu::always_inline]] inline bool Sender::send_plain(const UdpSend& one) noexcept {
   const Link* link = links_.find(one.to, one.link);
   if (link == nullptr || link->refused != 0) return false;
   const Socket& socket = sockets_[link->socket];
-  const bool tied = socket.is_tied();
+  const bool connected = socket.is_connected();
   const socklen_t length = link->to.base.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
   return ::syscall(SYS_sendto, socket.fd(), one.bytes.data(), one.bytes.size(), MSG_DONTWAIT,
-                   tied ? nullptr : &link->to, tied ? 0 : length) >= 0;
+                   connected ? nullptr : &link->to, connected ? 0 : length) >= 0;
 }
 
-// How many datagrams from the first on may go in one call.
+// How many of the first datagrams may be sent as one message.
 std::size_t Sender::run_length(std::span<const UdpSend> batch, const Link& link) const noexcept {
-  if (!sockets_[link.socket].segments() || batch[0].size() > link.payload) return 1;
-  return row_length(
+  if (!sockets_[link.socket].has_gso() || batch[0].size() > link.payload) return 1;
+  return gso_length(
       batch, [](const UdpSend& one) { return one.size(); },
       [&](const UdpSend& one) { return one.to == batch[0].to && one.link == batch[0].link; });
 }
 
-// Makes messages of the first datagrams that leave by one socket. 0: the first one cannot leave.
+// Makes messages of the first datagrams that use one socket. 0: the first datagram cannot be sent.
 std::size_t Sender::fill(std::span<const UdpSend> batch) noexcept {
   count_ = 0;
   std::size_t parts = 0;
   for (std::size_t at = 0; at < batch.size() && count_ < kMessages;) {
     Link* link = links_.find(batch[at].to, batch[at].link);
     if (link == nullptr || link->refused != 0) {
-      if (at == 0 && link != nullptr) link->refused = 0;  // told once
+      if (at == 0 && link != nullptr) link->refused = 0;  // reported once
       break;
     }
     if (at == 0) socket_ = link->socket;
@@ -85,7 +85,7 @@ std::size_t Sender::fill(std::span<const UdpSend> batch) noexcept {
     Message& message = messages_[count_++];
     message.datagrams = static_cast<std::uint16_t>(run);
     header = {};
-    if (!sockets_[socket_].is_tied()) {
+    if (!sockets_[socket_].is_connected()) {
       header.msg_name = &link->to;
       header.msg_namelen = link->to.base.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
     }
@@ -103,8 +103,8 @@ std::size_t Sender::fill(std::span<const UdpSend> batch) noexcept {
 
 Sender::Next Sender::after_error(int error) noexcept {
   Socket& socket = sockets_[socket_];
-  if (messages_[0].datagrams > 1 && is_about_rows(error)) {
-    socket.give_up_segments();
+  if (messages_[0].datagrams > 1 && is_gso_error(error)) {
+    socket.stop_gso();
     return Next::again;
   }
   switch (error) {
@@ -116,7 +116,7 @@ Sender::Next Sender::after_error(int error) noexcept {
     case EINVAL: return Next::failed;
     default: break;
   }
-  // Perhaps it is about a datagram that left long ago: then this one may be tried again.
+  // The error may be about an earlier datagram: then this one is tried again.
   if (read_errors(socket, socket_, links_) > 0) return Next::again;
   if (error == EMSGSIZE && socket.allow_fragments()) return Next::again;
   return Next::failed;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// path/udp/sender.hpp: batches of datagrams to sendmmsg; equal ones to one peer become one UDP_SEGMENT call.
-// In: the batch; sockets and links. Out: how many left, and which cannot.
-// No allocation, no system call but the batch calls, unless there is an error to look into.
+// path/udp/sender.hpp: batches of datagrams to sendmmsg; equal datagrams to one peer become one UDP_SEGMENT
+// message.
+// In: the batch; sockets and links. Out: how many were sent, and which cannot be sent.
+// No allocation, and no system call but the batch calls unless an error is to be examined.
 #pragma once
 #include <sys/socket.h>
 
@@ -10,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "path/rows.hpp"
+#include "path/gso.hpp"
 #include "path/udp/links.hpp"
 #include "path/udp/socket.hpp"
 #include "path/udp/udp.hpp"
@@ -23,13 +24,13 @@ class Sender {
   // As UdpPath::send().
   std::size_t send(std::span<const UdpSend> batch, std::ptrdiff_t& failed) noexcept;
   bool is_blocked() const noexcept { return blocked_; }
-  // As UdpPath::row_packets().
-  std::uint32_t row_packets(std::uint32_t datagram_bytes) const noexcept;
+  // As UdpPath::gso_packets().
+  std::uint32_t gso_packets(std::uint32_t datagram_bytes) const noexcept;
 
  private:
   static constexpr std::size_t kMessages = 64;  // of one sendmmsg
   static constexpr std::size_t kParts = 256;
-  static constexpr int kMostErrors = 8;  // in one send() that are worth another try
+  static constexpr int kMostErrors = 8;  // in one send() that are followed by another try
 
   enum class Next : std::uint8_t { again, full, failed };
 
@@ -40,7 +41,7 @@ class Sender {
 
   struct Message {
     std::uint16_t datagrams = 0;
-    RowControl control;
+    GsoControl control;
   };
 
   std::vector<Socket>& sockets_;

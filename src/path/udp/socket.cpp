@@ -9,7 +9,8 @@
 #include <cstring>
 #include <utility>
 
-#include "path/rows.hpp"
+#include "base/fd.hpp"
+#include "path/gso.hpp"
 
 #ifndef UDP_GRO
 #define UDP_GRO 104
@@ -33,14 +34,14 @@ Socket::Socket(Socket&& other) noexcept
       port_(other.port_),
       receive_buffer_(other.receive_buffer_),
       segments_(other.segments_),
-      can_join_(other.can_join_),
-      joins_(other.joins_),
+      can_gro_(other.can_gro_),
+      has_gro_(other.has_gro_),
       fragments_(other.fragments_),
-      tied_(other.tied_) {}
+      connected_(other.connected_) {}
 
 bool Socket::open(const SocketConfig& config, std::string& why) {
   family_ = config.address.family;
-  fd_ = ::socket(family_ == 4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  fd_ = safe_fd(::socket(family_ == 4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (fd_ < 0) {
     why = std::string("no socket for ") + to_text(config.address) + ": " + std::strerror(errno);
     return false;
@@ -84,7 +85,7 @@ void Socket::set_buffers(std::uint32_t bytes) noexcept {
 }
 
 void Socket::set_options(const SocketConfig& config) noexcept {
-  // Errors that routers and peers tell about earlier datagrams, and drops in our own queue, are reported.
+  // The kernel reports ICMP errors about earlier datagrams, and drops in our receive queue.
   if (family_ == 4) {
     set(fd_, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
     set(fd_, IPPROTO_IP, IP_RECVERR, 1);
@@ -93,33 +94,33 @@ void Socket::set_options(const SocketConfig& config) noexcept {
     set(fd_, IPPROTO_IPV6, IPV6_RECVERR, 1);
   }
   if (config.leave_by_interface) {
-    const int index = static_cast<int>(htonl(config.interface));  // both options want it so
+    const int index = static_cast<int>(htonl(config.interface));  // both options expect network order
     if (family_ == 4)
       set(fd_, IPPROTO_IP, IP_UNICAST_IF, index);
     else
       set(fd_, IPPROTO_IPV6, IPV6_UNICAST_IF, index);
   }
   if (config.segment) {
-    // The size comes with each call; this only asks whether the system knows the option.
+    // Each call carries its segment size; this only probes whether the kernel knows the option.
     segments_ = set(fd_, IPPROTO_UDP, UDP_SEGMENT, 0);
-    can_join_ = set(fd_, IPPROTO_UDP, UDP_GRO, 0);
+    can_gro_ = set(fd_, IPPROTO_UDP, UDP_GRO, 0);
   }
 }
 
-bool Socket::tie(const sockaddr& to) noexcept {
+bool Socket::connect(const sockaddr& to) noexcept {
   const socklen_t length = to.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-  tied_ = ::connect(fd_, &to, length) == 0;
-  return tied_;
+  connected_ = ::connect(fd_, &to, length) == 0;
+  return connected_;
 }
 
-void Socket::part() noexcept {
-  joins_ = !set(fd_, IPPROTO_UDP, UDP_GRO, 0);
-  can_join_ = !joins_;
+void Socket::stop_gro() noexcept {
+  has_gro_ = !set(fd_, IPPROTO_UDP, UDP_GRO, 0);
+  can_gro_ = !has_gro_;
 }
 
-void Socket::join() noexcept {
-  can_join_ = false;
-  joins_ = set(fd_, IPPROTO_UDP, UDP_GRO, 1);
+void Socket::start_gro() noexcept {
+  can_gro_ = false;
+  has_gro_ = set(fd_, IPPROTO_UDP, UDP_GRO, 1);
 }
 
 bool Socket::allow_fragments() noexcept {
@@ -132,7 +133,7 @@ std::uint32_t route_mtu(const sockaddr_storage& to, socklen_t length) noexcept {
   const bool four = to.ss_family == AF_INET;
   int mtu = 0;
   socklen_t size = sizeof mtu;
-  const int fd = ::socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const int fd = safe_fd(::socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (fd < 0) return 1 << 16;
   const bool known =
       ::connect(fd, reinterpret_cast<const sockaddr*>(&to), length) == 0 &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// path/udp/socket.hpp: one UDP socket, bound to one address of one interface, with everything asked of the
-// system that helps: large buffers, no fragments, segmentation and its reverse, errors told.
+// path/udp/socket.hpp: one UDP socket, bound to one address of one interface: large buffers, no
+// fragmentation, UDP_SEGMENT and UDP_GRO, errors reported (IP_RECVERR).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,9 +12,9 @@ namespace herald::path::udp {
 struct SocketConfig {
   Address address;
   std::uint32_t interface = 0;      // index
-  std::uint32_t buffer_bytes = 0;   // asked for, each way
+  std::uint32_t buffer_bytes = 0;   // requested, in each direction
   bool segment = true;              // try UDP_SEGMENT and UDP_GRO
-  bool leave_by_interface = false;  // whatever the routes say: there are several interfaces
+  bool leave_by_interface = false;  // ignore the routes: the host has several interfaces
 };
 
 class Socket {
@@ -31,19 +31,20 @@ class Socket {
   int fd() const noexcept { return fd_; }
   std::uint8_t family() const noexcept { return family_; }
   std::uint16_t port() const noexcept { return port_; }
-  // What the system gave: memory with its overhead counted in; about half of it is datagrams.
+  // As the kernel reports it: about half of it is overhead.
   std::uint32_t receive_buffer() const noexcept { return receive_buffer_; }
-  bool segments() const noexcept { return segments_; }
-  // UDP_GRO: the system knows it, and it is not on yet; it is on.
-  bool can_join() const noexcept { return can_join_; }
-  bool joins() const noexcept { return joins_; }
-  void join() noexcept;
-  void part() noexcept;  // what is joined and not yet read is lost
-  // From now on for this address only. False: the system does not want to, it is as before.
-  bool tie(const sockaddr& to) noexcept;
-  bool is_tied() const noexcept { return tied_; }
-  void give_up_segments() noexcept { segments_ = false; }
-  // The way has become narrower than its interfaces. From now on routers and we may cut. False: done already.
+  bool has_gso() const noexcept { return segments_; }
+  // UDP_GRO: available and off; on.
+  bool can_gro() const noexcept { return can_gro_; }
+  bool has_gro() const noexcept { return has_gro_; }
+  void start_gro() noexcept;
+  void stop_gro() noexcept;  // coalesced datagrams that are not read yet are lost
+  // From now on for this peer address only. False: the kernel refuses, nothing has changed.
+  bool connect(const sockaddr& to) noexcept;
+  bool is_connected() const noexcept { return connected_; }
+  void stop_gso() noexcept { segments_ = false; }
+  // The path MTU has shrunk below that of the interfaces: from now on datagrams may be fragmented. False: was
+  // allowed already.
   bool allow_fragments() noexcept;
 
  private:
@@ -56,13 +57,13 @@ class Socket {
   std::uint16_t port_ = 0;
   std::uint32_t receive_buffer_ = 0;
   bool segments_ = false;
-  bool can_join_ = false;
-  bool joins_ = false;
+  bool can_gro_ = false;
+  bool has_gro_ = false;
   bool fragments_ = false;
-  bool tied_ = false;
+  bool connected_ = false;
 };
 
-// What the routes of this host say about the way to that address now.
+// The MTU of the route to that address as this host knows it now.
 std::uint32_t route_mtu(const sockaddr_storage& to, socklen_t length) noexcept;
 
 }  // namespace herald::path::udp

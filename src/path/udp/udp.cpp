@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/fd.hpp"
 #include "path/udp/card.hpp"
 #include "path/udp/interfaces.hpp"
 #include "path/udp/links.hpp"
@@ -20,10 +21,10 @@ namespace {
 
 constexpr std::uint32_t kLeastMtu = 576;
 
-// Names this network namespace: the same number if and only if the same sockets can be reached as "here".
+// A number for this network namespace: two processes have the same one only in the same namespace.
 std::uint64_t name_of_net() {
   char text[64] = {};
-  if (const int fd = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC); fd >= 0) {
+  if (const int fd = safe_fd(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)); fd >= 0) {
     (void)!::read(fd, text, sizeof text);
     ::close(fd);
   }
@@ -50,7 +51,7 @@ class Path final : public UdpPath {
   std::string link_name(int peer, std::uint8_t link) const override;
   UdpLocal local_of(int peer, std::uint8_t link) const override;
   std::uint32_t datagram_bytes() const noexcept override { return datagram_bytes_; }
-  std::uint32_t row_packets() const noexcept override { return sender_.row_packets(datagram_bytes_); }
+  std::uint32_t gso_packets() const noexcept override { return sender_.gso_packets(datagram_bytes_); }
   std::uint32_t largest_bytes() const noexcept override { return largest_bytes_; }
   std::uint32_t receive_bytes() const noexcept override { return receive_bytes_; }
   std::size_t send(std::span<const UdpSend> batch, std::ptrdiff_t& failed) noexcept override {
@@ -90,7 +91,7 @@ bool Path::open(std::string& why) {
   card_.net = name_of_net();
   for (const Interface& each : chosen) {
     if (each.mtu < kLeastMtu) continue;
-    if (!open_sockets(each, chosen.size() > 1, why)) continue;  // another may do
+    if (!open_sockets(each, chosen.size() > 1, why)) continue;  // another interface may work
     interfaces_.push_back(each);
   }
   if (sockets_.empty()) return false;
@@ -111,7 +112,7 @@ bool Path::open_sockets(const Interface& interface, bool several, std::string& w
     if (!socket.open({prefix.address, interface.index, config_.socket_bytes, config_.segment, leave_by_it},
                      why))
       continue;
-    // Half of what the system counts is overhead.
+    // Half of the buffer that the kernel reports is overhead.
     const std::uint32_t holds = socket.receive_buffer() / 2;
     receive_bytes_ = receive_bytes_ == 0 ? holds : std::min(receive_bytes_, holds);
     places_.push_back({static_cast<std::uint8_t>(card_.interfaces.size()),
@@ -170,7 +171,7 @@ int Path::add_peer(int peer, const std::string& text, std::string& why) {
     link.number = static_cast<std::uint8_t>(found.size() & 15);
     if (links_.all().empty() && found.empty()) datagram_bytes_ = link.payload;
     datagram_bytes_ = std::min<std::uint32_t>(datagram_bytes_, link.payload);
-    // What the other end takes for the way may be wider than what our routes say.
+    // The path MTU that the other end assumes may be larger than that of our routes.
     const std::uint32_t mtu = interfaces_[pair.our_interface].mtu;
     largest_bytes_ = std::max(largest_bytes_, payload_bytes(mtu, 4));
     use(link);
@@ -185,15 +186,16 @@ int Path::add_peer(int peer, const std::string& text, std::string& why) {
   return static_cast<int>(found.size());
 }
 
-// A socket that has one address to talk to is tied to it: the system then knows the way there by heart, and
-// strangers do not get as far as us.
+// A socket with a single peer address is connected to it: the kernel caches the route and drops datagrams of
+// other senders.
 void Path::settle() noexcept {
   for (std::size_t i = 0; i < sockets_.size(); ++i) {
     const auto ours = [i](const Link& link) { return link.socket == i; };
     const std::span<const Link> links = links_.all();
     const auto first = std::find_if(links.begin(), links.end(), ours);
-    if (std::count_if(links.begin(), links.end(), ours) != 1 || !sockets_[i].tie(first->to.base)) continue;
-    receiver_.tie(static_cast<std::uint8_t>(i), *first);
+    if (std::count_if(links.begin(), links.end(), ours) != 1 || !sockets_[i].connect(first->to.base))
+      continue;
+    receiver_.connect(static_cast<std::uint8_t>(i), *first);
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// path/udp/udp.hpp: datagrams between hosts: one socket for each interface that is used, sendmmsg and
-// recvmmsg, UDP_SEGMENT and UDP_GRO where they work (found out at run time, given up for good on error). In:
-// our interfaces; what every rank published; batches to send. Out: what we publish (addresses, ports);
-// datagrams that came, each with peer and link.
+// path/udp/udp.hpp: datagrams between hosts: one socket per interface in use, sendmmsg and recvmmsg,
+// UDP_SEGMENT and UDP_GRO where they work (probed at run time, turned off for good on an error).
+// In:  our interfaces; the cards of all ranks; batches to send.
+// Out: our card (addresses, ports); datagrams that arrived, each with peer and link.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -18,17 +18,17 @@ namespace herald::path {
 struct UdpConfig {
   int rank = 0;
   int size = 1;
-  std::string interfaces;                // HERALD_IF: names, comma separated; empty: all that make sense
+  std::string interfaces;                // HERALD_IF: names, comma separated; empty: all suitable
   std::string networks;                  // HERALD_NET: prefixes, comma separated; empty: all
-  std::uint32_t socket_bytes = 4 << 20;  // asked for; the system may give less
+  std::uint32_t socket_bytes = 4 << 20;  // requested; the kernel may grant less
   bool segment = true;                   // try UDP_SEGMENT and UDP_GRO
 };
 
-struct UdpSend {  // one datagram to leave
+struct UdpSend {  // one datagram to send
   std::int32_t to = 0;
   std::uint8_t link = 0;
   std::span<const std::byte> bytes;
-  std::span<const std::byte> rest = {};  // where it goes on
+  std::span<const std::byte> rest = {};  // its second part
   std::size_t size() const noexcept { return bytes.size() + rest.size(); }
 };
 
@@ -42,7 +42,7 @@ struct UdpLocal {           // our end of a link
   std::uint8_t family = 0;  // 4 or 6; 0: no such link
   std::array<std::uint8_t, 16> address{};
   std::uint32_t interface = 0;  // index
-  bool same_host = false;       // the other end is here, too
+  bool same_host = false;       // the other end is on this host
 };
 
 class UdpPath {
@@ -50,33 +50,33 @@ class UdpPath {
   static std::unique_ptr<UdpPath> open(const UdpConfig& config, std::string& why);
   virtual ~UdpPath() = default;
 
-  // Text for the others: interfaces with addresses, ports, MTU, speed.
+  // Text to publish: interfaces with addresses, ports, MTU, speed.
   virtual std::string card() const = 0;
   // The links to a peer, best first, from its card: pairs of one of our interfaces and one of its addresses.
   // Returns their number (at most 8), 0 with `why` if there is none.
   virtual int add_peer(int peer, const std::string& card, std::string& why) = 0;
-  // All peers are known: nothing else is added.
+  // All peers are known: none is added later.
   virtual void settle() noexcept = 0;
-  // Words for messages: "eth0 10.0.0.1 -> 10.0.0.2".
+  // For messages: "eth0 10.0.0.1 -> 10.0.0.2".
   virtual std::string link_name(int peer, std::uint8_t link) const = 0;
   virtual UdpLocal local_of(int peer, std::uint8_t link) const = 0;
   // Largest datagram that all links of all peers carry without fragments.
   virtual std::uint32_t datagram_bytes() const noexcept = 0;
-  // Datagrams of that size that one call sends as one.
-  virtual std::uint32_t row_packets() const noexcept = 0;
-  // Largest that may come: of one link, what its other end may send by it.
+  // Datagrams of that size that one UDP_SEGMENT call sends.
+  virtual std::uint32_t gso_packets() const noexcept = 0;
+  // Largest datagram that a peer may send to us.
   virtual std::uint32_t largest_bytes() const noexcept = 0;
-  // Receive buffer that the system really gave, in bytes of datagrams.
+  // Receive buffer that the kernel granted, in bytes of datagrams.
   virtual std::uint32_t receive_bytes() const noexcept = 0;
 
-  // Sends in order; returns how many left. Fewer: the socket is full (try later; wait for writable()), or
-  // `failed` is set to the entry that cannot be sent at all (no route, interface down): skip that one.
+  // Sends in order; returns how many were sent. Fewer: the socket is full (try later), or `failed` is set to
+  // the entry that cannot be sent at all (no route, interface down): skip that entry.
   virtual std::size_t send(std::span<const UdpSend> batch, std::ptrdiff_t& failed) noexcept = 0;
-  // What has come: at most one batch (64 datagrams or so). The spans are good until the next call.
+  // Datagrams that have arrived, at most one batch (about 64). The spans are valid until the next call.
   virtual std::span<const UdpArrival> receive() noexcept = 0;
-  // The last receive() took as many as fit: there are probably more.
+  // The last receive() filled its batch: more datagrams are probably queued.
   virtual bool may_have_more() const noexcept = 0;
-  // To sleep on, all readable when something comes.
+  // To poll: readable when a datagram arrives.
   virtual std::span<const int> descriptors() const noexcept = 0;
   virtual bool send_blocked() const noexcept = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a world of one that is not one; a value that is seen before the fence, or not after
-// it.
+// What could go wrong: a singleton has another rank or size; a value is visible before the fence, or not
+// after.
 #include <gtest/gtest.h>
 
 #include "boot/ways.hpp"
@@ -16,7 +16,7 @@ TEST(Alone, is_a_world_of_one) {
   EXPECT_EQ(boot->local_ranks()[0], 0);
 }
 
-TEST(Alone, values_are_seen_after_the_fence_and_not_before) {
+TEST(Alone, values_are_visible_after_the_fence_and_not_before) {
   auto boot = open_alone();
   std::string value = "before";
   ASSERT_EQ(boot->put("card", std::string_view{"a\0b", 3}), Status::ok);

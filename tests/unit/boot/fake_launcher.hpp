@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tests/unit/boot/fake_launcher.hpp: a PMI-1 server in a thread on one end of a socketpair, for one client.
-// It writes down what it hears and can be told to answer wrongly, late, in torn pieces, or to hang up.
+// It records the lines it receives and can answer wrongly, late, in pieces, or close the connection.
 #pragma once
 #include <functional>
 #include <map>
@@ -29,7 +29,7 @@ class FakeLauncher {
  public:
   static constexpr char kHangUp[] = "(hang up)";
   static constexpr char kSilence[] = "(silence)";
-  // Gets a line, answers one; an empty answer leaves it to the usual behaviour, kHangUp closes the
+  // Returns the answer to a line; an empty answer selects the default behaviour, kHangUp closes the
   // connection.
   using Rule = std::function<std::string(const std::string&)>;
 
@@ -39,7 +39,7 @@ class FakeLauncher {
   int client_fd() const { return client_fd_; }
   Environment environment(int rank, int size) const;
   std::vector<std::string> heard() const;        // all lines so far
-  bool wait_for(const std::string& line) const;  // until `line` was heard; false after five seconds
+  bool wait_for(const std::string& line) const;  // until `line` is received; false after five seconds
   void set(const std::string& key, const std::string& value);  // as if another rank had put it
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a process aborts before its message was read; it waits for a reader that never comes,
-// or for a file, which nobody reads.
+// What could go wrong: a process aborts before its message is read; it waits for a missing reader, or for a
+// file, which has none.
 #include "boot/last_output.hpp"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int kLong = 60'000;
 
-TEST(LastOutput, waits_for_who_reads_late) {
+TEST(LastOutput, waits_for_a_late_reader) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   ASSERT_EQ(::write(ends[1], "why", 3), 3);
@@ -35,7 +35,7 @@ TEST(LastOutput, waits_for_who_reads_late) {
   ::close(ends[1]);
 }
 
-TEST(LastOutput, gives_up_where_nobody_reads) {
+TEST(LastOutput, gives_up_without_a_reader) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   ASSERT_EQ(::write(ends[1], "why", 3), 3);
@@ -46,7 +46,7 @@ TEST(LastOutput, gives_up_where_nobody_reads) {
   ::close(ends[1]);
 }
 
-TEST(LastOutput, does_not_wait_for_what_is_no_pipe_or_empty) {
+TEST(LastOutput, does_not_wait_for_a_file_or_an_empty_pipe) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   const auto begin = Clock::now();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: a line torn into pieces, several lines in one piece, a signal in the middle, a
-// launcher that is gone or silent, a stranger that never ends its line, a full socket when the last words go
-// out.
+// launcher that is dead or silent, a line without end, a full socket when the abort is sent.
 #include "boot/line_channel.hpp"
 
 #include <fcntl.h>
@@ -51,7 +50,7 @@ class LineChannelTest : public testing::Test {
   std::string line_, why_;
 };
 
-TEST_F(LineChannelTest, several_lines_in_one_piece_come_one_by_one) {
+TEST_F(LineChannelTest, several_lines_in_one_piece_are_read_one_by_one) {
   say("one\ntwo\n\nthr");
   EXPECT_EQ(read(), Status::ok);
   EXPECT_EQ(line_, "one");
@@ -64,7 +63,7 @@ TEST_F(LineChannelTest, several_lines_in_one_piece_come_one_by_one) {
   EXPECT_EQ(line_, "three");
 }
 
-TEST_F(LineChannelTest, a_line_torn_into_single_bytes_is_whole_again) {
+TEST_F(LineChannelTest, a_line_in_single_bytes_is_reassembled) {
   const std::string text = "cmd=get_result rc=0 value=abc";
   std::thread talker{[&] {
     for (char c : text + "\n") {
@@ -107,7 +106,7 @@ TEST_F(LineChannelTest, signals_do_not_disturb_reading) {
   EXPECT_EQ(line_, "done");
 }
 
-TEST_F(LineChannelTest, the_end_of_the_connection_is_told_in_words) {
+TEST_F(LineChannelTest, the_end_of_the_connection_is_reported) {
   say("half a line");
   hang_up();
   line_ = "untouched";
@@ -119,7 +118,7 @@ TEST_F(LineChannelTest, the_end_of_the_connection_is_told_in_words) {
   EXPECT_NE(why_.find("closed"), std::string::npos) << why_;
 }
 
-TEST_F(LineChannelTest, silence_ends_at_the_time_limit) {
+TEST_F(LineChannelTest, a_silent_launcher_ends_in_a_timeout) {
   auto start = Clock::now();
   EXPECT_EQ(read(50), Status::engine_broken);
   EXPECT_GE(Clock::now() - start, 45ms);
@@ -138,14 +137,14 @@ TEST_F(LineChannelTest, a_line_without_end_is_refused) {
   talker.join();
 }
 
-TEST_F(LineChannelTest, written_lines_get_their_end) {
+TEST_F(LineChannelTest, written_lines_get_their_newline) {
   EXPECT_EQ(channel_->write_line("cmd=init", why_), Status::ok);
   EXPECT_EQ(hear(), "cmd=init\n");
   channel_->write_last_words("cmd=abort exitcode=1\n");
   EXPECT_EQ(hear(), "cmd=abort exitcode=1\n");
 }
 
-TEST_F(LineChannelTest, a_line_larger_than_the_socket_takes_goes_out_whole) {
+TEST_F(LineChannelTest, a_line_larger_than_the_socket_buffer_is_sent_completely) {
   const std::string big(1 << 20, 'y');
   std::string got;
   std::thread listener{[&] {
@@ -156,7 +155,7 @@ TEST_F(LineChannelTest, a_line_larger_than_the_socket_takes_goes_out_whole) {
   EXPECT_EQ(got, big + "\n");
 }
 
-TEST_F(LineChannelTest, last_words_on_a_full_or_dead_socket_do_not_hang) {
+TEST_F(LineChannelTest, an_abort_on_a_full_or_dead_socket_does_not_hang) {
   char junk[4096] = {};
   while (::send(mine_, junk, sizeof junk, MSG_DONTWAIT) > 0) continue;
   auto start = Clock::now();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a list that a PMIx server wrote in another form, or wrongly, gives ranks that are not
-// there.
+// What could go wrong: a list that a PMIx server wrote in another form, or wrongly, gives ranks that do
+// not exist.
 #include "boot/local_peers.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ TEST(LocalPeers, lists_and_ranges_become_ascending_ranks) {
   EXPECT_EQ(parse_local_peers("1,1,1", 1, 4), Ranks({1}));
 }
 
-TEST(LocalPeers, what_cannot_be_is_refused) {
+TEST(LocalPeers, invalid_lists_are_refused) {
   EXPECT_TRUE(parse_local_peers("", 0, 4).empty());
   EXPECT_TRUE(parse_local_peers("1,2", 0, 4).empty());  // leaves out this rank
   EXPECT_TRUE(parse_local_peers("0,4", 0, 4).empty());  // beyond the job

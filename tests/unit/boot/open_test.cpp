@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: the wrong way of starting is taken; several processes become silent singletons; a
-// hostile environment brings a hang, a crash or words that do not tell the cure.
+// What could go wrong: the wrong process manager is chosen; several processes become singletons without
+// notice; a hostile environment causes a hang, a crash or a message without remedy.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -34,14 +34,14 @@ std::string way(Entries entries) {
 
 #define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
-TEST(Open, nothing_means_alone) {
+TEST(Open, an_empty_environment_means_a_singleton) {
   EXPECT_EQ(way({}), "alone");
   EXPECT_EQ(way({"PATH=/bin", "PMI_RANK=3", "PMI_SIZE=4"}), "alone");
   std::string why;
   EXPECT_NE(open(nullptr, why), nullptr);
 }
 
-TEST(Open, one_process_of_a_launcher_without_pmi_is_alone) {
+TEST(Open, one_process_of_a_launcher_without_pmi_is_a_singleton) {
   EXPECT_EQ(way({"SLURM_NTASKS=1"}), "alone");
   EXPECT_EQ(way({"OMPI_COMM_WORLD_SIZE=1"}), "alone");
   EXPECT_EQ(way({"SLURM_NTASKS=8", "SLURM_STEP_NUM_TASKS=1"}), "alone");  // one task of a larger job
@@ -49,7 +49,7 @@ TEST(Open, one_process_of_a_launcher_without_pmi_is_alone) {
   EXPECT_EQ(way({"SLURM_NTASKS=garbage"}), "alone");
 }
 
-TEST(Open, several_processes_without_pmi_are_refused_with_the_cure) {
+TEST(Open, several_processes_without_pmi_are_refused_with_the_remedy) {
   std::string why = refusal({"SLURM_NTASKS=4"});
   EXPECT_HAS(why, "SLURM_NTASKS=4");
   EXPECT_HAS(why, "srun --mpi=pmix");
@@ -60,7 +60,7 @@ TEST(Open, several_processes_without_pmi_are_refused_with_the_cure) {
   EXPECT_HAS(why, "mpiexec");
 }
 
-TEST(Open, pmi_goes_before_all_else) {
+TEST(Open, pmi_has_priority) {
   FakeLauncher launcher;
   EXPECT_EQ(way({"PMIX_NAMESPACE=x", "SLURM_NTASKS=2", "PMI_PORT=nonsense",
                  "PMI_FD=" + std::to_string(launcher.client_fd()), "PMI_RANK=0", "PMI_SIZE=2"}),
@@ -78,7 +78,7 @@ TEST(Open, a_descriptor_that_is_no_socket_is_refused) {
     EXPECT_HAS(refusal({bad, "PMI_RANK=0", "PMI_SIZE=1"}), "PMI_FD=");
 }
 
-TEST(Open, a_stale_descriptor_does_not_hide_the_next_way) {
+TEST(Open, a_stale_descriptor_does_not_hide_the_next_choice) {
   EXPECT_HAS(refusal({"PMI_FD=987654", "PMI_PORT=nonsense", "PMI_ID=0"}), "PMI_PORT");
 }
 
@@ -108,7 +108,7 @@ TEST(Open, wrong_ports_are_refused_by_name) {
   for (const char* bad :
        {"PMI_PORT=", "PMI_PORT=host", "PMI_PORT=:5", "PMI_PORT=host:", "PMI_PORT=host:99999"})
     EXPECT_HAS(refusal({bad, "PMI_ID=0"}), "host:port");
-  // Port 1 of this machine: nobody listens there.
+  // Port 1 of this machine: no process listens there.
   EXPECT_HAS(refusal({"PMI_PORT=127.0.0.1:1", "PMI_ID=0"}), "connecting to the launcher");
 }
 
@@ -138,7 +138,7 @@ TEST(Environment, names_are_matched_whole_and_numbers_strictly) {
     EXPECT_EQ(parse_int(bad, 0, 12), std::nullopt) << bad;
 }
 
-TEST(Environment, strange_text_is_made_harmless) {
+TEST(Environment, untrusted_text_is_escaped) {
   EXPECT_EQ(in_quotes("a\nb\x1b[31m"), "\"a?b?[31m\"");
   EXPECT_LT(in_quotes(std::string(5000, 'x')).size(), 100u);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a launcher that answers wrongly, partly or not at all; values changed on the way;
-// limits not kept; an abort that is lost because another thread waits in the fence; words sent after the
-// goodbye.
+// What could go wrong: a launcher that answers wrongly, partly or not at all; values changed in transit;
+// limits exceeded; an abort that is lost because another thread waits in the fence; commands sent after
+// finalize.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -35,7 +35,7 @@ FakeLauncher::Rule answer_to(std::string command, std::string reply) {
   return [=](const std::string& line) { return field(line, "cmd") == command ? reply : ""; };
 }
 
-TEST(Pmi1, learns_who_it_is) {
+TEST(Pmi1, gets_its_rank_and_size) {
   FakeLauncher launcher;
   launcher.set("PMI_process_mapping", "(vector,(0,2,2))");
   auto boot = start(launcher, 3, 4);
@@ -51,7 +51,7 @@ TEST(Pmi1, learns_who_it_is) {
   EXPECT_EQ(launcher.heard().back(), "cmd=finalize");
 }
 
-TEST(Pmi1, values_of_any_bytes_and_length_come_back_even_through_torn_answers) {
+TEST(Pmi1, values_of_any_bytes_and_length_survive_split_answers) {
   FakeLauncher launcher{{}, true};
   auto boot = start(launcher, 0, 1);
   ASSERT_NE(boot, nullptr);
@@ -81,7 +81,7 @@ TEST(Pmi1, ranks_do_not_share_keys) {
   EXPECT_EQ(value, "hi");
 }
 
-TEST(Pmi1, limits_smaller_than_usual_are_kept) {
+TEST(Pmi1, limits_smaller_than_usual_are_respected) {
   FakeLauncher launcher{answer_to("get_maxes", "cmd=maxes kvsname_max=64 keylen_max=32 vallen_max=40")};
   auto boot = start(launcher, 0, 1);
   ASSERT_NE(boot, nullptr);
@@ -95,7 +95,7 @@ TEST(Pmi1, limits_smaller_than_usual_are_kept) {
   EXPECT_EQ(boot->put("two words", "x"), Status::bad_argument);
 }
 
-TEST(Pmi1, missing_and_foreign_values_are_told_apart) {
+TEST(Pmi1, missing_and_foreign_values_are_distinguished) {
   FakeLauncher launcher;
   launcher.set("h.card.1.0", "mpich-business-card");
   auto boot = start(launcher, 0, 2);
@@ -139,7 +139,7 @@ TEST(Pmi1, without_a_host_map_the_environment_helps) {
   }
 }
 
-TEST(Pmi1, wrong_answers_at_the_start_are_refused_in_words) {
+TEST(Pmi1, wrong_answers_at_the_start_are_refused_with_a_message) {
   struct Case {
     const char *command, *reply, *word;
   };
@@ -158,7 +158,7 @@ TEST(Pmi1, wrong_answers_at_the_start_are_refused_in_words) {
   }
 }
 
-TEST(Pmi1, a_launcher_that_dies_in_the_fence_is_told_in_words) {
+TEST(Pmi1, a_launcher_that_dies_in_the_fence_is_reported) {
   FakeLauncher launcher{answer_to("barrier_in", FakeLauncher::kHangUp)};
   auto boot = start(launcher, 0, 2);
   ASSERT_NE(boot, nullptr);
@@ -175,7 +175,7 @@ TEST(Pmi1, a_failed_fence_is_an_error) {
   EXPECT_NE(boot->last_error().find("barrier"), std::string::npos);
 }
 
-TEST(Pmi1, abort_is_heard_while_another_thread_waits_in_the_fence) {
+TEST(Pmi1, abort_works_while_another_thread_waits_in_the_fence) {
   FakeLauncher launcher{[](const std::string& line) -> std::string {
     if (line == "cmd=abort exitcode=42") return FakeLauncher::kHangUp;
     return line == "cmd=barrier_in" ? FakeLauncher::kSilence : "";
@@ -188,12 +188,12 @@ TEST(Pmi1, abort_is_heard_while_another_thread_waits_in_the_fence) {
   EXPECT_TRUE(launcher.wait_for("cmd=abort exitcode=42"));
   waiter.join();
   boot->abort(43, "a second abort is silent");
-  EXPECT_EQ(boot->finalize(), Status::ok);  // and nothing is said any more
+  EXPECT_EQ(boot->finalize(), Status::ok);  // and sends nothing any more
   auto lines = launcher.heard();
   EXPECT_EQ(std::count_if(lines.begin(), lines.end(), [](auto& l) { return field(l, "cmd") == "abort"; }), 1);
 }
 
-TEST(Pmi1, nothing_is_said_after_finalize) {
+TEST(Pmi1, nothing_is_sent_after_finalize) {
   FakeLauncher launcher;
   auto boot = start(launcher, 0, 1);
   ASSERT_NE(boot, nullptr);
@@ -215,7 +215,7 @@ TEST(Pmi1, a_second_start_on_the_same_connection_is_refused) {
   EXPECT_NE(why.find("once per process"), std::string::npos) << why;
 }
 
-// A launcher at a TCP port, for one conversation that is known beforehand.
+// A launcher at a TCP port, for one scripted connection.
 class Listener {
  public:
   explicit Listener(std::vector<std::pair<std::string, std::string>> script) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a value comes back shorter, longer or with other bytes; a piece is longer than the
-// launcher takes; a host map puts a rank on the wrong host, or a hostile one never ends.
+// What could go wrong: a value is returned shorter, longer or with other bytes; a piece is longer than the
+// launcher accepts; a host map puts a rank on the wrong host, or a hostile one never ends.
 #include "boot/pmi1_text.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(Pmi1Text, keys_that_would_break_the_line_are_refused) {
     EXPECT_FALSE(is_plain_key(bad)) << bad;
 }
 
-// True if `pieces` join to `value` at the last piece and not before.
+// True if `pieces` reassemble to `value` at the last piece and not before.
 bool joins(const std::vector<std::string>& pieces, const std::string& value) {
   PieceJoiner joiner;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -56,7 +56,7 @@ TEST(Pmi1Text, any_bytes_of_any_length_survive_any_piece_length) {
   }
 }
 
-TEST(Pmi1Text, broken_pieces_are_found) {
+TEST(Pmi1Text, broken_pieces_are_detected) {
   auto add = [](std::vector<std::string> pieces) {
     PieceJoiner joiner;
     auto state = PieceJoiner::State::more;
@@ -71,7 +71,7 @@ TEST(Pmi1Text, broken_pieces_are_found) {
   EXPECT_EQ(add({"-1.6869"}), State::broken);
   EXPECT_EQ(add({"2.686"}), State::broken);       // half a byte
   EXPECT_EQ(add({"2.68zz"}), State::broken);      // not hex
-  EXPECT_EQ(add({"1.6869"}), State::broken);      // more than was said
+  EXPECT_EQ(add({"1.6869"}), State::broken);      // more than announced
   EXPECT_EQ(add({"4.6869", ""}), State::broken);  // would never end
   EXPECT_EQ(add({"99999999999999999999999.68"}), State::broken);
 }
@@ -86,13 +86,13 @@ TEST(HostMap, blocks_fill_hosts_in_turn) {
   EXPECT_EQ(ranks_on_my_host("(vector,(0,2,2),(2,1,3))", 6, 7), Ranks({4, 5, 6}));
 }
 
-TEST(HostMap, blocks_repeat_until_every_rank_has_a_place) {
+TEST(HostMap, blocks_repeat_until_every_rank_has_a_host) {
   EXPECT_EQ(ranks_on_my_host("(vector,(0,2,1))", 1, 6), Ranks({1, 3, 5}));          // round robin
   EXPECT_EQ(ranks_on_my_host("(vector,(0,3,2))", 0, 10), Ranks({0, 1, 6, 7}));      // second round incomplete
   EXPECT_EQ(ranks_on_my_host("(vector,(0,1,2),(0,1,1))", 2, 3), Ranks({0, 1, 2}));  // the same host twice
 }
 
-TEST(HostMap, what_is_no_map_gives_nothing) {
+TEST(HostMap, malformed_maps_give_no_ranks) {
   for (const char* bad :
        {"", "vector", "(vector", "(vector)", "(vector,)", "(vector,(0,1))", "(vector,(0,1,2)",
         "(vector,(0,1,2)))", "(vector,(-1,1,2))", "(vector,(0,0,0))", "(vector,(0,1,0))",
@@ -102,7 +102,7 @@ TEST(HostMap, what_is_no_map_gives_nothing) {
   EXPECT_TRUE(ranks_on_my_host("(vector,(0,1,4))", -1, 4).empty());
 }
 
-TEST(HostMap, numbers_at_the_edge_neither_overflow_nor_run_for_ever) {
+TEST(HostMap, extreme_numbers_neither_overflow_nor_loop) {
   EXPECT_EQ(ranks_on_my_host("(vector,(2147483647,2147483647,1))", 1, 3), Ranks({1}));
   EXPECT_EQ(ranks_on_my_host("(vector,(0,0,5),(0,1,2147483647))", 1, 3), Ranks({0, 1, 2}));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a size, an offset, a value or a signature that we wrote down is not what libpmix has.
+// What could go wrong: a size, an offset, a value or a signature differs from that of libpmix.
 // Built only where pmix.h is installed. Most of it is checked by the compiler.
 #include "boot/pmix_facts.hpp"
 
@@ -49,7 +49,8 @@ static_assert(offsetof(Info, flags) == offsetof(pmix_info_t, flags));
 static_assert(offsetof(Info, value) == offsetof(pmix_info_t, value));
 static_assert(sizeof(Info::flags) == sizeof(pmix_info_directives_t));
 
-// Our signatures with PMIx's own types put in must be PMIx's signatures. An array parameter is a pointer.
+// Our signatures must equal those of PMIx when its own types are substituted. An array parameter is a
+// pointer.
 static_assert(std::is_same_v<decltype(&PMIx_Init), Code (*)(pmix_proc_t*, pmix_info_t*, std::size_t)>);
 static_assert(std::is_same_v<decltype(&PMIx_Finalize), Code (*)(const pmix_info_t*, std::size_t)>);
 static_assert(std::is_same_v<decltype(&PMIx_Put), Code (*)(std::uint8_t, const char*, pmix_value_t*)>);
@@ -74,7 +75,7 @@ TEST(PmixFacts, keys_are_spelled_as_in_the_headers) {
   EXPECT_STREQ(kTimeout, PMIX_TIMEOUT);
 }
 
-TEST(PmixFacts, members_of_a_value_lie_where_libpmix_looks_for_them) {
+TEST(PmixFacts, members_of_a_value_have_the_offsets_of_libpmix) {
   pmix_value_t theirs{};
   Value ours{};
   ours.type = Type::uint32;

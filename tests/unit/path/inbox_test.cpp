@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: with several producers and a ring that wraps round many times, a packet is lost,
-// doubled, torn or overtakes an earlier one of the same producer; a full ring is not noticed; a sleeping
-// consumer is not woken.
+// What could go wrong: with several producers and a ring that wraps around many times, a packet is lost,
+// duplicated, torn or overtakes an earlier one of the same producer; a full ring is not detected; a sleeping
+// consumer is not woken; damage by a producer is followed.
 #include <gtest/gtest.h>
 
 #include <sched.h>
@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -41,7 +42,7 @@ void put_all(Inbox& inbox, int producer, std::uint64_t items) {
   }
 }
 
-// Sleeps whenever there is nothing. True if every producer's items came complete and in order.
+// Sleeps whenever the inbox is empty. True if the items of every producer arrived complete and in order.
 bool take_all(Inbox& inbox, int producers, std::uint64_t items) {
   std::vector<std::uint64_t> next(static_cast<std::size_t>(producers));
   for (std::uint64_t got = 0; got < items * static_cast<std::uint64_t>(producers);) {
@@ -72,7 +73,7 @@ void fill_in_shared_memory(bool quick) {
   ASSERT_NE(memory, MAP_FAILED);
   Inbox inbox(memory, shape);
   inbox.create();
-  if (quick) inbox.bell().be_quick();
+  if (quick) inbox.bell().use_membarrier();
   std::vector<pid_t> children;
   for (int i = 0; i < 3; ++i) {
     const pid_t pid = fork();
@@ -89,7 +90,7 @@ void fill_in_shared_memory(bool quick) {
 
 }  // namespace
 
-TEST(Inbox, several_threads_fill_a_small_ring_that_wraps_round) {
+TEST(Inbox, several_threads_fill_a_small_ring_that_wraps_around) {
   SelfPath self;
   ASSERT_TRUE(self.open(8, 100, 4));
   constexpr int kProducers = 4;
@@ -106,7 +107,7 @@ TEST(Inbox, several_processes_fill_a_ring_in_shared_memory) {
   for (const bool quick : {false, true}) fill_in_shared_memory(quick);
 }
 
-TEST(Inbox, a_full_ring_gives_no_cell_until_one_is_given_back) {
+TEST(Inbox, a_full_ring_gives_no_cell_until_the_consumer_frees_one) {
   SelfPath self;
   ASSERT_TRUE(self.open(8, 100, 70));
   Inbox& inbox = self.inbox();
@@ -117,21 +118,21 @@ TEST(Inbox, a_full_ring_gives_no_cell_until_one_is_given_back) {
     inbox.publish(*cell, position, 0, 0);
   }
   EXPECT_EQ(inbox.claim(position), nullptr);
-  inbox.starve(3);
-  inbox.starve(69);
+  inbox.request_space(3);
+  inbox.request_space(69);
   std::vector<std::uint32_t> rung;
   for (int i = 0; i < 2; ++i) {  // a quarter of the ring
     ASSERT_NE(inbox.front(), nullptr);
     inbox.pop();
   }
-  inbox.feed(2, [&](std::uint32_t producer) { rung.push_back(producer); });
+  inbox.notify_space(2, [&](std::uint32_t producer) { rung.push_back(producer); });
   EXPECT_EQ(rung, (std::vector<std::uint32_t>{3, 69}));
-  inbox.feed_all([&](std::uint32_t) { FAIL() << "rung twice"; });
+  inbox.notify_all([&](std::uint32_t) { FAIL() << "rung twice"; });
   EXPECT_NE(inbox.claim(position), nullptr);
   EXPECT_EQ(position, 8u);
 }
 
-TEST(Inbox, a_claimed_cell_holds_up_those_behind_it) {
+TEST(Inbox, a_claimed_cell_blocks_the_cells_behind_it) {
   SelfPath self;
   ASSERT_TRUE(self.open(8, 100, 2));
   Inbox& inbox = self.inbox();
@@ -145,8 +146,8 @@ TEST(Inbox, a_claimed_cell_holds_up_those_behind_it) {
   EXPECT_EQ(inbox.front()->from, 0);
 }
 
-// Both sides of the flag: a ring between before_sleep() and sleep() must not be lost, and who took the flag
-// for an earlier packet must not leave the consumer asleep with the flag down.
+// Both sides of the flag: a ring between before_sleep() and sleep() must not be lost, and a producer that
+// cleared the flag for an earlier packet must not leave the consumer asleep with the flag cleared.
 TEST(Inbox, a_ring_before_the_sleep_begins_is_not_lost) {
   SelfPath self;
   ASSERT_TRUE(self.open(8, 100, 1));
@@ -156,11 +157,45 @@ TEST(Inbox, a_ring_before_the_sleep_begins_is_not_lost) {
   const auto begin = std::chrono::steady_clock::now();
   bell.sleep(seen, 5'000'000'000);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
-  bell.ring_if_asleep();  // nobody sleeps: no count
-  EXPECT_EQ(bell.rings.load(), seen + 1);
+  bell.ring_if_asleep();  // no sleeper: no count
+  EXPECT_EQ(bell.rings(), seen + 1);
 }
 
-TEST(InboxShape, rounds_up_and_knows_nonsense) {
+// Another process writes every field of a cell: a wrong value is reported and not used.
+TEST(Inbox, damage_by_a_producer_is_reported_and_not_followed) {
+  const auto check = [](auto damage, const char* says) {
+    SelfPath self;
+    ASSERT_TRUE(self.open(8, 100, 4));
+    Inbox& inbox = self.inbox();
+    std::uint64_t position = 0;
+    Cell* cell = inbox.claim(position);
+    inbox.publish(*cell, position, 1, 40);
+    ASSERT_NE(inbox.front(), nullptr);
+    EXPECT_EQ(inbox.damage(), nullptr);
+    damage(*cell);
+    EXPECT_EQ(inbox.front(), nullptr);
+    ASSERT_NE(inbox.damage(), nullptr);
+    EXPECT_NE(std::string(inbox.damage()).find(says), std::string::npos) << inbox.damage();
+    EXPECT_TRUE(inbox.is_empty());
+  };
+  check([](Cell& cell) { cell.size = 5000; }, "longer than its cell");
+  check([](Cell& cell) { cell.from = 4; }, "does not exist");
+  check([](Cell& cell) { cell.from = -1; }, "does not exist");
+  check([](Cell& cell) { cell.turn = 77; }, "turn");
+}
+
+TEST(Inbox, a_producer_that_does_not_exist_is_not_rung) {
+  SelfPath self;
+  ASSERT_TRUE(self.open(8, 100, 4));
+  self.inbox().request_space(3);
+  self.inbox().request_space(40);
+  std::vector<std::uint32_t> rung;
+  self.inbox().notify_all([&](std::uint32_t producer) { rung.push_back(producer); });
+  EXPECT_EQ(rung, (std::vector<std::uint32_t>{3}));
+  EXPECT_NE(self.inbox().damage(), nullptr);
+}
+
+TEST(InboxShape, rounds_up_and_detects_invalid_shapes) {
   const InboxShape shape = InboxShape::make(100, 4136, 5);
   EXPECT_EQ(shape.cells, 128u);
   EXPECT_GE(shape.packet_bytes(), 4136u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: datagrams that leave as a row are cut at the wrong places, come in another order, or
-// go to the group of their neighbours; more is said to have left than did.
+// What could go wrong: datagrams of a UDP_SEGMENT run are split at the wrong offsets, arrive in another
+// order, or go to the group of their neighbours; send() reports more datagrams than it sent.
 #include "path/mcast/mcast.hpp"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ std::vector<std::byte> fill(std::size_t number, std::size_t bytes) {
   return out;
 }
 
-// Sends them all and takes them back.
+// Sends them all and receives them.
 void check(McastPath& path, const std::vector<One>& all) {
   std::vector<std::vector<std::byte>> sent;
   std::vector<McastPath::Send> batch;
@@ -82,7 +82,7 @@ class Mcast : public testing::TestWithParam<bool> {
 
 }  // namespace
 
-TEST_P(Mcast, equal_ones_and_a_shorter_last_one) {
+TEST_P(Mcast, equal_datagrams_and_a_shorter_last_one) {
   std::vector<One> all(44, {&kFirst, 1472});
   all.push_back({&kFirst, 100});
   check(*path_, all);
@@ -119,7 +119,7 @@ TEST_P(Mcast, more_groups_than_names_in_one_call) {
   check(*path_, all);
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, Mcast, testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(Gso, Mcast, testing::Bool(),
                          [](const auto& which) { return which.param ? "segmented" : "one_by_one"; });
 
 }  // namespace herald::path

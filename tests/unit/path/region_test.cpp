@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong with memory that peers map: they see other memory than the owner's; they go on using
-// what was freed, or keep it from being given back; a table that lies makes them read what is not there; no
-// more room is a failure instead of other memory.
+// What could go wrong with memory that peers map: a peer maps other memory than the owner's; it uses freed
+// memory or keeps it allocated; a damaged table makes it read unmapped memory; a full table is a failure
+// instead of plain memory.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ constexpr std::size_t kBytes = 100'000;
 
 std::uint64_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
-// Both sides in one process: the peer opens the owner's file through /proc all the same.
+// Both sides in one process: the peer opens the file of the owner through /proc nevertheless.
 struct Pair {
   std::unique_ptr<RegionTable> table = std::make_unique<RegionTable>();
   Regions owner;
@@ -43,7 +43,7 @@ TEST(Region, both_sides_see_the_same_memory) {
   EXPECT_EQ(pair.peer.find(number(mine) + 70'000, 1000), theirs) << "mapped once";
 }
 
-TEST(Region, only_what_lies_inside_is_found) {
+TEST(Region, only_addresses_inside_are_found) {
   Pair pair;
   int other = 0;
   EXPECT_EQ(pair.peer.find(number(&other), sizeof other), nullptr);
@@ -56,7 +56,7 @@ TEST(Region, only_what_lies_inside_is_found) {
   EXPECT_EQ(pair.peer.find(number(&other), sizeof other), nullptr);
 }
 
-TEST(Region, what_was_freed_is_found_no_more_and_its_place_is_used_again) {
+TEST(Region, freed_memory_is_not_found_and_its_entry_is_reused) {
   Pair pair;
   for (int turn = 0; turn < 200; ++turn) {
     auto* mine = static_cast<char*>(pair.owner.take(kBytes));
@@ -72,7 +72,7 @@ TEST(Region, what_was_freed_is_found_no_more_and_its_place_is_used_again) {
   }
 }
 
-TEST(Region, there_is_an_end_to_it_and_without_a_table_there_is_none) {
+TEST(Region, a_full_table_or_none_gives_no_region) {
   Pair pair;
   std::vector<void*> all;
   for (std::uint32_t i = 0; i < kRegions; ++i) {
@@ -84,13 +84,13 @@ TEST(Region, there_is_an_end_to_it_and_without_a_table_there_is_none) {
   EXPECT_TRUE(pair.owner.give_back(all[17]));
   all[17] = pair.owner.take(kBytes);
   EXPECT_NE(all[17], nullptr);
-  pair.owner.open(nullptr);  // the peers have gone: what the program has stays good
+  pair.owner.open(nullptr);  // the peers have detached: memory of the program stays valid
   static_cast<char*>(all[3])[5] = 1;
   EXPECT_TRUE(pair.owner.give_back(all[3]));
   EXPECT_EQ(pair.owner.take(kBytes), nullptr);
 }
 
-TEST(Region, tables_that_lie_are_not_followed) {
+TEST(Region, damaged_tables_are_not_followed) {
   const auto spoilt = [](auto spoil) {
     Pair pair;
     void* mine = pair.owner.take(kBytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a segment of a stranger, of another version or a damaged one is followed; a full file
-// system ends in SIGBUS; files of killed jobs pile up, or a living job's file is taken for a dead one's; a
-// name stays after all have attached.
+// What could go wrong: a foreign or damaged segment, or one of another version, is used; a full file system
+// ends in SIGBUS; files of killed jobs accumulate, or the file of a live job is removed; a name stays after
+// all have attached.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ using namespace herald::path;
 
 namespace {
 
-// A folder of our own in shared memory, gone at the end with all that is in it.
+// A private folder in /dev/shm, removed at the end.
 class ShmFolder : public testing::Test {
  protected:
   void SetUp() override {
@@ -74,7 +74,7 @@ class ShmFolder : public testing::Test {
 TEST_F(ShmFolder, all_attach_and_the_names_are_gone) {
   auto all = open_all(3);
   const auto cards = cards_of(all);
-  EXPECT_EQ(files(), 3);
+  EXPECT_EQ(files(), 6);  // a segment and a FIFO each
   std::string why;
   for (auto& each : all) EXPECT_TRUE(each->attach_all(cards, why)) << why;
   EXPECT_EQ(files(), 0);
@@ -88,7 +88,7 @@ TEST_F(ShmFolder, all_attach_and_the_names_are_gone) {
   EXPECT_EQ(all[0]->peer(0), nullptr);
 }
 
-TEST_F(ShmFolder, rings_are_given_to_the_first_that_ask_and_lead_to_who_gave_them) {
+TEST_F(ShmFolder, rings_go_to_the_first_peers_that_request_one) {
   std::vector<std::unique_ptr<ShmPath>> all;
   std::string why;
   for (int rank = 0; rank < 4; ++rank) {
@@ -114,7 +114,7 @@ TEST_F(ShmFolder, rings_are_given_to_the_first_that_ask_and_lead_to_who_gave_the
   EXPECT_FALSE(all[0]->has_ring(2));
 }
 
-// Those of the first messages would be on their way.
+// Page faults would slow down the first messages.
 TEST_F(ShmFolder, a_ring_is_filled_and_read_without_page_faults) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory has faults";
   alignas(4096) std::byte page[4096];
@@ -141,7 +141,7 @@ TEST_F(ShmFolder, a_ring_is_filled_and_read_without_page_faults) {
   EXPECT_LT(after.ru_minflt - before.ru_minflt, 8) << bytes / 4096 << " pages";
 }
 
-// 64 ranks of a host with what is set if nobody says anything.
+// 64 ranks of a host with the default settings.
 TEST_F(ShmFolder, memory_for_64_ranks_stays_under_64_MiB) {
   ShmConfig c;
   c.directory = folder;
@@ -154,15 +154,15 @@ TEST_F(ShmFolder, memory_for_64_ranks_stays_under_64_MiB) {
   EXPECT_LT(info.st_size * 64, off_t{64} << 20);
 }
 
-TEST_F(ShmFolder, close_and_emergency_take_the_name_away) {
+TEST_F(ShmFolder, close_and_emergency_cleanup_remove_the_names) {
   auto all = open_all(2);
   all[0]->unlink_own();
-  EXPECT_EQ(files(), 1);
+  EXPECT_EQ(files(), 2);
   all[1]->close();
   EXPECT_EQ(files(), 0);
 }
 
-TEST_F(ShmFolder, damaged_and_strange_segments_are_refused) {
+TEST_F(ShmFolder, damaged_and_foreign_segments_are_refused) {
   struct Damage {
     std::size_t at;
     std::uint32_t value;
@@ -197,7 +197,7 @@ TEST_F(ShmFolder, damaged_and_strange_segments_are_refused) {
   }
 }
 
-TEST_F(ShmFolder, a_cut_file_or_none_is_refused) {
+TEST_F(ShmFolder, a_truncated_or_missing_file_is_refused) {
   auto all = open_all(2);
   auto cards = cards_of(all);
   Card card;
@@ -233,10 +233,24 @@ TEST_F(ShmFolder, a_peer_on_another_host_is_left_to_other_paths) {
   EXPECT_FALSE(all[0]->is_one_host());
   EXPECT_FALSE(all[0]->all_attached());
   ASSERT_TRUE(all[2]->attach_all(cards, why)) << why;
-  EXPECT_TRUE(all[0]->all_attached());  // the one elsewhere is not waited for
+  EXPECT_TRUE(all[0]->all_attached());  // the remote rank does not count
 }
 
-TEST(ShmCard, nonsense_is_not_a_card) {
+// No peer removes its names, so a killed job would leave them.
+TEST_F(ShmFolder, a_rank_alone_on_its_host_keeps_no_name) {
+  auto all = open_all(2);
+  auto cards = cards_of(all);
+  Card card;
+  ASSERT_TRUE(read_card(cards[1], card));
+  card.host_id += "x";
+  cards[1] = write_card(card);
+  all[1].reset();
+  std::string why;
+  ASSERT_TRUE(all[0]->attach_all(cards, why)) << why;
+  EXPECT_EQ(files(), 0);
+}
+
+TEST(ShmCard, malformed_text_is_not_a_card) {
   Card card;
   for (const char* text :
        {"", "shm1", "shm1 a b c", "shm2 h m herald-1 0123456789abcdef x",
@@ -248,7 +262,7 @@ TEST(ShmCard, nonsense_is_not_a_card) {
   EXPECT_EQ(card.nonce, 0x0123456789abcdefu);
 }
 
-TEST_F(ShmFolder, too_little_room_is_an_error_with_numbers_and_a_cure) {
+TEST_F(ShmFolder, too_little_space_is_an_error_with_sizes_and_a_remedy) {
   ShmConfig c = config(0, 2);
   c.cells = 65536;
   c.packet_bytes = 1 << 20;  // 64 GiB
@@ -261,7 +275,7 @@ TEST_F(ShmFolder, too_little_room_is_an_error_with_numbers_and_a_cure) {
   EXPECT_EQ(files(), 0);
 }
 
-// The same on a file system that is really small, where one may be mounted.
+// The same on a small tmpfs, where mounting is permitted.
 TEST_F(ShmFolder, a_small_file_system_that_fills_up) {
   const pid_t pid = fork();
   ASSERT_GE(pid, 0);
@@ -284,7 +298,7 @@ TEST_F(ShmFolder, a_small_file_system_that_fills_up) {
   EXPECT_EQ(status, 0);
 }
 
-TEST_F(ShmFolder, what_a_killed_job_left_is_removed_and_the_living_is_not) {
+TEST_F(ShmFolder, files_of_a_killed_job_are_removed_and_those_of_a_live_job_are_not) {
   const pid_t pid = fork();
   ASSERT_GE(pid, 0);
   if (pid == 0) {
@@ -293,19 +307,19 @@ TEST_F(ShmFolder, what_a_killed_job_left_is_removed_and_the_living_is_not) {
     kill(getpid(), SIGKILL);
   }
   waitpid(pid, nullptr, 0);
-  EXPECT_EQ(files(), 1);
+  EXPECT_EQ(files(), 2);
   const std::string strange = folder + "/herald-" + std::to_string(geteuid() + 1) + "-x-0-1";
   const std::string other = folder + "/somebody-elses";
   for (const std::string& path : {strange, other}) close(open(path.c_str(), O_CREAT | O_RDWR, 0600));
   std::string why;
   auto living = ShmPath::open(config(1, 2), why);
   ASSERT_TRUE(living) << why;
-  EXPECT_EQ(files(), 3);  // the strange, the other and the living one
+  EXPECT_EQ(files(), 4);  // the foreign ones, and segment and FIFO of the living owner
   EXPECT_EQ(remove_stale_segments(folder, geteuid()), 0);
-  EXPECT_EQ(files(), 3);
+  EXPECT_EQ(files(), 4);
 }
 
-TEST_F(ShmFolder, a_dead_owner_is_known) {
+TEST_F(ShmFolder, a_dead_owner_is_detected) {
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
   const pid_t pid = fork();

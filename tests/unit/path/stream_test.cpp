@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a chunk is read before it is whole, or twice; it is filled again while somebody still
-// reads it; a ring is made where there is no room. Threads stand for ranks, so that ThreadSanitizer sees what
-// processes would share.
+// What could go wrong: a chunk is read before it is complete, or twice; it is filled again while a rank still
+// reads it; a ring is larger than allowed. Threads stand for ranks, so that ThreadSanitizer sees the memory
+// that processes would share.
 #include "path/shm/stream.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ struct alignas(kCacheLine) Line {
   std::byte bytes[kCacheLine];
 };
 
-// Rank 0 pours, the others draw; then rank 1 pours.
+// Rank 0 writes a stream, the others read it; then rank 1 writes.
 void take_part(void* memory, const StreamShape& shape, int rank, int& wrong) {
   constexpr std::uint64_t kPositions = 400;
   Streams streams(memory, shape, rank);
@@ -45,7 +45,7 @@ void take_part(void* memory, const StreamShape& shape, int rank, int& wrong) {
   }
 }
 
-TEST(Stream, a_chunk_for_one_is_free_again_when_that_one_has_read_it) {
+TEST(Stream, a_chunk_for_one_reader_is_free_when_that_rank_has_read_it) {
   const StreamShape shape{4, 2};
   std::vector<Line> memory(shape.bytes() / sizeof(Line));
   std::memset(static_cast<void*>(memory.data()), 0, memory.size() * sizeof(Line));
@@ -55,11 +55,11 @@ TEST(Stream, a_chunk_for_one_is_free_again_when_that_one_has_read_it) {
     ours.publish(position, 1);
     EXPECT_FALSE(ours.is_free(position + shape.chunks));
     ASSERT_NE(theirs.find(0, position), nullptr);
-    EXPECT_TRUE(theirs.has_read(0, position));  // the last one: nobody else reads it
+    EXPECT_TRUE(theirs.has_read(0, position));  // the last reader
   }
 }
 
-TEST(Stream, chunks_are_read_whole_and_once_by_all) {
+TEST(Stream, chunks_are_read_complete_and_once_by_all) {
   for (const std::uint32_t ranks : {2u, 3u, 5u}) {
     const StreamShape shape{ranks, 4};
     std::vector<Line> memory(shape.bytes() / sizeof(Line));
@@ -93,7 +93,7 @@ TEST(Stream, the_last_reader_frees_a_chunk) {
   EXPECT_EQ(one.find(0, 2), nullptr);
 }
 
-TEST(Stream, takes_no_more_memory_than_it_may) {
+TEST(Stream, uses_no_more_memory_than_allowed) {
   for (const std::uint32_t ranks : {2u, 7u, 16u, 100u, 4096u})
     for (const std::uint64_t most : {0u, 1u << 15, 1u << 20, 1u << 21, 1u << 24}) {
       const StreamShape shape = StreamShape::make(ranks, most);

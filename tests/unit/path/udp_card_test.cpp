@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a peer's card crashes us or yields an address that it does not hold; two hosts number
-// their links differently; the wrong interface is taken, above all the bridge of a container engine, which
-// has the same address everywhere; a wrong HERALD_IF or HERALD_NET is passed over in silence.
+// What could go wrong: a peer's card crashes this process or yields an address that is not in it; two hosts
+// number their links differently; the wrong interface is chosen, above all the bridge of a container engine,
+// which has the same address on every host; a wrong HERALD_IF or HERALD_NET is ignored.
 #include <gtest/gtest.h>
 
 #include "base/prng.hpp"
@@ -19,7 +19,7 @@ NetCard card_of(const std::string& text) {
   return card;
 }
 
-// Links as words: "eth0 10.0.0.1 > eth0 10.0.0.2".
+// Links as text: "eth0 10.0.0.1 > eth0 10.0.0.2".
 std::vector<std::string> links(const NetCard& ours, const NetCard& theirs, bool first = true) {
   std::vector<std::string> words;
   for (const Pair& pair : pair_up(ours, theirs, first)) {
@@ -85,7 +85,7 @@ TEST(UdpAddress, prefixes_are_read_and_contain_what_they_should) {
     EXPECT_FALSE(parse_prefix(bad, prefix)) << bad;
 }
 
-TEST(UdpCard, what_is_written_is_read) {
+TEST(UdpCard, a_written_card_is_read_back) {
   const std::string text =
       "udp1 1f eth0,9000,10000,p,10.0.0.1/24:4000,fe80::1/64:4001 wg0,1420,0,s,10.9.0.1/24:5 "
       "lo,65536,0,l,::1/128:6";
@@ -98,7 +98,7 @@ TEST(UdpCard, what_is_written_is_read) {
   EXPECT_EQ(card.interfaces[1].kind, InterfaceKind::secondary);
 }
 
-TEST(UdpCard, what_is_not_a_card_is_refused_with_a_reason) {
+TEST(UdpCard, malformed_cards_are_refused_with_a_reason) {
   std::string many = "udp1 1";
   for (int i = 0; i < 17; ++i) many += " e" + std::to_string(i) + ",1500,0,p,10.0.0.1/24:1";
   for (const std::string& bad :
@@ -132,7 +132,7 @@ TEST(UdpCard, what_is_not_a_card_is_refused_with_a_reason) {
   }
 }
 
-TEST(UdpPairs, interfaces_in_one_subnet_are_joined_and_nothing_else) {
+TEST(UdpPairs, only_interfaces_in_one_subnet_are_paired) {
   const NetCard a = card_of(
       "udp1 a eth0,1500,1000,p,10.0.0.1/24:1,fe80::1/64:2 eth1,9000,10000,p,10.0.1.1/24:3 "
       "docker0,1500,0,s,172.17.0.1/16:4");
@@ -142,14 +142,14 @@ TEST(UdpPairs, interfaces_in_one_subnet_are_joined_and_nothing_else) {
   EXPECT_EQ(links(a, b), (Words{"eth1 10.0.1.1 > eth1 10.0.1.2", "eth0 10.0.0.1 > eth0 10.0.0.2"}));
 }
 
-TEST(UdpPairs, two_cables_in_one_subnet_alike_first) {
+TEST(UdpPairs, two_cables_in_one_subnet_pair_in_the_same_order) {
   const NetCard a = card_of("udp1 a eth0,1500,0,p,10.0.0.1/24:1 eth1,1500,0,p,10.0.0.2/24:3");
   const NetCard b = card_of("udp1 b eth0,1500,0,p,10.0.0.3/24:1 eth1,1500,0,p,10.0.0.4/24:3");
   EXPECT_EQ(links(a, b), (Words{"eth0 10.0.0.1 > eth0 10.0.0.3", "eth1 10.0.0.2 > eth1 10.0.0.4",
                                 "eth0 10.0.0.1 > eth1 10.0.0.4", "eth1 10.0.0.2 > eth0 10.0.0.3"}));
 }
 
-TEST(UdpPairs, routed_networks_then_tunnels_where_nothing_better_is) {
+TEST(UdpPairs, routed_networks_then_tunnels_if_there_is_nothing_better) {
   const NetCard a = card_of("udp1 a eth0,1500,0,p,10.1.0.1/24:1 wg0,1420,0,s,10.9.0.1/24:2");
   const NetCard b = card_of("udp1 b eth0,1500,0,p,10.2.0.1/24:1 wg0,1420,0,s,10.9.0.2/24:2");
   EXPECT_EQ(links(a, b), (Words{"eth0 10.1.0.1 > eth0 10.2.0.1", "wg0 10.9.0.1 > wg0 10.9.0.2",
@@ -158,7 +158,7 @@ TEST(UdpPairs, routed_networks_then_tunnels_where_nothing_better_is) {
   EXPECT_FALSE(pair_up(a, b, true)[1].routed);
 }
 
-TEST(UdpPairs, family_6_where_family_4_does_not_fit) {
+TEST(UdpPairs, ipv6_where_ipv4_does_not_match) {
   const NetCard a = card_of("udp1 a eth0,1500,0,p,10.1.0.1/24:1,fd00::1/64:2");
   EXPECT_EQ(links(a, card_of("udp1 b eth0,1500,0,p,10.2.0.1/24:1,fd00::2/64:2")),
             Words{"eth0 fd00::1 > eth0 fd00::2"});
@@ -208,7 +208,7 @@ TEST(UdpPairs, both_sides_get_the_same_links_in_the_same_order) {
   }
 }
 
-TEST(UdpInterfaces, all_that_are_up_but_loopback) {
+TEST(UdpInterfaces, all_that_are_up_except_loopback) {
   EXPECT_EQ(chosen("", ""),
             (Words{"eth0 10.0.0.1", "eth0 fd00::1", "eth1 192.168.1.1", "docker0 172.17.0.1"}));
 }
@@ -224,13 +224,13 @@ TEST(UdpInterfaces, loopback_if_there_is_nothing_else_or_if_it_is_named) {
   EXPECT_NE(why.find("no network interface is up"), std::string::npos) << why;
 }
 
-TEST(UdpInterfaces, names_and_networks_choose) {
+TEST(UdpInterfaces, names_and_networks_select) {
   EXPECT_EQ(chosen("eth1,eth0", ""), (Words{"eth1 192.168.1.1", "eth0 10.0.0.1", "eth0 fd00::1"}));
   EXPECT_EQ(chosen("", "10.0.0.0/8"), Words{"eth0 10.0.0.1"});
   EXPECT_EQ(chosen("", "fe80::/10, 192.168.0.0/16"), (Words{"eth0 fe80::1", "eth1 192.168.1.1"}));
 }
 
-TEST(UdpInterfaces, wrong_settings_name_the_variable_the_value_and_the_cure) {
+TEST(UdpInterfaces, wrong_settings_name_the_variable_the_value_and_the_remedy) {
   const auto expect = [](const Words& got, const Words& parts) {
     ASSERT_EQ(got.size(), 1u);
     for (const std::string& part : parts) EXPECT_NE(got[0].find(part), std::string::npos) << got[0];
@@ -243,14 +243,14 @@ TEST(UdpInterfaces, wrong_settings_name_the_variable_the_value_and_the_cure) {
   expect(chosen("eth1", "10.0.0.0/8"), {"HERALD_NET=10.0.0.0/8"});
 }
 
-TEST(UdpInterfaces, those_of_containers_and_tunnels_are_known_by_name) {
+TEST(UdpInterfaces, containers_and_tunnels_are_recognised_by_name) {
   for (const char* name : {"docker0", "br-1234567890ab", "cni0", "virbr0", "wg0", "tun0", "veth12ab"})
     EXPECT_TRUE(is_secondary_name(name)) << name;
   for (const char* name : {"eth0", "eno1", "enp3s0", "br0", "bond0", "lo", "wlan0", "ib0", "team0"})
     EXPECT_FALSE(is_secondary_name(name)) << name;
 }
 
-TEST(UdpInterfaces, the_systems_list_has_loopback) {
+TEST(UdpInterfaces, the_list_of_the_kernel_has_loopback) {
   bool found = false;
   for (const Interface& each : list_interfaces())
     if (each.name == "lo") {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong between real hosts: jumbo frames are not used, or a datagram is larger than the way is
-// wide; two cables are one in truth, because both leave by the same interface; a cable that is pulled ends
-// the process or takes the other one along; a socket that is full loses the datagram or hangs. Two network
-// namespaces are two hosts here, joined by two cables. They live in this process only, and need root.
+// What could go wrong between real hosts: jumbo frames are not used, or a datagram is larger than the path
+// MTU; two links use the same interface; a pulled cable ends the process or breaks the other link; a full
+// socket loses the datagram or hangs. Two network namespaces of this process stand for two hosts with two
+// cables; that needs root.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -20,7 +20,7 @@ namespace {
 
 bool run(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
 
-// This thread's view of the network, put back at the end.
+// Switches the network namespace of this thread and restores it at the end.
 class Hosts {
  public:
   Hosts() {
@@ -58,7 +58,7 @@ class Hosts {
     config.size = 2;
     return UdpPath::open(config, why_);
   }
-  // Paths on both hosts that know each other; how many links they have.
+  // Opens paths on both hosts and exchanges their cards; returns the number of links.
   int join(std::unique_ptr<UdpPath> (&paths)[2], const UdpConfig& config = {}) {
     for (int i = 0; i < 2; ++i) paths[i] = open(i, config);
     if (!paths[0] || !paths[1]) return 0;
@@ -115,7 +115,7 @@ std::size_t send(UdpPath& path, const UdpSend& one) {
 
 }  // namespace
 
-TEST(UdpNet, two_cables_are_two_links_and_one_that_is_pulled_fails_alone) {
+TEST(UdpNet, two_cables_are_two_links_and_a_pulled_one_fails_alone) {
   Hosts hosts;
   if (!hosts.ready()) GTEST_SKIP() << hosts.why();
   for (int host = 0; host < 2; ++host)
@@ -184,10 +184,10 @@ TEST(UdpNet, jumbo_frames_are_used_where_both_have_them) {
   }
 }
 
-TEST(UdpNet, link_local_addresses_do_where_there_are_no_others) {
+TEST(UdpNet, link_local_addresses_are_used_if_there_are_no_others) {
   Hosts hosts;
   if (!hosts.ready()) GTEST_SKIP() << hosts.why();
-  // One cable has a made-up address on each side, so that the test need not wait for the system's.
+  // One cable has a static address on each side: the test need not wait for autoconfiguration.
   for (int host = 0; host < 2; ++host) {
     ASSERT_TRUE(hosts.sh(host, "ip link set eth1 down"));
     ASSERT_TRUE(hosts.sh(host, "ip -6 addr flush dev eth0"));
@@ -204,7 +204,7 @@ TEST(UdpNet, link_local_addresses_do_where_there_are_no_others) {
   EXPECT_EQ(came[0].from, 0);
 }
 
-TEST(UdpNet, a_way_that_becomes_narrower_still_carries) {
+TEST(UdpNet, a_shrinking_path_mtu_still_delivers) {
   Hosts hosts;
   if (!hosts.ready()) GTEST_SKIP() << hosts.why();
   for (int host = 0; host < 2; ++host)
@@ -225,7 +225,7 @@ TEST(UdpNet, a_way_that_becomes_narrower_still_carries) {
   for (std::size_t i = 0; i < sent.size(); ++i) EXPECT_EQ(came[i].bytes, sent[i]);
 }
 
-TEST(UdpNet, a_full_socket_says_so_and_goes_on_later) {
+TEST(UdpNet, a_full_socket_is_reported_and_recovers) {
   Hosts hosts;
   if (!hosts.ready()) GTEST_SKIP() << hosts.why();
   for (int host = 0; host < 2; ++host)
@@ -237,7 +237,7 @@ TEST(UdpNet, a_full_socket_says_so_and_goes_on_later) {
   config.socket_bytes = 16384;
   std::unique_ptr<UdpPath> paths[2];
   ASSERT_EQ(hosts.join(paths, config), 1) << hosts.why();
-  // The receiver may be slow to look: its socket is not the one to be full.
+  // The receiver may be slow: its socket must not be the one that is full.
   const int large = 4 << 20;
   ASSERT_EQ(::setsockopt(paths[1]->descriptors()[0], SOL_SOCKET, SO_RCVBUFFORCE, &large, sizeof large), 0);
   std::vector<Bytes> sent;

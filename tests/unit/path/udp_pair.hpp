@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several UDP paths in one process, over loopback or what the test says, that know each other.
+// Several connected UDP paths in one process, over loopback or the interface of the test.
 #pragma once
 #include <poll.h>
 
@@ -56,7 +56,7 @@ class Team {
     return failed == -1 ? left : 0;
   }
 
-  // Until `least` have come; gives up after 10 s.
+  // Receives until `least` have arrived; gives up after 10 s.
   std::vector<Came> receive(int rank, std::size_t least) {
     std::vector<Came> came;
     for (int waits = 0; waits < 100 && came.size() < least;) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a datagram arrives changed, joined with its neighbour, as somebody else's, or out of a
-// batch that it was not in; the system's cutting and joining (UDP_SEGMENT, UDP_GRO) shows; a peer that has
-// gone, a network that is down or a full socket ends the process or holds it for ever.
+// What could go wrong: a datagram arrives changed, merged with its neighbour, with the wrong sender, or
+// without having been sent; UDP_SEGMENT and UDP_GRO change the datagrams; a dead peer, a network that is down
+// or a full socket ends the process or blocks it.
 #include "path/udp/udp.hpp"
 
 #include <arpa/inet.h>
@@ -33,7 +33,7 @@ INSTANTIATE_TEST_SUITE_P(Udp, UdpBoth,
                                   (std::get<1>(each.param)[0] == ':' ? "_family_6" : "_family_4");
                          });
 
-TEST_P(UdpBoth, datagrams_of_every_size_come_as_they_left) {
+TEST_P(UdpBoth, datagrams_of_every_size_arrive_unchanged) {
   Team team = make(2);
   if (!team.ready()) GTEST_SKIP() << team.why();
   const std::uint32_t most = team.path(0).datagram_bytes();
@@ -48,13 +48,13 @@ TEST_P(UdpBoth, datagrams_of_every_size_come_as_they_left) {
   }
 }
 
-TEST_P(UdpBoth, batches_of_equal_and_different_sizes_come_in_order) {
+TEST_P(UdpBoth, batches_of_equal_and_different_sizes_arrive_in_order) {
   Team team = make(2);
   if (!team.ready()) GTEST_SKIP() << team.why();
   for (const std::size_t count : {2u, 63u, 64u, 65u, 300u}) {
     std::vector<Bytes> sent;
     for (std::size_t i = 0; i < count; ++i) {
-      // Runs of equal size, ended by a shorter one, by a longer one, by an empty one.
+      // Runs of equal size, ended by a shorter, a longer or an empty datagram.
       const std::size_t size = i % 7 == 6 ? 100 : i % 40 == 39 ? 0 : i % 50 < 40 ? 300 : 301;
       sent.push_back(pattern(size, i));
     }
@@ -87,14 +87,14 @@ TEST_P(UdpBoth, a_batch_over_several_peers_reaches_each) {
         EXPECT_EQ(came[at++].bytes, sent[i]);
       }
   }
-  // And back: who sent it is known.
+  // And back: the sender is known.
   for (int peer = 1; peer < kPeers; ++peer) ASSERT_EQ(team.send(peer, {{0, 0, sent[0]}}), 1u);
   int seen = 0;
   for (const Came& each : team.receive(0, kPeers - 1)) seen |= 1 << each.from;
   EXPECT_EQ(seen, 0b11110);
 }
 
-TEST_P(UdpBoth, a_peer_that_has_gone_is_told_and_the_others_still_hear) {
+TEST_P(UdpBoth, a_closed_peer_is_reported_and_the_others_still_receive) {
   Team team = make(3);
   if (!team.ready()) GTEST_SKIP() << team.why();
   team.close(1);
@@ -113,8 +113,8 @@ TEST_P(UdpBoth, a_peer_that_has_gone_is_told_and_the_others_still_hear) {
     EXPECT_EQ(came[0].bytes, hello);
   }
   EXPECT_TRUE(told);
-  // The error is read: nothing is left that would wake a sleeper again and again. On a busy machine it may
-  // come late, behind our back.
+  // The error queue is drained: nothing would wake a sleeper again and again. On a busy machine the error may
+  // arrive late.
   std::ptrdiff_t failed = -1;
   (void)team.path(0).send(std::vector<UdpSend>{{1, 0, hello}}, failed);
   bool quiet = false;
@@ -127,8 +127,8 @@ TEST_P(UdpBoth, a_peer_that_has_gone_is_told_and_the_others_still_hear) {
   EXPECT_TRUE(quiet);
 }
 
-// A socket with one peer is tied to it: all must go on as before, joined datagrams too, and the errors.
-TEST_P(UdpBoth, a_settled_pair_talks_and_is_told_of_its_end) {
+// A socket with one peer is connected to it: coalesced datagrams and errors must work as before.
+TEST_P(UdpBoth, a_connected_pair_exchanges_datagrams_and_detects_its_end) {
   Team team = make(2);
   if (!team.ready()) GTEST_SKIP() << team.why();
   team.path(0).settle();
@@ -162,8 +162,8 @@ TEST_P(UdpBoth, a_settled_pair_talks_and_is_told_of_its_end) {
   EXPECT_TRUE(told);
 }
 
-// Datagrams come one by one, then many: none may wait for another to come.
-TEST_P(UdpBoth, nothing_is_left_behind_when_few_follow_many) {
+// Datagrams arrive singly, then many: none may wait for another to arrive.
+TEST_P(UdpBoth, nothing_stays_queued_when_few_follow_many) {
   Team team = make(2);
   if (!team.ready()) GTEST_SKIP() << team.why();
   for (std::size_t count : {1u, 2u, 100u, 1u, 3u, 1u}) {
@@ -177,8 +177,8 @@ TEST_P(UdpBoth, nothing_is_left_behind_when_few_follow_many) {
   }
 }
 
-// A socket that joins datagrams gives it up when for long one at a time has come, and takes it up again.
-TEST_P(UdpBoth, many_come_whole_after_thousands_of_single_ones) {
+// A socket turns UDP_GRO off when datagrams arrive singly for long, and on again.
+TEST_P(UdpBoth, many_arrive_after_thousands_of_single_datagrams) {
   Team team = make(2);
   if (!team.ready()) GTEST_SKIP() << team.why();
   for (int round = 0; round < 2; ++round) {
@@ -202,7 +202,7 @@ TEST_P(UdpBoth, many_come_whole_after_thousands_of_single_ones) {
   }
 }
 
-TEST(Udp, a_stranger_is_nobody) {
+TEST(Udp, an_unknown_sender_has_no_peer) {
   Team team(2, true, "127.0.0.0/8");
   if (!team.ready()) GTEST_SKIP() << team.why();
   sockaddr_in to{};
@@ -218,7 +218,7 @@ TEST(Udp, a_stranger_is_nobody) {
   EXPECT_EQ(came[0].link, 255);
 }
 
-TEST(Udp, what_cannot_be_sent_is_named_and_the_rest_can_go_on) {
+TEST(Udp, an_unsendable_datagram_is_named_and_the_rest_is_sent) {
   Team team(3, true, "127.0.0.0/8");
   if (!team.ready()) GTEST_SKIP() << team.why();
   const Bytes small = pattern(5, 1);
@@ -252,7 +252,7 @@ TEST(Udp, peers_are_added_once_and_only_with_a_card) {
   EXPECT_EQ(team.path(0).link_name(1, 0), "lo 127.0.0.1 -> 127.0.0.1");
 }
 
-TEST(Udp, a_wrong_interface_is_said_to_be_wrong) {
+TEST(Udp, a_wrong_interface_is_reported) {
   UdpConfig config;
   config.interfaces = "nosuch0";
   std::string why;
@@ -260,7 +260,7 @@ TEST(Udp, a_wrong_interface_is_said_to_be_wrong) {
   EXPECT_NE(why.find("HERALD_IF=nosuch0"), std::string::npos) << why;
 }
 
-TEST(Udp, a_sleeper_wakes_when_something_comes) {
+TEST(Udp, a_sleeper_wakes_when_a_datagram_arrives) {
   Team team(2, true, "127.0.0.0/8");
   if (!team.ready()) GTEST_SKIP() << team.why();
   ASSERT_EQ(team.path(1).descriptors().size(), 1u);  // one socket is in use, whatever else lo has
@@ -272,7 +272,7 @@ TEST(Udp, a_sleeper_wakes_when_something_comes) {
   EXPECT_EQ(team.receive(1, 1).size(), 1u);
 }
 
-TEST(Udp, more_than_the_receiver_holds_is_lost_and_nothing_else) {
+TEST(Udp, only_datagrams_beyond_the_receive_buffer_are_lost) {
   Team team(2, true, "127.0.0.0/8", 8192);
   if (!team.ready()) GTEST_SKIP() << team.why();
   EXPECT_GE(team.path(1).receive_bytes(), 2048u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a descriptor that can be read is not named, or one is that cannot; a sleep does not
-// end, or ends at once.
+// What could go wrong: a readable descriptor is not reported, or another one is; a sleep does not end, or
+// ends immediately.
 #include "path/watch.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ struct Pipe {
 
 }  // namespace
 
-TEST(Watch, names_those_that_can_be_read_and_no_others) {
+TEST(Watch, reports_readable_descriptors_and_no_others) {
   const Pipe a, b, c;
   Watch watch;
   EXPECT_EQ(watch.look(), 0u);
@@ -56,7 +56,7 @@ TEST(Watch, names_those_that_can_be_read_and_no_others) {
   EXPECT_EQ(watch.look(), 0u);
 }
 
-TEST(Watch, leaves_some_alone_until_it_is_asked_again) {
+TEST(Watch, ignores_paused_descriptors_until_it_resumes) {
   const Pipe a, b;
   Watch watch;
   watch.resume();
@@ -67,7 +67,7 @@ TEST(Watch, leaves_some_alone_until_it_is_asked_again) {
   EXPECT_EQ(watch.look(), 0u);
   b.put();
   EXPECT_EQ(watch.look(), 2u) << "the others not";
-  watch.pause(2);  // in place of what was left alone before
+  watch.pause(2);  // instead of those paused before
   EXPECT_EQ(watch.look(), 1u);
   watch.resume();
   watch.resume();
@@ -75,7 +75,7 @@ TEST(Watch, leaves_some_alone_until_it_is_asked_again) {
   EXPECT_EQ(watch.sleep(now(), now() + milliseconds(60'000), milliseconds(100'000)), 3u);
 }
 
-TEST(Watch, sleeps_until_the_time_that_it_is_given) {
+TEST(Watch, sleeps_until_the_given_time) {
   const Pipe a;
   Watch watch;
   watch.add(a.ends[0], 1);
@@ -90,9 +90,9 @@ TEST(Watch, sleeps_until_the_time_that_it_is_given) {
   EXPECT_GE(now() - begin, milliseconds(2)) << "the longest";
 }
 
-// What could go wrong with a timer that stays set: it wakes those who want to sleep for longer, again and
-// again, or does not wake who wants to be woken earlier.
-TEST(Watch, a_time_that_nobody_waits_for_any_more_ends_at_most_one_sleep) {
+// What could go wrong with a timer that stays armed: it ends longer sleeps again and again, or does not end a
+// shorter one.
+TEST(Watch, an_obsolete_timer_ends_at_most_one_sleep) {
   const Pipe a;
   Watch watch;
   watch.add(a.ends[0], 1);
@@ -109,7 +109,7 @@ TEST(Watch, a_time_that_nobody_waits_for_any_more_ends_at_most_one_sleep) {
   EXPECT_EQ(watch.sleep(now(), now() + microseconds(300), milliseconds(60'000)), 0u);
 }
 
-TEST(Watch, an_earlier_time_than_the_one_before_counts) {
+TEST(Watch, an_earlier_time_than_the_last_one_counts) {
   const Pipe a;
   Watch watch;
   watch.add(a.ends[0], 1);
