@@ -100,6 +100,8 @@ JobPlan plan_job(const JobSpec& spec, const Placement& where, std::int64_t timeo
   plan.stdin_rank = static_cast<int>(spec.stdin_rank);
   if (plan.stdin_to == StdinTo::rank && plan.stdin_rank >= plan.size)
     throw UsageError(cat("--stdin ", plan.stdin_rank, ": there is no such rank"));
+  plan.pretended_hosts = spec.pretended_hosts;
+  plan.pretended_per_host = spec.pretended_per_host;
   plan.bind = binding(spec, plan.size, notes);
   return plan;
 }
