@@ -29,7 +29,7 @@ enum class Op : std::uint8_t {
   exscan,
 };
 constexpr int kOps = 17;
-const char* name_of(Op op) noexcept;  // in lower case, as in HERALD_COLL_<op>
+const char* name_of(Op op) noexcept;  // in lower case, as in HERALD_COLL
 
 // Calls from one to several: over which lane. pick: what is cheapest, maybe none; whole: the communicator's;
 // part: one of just those concerned.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "coll/table.hpp"
 
-#include <cstring>
-
 #include "base/fatal.hpp"
 #include "coll/check.hpp"
 #include "coll/make/makers.hpp"
@@ -110,9 +108,9 @@ constexpr const Algorithm* kTable[] = {
 
 std::span<const Algorithm* const> algorithms() noexcept { return kTable; }
 
-const Algorithm* find_algorithm(Op op, const char* name) noexcept {
+const Algorithm* find_algorithm(Op op, std::string_view name) noexcept {
   for (const Algorithm* row : kTable)
-    if (row->op == op && std::strcmp(row->name, name) == 0) return row;
+    if (row->op == op && row->name == name) return row;
   return nullptr;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "coll/builder.hpp"
 #include "coll/coll_spec.hpp"
@@ -23,7 +24,7 @@ struct Algorithm {
 
 std::span<const Algorithm* const> algorithms() noexcept;
 // By operation and name; null if there is none.
-const Algorithm* find_algorithm(Op op, const char* name) noexcept;
+const Algorithm* find_algorithm(Op op, std::string_view name) noexcept;
 // The cheapest that fits. There is always one.
 const Algorithm& choose(Op op, std::uint64_t bytes, const Shape& shape) noexcept;
 

@@ -150,7 +150,7 @@ void CommColl::settle(Comm& comm, bool agreed) noexcept {
 
 SegmentBudget segment_budget(std::uint64_t alike) noexcept {
   constexpr int kMostStreams = 8;
-  const auto all = static_cast<std::uint64_t>(runtime().knobs().coll_segments_bytes);
+  const auto all = runtime().knobs().tuning.coll_segments_bytes;
   const std::uint64_t left = (all - std::min(all, segments_bytes)) / alike;
   return {left, left / 4, streams_made < kMostStreams ? left / 4 : 0};
 }

@@ -21,11 +21,12 @@ struct ShmConfig {
   int size = 1;
   std::uint64_t cells = 128;
   std::uint64_t packet_bytes = 4136;
-  std::uint64_t rings = 8;  // for so many peers
-  std::uint64_t nonce = 0;  // random
+  std::uint64_t rings = 8;       // for so many peers
+  std::uint64_t most_bytes = 0;  // of our segment: rings and then cells are given up for it; 0: no limit
+  std::uint64_t nonce = 0;       // random
   CpuMask cpus{};
-  bool cma = true;  // the others may reach our memory
-  int host = -1;    // not -1: only processes with the same number share this host
+  bool cma = true;   // the others may reach our memory
+  std::string host;  // not empty: only processes with the same name share this host
 };
 
 struct Card {
