@@ -8,7 +8,7 @@
 namespace herald::coll {
 namespace {
 
-// Where two cost the same, the earlier one is taken.
+// Ties go to the earlier row.
 constexpr const Algorithm* kTable[] = {
     &kBarrierDissemination,
     &kBarrierTree,
@@ -93,9 +93,9 @@ constexpr const Algorithm* kTable[] = {
     &kAllreduceGatherCast,
     &kReduceScatterCast,
     &kReduceScatterBlockCast,
-    &kScattervDeal,
-    &kAlltoallvDeal,
-    &kAlltoallwDeal,
+    &kScattervPackedCast,
+    &kAlltoallvPackedCast,
+    &kAlltoallwPackedCast,
     &kAlltoallTwoLevel,
     &kReduceScatterTwoLevel,
     &kReduceScatterBlockTwoLevel,
@@ -128,12 +128,12 @@ const Algorithm& choose(Op op, std::uint64_t bytes, const Shape& shape) noexcept
   return *best;
 }
 
-Plan make_plan(const Algorithm& algorithm, const CollSpec& ask, bool checked) noexcept {
+Plan make_plan(const Algorithm& algorithm, const CollSpec& spec, bool checked) noexcept {
   Builder builder;
-  if (checked && ask.size > 1) exchange_facts(ask, builder);
-  algorithm.make(ask, builder);
+  if (checked && spec.size > 1) exchange_facts(spec, builder);
+  algorithm.make(spec, builder);
   Plan plan = builder.finish(algorithm.name);
-  plan.operation = name_of(ask.op);
+  plan.operation = name_of(spec.op);
   return plan;
 }
 

@@ -2,7 +2,7 @@
 // What could go wrong: a step starts before its dependencies, twice, or never; windows are exceeded; scratch
 // areas overlap or lie outside the scratch memory; the table lacks a collective, names two algorithms alike,
 // or picks one that does not fit; a plan is marked inline whose steps cannot run in sequence without delaying
-// other ranks, or that would reuse a buffer that is still being sent; a setting HERALD_COLL_<op> offers other
+// other ranks, or that would reuse a buffer that is still being sent; a setting HERALD_COLL offers other
 // names than the table.
 #include <gtest/gtest.h>
 
@@ -96,12 +96,12 @@ TEST(CollBuilder, a_plan_is_inline_if_its_steps_may_run_in_sequence) {
       << "changes what is sent";
   EXPECT_FALSE(inline_plan([&](Builder& b) { b.recv(1, bytes), b.recv(2, bytes); })) << "2 would wait for 1";
   EXPECT_FALSE(inline_plan([&](Builder& b) { sends(b, 1), b.recv(2, bytes); }))
-      << "who waits for it could wait long";
+      << "a long wait for the send delays others";
   EXPECT_FALSE(inline_plan([&](Builder& b) { b.bundle(1, bytes); }));
   EXPECT_FALSE(inline_plan([&](Builder& b) { sends(b, 1), b.copy(bytes, bytes, {}, true); }))
       << "a copy of its own kind";
   EXPECT_FALSE(inline_plan([&](Builder& b) { sends(b, 1), (void)b.scratch(kInlineScratch + 1); }));
-  EXPECT_FALSE(inline_plan([&](Builder& b) { b.copy(bytes, bytes); })) << "nobody to hear";
+  EXPECT_FALSE(inline_plan([&](Builder& b) { b.copy(bytes, bytes); })) << "no communication";
 }
 
 TEST(CollBuilder, scratch_areas_do_not_overlap_and_stay_inside) {
