@@ -120,6 +120,8 @@ int run(const std::vector<std::string>& words, const Environment& env) {
   if (!spec.timeout_s && from_env && !from_env->empty())
     timeout_s = parse_timeout(*from_env, "MPIEXEC_TIMEOUT");
   const Placement where = find_hosts(spec, env);
+  if (where.several && (spec.pretended_hosts || spec.pretended_per_host))
+    throw UsageError("--pretend-hosts needs a job on one machine");
   if (where.several) return hand_over(spec, where, timeout_s, env);
   std::vector<std::string> notes;
   Job job(plan_job(spec, where, timeout_s, env, notes));
