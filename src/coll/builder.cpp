@@ -26,12 +26,12 @@ Piece plain(Piece piece) noexcept {
 bool is_inline(const Plan& plan, bool sends_awaited) noexcept {
   if (plan.scratch_bytes > kInlineScratch || plan.checked || plan.shared || !plan.members.empty())
     return false;
-  std::size_t sends = 0, receives = 0, fused_count = 0;
+  std::size_t sends = 0, receives = 0, has_fused = 0;
   for (const Step& step : plan.steps) {
     switch (step.kind) {
-      case StepKind::report:
-      case StepKind::collect:
-      case StepKind::tell: ++fused_count; break;
+      case StepKind::contribute:
+      case StepKind::gather:
+      case StepKind::announce: ++has_fused; break;
       case StepKind::send:
         if (step.bundled || sends_awaited) return false;
         ++sends;
@@ -44,7 +44,7 @@ bool is_inline(const Plan& plan, bool sends_awaited) noexcept {
       default: return false;
     }
   }
-  return (sends != 0) + (receives != 0) + (fused_count != 0) == 1 && sends <= kInlineMessages && receives <= 1;
+  return (sends != 0) + (receives != 0) + (has_fused != 0) == 1 && sends <= kInlineMessages && receives <= 1;
 }
 
 }  // namespace
@@ -110,28 +110,28 @@ StepId Builder::recv(int from, const Piece& to, After after) noexcept {
 }
 
 StepId Builder::cast(const Piece& from, After after) noexcept {
-  return message(sends_, add(StepKind::cast, plain(from), after), kEverybody);
+  return message(sends_, add(StepKind::cast, plain(from), after), kAllRanks);
 }
 
 StepId Builder::contribute(const Piece& from, const Piece& to, After after) noexcept {
-  Step& step = add(StepKind::report, plain(from), after);
+  Step& step = add(StepKind::contribute, plain(from), after);
   step.b = plain(to);
   step.slot = plan_.slots++;
-  plan_.fused_count = true;
+  plan_.has_fused = true;
   keep(step.b.layout);
   return last();
 }
 
 StepId Builder::gather(int members, const Piece& to, After after) noexcept {
-  Step& step = add(StepKind::collect, plain(to), after);
+  Step& step = add(StepKind::gather, plain(to), after);
   step.partner = members;
   step.slot = plan_.slots++;
-  plan_.fused_count = true;
+  plan_.has_fused = true;
   return last();
 }
 
 StepId Builder::announce(const Piece& from, After after) noexcept {
-  add(StepKind::tell, plain(from), after).slot = plan_.slots++;
+  add(StepKind::announce, plain(from), after).slot = plan_.slots++;
   return last();
 }
 
@@ -191,7 +191,7 @@ void Builder::fence() noexcept {
 
 Step& Builder::add_shared(StepKind kind, int number, int partner, const Piece& a, After after) noexcept {
   HERALD_ASSERT(number <
-                (kind == StepKind::arrive || kind == StepKind::meet || kind == StepKind::combine
+                (kind == StepKind::arrive || kind == StepKind::wait_arrived || kind == StepKind::combine
                      ? kBarrierWords
                      : kPosts));
   plan_.shared = true;
@@ -238,7 +238,7 @@ StepId Builder::stream_write(int to, const Piece& from, std::uint32_t unit) noex
 }
 
 StepId Builder::stream_read(int from, const Piece& to, std::uint32_t unit, bool cold) noexcept {
-  Step& step = add_shared(StepKind::draw, 0, from, plain(to), {});
+  Step& step = add_shared(StepKind::stream_read, 0, from, plain(to), {});
   step.whole = true;
   step.unit = unit;
   step.cold = cold;
@@ -248,7 +248,7 @@ StepId Builder::stream_read(int from, const Piece& to, std::uint32_t unit, bool 
 StepId Builder::stream_reduce(const Piece& own, const Piece& to, int stream_to) noexcept {
   HERALD_ASSERT(!plan_.stream_writes && own.layout->dense() && own.layout->size() <= kStreamChunk);
   plan_.stream_writes = true;
-  Step& step = add_shared(StepKind::fold, 0, stream_to, own, {});
+  Step& step = add_shared(StepKind::stream_reduce, 0, stream_to, own, {});
   step.b = to;
   step.unit = static_cast<std::uint32_t>(own.layout->size());
   return last();
@@ -260,13 +260,13 @@ StepId Builder::arrive(int barrier_word, int wake, After after) noexcept {
 }
 
 StepId Builder::wait_arrived(int barrier_word, After after) noexcept {
-  add_shared(StepKind::meet, barrier_word, kNobody, Piece{}, after);
+  add_shared(StepKind::wait_arrived, barrier_word, kNoRank, Piece{}, after);
   return last();
 }
 
 StepId Builder::combine(int barrier_word, const Piece& like, After after) noexcept {
   HERALD_ASSERT(barrier_word + 1 < kBarrierWords && like.layout->dense());
-  add_shared(StepKind::combine, barrier_word, kEverybody, like, after);
+  add_shared(StepKind::combine, barrier_word, kAllRanks, like, after);
   return last();
 }
 

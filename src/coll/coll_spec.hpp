@@ -57,7 +57,7 @@ struct Sides {
   int own = 0, other = 0;  // first rank of each
   int other_count = 0;
 };
-constexpr int kRootHere = -1, kRootBeside = -2;  // CollSpec::root, as MPI_ROOT and MPI_PROC_NULL
+constexpr int kRootSelf = -1, kRootOwnGroup = -2;  // CollSpec::root, as MPI_ROOT and MPI_PROC_NULL
 
 struct CollSpec {
   Op op = Op::barrier;

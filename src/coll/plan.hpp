@@ -35,9 +35,9 @@ enum class StepKind : std::uint8_t {
   // A fused exchange over the communicator's lane (rel/fused_exchange.hpp): all members contribute to its
   // root, which announces the result. At most one in a plan; members number them, so all must make these
   // calls in the same order.
-  report,  // a to the root, and the result to b
-  collect,      // the contributions of all others to a, which has room for one of each of `partner` members
-  tell,    // a to all others
+  contribute,  // a to the root, and the result to b
+  gather,      // the contributions of all others to a, which has room for one of each of `partner` members
+  announce,    // a to all others
   copy,        // a to b
   reduce,      // b = a op b, item by item: a is the left operand
   check,       // a holds the calls of all ranks (coll/check.hpp): the run continues only if they match
@@ -49,17 +49,17 @@ enum class StepKind : std::uint8_t {
   fetch,   // from post `tag` of partner, after its first b.first bytes, to a; `whole`: it should be no longer
   put,     // a to the memory that partner posted by address as post `tag`
   arrive,  // this rank is counted at barrier word `tag`; the last one wakes partner
-  meet,  // all ranks have arrived at barrier word `tag`
+  wait_arrived,  // all ranks have arrived at barrier word `tag`
   // As arrive; the last rank also reduces all posts of number 0, each as long as a, in rank order, into the
   // post of the highest rank. All ranks then count as arrived at the next barrier word.
   combine,
   // As post and fetch (number 0), through chunks of shared memory, a few at a time (path/shm/stream.hpp). A
   // plan writes at most one stream. `unit`: data is cut only between runs of so many bytes.
   stream_write,   // a, to partner, or to all other ranks
-  draw,    // from partner, to a
-  fold,  // the streams of all others and a, reduced in rank order, to b; and streamed to partner
+  stream_read,    // from partner, to a
+  stream_reduce,  // the streams of all others and a, reduced in rank order, to b; and streamed to partner
 };
-constexpr std::int32_t kNobody = -1, kEverybody = -2;  // woken by a post or an arrival
+constexpr std::int32_t kNoRank = -1, kAllRanks = -2;  // woken by a post or an arrival
 constexpr int kPosts = 2, kBarrierWords = 3;          // of one rank, and in all, in one part of a run
 constexpr std::size_t kInlineScratch = 8192;          // bytes
 constexpr std::size_t kInlineMessages = 8;
@@ -92,7 +92,7 @@ struct Plan {
   bool checked = false;        // begins with a check
   bool shared = false;         // has shared-memory steps
   bool stream_writes = false;  // one of them writes a stream
-  bool fused_count = false;      // has a fused exchange
+  bool has_fused = false;      // has a fused exchange
   // Few steps in little memory, which run in order without delaying others: a fused exchange, or sends only,
   // or one receive; and copies and reductions, none of which waits for a send.
   bool inline_plan = false;

@@ -13,7 +13,7 @@ void make(const CollSpec& spec, Builder& b) noexcept {
   const Piece data = spec.recv.range(0, 1);
   if (data.bytes == 0) return;
   if (spec.rank == spec.root)
-    b.stream_write(kEverybody, data);
+    b.stream_write(kAllRanks, data);
   else
     b.stream_read(spec.root, data);
 }

@@ -18,8 +18,8 @@ class Between {
         b_(builder),
         own_(static_cast<std::size_t>(call.size)),
         is_leader_(call.rank == 0),
-        root_is_self_(call.root == kRootHere),
-        root_in_own_group_(call.root == kRootBeside) {
+        root_is_self_(call.root == kRootSelf),
+        root_in_own_group_(call.root == kRootOwnGroup) {
     std::iota(own_.begin(), own_.end(), spec_.sides->own);
   }
 

@@ -116,11 +116,11 @@ constexpr const char* kSummary = "short blocks for several ranks packed into mul
 
 }  // namespace
 
-const Algorithm kScattervPackedCast{Op::scatterv, "deal",     kSummary,
+const Algorithm kScattervPackedCast{Op::scatterv, "packed_cast",     kSummary,
                                     fits_lane,    estimate_scatterv, make_scatterv};
-const Algorithm kAlltoallvPackedCast{Op::alltoallv, "deal",     kSummary,
+const Algorithm kAlltoallvPackedCast{Op::alltoallv, "packed_cast",     kSummary,
                                      fits_lane,     estimate_alltoall, make_alltoallv};
-const Algorithm kAlltoallwPackedCast{Op::alltoallw, "deal",     kSummary,
+const Algorithm kAlltoallwPackedCast{Op::alltoallw, "packed_cast",     kSummary,
                                      fits_lane,     estimate_alltoall, make_alltoallw};
 
 }  // namespace herald::coll

@@ -39,14 +39,14 @@ inline double shared_ns(const Shape& shape, std::uint64_t bytes, double barrier_
 
 // A barrier: no rank passes before all have arrived.
 inline StepId wait_for_all(Builder& b, int barrier_word, Builder::After after) noexcept {
-  return b.wait_arrived(barrier_word, {b.arrive(barrier_word, kEverybody, after)});
+  return b.wait_arrived(barrier_word, {b.arrive(barrier_word, kAllRanks, after)});
 }
 // Posts `piece` as number `number`. The returned step completes when the others have posted too; with two
 // ranks at once, as a fetch waits for the post itself.
 inline StepId post_to_all(const CollSpec& spec, Builder& b, int number, const Piece& piece, bool by_copy,
                           Builder::After after = {}) noexcept {
   if (spec.size == 2) return b.post(number, piece, by_copy, 1 - spec.rank, after);
-  const StepId posted = b.post(number, piece, by_copy, kNobody, after);
+  const StepId posted = b.post(number, piece, by_copy, kNoRank, after);
   return wait_for_all(b, number, {posted});
 }
 

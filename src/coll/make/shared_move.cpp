@@ -24,8 +24,8 @@ void make_bcast(const CollSpec& spec, Builder& b) noexcept {
   const Piece data = spec.recv.range(0, 1);
   if (data.bytes == 0) return;
   if (spec.rank == spec.root) {
-    const StepId posted = b.post(0, data, copied(spec), kEverybody);
-    if (!copied(spec)) b.wait_arrived(0, {b.arrive(0, kNobody, {posted})});
+    const StepId posted = b.post(0, data, copied(spec), kAllRanks);
+    if (!copied(spec)) b.wait_arrived(0, {b.arrive(0, kNoRank, {posted})});
     return;
   }
   const StepId got = b.fetch(spec.root, 0, data, 0, true);
@@ -45,19 +45,19 @@ void make_gather(const CollSpec& spec, Builder& b) noexcept {
   if (spec.bytes == 0) return;
   const bool two = spec.size == 2;
   if (spec.rank != spec.root) {
-    const StepId posted = b.post(0, spec.send.range(0, 1), copied(spec), two ? spec.root : kNobody);
+    const StepId posted = b.post(0, spec.send.range(0, 1), copied(spec), two ? spec.root : kNoRank);
     if (!two) b.arrive(0, spec.root, {posted});
     if (!copied(spec)) b.fetch(spec.root, 1, Piece{}, 0, true);  // the root has read our block
     return;
   }
-  const StepId here = two ? kNone : b.wait_arrived(0, {b.arrive(0, kNobody)});
+  const StepId here = two ? kNone : b.wait_arrived(0, {b.arrive(0, kNoRank)});
   StepId got = here;
   for (int i = 1; i < spec.size; ++i) {
     const int from = spec.absolute(i);
     got = b.fetch(from, 0, spec.recv.block(from), 0, true, {got});
   }
   if (!spec.in_place) b.copy(spec.send.range(0, 1), spec.recv.block(spec.rank));
-  if (!copied(spec)) b.post(1, Piece{}, true, kEverybody, {got});
+  if (!copied(spec)) b.post(1, Piece{}, true, kAllRanks, {got});
 }
 
 double estimate_allgather(std::uint64_t bytes, const Shape& shape) noexcept {

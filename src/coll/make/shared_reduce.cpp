@@ -38,7 +38,7 @@ void make_allreduce(const CollSpec& spec, Builder& b) noexcept {
   if (spec.bytes == 0) return;
   const Piece own = spec.own(), result = spec.result();
   if (copied(spec) && spec.oversubscribed && spec.size > 2 && own.layout->dense()) {
-    const StepId reduced = b.combine(0, own, {b.post(0, own, true, kNobody)});
+    const StepId reduced = b.combine(0, own, {b.post(0, own, true, kNoRank)});
     b.fetch(spec.size - 1, 0, result, 0, true, {b.wait_arrived(1, {reduced})});
     return;
   }
@@ -62,11 +62,11 @@ void make_allreduce(const CollSpec& spec, Builder& b) noexcept {
 void make_reduce_short(const CollSpec& spec, Builder& b, const Piece& own) noexcept {
   const bool two = spec.size == 2;
   if (spec.rank != spec.root) {
-    const StepId posted = b.post(0, own, true, two ? spec.root : kNobody);
+    const StepId posted = b.post(0, own, true, two ? spec.root : kNoRank);
     if (!two) b.arrive(0, spec.root, {posted});
     return;
   }
-  const StepId here = two ? kNone : b.wait_arrived(0, {b.arrive(0, kNobody)});
+  const StepId here = two ? kNone : b.wait_arrived(0, {b.arrive(0, kNoRank)});
   PostReducer(spec, b, own, true).reduce(0, own.count, spec.result(), spec.in_place, here);
 }
 
@@ -80,7 +80,7 @@ void make_reduce(const CollSpec& spec, Builder& b) noexcept {
   const Piece share = root ? parts.piece(spec.result(), spec.rank, spec.rank + 1)
                            : b.scratch_items(*own.layout, parts.count(spec.rank, spec.rank + 1));
   const StepId reduced = reduce_share(spec, b, parts, own, share, root && spec.in_place, here);
-  const StepId posted = b.post(1, root ? Piece{} : share, root, kNobody, {reduced});
+  const StepId posted = b.post(1, root ? Piece{} : share, root, kNoRank, {reduced});
   StepId got = wait_for_all(b, 1, {posted});
   if (root) got = fetch_shares(spec, b, parts, got);
   wait_for_all(b, 2, {got});

@@ -44,7 +44,7 @@ void make_allgather(const CollSpec& spec, Builder& b) noexcept {
   if (spec.bytes == 0) return;
   const bool cold = is_cold(spec.bytes, spec.size);
   const Piece place = spec.recv.block(spec.rank), mine = spec.in_place ? place : spec.send.range(0, 1);
-  b.stream_write(kEverybody, mine);
+  b.stream_write(kAllRanks, mine);
   for (int i = 1; i < spec.size; ++i) {
     const int from = (spec.rank + i) % spec.size;
     b.stream_read(from, spec.recv.block(from), 1, cold);

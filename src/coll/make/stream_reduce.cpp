@@ -27,7 +27,7 @@ void make_reduce(const CollSpec& spec, Builder& b) noexcept {
   const Piece own = spec.own();
   if (!streams(own)) return kReduceBinomial.make(spec, b);
   if (spec.rank == spec.root)
-    b.stream_reduce(own, spec.result(), kNobody);
+    b.stream_reduce(own, spec.result(), kNoRank);
   else
     b.stream_write(spec.root, own, static_cast<std::uint32_t>(own.layout->size()));
 }
@@ -43,7 +43,7 @@ void make_allreduce(const CollSpec& spec, Builder& b) noexcept {
   if (!streams(own)) return kAllreduceDoubling.make(spec, b);
   const auto unit = static_cast<std::uint32_t>(own.layout->size());
   if (spec.rank == 0) {
-    b.stream_reduce(own, spec.result(), kEverybody);
+    b.stream_reduce(own, spec.result(), kAllRanks);
     return;
   }
   b.stream_write(0, own, unit);

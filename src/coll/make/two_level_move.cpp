@@ -26,7 +26,7 @@ void release_host(Levels& l) noexcept {
   l.b.map_ranks(l.all.on_host(l.host), true);
   if (l.spec.shared_bytes != 0) {
     if (l.place == 0)
-      l.b.post(0, Piece{}, true, kEverybody);
+      l.b.post(0, Piece{}, true, kAllRanks);
     else
       l.b.fetch(0, 0, Piece{}, 0, true);
   } else if (l.place == 0) {

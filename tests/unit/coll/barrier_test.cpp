@@ -35,8 +35,8 @@ std::vector<Plan> make_plans(const Algorithm& algorithm, int ranks, const Cluste
 }
 
 bool waits(StepKind kind) {
-  return kind == StepKind::meet || kind == StepKind::fetch || kind == StepKind::report ||
-         kind == StepKind::collect;
+  return kind == StepKind::wait_arrived || kind == StepKind::fetch || kind == StepKind::contribute ||
+         kind == StepKind::gather;
 }
 
 // The hosts of the ranks; without a cluster all share one host.
@@ -69,9 +69,9 @@ std::vector<bool> run_without(const Algorithm& algorithm, int ranks, int absent,
   int contributions = 0, announced = 0;  // of a fused exchange
   const auto is_ready = [&](int r, const Step& step) {
     switch (step.kind) {
-      case StepKind::meet: return arrived[{hosts.of(r), step.second}] == hosts.mates(r);
-      case StepKind::report: return announced != 0;
-      case StepKind::collect: return contributions == hosts.leaders() - 1;
+      case StepKind::wait_arrived: return arrived[{hosts.of(r), step.second}] == hosts.mates(r);
+      case StepKind::contribute: return announced != 0;
+      case StepKind::gather: return contributions == hosts.leaders() - 1;
       default: return posters.count({hosts.mate(r, step.partner), step.second}) != 0;
     }
   };
@@ -95,8 +95,8 @@ std::vector<bool> run_without(const Algorithm& algorithm, int ranks, int absent,
           posted[{step.partner, r, step.tag}].push_back(id);
           continue;
         }
-        if (step.kind == StepKind::report) ++contributions;
-        if (step.kind == StepKind::tell) ++announced;
+        if (step.kind == StepKind::contribute) ++contributions;
+        if (step.kind == StepKind::announce) ++announced;
         if (waits(step.kind)) {
           watching.emplace_back(r, id);
           continue;

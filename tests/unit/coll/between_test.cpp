@@ -51,7 +51,7 @@ void prepare(const Pair& p, const Sides (&sides)[2], std::vector<Member>& member
       spec.rank = r;
       spec.size = p.sizes[side];
       spec.sides = &sides[side];
-      if (p.rooted()) spec.root = side != p.root_side ? p.root : r == p.root ? kRootHere : kRootBeside;
+      if (p.rooted()) spec.root = side != p.root_side ? p.root : r == p.root ? kRootSelf : kRootOwnGroup;
       spec.commutes = p.commutes;
       spec.bytes = static_cast<std::uint64_t>((scatters(p.op) ? p.total() : p.count) * layout.size());
       spec.send = {Buffer::send, &layout, scatters(p.op) ? p.count * p.sizes[1 - side] : p.count};

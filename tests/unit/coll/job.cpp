@@ -122,16 +122,16 @@ class Job {
           recvs_[{step.partner, me, step.tag}].push_back({id});
         return true;
       }
-      case StepKind::tell:
+      case StepKind::announce:
         if (announced_) why_ = "announced twice";
         announced_ = packed(rank, step.a);
         break;
-      case StepKind::report:
+      case StepKind::contribute:
         if (!contributions_.try_emplace(place_on_lane(r), packed(rank, step.a)).second)
           why_ = "reported twice";
         rank.waiting.push_back(id);
         return true;
-      case StepKind::collect: rank.waiting.push_back(id); return true;
+      case StepKind::gather: rank.waiting.push_back(id); return true;
       case StepKind::copy: {
         type::Cursor from = cursor(step.a, rank.places), to = cursor(step.b, rank.places);
         if (from.total() != to.total()) why_ = "a copy between pieces of unequal size";
@@ -144,11 +144,11 @@ class Job {
       case StepKind::fetch:
       case StepKind::put:
       case StepKind::arrive:
-      case StepKind::meet:
+      case StepKind::wait_arrived:
       case StepKind::combine:
       case StepKind::stream_write:
-      case StepKind::draw:
-      case StepKind::fold:
+      case StepKind::stream_read:
+      case StepKind::stream_reduce:
         if (prng_.below(2) != 0 && attempt(r, step, id)) break;
         rank.waiting.push_back(id);
         return true;
@@ -163,10 +163,10 @@ class Job {
     const auto number = static_cast<std::size_t>(step.tag);
     const std::size_t part = step.second ? 1 : 0;
     const int host = cluster_ == nullptr ? 0 : cluster_->host_of(static_cast<int>(r));
-    if (step.kind == StepKind::report) return hear(rank, step);
-    if (step.kind == StepKind::collect) return gather(rank, step);
+    if (step.kind == StepKind::contribute) return hear(rank, step);
+    if (step.kind == StepKind::gather) return gather(rank, step);
     std::size_t& arrived = arrived_[host][part][number];
-    if (step.kind == StepKind::meet)
+    if (step.kind == StepKind::wait_arrived)
       return arrived == (cluster_ == nullptr ? ranks_.size() : cluster_->on_host(host).size());
     if (step.kind == StepKind::arrive) return ++arrived, true;
     if (step.kind == StepKind::combine) return ++arrived < ranks_.size() || combine(step);
@@ -180,7 +180,7 @@ class Job {
         why_ = "a post by address is not one run";
       return true;
     }
-    if (step.kind == StepKind::fold) return stream_reduce(r, step, id);
+    if (step.kind == StepKind::stream_reduce) return stream_reduce(r, step, id);
     const auto partner = static_cast<std::size_t>(step.partner);
     Rank& from =
         ranks_[cluster_ == nullptr ? partner : static_cast<std::size_t>(cluster_->on_host(host)[partner])];
@@ -189,8 +189,8 @@ class Job {
     const Step& posted = from.plan.steps[post.step];
     if (step.kind == StepKind::put) return put(rank, step, from, posted);
     const bool cached =
-        posted.copied || posted.kind == StepKind::stream_write || posted.kind == StepKind::fold;
-    if (cached && !posted.copied && posted.partner != kEverybody && posted.partner != static_cast<int>(r))
+        posted.copied || posted.kind == StepKind::stream_write || posted.kind == StepKind::stream_reduce;
+    if (cached && !posted.copied && posted.partner != kAllRanks && posted.partner != static_cast<int>(r))
       why_ = "drawn by another rank than stream_written for";
     if (!cached && step.a.bytes != 0 && from.run.done()) why_ = "read from a rank that is done";
     std::vector<std::byte> data = cached ? post.data : packed(from, posted.a);
