@@ -63,13 +63,13 @@ def herald(**env):
 
 def pushes():
     """Herald's three ways to send, for receivers that are early and late."""
-    return [Player(name, 'herald', {'HERALD_PUSH_MODE': mode})
+    return [Player(name, 'herald', {'HERALD_BASELINE': f'push={mode}'})
             for name, mode in (('herald', 'pull'), ('push-zero', 'zero'), ('push-all', 'all'))]
 
 
 def casts(title, words, fault=()):
     """A broadcast as lanes do it, and as paper 000 does, to compare."""
-    players = [Player(name, 'herald', {'HERALD_LANES_MODE': mode})
+    players = [Player(name, 'herald', {'HERALD_BASELINE': f'cast={mode}'})
                for name, mode in (('herald', 'streaming'), ('simple', 'simple'), ('push-pull', 'push_pull'))]
     return row(title, 'eight', 'bcast', words, players, 'link', fault=fault, ranks=8, program='lab_coll')
 
@@ -85,7 +85,7 @@ def groups():
 
 def channels(title, words, network='eight', ranks=8):
     """A broadcast with few and many packets that may leave before the first of them is acknowledged (paper 003, figure 7)."""
-    players = [HERALD] + [Player(f'channels-{count}', 'herald', {'HERALD_LANE_WINDOW': str(count)}) for count in (4, 8, 16, 32, 64, 128, 512)]
+    players = [HERALD] + [Player(f'channels-{count}', 'herald', {'HERALD_BASELINE': f'window={count}'}) for count in (4, 8, 16, 32, 64, 128, 512)]
     return row(title, network, 'bcast', words, players, 'link', ranks=ranks, program='lab_coll')
 
 

@@ -41,6 +41,7 @@ struct JobPlan {
   std::int64_t timeout_s = 0;  // 0: none
   StdinTo stdin_to = StdinTo::rank;
   int stdin_rank = 0;
+  std::int64_t pretended_hosts = 0, pretended_per_host = 0;  // as in JobSpec
   std::vector<std::vector<int>> bind;  // processors per rank, rank modulo its size; empty: not bound
 };
 

@@ -161,7 +161,9 @@ bool Job::start_rank(int rank, const AppPlan& app, std::vector<char*>& argv, std
   pmi.fd = pair[0];
   pmi_child.fd = pair[1];
 
-  std::array<std::string, 2> own{cat("PMI_RANK=", rank), cat("MPI_LOCALRANKID=", rank)};
+  std::vector<std::string> own{cat("PMI_RANK=", rank), cat("MPI_LOCALRANKID=", rank)};
+  if (plan_.pretended_hosts) own.push_back(cat("HERALD_HOST=pretended-", rank % plan_.pretended_hosts));
+  if (plan_.pretended_per_host) own.push_back(cat("HERALD_HOST=pretended-", rank / plan_.pretended_per_host));
   const std::size_t keep = envp.size();
   for (std::string& entry : own) envp.push_back(entry.data());
   envp.push_back(nullptr);

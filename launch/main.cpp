@@ -100,6 +100,8 @@ JobPlan plan_job(const JobSpec& spec, const Placement& where, std::int64_t timeo
   plan.stdin_rank = static_cast<int>(spec.stdin_rank);
   if (plan.stdin_to == StdinTo::rank && plan.stdin_rank >= plan.size)
     throw UsageError(cat("--stdin ", plan.stdin_rank, ": there is no such rank"));
+  plan.pretended_hosts = spec.pretended_hosts;
+  plan.pretended_per_host = spec.pretended_per_host;
   plan.bind = binding(spec, plan.size, notes);
   return plan;
 }
@@ -118,6 +120,8 @@ int run(const std::vector<std::string>& words, const Environment& env) {
   if (!spec.timeout_s && from_env && !from_env->empty())
     timeout_s = parse_timeout(*from_env, "MPIEXEC_TIMEOUT");
   const Placement where = find_hosts(spec, env);
+  if (where.several && (spec.pretended_hosts || spec.pretended_per_host))
+    throw UsageError("--pretend-hosts needs a job on one machine");
   if (where.several) return hand_over(spec, where, timeout_s, env);
   std::vector<std::string> notes;
   Job job(plan_job(spec, where, timeout_s, env, notes));

@@ -37,6 +37,8 @@ constexpr Option kTable[] = {
      "file of hosts, one a line: 'name', 'name:N' or 'name slots=N'"},
     {Opt::ppn, "ppn|perhost|N|npernode", "N", G::hosts, "processes on each host"},
     {Opt::map_by, "map-by", "HOW", G::hosts, "ppr:N:node is --ppn N; other values have an effect only on several hosts"},
+    {Opt::pretend_hosts, "pretend-hosts", "N|/N", G::hosts,
+     "let ranks of this machine behave as on several hosts (HERALD_HOST): N ranks on each, or /N: N hosts in turn"},
 
     {Opt::label, "l|tag-output|prepend-rank", "", G::output, "begin each line of output with '[rank] '"},
     {Opt::verbose, "v|verbose|d|debug-devel", "", G::output, "report the start and the exit of each rank"},

@@ -24,6 +24,7 @@ enum class Opt {
   hostfile,
   ppn,
   map_by,
+  pretend_hosts,
   bind_to,
   label,
   timeout,

@@ -115,6 +115,7 @@ class Parser {
       case Opt::hostfile: spec_.hostfile = args[0]; break;
       case Opt::ppn: spec_.ppn = positive(args[0], shown, "processes on a host", kMostRanks); break;
       case Opt::map_by: map_by(shown, args[0]); break;
+      case Opt::pretend_hosts: pretend_hosts(shown, args[0]); break;
       case Opt::bind_to: spec_.bind_to = args[0]; break;
       case Opt::label: spec_.label = true; break;
       case Opt::timeout: spec_.timeout_s = parse_timeout(args[0], shown); break;
@@ -167,6 +168,13 @@ class Parser {
       spec_.ppn = positive(parts[1], cat(shown, " ", text), "processes on a host", kMostRanks);
     else
       spec_.map_by = text;
+  }
+
+  void pretend_hosts(const std::string& shown, const std::string& text) {
+    if (text.starts_with('/'))
+      spec_.pretended_hosts = positive(text.substr(1), shown, "hosts", kMostRanks);
+    else
+      spec_.pretended_per_host = positive(text, shown, "processes on a host", kMostRanks);
   }
 
   void stdin_to(const std::string& shown, const std::string& text) {

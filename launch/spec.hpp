@@ -48,8 +48,10 @@ struct JobSpec {
   std::string hosts;
   std::string hostfile;
   std::int64_t ppn = 0;
-  std::string map_by;   // unless it is ppr:N:node
-  std::string bind_to;  // empty: not given
+  std::string map_by;                   // unless it is ppr:N:node
+  std::string bind_to;                  // empty: not given
+  std::int64_t pretended_hosts = 0;     // ranks are placed on so many hosts in turn; 0: not given
+  std::int64_t pretended_per_host = 0;  // so many ranks are placed on each host; 0: not given
   bool label = false;
   bool verbose = false;
   bool quiet = false;

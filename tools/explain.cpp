@@ -94,21 +94,13 @@ std::string time_text(double ns) {
   return fmt::format("{:.1f} s", ns / 1e9);
 }
 
-// The algorithm that HERALD_COLL_<OP> names; null for auto.
-const coll::Algorithm* forced(coll::Op op, std::string& variable) {
+// The algorithm that HERALD_COLL names; null for auto.
+const coll::Algorithm* forced(coll::Op op) {
   std::vector<std::string> warnings;
   const Knobs knobs = read_knobs(environ, warnings);
-  const std::string name = std::string("coll_") + name_of(op);
-  const auto rows = knob_rows();
-  const coll::Algorithm* found = nullptr;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].name != name) continue;
-    variable = variable_of(rows[i]);
-    found = coll::find_algorithm(op, knob_text(knobs, i).c_str());
-  }
   for (const std::string& warning : warnings)
-    if (warning.starts_with(variable + "=")) fmt::print(stderr, "herald: {}\n", warning);
-  return found;
+    if (warning.starts_with("HERALD_COLL=")) fmt::print(stderr, "herald: {}\n", warning);
+  return coll::find_algorithm(op, list_value(knobs.coll, name_of(op)));
 }
 
 void explain(const Query& query) {
@@ -138,8 +130,7 @@ void explain(const Query& query) {
     if (a->fits(shape) != b->fits(shape)) return a->fits(shape);
     return a->fits(shape) && a->estimate(bytes, shape) < b->estimate(bytes, shape);
   });
-  std::string variable;
-  const coll::Algorithm* named = forced(op, variable);
+  const coll::Algorithm* named = forced(op);
   const bool forced = named != nullptr && named->fits(shape);
   const coll::Algorithm& winner = forced ? *named : coll::choose(op, bytes, shape);
 
@@ -154,10 +145,10 @@ void explain(const Query& query) {
     fmt::print("{} {:<{}}  {:>12}  {}\n", row == &winner ? '>' : ' ', row->name, wide,
                row->fits(shape) ? time_text(row->estimate(bytes, shape)) : "does not fit", row->description);
   fmt::print("\n{} is selected: {}\n", winner.name,
-             forced             ? variable + " names it"
+             forced             ? "HERALD_COLL names it"
              : rows.size() == 1 ? "it is the only one"
                                 : "it is the cheapest that fits");
-  if (named != nullptr && !forced) fmt::print("{}={} does not fit\n", variable, named->name);
+  if (named != nullptr && !forced) fmt::print("HERALD_COLL: {}={} does not fit\n", name_of(op), named->name);
 }
 
 }  // namespace

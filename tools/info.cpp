@@ -29,7 +29,10 @@ std::string value_of(const Knobs& knobs, std::size_t index) {
 
 std::string allowed(const KnobRow& row) {
   if (!row.is_text) return fmt::format("{} to {}", row.smallest, row.largest);
-  return *row.choices == '\0' ? "text" : row.choices;
+  if (*row.words == '\0') return *row.choices == '\0' ? "text" : row.choices;
+  std::string lines = "comma separated:\n      ";
+  for (const char* c = row.words; *c != '\0'; ++c) lines += *c == ';' ? "\n      " : std::string(1, *c);
+  return lines + "\n    ";
 }
 
 void print_installation() {
@@ -57,7 +60,8 @@ void print_knobs() {
     const std::string value = value_of(knobs, i);
     const std::string fallback = value_of(standard, i);
     fmt::print("{} {:<20} {}\n", value == fallback ? ' ' : '*', variable_of(rows[i]), value);
-    fmt::print("    {}\n    {}; default {}\n", rows[i].help, allowed(rows[i]), fallback);
+    fmt::print("    {}\n    {}; default {}{}\n", rows[i].help, allowed(rows[i]), fallback,
+               rows[i].scope == KnobScope::job ? "; equal on all ranks" : "");
   }
   std::fflush(stdout);
   for (const std::string& warning : warnings) fmt::print(stderr, "herald: {}\n", warning);

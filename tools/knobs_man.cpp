@@ -2,6 +2,7 @@
 // tools/knobs_man.cpp: writes the manual page of the knobs from their table.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <string>
 
@@ -28,10 +29,22 @@ std::string roff(const std::string& text) {
   return out;
 }
 
+// The words of each key, a line each.
+std::string list_entry(const std::string& words) {
+  std::string text = "Comma separated, any of:\n.RS\n";
+  for (std::size_t at = 0; at < words.size();) {
+    const std::size_t end = std::min(words.find(';', at), words.size());
+    text += ".br\n" + roff(words.substr(at, end - at)) + "\n";
+    at = end + 1;
+  }
+  return text + ".RE\n";
+}
+
 std::string entry(const KnobRow& row) {
   std::string text = fmt::format(".TP\n.B {}\n{}.\n", variable_of(row), roff(row.help));
   if (row.is_text) {
     if (*row.choices != '\0') text += fmt::format("One of {}.\n", roff(row.choices));
+    if (*row.words != '\0') text += list_entry(row.words);
     text += *row.fallback_text == '\0' ? "Default: empty.\n"
                                        : fmt::format("Default: {}.\n", roff(row.fallback_text));
   } else {
@@ -39,6 +52,7 @@ std::string entry(const KnobRow& row) {
         fmt::format("A whole number from {} to {}, in {}. Default: {}.\n", roff(std::to_string(row.smallest)),
                     row.largest, row.unit, roff(std::to_string(row.fallback)));
   }
+  if (row.scope == KnobScope::job) text += "Must be equal on all ranks.\n";
   return text + fmt::format("MPI_T control variable:\n.IR herald_{} .\n", row.name);
 }
 
@@ -64,6 +78,8 @@ std::string knobs_manual() {
       "Whole numbers may end in k (1024) or M (1048576).\n"
       "A bad value is reported and ignored; an unknown name that begins with HERALD_ is reported "
       "too.\n"
+      "Settings that must be equal on all ranks are compared when MPI starts, and a difference ends the "
+      "job.\n"
       ".SH SETTINGS\n",
       kVersion);
   for (const KnobRow& row : knob_rows()) page += entry(row);

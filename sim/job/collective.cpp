@@ -31,7 +31,9 @@ bool is_rare(coll::Op op) noexcept {
   return op == Op::alltoallw || op == Op::reduce_scatter || op == Op::scan || op == Op::exscan;
 }
 
-bool is_deal(const coll::Algorithm& algorithm) noexcept { return algorithm.name == std::string_view("deal"); }
+bool is_deal(const coll::Algorithm& algorithm) noexcept {
+  return algorithm.name == std::string_view("packed_cast");
+}
 
 bool is_fused(const coll::Algorithm& algorithm) noexcept {
   return algorithm.name == std::string_view("fused");
@@ -277,9 +279,9 @@ void Collective::perform(coll::StepId id) {
     case coll::StepKind::send:
     case coll::StepKind::recv:
     case coll::StepKind::cast: return post(step, id);
-    case coll::StepKind::report:
-    case coll::StepKind::collect:
-    case coll::StepKind::tell: return fused(step, id);
+    case coll::StepKind::contribute:
+    case coll::StepKind::gather:
+    case coll::StepKind::announce: return fused(step, id);
     case coll::StepKind::copy: {
       type::Cursor from = cursor(step.a, places_), to = cursor(step.b, places_);
       type::copy(from, to);
@@ -332,14 +334,14 @@ void Collective::fused(const coll::Step& step, coll::StepId id) {
   p2p::FusedOp& op = *slot.fused;
   op.on_done = on_done;
   op.owner = &slot;
-  op.step = step.kind == coll::StepKind::report    ? p2p::FusedStep::report
-            : step.kind == coll::StepKind::collect ? p2p::FusedStep::collect
-                                                   : p2p::FusedStep::tell;
+  op.step = step.kind == coll::StepKind::contribute ? p2p::FusedStep::report
+            : step.kind == coll::StepKind::gather   ? p2p::FusedStep::collect
+                                                    : p2p::FusedStep::tell;
   op.lane = lane_id_;
   op.number = fused_;
   op.members = static_cast<std::uint32_t>(step.partner);
   op.data = cursor(step.a, places_);
-  if (step.kind == coll::StepKind::report) op.into = cursor(step.b, places_);
+  if (step.kind == coll::StepKind::contribute) op.into = cursor(step.b, places_);
   start_fused_(op);
 }
 

@@ -32,7 +32,7 @@ class Collective {
   // Places of those for whom we have parts, if these go over a lane of their own; by which they go.
   const std::vector<int>& concerned() const noexcept { return plan_.members; }
   void deal_by(std::int32_t lane) noexcept { deals_by_ = lane; }
-  bool fused_count() const noexcept { return plan_.fused_count; }
+  bool fused_count() const noexcept { return plan_.has_fused; }
   void number_fused(std::uint32_t number) noexcept { fused_ = number; }
   Status status() const noexcept { return status_; }
   std::string awaited() const;  // members from whom something is still to come, and what is to go

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/knobs.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
@@ -16,37 +17,46 @@ constexpr const char* name_of(const char* member) {
 }
 
 constexpr KnobRow kRows[] = {
-#define HERALD_KNOB_INT(name, dflt, lo, hi, unit, help) \
-  {name_of(#name), false, dflt, lo, hi, "", "", unit, help},
-#define HERALD_KNOB_TEXT(name, dflt, choices, help) {name_of(#name), true, 0, 0, 0, dflt, choices, "", help},
+#define HERALD_KNOB_INT(name, scope, dflt, lo, hi, unit, help) \
+  {name_of(#name), KnobScope::scope, false, dflt, lo, hi, "", "", "", unit, help},
+#define HERALD_KNOB_TEXT(name, scope, dflt, choices, help) \
+  {name_of(#name), KnobScope::scope, true, 0, 0, 0, dflt, choices, "", "", help},
+#define HERALD_KNOB_LIST(name, scope, words, help) \
+  {name_of(#name), KnobScope::scope, true, 0, 0, 0, "", "", words, "", help},
 #include "base/knobs.def"
 #undef HERALD_KNOB_INT
 #undef HERALD_KNOB_TEXT
+#undef HERALD_KNOB_LIST
 };
 
-// Names under HERALD_ that are not knobs: what the launcher tells its ranks, the compiler wrappers' own, and
-// the seed of randomised tests.
+// Names under HERALD_ that are not knobs: variables of the launcher and of the compiler wrappers, and the
+// seed of randomised tests.
 constexpr const char* kReserved[] = {"JOB_KEY", "JOB_ID", "MPIEXEC_PID", "CC", "CXX", "SEED"};
 
 std::int64_t* int_of(Knobs& knobs, std::size_t index) {
   std::size_t at = 0;
-#define HERALD_KNOB_INT(name, dflt, lo, hi, unit, help) \
+#define HERALD_KNOB_INT(name, scope, dflt, lo, hi, unit, help) \
   if (at++ == index) return &knobs.name;
-#define HERALD_KNOB_TEXT(name, dflt, choices, help) ++at;
+#define HERALD_KNOB_TEXT(name, scope, dflt, choices, help) ++at;
+#define HERALD_KNOB_LIST(name, scope, words, help) ++at;
 #include "base/knobs.def"
 #undef HERALD_KNOB_INT
 #undef HERALD_KNOB_TEXT
+#undef HERALD_KNOB_LIST
   return nullptr;
 }
 
 std::string* text_of(Knobs& knobs, std::size_t index) {
   std::size_t at = 0;
-#define HERALD_KNOB_INT(name, dflt, lo, hi, unit, help) ++at;
-#define HERALD_KNOB_TEXT(name, dflt, choices, help) \
+#define HERALD_KNOB_INT(name, scope, dflt, lo, hi, unit, help) ++at;
+#define HERALD_KNOB_TEXT(name, scope, dflt, choices, help) \
+  if (at++ == index) return &knobs.name;
+#define HERALD_KNOB_LIST(name, scope, words, help) \
   if (at++ == index) return &knobs.name;
 #include "base/knobs.def"
 #undef HERALD_KNOB_INT
 #undef HERALD_KNOB_TEXT
+#undef HERALD_KNOB_LIST
   return nullptr;
 }
 
@@ -73,10 +83,56 @@ bool parse_int(const std::string& text, std::int64_t& out) {
   return true;
 }
 
-bool is_choice(const char* choices, const std::string& value) {
-  if (*choices == '\0') return true;
-  const std::string all = std::string("|") + choices + "|";
-  return all.find("|" + value + "|") != std::string::npos;
+bool is_choice(std::string_view choices, std::string_view value) {
+  if (choices.empty()) return true;
+  const std::string all = "|" + std::string(choices) + "|";
+  return all.find("|" + std::string(value) + "|") != std::string::npos;
+}
+
+// Cuts the first item off `rest`.
+std::string_view next_item(std::string_view& rest, char separator) {
+  const std::size_t end = std::min(rest.find(separator), rest.size());
+  const std::string_view item = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return item;
+}
+
+std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+std::string keys_of(std::string_view words) {
+  std::string keys;
+  while (!words.empty()) {
+    const std::string_view item = next_item(words, ';');
+    keys += (keys.empty() ? "" : "|") + std::string(item.substr(0, item.find('=')));
+  }
+  return keys;
+}
+
+// The words that row.words permits for a key; empty if the key is not there.
+std::string_view choices_of(std::string_view words, std::string_view key) {
+  while (!words.empty()) {
+    const std::string_view item = next_item(words, ';');
+    if (item.substr(0, item.find('=')) == key) return item.substr(key.size() + 1);
+  }
+  return {};
+}
+
+// The error in a list of key=word, or nothing.
+std::string check_list(std::string_view words, std::string_view list) {
+  std::string_view rest = list;
+  while (!rest.empty()) {
+    const std::string_view item = next_item(rest, ',');
+    const std::string_view key = item.substr(0, item.find('='));
+    const std::string_view choices = choices_of(words, key);
+    if (choices.empty()) return "names " + quoted(key) + ", which is none of " + keys_of(words);
+    if (key.size() == item.size()) return "must say " + std::string(key) + "=" + std::string(choices);
+    const std::string_view word = item.substr(key.size() + 1);
+    if (word.empty() || !is_choice(choices, word))
+      return "gives " + std::string(key) + " the word " + quoted(word) + ", which is none of " +
+             std::string(choices);
+    if (list_value(rest, key).data() != nullptr) return "names " + quoted(key) + " twice";
+  }
+  return {};
 }
 
 }  // namespace
@@ -95,6 +151,8 @@ std::string set_knob(Knobs& knobs, std::size_t index, const std::string& value) 
   const KnobRow& row = kRows[index];
   if (row.is_text) {
     if (!is_choice(row.choices, value)) return std::string("must be one of ") + row.choices;
+    if (*row.words != '\0')
+      if (std::string error = check_list(row.words, value); !error.empty()) return error;
     *text_of(knobs, index) = value;
     return {};
   }
@@ -137,6 +195,15 @@ bool list_has(const std::string& list, const char* word) noexcept {
     at = end + 1;
   }
   return false;
+}
+
+std::string_view list_value(std::string_view list, std::string_view key) noexcept {
+  while (!list.empty()) {
+    const std::string_view item = next_item(list, ',');
+    if (item.size() > key.size() && item[key.size()] == '=' && item.starts_with(key))
+      return item.substr(key.size() + 1);
+  }
+  return {};
 }
 
 }  // namespace herald

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kScratchAlign = 64;
 
-// Contiguous data needs no layout: cheaper to run, and independent of the type's life.
+// Contiguous data needs no layout: cheaper to run, and independent of the lifetime of the type.
 Piece plain(Piece piece) noexcept {
   if (piece.layout == nullptr) return piece;
   const type::Layout& layout = *piece.layout;
@@ -22,16 +22,16 @@ Piece plain(Piece piece) noexcept {
   return piece;
 }
 
-// As Plan::brief says, of a plan whose list of steps has no end yet; `sends_awaited`: steps wait for sends.
+// Plan::inline_plan, for a plan without its sentinel; `sends_awaited`: some step depends on a send.
 bool is_inline(const Plan& plan, bool sends_awaited) noexcept {
   if (plan.scratch_bytes > kInlineScratch || plan.checked || plan.shared || !plan.members.empty())
     return false;
-  std::size_t sends = 0, receives = 0, fused_count = 0;
+  std::size_t sends = 0, receives = 0, has_fused = 0;
   for (const Step& step : plan.steps) {
     switch (step.kind) {
-      case StepKind::report:
-      case StepKind::collect:
-      case StepKind::tell: ++fused_count; break;
+      case StepKind::contribute:
+      case StepKind::gather:
+      case StepKind::announce: ++has_fused; break;
       case StepKind::send:
         if (step.bundled || sends_awaited) return false;
         ++sends;
@@ -44,15 +44,14 @@ bool is_inline(const Plan& plan, bool sends_awaited) noexcept {
       default: return false;
     }
   }
-  return (sends != 0) + (receives != 0) + (fused_count != 0) == 1 && sends <= kInlineMessages &&
-         receives <= 1;
+  return (sends != 0) + (receives != 0) + (has_fused != 0) == 1 && sends <= kInlineMessages && receives <= 1;
 }
 
 }  // namespace
 
 void Builder::keep(const type::Layout* layout) noexcept {
   if (layout == nullptr) return;
-  // Few distinct layouts, except in alltoallw, where they come one after another.
+  // Few distinct layouts, except in alltoallw, where equal ones are adjacent.
   const std::size_t seen = std::min<std::size_t>(plan_.layouts.size(), 4);
   for (std::size_t i = 0; i < seen; ++i)
     if (plan_.layouts[plan_.layouts.size() - 1 - i].get() == layout) return;
@@ -65,12 +64,12 @@ Step& Builder::add(StepKind kind, const Piece& a, After after) noexcept {
   step.tag = tag_;
   step.a = a;
   keep(a.layout);
-  for (StepId earlier : after) also(last(), earlier);
-  also(last(), gate_);
+  for (StepId earlier : after) depend(last(), earlier);
+  depend(last(), gate_);
   return step;
 }
 
-void Builder::also(StepId step, StepId earlier) noexcept {
+void Builder::depend(StepId step, StepId earlier) noexcept {
   if (step == kNone || earlier == kNone) return;
   HERALD_ASSERT(earlier < step && step == last());
   edges_.push_back({earlier, step});
@@ -88,7 +87,7 @@ StepId Builder::message(Lane& lane, Step& step, int partner) noexcept {
   if (lane.limit != 0 && number >= lane.limit) {
     const StepId before = lane.steps[number - lane.limit];
     step.slot = plan_.steps[before].slot;
-    also(last(), before);
+    depend(last(), before);
   } else {
     step.slot = plan_.slots++;
   }
@@ -111,28 +110,28 @@ StepId Builder::recv(int from, const Piece& to, After after) noexcept {
 }
 
 StepId Builder::cast(const Piece& from, After after) noexcept {
-  return message(sends_, add(StepKind::cast, plain(from), after), kEverybody);
+  return message(sends_, add(StepKind::cast, plain(from), after), kAllRanks);
 }
 
-StepId Builder::report(const Piece& from, const Piece& to, After after) noexcept {
-  Step& step = add(StepKind::report, plain(from), after);
+StepId Builder::contribute(const Piece& from, const Piece& to, After after) noexcept {
+  Step& step = add(StepKind::contribute, plain(from), after);
   step.b = plain(to);
   step.slot = plan_.slots++;
-  plan_.fused_count = true;
+  plan_.has_fused = true;
   keep(step.b.layout);
   return last();
 }
 
-StepId Builder::collect(int members, const Piece& to, After after) noexcept {
-  Step& step = add(StepKind::collect, plain(to), after);
+StepId Builder::gather(int members, const Piece& to, After after) noexcept {
+  Step& step = add(StepKind::gather, plain(to), after);
   step.partner = members;
   step.slot = plan_.slots++;
-  plan_.fused_count = true;
+  plan_.has_fused = true;
   return last();
 }
 
-StepId Builder::tell(const Piece& from, After after) noexcept {
-  add(StepKind::tell, plain(from), after).slot = plan_.slots++;
+StepId Builder::announce(const Piece& from, After after) noexcept {
+  add(StepKind::announce, plain(from), after).slot = plan_.slots++;
   return last();
 }
 
@@ -162,18 +161,18 @@ void Builder::gate(StepId step) noexcept {
   gate_ = step;
   part_ = step + 1;
   tag_ = 0;
-  sends_ = recvs_ = Lane{};  // what was before the gate is complete
+  sends_ = recvs_ = Lane{};  // all earlier messages are complete
 }
 
-void Builder::among(std::span<const int> ranks, bool second) noexcept {
+void Builder::map_ranks(std::span<const int> ranks, bool second) noexcept {
   ranks_ = ranks;
   second_ = second;
   tag_ = 0;
   sends_ = recvs_ = Lane{};
 }
 
-// Joined by an empty copy, unless there is one last step anyway.
-void Builder::then() noexcept {
+// Joined by an empty copy, unless there is a single last step.
+void Builder::fence() noexcept {
   const auto end = static_cast<StepId>(plan_.steps.size());
   if (part_ == end) return;
   std::vector<bool> followed(end - part_, false);
@@ -185,15 +184,16 @@ void Builder::then() noexcept {
     add(StepKind::copy, Piece{}, {});
     last_one = last();
     for (StepId step = part_; step < end; ++step)
-      if (!followed[step - part_]) also(last_one, step);
+      if (!followed[step - part_]) depend(last_one, step);
   }
   gate(last_one);
 }
 
 Step& Builder::add_shared(StepKind kind, int number, int partner, const Piece& a, After after) noexcept {
-  HERALD_ASSERT(number < (kind == StepKind::arrive || kind == StepKind::meet || kind == StepKind::combine
-                              ? kBarrierWords
-                              : kPosts));
+  HERALD_ASSERT(number <
+                (kind == StepKind::arrive || kind == StepKind::wait_arrived || kind == StepKind::combine
+                     ? kBarrierWords
+                     : kPosts));
   plan_.shared = true;
   Step& step = add(kind, a, after);
   step.tag = static_cast<std::uint8_t>(number);
@@ -205,13 +205,13 @@ Step& Builder::add_shared(StepKind kind, int number, int partner, const Piece& a
 StepId Builder::post(int number, const Piece& from, bool copied, int wake, After after) noexcept {
   Piece piece = plain(from);
   StepId packed = kNone;
-  if (!copied && piece.layout != nullptr) {  // others read it by address: it must be one run
+  if (!copied && piece.layout != nullptr) {  // readers need one contiguous run
     const Piece room = scratch(piece.bytes);
     packed = copy(piece, room, after);
     piece = room;
   }
   add_shared(StepKind::post, number, wake, piece, after).copied = copied;
-  also(last(), packed);
+  depend(last(), packed);
   return last();
 }
 
@@ -237,18 +237,18 @@ StepId Builder::stream_write(int to, const Piece& from, std::uint32_t unit) noex
   return last();
 }
 
-StepId Builder::draw(int from, const Piece& to, std::uint32_t unit, bool cold) noexcept {
-  Step& step = add_shared(StepKind::draw, 0, from, plain(to), {});
+StepId Builder::stream_read(int from, const Piece& to, std::uint32_t unit, bool cold) noexcept {
+  Step& step = add_shared(StepKind::stream_read, 0, from, plain(to), {});
   step.whole = true;
   step.unit = unit;
   step.cold = cold;
   return last();
 }
 
-StepId Builder::fold(const Piece& own, const Piece& to, int stream_write_to) noexcept {
+StepId Builder::stream_reduce(const Piece& own, const Piece& to, int stream_to) noexcept {
   HERALD_ASSERT(!plan_.stream_writes && own.layout->dense() && own.layout->size() <= kStreamChunk);
   plan_.stream_writes = true;
-  Step& step = add_shared(StepKind::fold, 0, stream_write_to, own, {});
+  Step& step = add_shared(StepKind::stream_reduce, 0, stream_to, own, {});
   step.b = to;
   step.unit = static_cast<std::uint32_t>(own.layout->size());
   return last();
@@ -259,14 +259,14 @@ StepId Builder::arrive(int barrier_word, int wake, After after) noexcept {
   return last();
 }
 
-StepId Builder::meet(int barrier_word, After after) noexcept {
-  add_shared(StepKind::meet, barrier_word, kNobody, Piece{}, after);
+StepId Builder::wait_arrived(int barrier_word, After after) noexcept {
+  add_shared(StepKind::wait_arrived, barrier_word, kNoRank, Piece{}, after);
   return last();
 }
 
 StepId Builder::combine(int barrier_word, const Piece& like, After after) noexcept {
   HERALD_ASSERT(barrier_word + 1 < kBarrierWords && like.layout->dense());
-  add_shared(StepKind::combine, barrier_word, kEverybody, like, after);
+  add_shared(StepKind::combine, barrier_word, kAllRanks, like, after);
   return last();
 }
 
@@ -284,7 +284,7 @@ Piece Builder::scratch_items(const type::Layout& layout, std::int64_t count) noe
   const std::int64_t low = layout.true_lb() + std::min<std::int64_t>(reach, 0);
   const std::int64_t high = layout.true_ub() + std::max<std::int64_t>(reach, 0);
   const auto span = static_cast<std::uint64_t>(high - low);
-  // Item 0 stands at a multiple of the alignment, and the first byte of data inside the scratch memory.
+  // Item 0 is aligned, and the first byte of data lies inside the scratch memory.
   const auto align = static_cast<std::int64_t>(kScratchAlign);
   const std::int64_t slack = ((low % align) + align) % align;
   Piece piece = scratch(span + static_cast<std::uint64_t>(slack));
@@ -299,7 +299,7 @@ Plan Builder::finish(const char* algorithm) noexcept {
   plan_.algorithm = algorithm;
   const auto after_send = [&](const Edge& edge) { return plan_.steps[edge.from].kind == StepKind::send; };
   plan_.inline_plan = is_inline(plan_, std::any_of(edges_.begin(), edges_.end(), after_send));
-  plan_.steps.emplace_back();  // ends the last list of successors
+  plan_.steps.emplace_back();  // sentinel: ends the last list of successors
   std::vector<Step>& steps = plan_.steps;
   const auto edge_less = [](const Edge& x, const Edge& y) {
     return x.from != y.from ? x.from < y.from : x.to < y.to;

@@ -8,14 +8,13 @@ namespace herald::coll {
 
 void Key::write_layout(const type::Layout* layout, std::int64_t* words) noexcept {
   const bool dense = layout != nullptr && layout->dense();
-  words[0] = dense ? layout->size() * 2 + 1  // odd: no address
+  words[0] = dense ? layout->size() * 2 + 1  // odd: not an address
                    : static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(layout));
   words[1] = dense ? layout->true_lb() : 0;
 }
 
 std::uint64_t Key::hash() const noexcept {
-  // One product a word, none of which waits for another; the factors differ, so the order of the words
-  // counts.
+  // One independent product per word; the factors differ, so the order of the words counts.
   std::uint64_t hash = used_, factor = 0x9e3779b97f4a7c15u;
   for (const std::int64_t word : words()) {
     hash += static_cast<std::uint64_t>(word) * factor;

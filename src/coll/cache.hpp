@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coll/cache.hpp: the plans that a communicator remembers, found by everything that went into making them.
-// Bounded: kSets * kWays plans of at most kLargestPlan bytes; in each set the one not used for longest goes.
-// Freed with the communicator; a plan that is running or belongs to a persistent request lives on until that
-// lets go. Everything happens under the engine's lock, so counts are plain numbers.
+// coll/cache.hpp: the plan cache of a communicator, keyed by everything that went into a plan.
+// Bounded: kSets * kWays plans of at most kLargestPlan bytes; each set evicts its least recently used plan. A
+// plan that runs or belongs to a persistent request outlives its eviction. Everything happens under the
+// engine's lock, so reference counts are plain integers.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -16,16 +16,16 @@
 
 namespace herald::coll {
 
-// What a plan is found by: a row of words.
+// The key of a plan: a sequence of words.
 class Key {
  public:
   void clear() noexcept { used_ = 0; }
   void add(std::int64_t word) noexcept { *grow(1) = word; }
   void add_layout(const type::Layout* layout) noexcept { write_layout(layout, grow(kLayoutWords)); }
-  // Dense layouts of the same size give the same plan, whatever type they belong to.
+  // Dense layouts of the same size give the same plan for any type.
   static constexpr std::size_t kLayoutWords = 2;
   static void write_layout(const type::Layout* layout, std::int64_t* words) noexcept;
-  // For the caller to write, each of them; valid until the next add or grow.
+  // For the caller to fill; valid until the next add or grow.
   std::int64_t* grow(std::size_t words) noexcept {
     used_ += words;
     if (used_ > words_.size()) words_.resize(used_);
@@ -40,16 +40,16 @@ class Key {
   std::size_t used_ = 0;
 };
 
-// A plan that is kept, by the cache and by whoever runs it.
+// A plan with references from the cache and from its runs.
 struct CachedPlan {
   Plan plan;
   Facts facts;  // of a checked plan
   std::uint64_t hash = 0;
   std::vector<std::int64_t> key;
-  // What the key names by address; held, so that no new layout can get the same address.
+  // Layouts that the key names by address: held, so that no new layout can get the same address.
   std::vector<type::LayoutRef> named;
   std::uint32_t refs = 1;
-  // A runner at rest, ready to run this plan again, and how to be rid of it.
+  // An idle runner, ready to run this plan again, and its destructor.
   void* idle = nullptr;
   void (*drop_idle)(void*) = nullptr;
 
@@ -74,13 +74,13 @@ class PlanCache {
   PlanCache& operator=(const PlanCache&) = delete;
   ~PlanCache() { clear(); }
 
-  // Null if there is none. The caller gets a count of its own.
+  // Null if there is none. The caller gets a reference.
   CachedPlan* find(const Key& key, std::uint64_t hash) noexcept;
-  // Remembers a plan, unless it is too large. The caller has a count of its own on what comes back.
+  // Caches a plan, unless it is too large. The caller gets a reference.
   CachedPlan* add(Plan plan, const Key& key, std::uint64_t hash,
                   std::span<const type::Layout* const> named) noexcept;
 
-  // Those who run a plan keep it.
+  // Running plans keep their references.
   void clear() noexcept;
 
   struct Counters {
@@ -94,11 +94,11 @@ class PlanCache {
   Counters counters_;
 };
 
-// What a communicator has of collectives. Made at its first one.
+// Collective state of a communicator. Made at its first collective.
 struct CommState {
   PlanCache plans;
-  Key key;                             // of the call being looked up: kept to save its memory
-  std::uint32_t persistent_count = 0;  // persistent collectives made so far: what matches them
+  Key key;                             // of the call being looked up; reused to save allocations
+  std::uint32_t persistent_count = 0;  // persistent collectives made so far: matches them between ranks
 };
 
 }  // namespace herald::coll

@@ -15,7 +15,7 @@ bool has_root(Op op) noexcept {
          op == Op::scatterv || op == Op::reduce;
 }
 bool has_reduction(Op op) noexcept { return op >= Op::reduce; }
-// Sizes that the call lets differ from rank to rank are not compared.
+// Sizes that may differ between ranks are not compared.
 bool has_bytes(Op op) noexcept {
   return op != Op::barrier && op != Op::gatherv && op != Op::scatterv && op != Op::alltoallv &&
          op != Op::alltoallw;
@@ -53,25 +53,25 @@ std::string one_text(const Facts& facts) {
 
 }  // namespace
 
-Facts facts_of(const CollSpec& ask) noexcept {
+Facts facts_of(const CollSpec& spec) noexcept {
   Facts facts;
-  facts.rank = ask.rank;
-  facts.op = ask.op;
-  if (has_root(ask.op)) facts.root = ask.root;
-  if (has_bytes(ask.op)) facts.bytes = ask.bytes;
-  if (!has_reduction(ask.op)) return facts;
-  const type::Layout* layout = ask.send.layout != nullptr ? ask.send.layout : ask.recv.layout;
+  facts.rank = spec.rank;
+  facts.op = spec.op;
+  if (has_root(spec.op)) facts.root = spec.root;
+  if (has_bytes(spec.op)) facts.bytes = spec.bytes;
+  if (!has_reduction(spec.op)) return facts;
+  const type::Layout* layout = spec.send.layout != nullptr ? spec.send.layout : spec.recv.layout;
   facts.reduces = 1;
   facts.item_bytes = layout == nullptr ? 0 : static_cast<std::uint32_t>(layout->size());
   return facts;
 }
 
-// Their own, because a cast that follows may overtake them.
+// Distinct rounds, because a later cast may overtake these messages.
 constexpr int kFactsRound = 192;
 
-// As the allgather after Bruck: log2(n) rounds.
-void exchange_facts(const CollSpec& ask, Builder& b) noexcept {
-  const int n = ask.size;
+// Bruck allgather: log2(n) rounds.
+void exchange_facts(const CollSpec& spec, Builder& b) noexcept {
+  const int n = spec.size;
   const Piece all = b.scratch(sizeof(Facts) * static_cast<std::uint64_t>(n));
   const auto records = [&](int begin, int end) {
     return bytes_of(all, sizeof(Facts) * static_cast<std::uint64_t>(begin),
@@ -83,24 +83,24 @@ void exchange_facts(const CollSpec& ask, Builder& b) noexcept {
   for (int distance = 1; distance < n; distance *= 2) {
     const int count = std::min(distance, n - distance);
     b.round(kFactsRound + known);
-    const StepId got = b.recv((ask.rank + distance) % n, records(distance, distance + count));
-    sent[known] = b.send((ask.rank - distance + n) % n, records(0, count));
-    for (int i = 0; i < known; ++i) b.also(sent[known], have[i]);
+    const StepId got = b.recv((spec.rank + distance) % n, records(distance, distance + count));
+    sent[known] = b.send((spec.rank - distance + n) % n, records(0, count));
+    for (int i = 0; i < known; ++i) b.depend(sent[known], have[i]);
     have[known++] = got;
   }
   const StepId checked = b.check(all);
   for (int i = 0; i < known; ++i) {
-    b.also(checked, have[i]);
-    b.also(checked, sent[i]);
+    b.depend(checked, have[i]);
+    b.depend(checked, sent[i]);
   }
   b.gate(checked);
 }
 
-Plan make_check(const CollSpec& ask) noexcept {
+Plan make_check(const CollSpec& spec) noexcept {
   Builder builder;
-  exchange_facts(ask, builder);
+  exchange_facts(spec, builder);
   Plan plan = builder.finish("check");
-  plan.operation = name_of(ask.op);
+  plan.operation = name_of(spec.op);
   return plan;
 }
 

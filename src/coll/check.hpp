@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coll/check.hpp: HERALD_CHECK=collectives: before a plan does its work all ranks tell each other what they
-// call. In:  this rank's Facts, at the start of the scratch memory. Out: the facts of all ranks there; the
-// step `check`, which everything after it waits for; two calls that do
-//      not match, if there are such. Every rank sees the same records, so all stop or none.
+// coll/check.hpp: HERALD_CHECK=collectives: ranks compare their calls before a plan does its work.
+// In:  this rank's Facts, at the start of the scratch memory.
+// Out: the facts of all ranks there; the step `check`, which all later steps wait for; two calls that do not
+// match, if any. Every rank sees the same records, so all stop or none.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,34 +12,34 @@
 
 namespace herald::coll {
 
-// refused: it failed its own checks, and goes no further than to say so.
+// refused: the call failed its own argument checks; it only takes part in the comparison.
 enum class Form : std::uint8_t { internal, blocking, nonblocking, persistent, refused };
 
-// One rank's call, as it goes over the wire to ranks of the same build on the same kind of machine.
+// One rank's call, as sent to ranks of the same build on the same architecture.
 struct Facts {
   std::int32_t rank = 0;
   Op op = Op::barrier;
   Form form = Form::internal;
   std::uint8_t reduces = 0;
   std::uint8_t unused = 0;
-  std::int32_t root = -1;        // -1: there is none
+  std::int32_t root = -1;        // -1: none
   std::uint32_t item_bytes = 0;  // reductions: of one item
-  std::uint64_t bytes = 0;       // Ask::bytes
-  char reduction[24] = "";       // name of a predefined operation, else what kind it is
+  std::uint64_t bytes = 0;       // CollSpec::bytes
+  char reduction[24] = "";       // name of a predefined operation, else its kind
 };
 static_assert(sizeof(Facts) == 48);
 
-// What is known when the plan is made: all but form and reduction.
-Facts facts_of(const CollSpec& ask) noexcept;
+// All facts that are known when the plan is made: all but form and reduction.
+Facts facts_of(const CollSpec& spec) noexcept;
 
-// Adds the exchange and the step `check`; steps added from now on wait for it. First thing in a plan.
-void exchange_facts(const CollSpec& ask, Builder& builder) noexcept;
+// Adds the exchange and the step `check`; later steps wait for it. Must come first in a plan.
+void exchange_facts(const CollSpec& spec, Builder& builder) noexcept;
 
-// A plan that does nothing else.
-Plan make_check(const CollSpec& ask) noexcept;
+// A plan of nothing but the check.
+Plan make_check(const CollSpec& spec) noexcept;
 
 // The first rank, in rank order, whose call does not match rank 0's; null if all match. `records` begins with
-// those of `rank` and goes round.
+// that of `rank` and wraps around.
 struct Mismatch {
   const Facts* one = nullptr;
   const Facts* other = nullptr;

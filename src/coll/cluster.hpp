@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coll/cluster.hpp: which ranks of a communicator share a host. Hosts are counted in the order of their first
-// ranks; the first rank of a host is its leader, who speaks for it. The same at every rank.
+// coll/cluster.hpp: which ranks of a communicator share a host. Hosts are numbered in the order of their
+// first ranks; the first rank of a host is its leader. The same at every rank.
 #pragma once
 #include <algorithm>
 #include <span>
@@ -10,9 +10,9 @@ namespace herald::coll {
 
 class Cluster {
  public:
-  // `numbers`: by rank, equal for those on one host.
+  // `numbers`: by rank, equal for ranks of one host.
   explicit Cluster(std::span<const int> numbers) noexcept {
-    std::vector<int> seen;  // numbers of hosts
+    std::vector<int> seen;  // numbers of hosts so far
     for (const int number : numbers) {
       const auto found = std::find(seen.begin(), seen.end(), number);
       host_.push_back(static_cast<int>(found - seen.begin()));
@@ -45,10 +45,10 @@ class Cluster {
   int before(int host) const noexcept { return first_[static_cast<std::size_t>(host)]; }
   const std::vector<int>& leaders() const noexcept { return leaders_; }
   int largest() const noexcept { return largest_; }     // ranks on one host
-  bool equal() const noexcept { return equal_; }        // as many on each host
-  bool in_order() const noexcept { return in_order_; }  // host after host, the ranks count up
+  bool equal() const noexcept { return equal_; }        // the same count on each host
+  bool in_order() const noexcept { return in_order_; }  // ranks are numbered host by host
 
-  bool lane = false;         // one send reaches all leaders
+  bool lane = false;         // a multicast reaches all leaders
   bool reads_peers = false;  // ranks of a host can read each other's memory
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coll/coll_spec.hpp: one collective call as this rank sees it: what a plan is made from.
-// No addresses: only what is the same whenever the same call comes again.
+// coll/coll_spec.hpp: the arguments of one collective call at this rank, from which a plan is made.
+// No addresses: the same call again gives the same CollSpec.
 #pragma once
 #include <cstdint>
 
@@ -29,20 +29,20 @@ enum class Op : std::uint8_t {
   exscan,
 };
 constexpr int kOps = 17;
-const char* name_of(Op op) noexcept;  // in lower case, as in HERALD_COLL_<op>
+const char* name_of(Op op) noexcept;  // in lower case, as in HERALD_COLL
 
-// Calls from one to several: over which lane. pick: what is cheapest, maybe none; whole: the communicator's;
-// part: one of just those concerned.
+// Lane of a call from one rank to several. pick: the cheapest, maybe none; whole: the communicator's; part:
+// one of just the ranks concerned.
 enum class Groups : std::uint8_t { pick, whole, part };
 
-// The blocks of one buffer, one for each rank (or only one: bcast, reduce ...).
+// The blocks of one buffer, one for each rank (or a single one: bcast, reduce ...).
 struct Blocks {
   Buffer buffer = Buffer::send;
-  const type::Layout* layout = nullptr;  // null: means nothing at this rank
+  const type::Layout* layout = nullptr;  // null: not significant at this rank
   std::int64_t count = 0;                // of every block, unless counts is set
   const std::int64_t* counts = nullptr;
   const std::int64_t* displacements = nullptr;   // in extents; with layouts: in bytes
-  const type::Layout* const* layouts = nullptr;  // each block has its own
+  const type::Layout* const* layouts = nullptr;  // one per block
   std::int64_t offset = 0;                       // of all blocks, in bytes
 
   Piece block(int i) const noexcept;
@@ -51,43 +51,43 @@ struct Blocks {
   std::uint64_t bytes(int i) const noexcept { return block(i).bytes; }
 };
 
-// Two groups that exchange data (make/between.cpp). Messages name the ranks of both together, where each
-// group has its first one and counts up.
+// The two groups of an inter-communicator (make/between.cpp). Messages name the ranks of both together, each
+// group contiguous.
 struct Sides {
-  int own = 0, other = 0;  // the first rank of each
+  int own = 0, other = 0;  // first rank of each
   int other_count = 0;
 };
-constexpr int kRootHere = -1, kRootBeside = -2;  // Ask::root: this rank; another of its own group
+constexpr int kRootSelf = -1, kRootOwnGroup = -2;  // CollSpec::root, as MPI_ROOT and MPI_PROC_NULL
 
 struct CollSpec {
   Op op = Op::barrier;
   int rank = 0, size = 1, root = 0;
-  bool in_place = false;  // this rank's own part is already where the result goes
+  bool in_place = false;  // MPI_IN_PLACE
   bool commutes = true;   // the reduction
-  // What the choice of an algorithm goes by; the same at every rank. bcast, reductions: all of the data;
-  // allgatherv: of all ranks; others: of one block, 0 if not every rank knows it.
+  // Input to the choice of an algorithm; equal at every rank. bcast, reductions: all of the data; allgatherv:
+  // of all ranks; others: of one block, 0 if not every rank knows it.
   std::uint64_t bytes = 0;
   std::uint32_t shared_bytes = 0;  // Shape::shared_bytes
   bool streams = false;            // Shape::streams
-  bool oversubscribed = false;     // Shape::crowded
+  bool oversubscribed = false;     // Shape::oversubscribed
   bool in_order = false;           // Shape::in_order
   Groups groups = Groups::pick;
-  const Cluster* cluster = nullptr;  // where the ranks are; null: each on a host of its own, or all on one
+  const Cluster* cluster = nullptr;  // placement of ranks; null: one per host, or all on one
   // Not null: rank and size are those of this rank's group, and the root is a rank of the other one.
   const Sides* sides = nullptr;
   Blocks send, recv;
 
-  // This rank's own contribution to a reduction, and the place of its result.
+  // This rank's contribution to a reduction, and the location of its result.
   Piece own() const noexcept { return in_place ? recv.range(0, 1) : send.range(0, 1); }
   Piece result() const noexcept { return recv.range(0, 1); }
-  // Rank seen from the root, and back.
+  // Rank relative to the root, and back.
   int relative(int r) const noexcept { return r >= root ? r - root : r - root + size; }
   int absolute(int v) const noexcept { return v + root < size ? v + root : v + root - size; }
 };
 
-// Parts of pieces.
+// Sub-ranges of pieces.
 Piece bytes_of(Piece piece, std::uint64_t first, std::uint64_t bytes) noexcept;
-// Blocks [begin, end) of those of `block` bytes that lie packed in `all`.
+// Blocks [begin, end) of the packed blocks of `block` bytes in `all`.
 inline Piece blocks_of(const Piece& all, std::uint64_t block, int begin, int end) noexcept {
   return bytes_of(all, block * static_cast<std::uint64_t>(begin),
                   block * static_cast<std::uint64_t>(end - begin));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coll/run.hpp: one run of a plan: which steps may start now.
-// In:  the plan; "this step is complete".
-// Out: steps that may start, each once; "all complete".
-// Invariant: a step is handed out only after everything it needs is complete; steps that become free together
-// come in plan order. Memory: two words a step, given by the caller.
+// coll/run.hpp: the scheduler of one run of a plan.
+// In:  the plan; completed steps.
+// Out: steps that may start, each once; whether all are complete.
+// Invariant: a step is returned only after its dependencies are complete; steps that become ready together
+// come in plan order. Memory: two words per step, given by the caller.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,7 @@ class Run {
     }
   }
 
-  // A step that may start now, kNone if there is none.
+  // A step that may start now; kNone: there is none.
   StepId next() noexcept { return head_ == tail_ ? kNone : queue_[head_++]; }
 
   void complete(StepId step) noexcept {
@@ -43,7 +43,7 @@ class Run {
     }
   }
 
-  // Nothing more is to be done; no step is under way.
+  // Abandons the run; no step is pending.
   void abandon() noexcept {
     left_ = 0;
     head_ = tail_;

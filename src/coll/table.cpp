@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "coll/table.hpp"
 
-#include <cstring>
-
 #include "base/fatal.hpp"
 #include "coll/check.hpp"
 #include "coll/make/makers.hpp"
@@ -10,7 +8,7 @@
 namespace herald::coll {
 namespace {
 
-// Where two cost the same, the earlier one is taken.
+// Ties go to the earlier row.
 constexpr const Algorithm* kTable[] = {
     &kBarrierDissemination,
     &kBarrierTree,
@@ -95,9 +93,9 @@ constexpr const Algorithm* kTable[] = {
     &kAllreduceGatherCast,
     &kReduceScatterCast,
     &kReduceScatterBlockCast,
-    &kScattervDeal,
-    &kAlltoallvDeal,
-    &kAlltoallwDeal,
+    &kScattervPackedCast,
+    &kAlltoallvPackedCast,
+    &kAlltoallwPackedCast,
     &kAlltoallTwoLevel,
     &kReduceScatterTwoLevel,
     &kReduceScatterBlockTwoLevel,
@@ -110,9 +108,9 @@ constexpr const Algorithm* kTable[] = {
 
 std::span<const Algorithm* const> algorithms() noexcept { return kTable; }
 
-const Algorithm* find_algorithm(Op op, const char* name) noexcept {
+const Algorithm* find_algorithm(Op op, std::string_view name) noexcept {
   for (const Algorithm* row : kTable)
-    if (row->op == op && std::strcmp(row->name, name) == 0) return row;
+    if (row->op == op && row->name == name) return row;
   return nullptr;
 }
 
@@ -130,12 +128,12 @@ const Algorithm& choose(Op op, std::uint64_t bytes, const Shape& shape) noexcept
   return *best;
 }
 
-Plan make_plan(const Algorithm& algorithm, const CollSpec& ask, bool checked) noexcept {
+Plan make_plan(const Algorithm& algorithm, const CollSpec& spec, bool checked) noexcept {
   Builder builder;
-  if (checked && ask.size > 1) exchange_facts(ask, builder);
-  algorithm.make(ask, builder);
+  if (checked && spec.size > 1) exchange_facts(spec, builder);
+  algorithm.make(spec, builder);
   Plan plan = builder.finish(algorithm.name);
-  plan.operation = name_of(ask.op);
+  plan.operation = name_of(spec.op);
   return plan;
 }
 

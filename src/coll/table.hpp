@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coll/table.hpp: every algorithm, in one table: what it is called, when it fits, what it would cost, and how
-// it makes a plan. New ways to do a collective are new rows, never a second engine.
+// coll/table.hpp: all algorithms in one table: name, applicability, cost, plan maker.
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "coll/builder.hpp"
 #include "coll/coll_spec.hpp"
@@ -16,20 +16,20 @@ struct Algorithm {
   const char* name;
   const char* description;  // one line
   bool (*fits)(const Shape& shape);
-  // Nanoseconds until the last rank is done. `bytes` is Ask::bytes.
+  // Nanoseconds until the last rank is done. `bytes` is CollSpec::bytes.
   double (*estimate)(std::uint64_t bytes, const Shape& shape);
-  void (*make)(const CollSpec& ask, Builder& builder);
+  void (*make)(const CollSpec& spec, Builder& builder);
 };
 
 std::span<const Algorithm* const> algorithms() noexcept;
-// By operation and name; null if there is none.
-const Algorithm* find_algorithm(Op op, const char* name) noexcept;
+// By collective and name; null if there is none.
+const Algorithm* find_algorithm(Op op, std::string_view name) noexcept;
 // The cheapest that fits. There is always one.
 const Algorithm& choose(Op op, std::uint64_t bytes, const Shape& shape) noexcept;
 
-// With `checked` the ranks first compare what they call (coll/check.hpp).
-Plan make_plan(const Algorithm& algorithm, const CollSpec& ask, bool checked = false) noexcept;
-// Between two groups: Ask::sides is set. Its parts are the cheapest plans for the ranks of each group.
-Plan make_plan_between(const CollSpec& ask) noexcept;
+// With `checked` the ranks first compare their calls (coll/check.hpp).
+Plan make_plan(const Algorithm& algorithm, const CollSpec& spec, bool checked = false) noexcept;
+// Between two groups: CollSpec::sides is set. Its parts are the cheapest plans for the ranks of each group.
+Plan make_plan_between(const CollSpec& spec) noexcept;
 
 }  // namespace herald::coll

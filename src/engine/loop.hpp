@@ -106,8 +106,8 @@ class Loop final : public Engine {
   bool open_net(boot::Boot& boot, const Knobs& knobs, std::string& why);
   bool add_remote_peers(const std::vector<std::string>& cards, std::string& why);
   bool start_keep_alive(std::string& why);
-  bool exchange_cards(boot::Boot& boot, const std::string& own, std::vector<std::string>& cards,
-                      std::string& why);
+  bool exchange_cards(boot::Boot& boot, const Knobs& knobs, const std::string& own,
+                      std::vector<std::string>& cards, std::string& why);
   void open_waiter(const Knobs& knobs);
 
   bool is_remote(p2p::PeerId peer) const noexcept { return net_ && remote_[static_cast<std::size_t>(peer)]; }

@@ -4,34 +4,22 @@
 #include <cstdio>
 
 #include "base/trace.hpp"
+#include "engine/baseline.hpp"
 #include "engine/net.hpp"
 
 namespace herald::engine {
-namespace {
-
-p2p::PushMode push_mode(const Knobs& knobs) {
-  if (knobs.push_mode == "zero") return p2p::PushMode::zero;
-  return knobs.push_mode == "all" ? p2p::PushMode::all : p2p::PushMode::pull;
-}
-
-rel::LaneMode lane_mode(const Knobs& knobs) {
-  if (knobs.lanes_mode == "simple") return rel::LaneMode::simple;
-  return knobs.lanes_mode == "push_pull" ? rel::LaneMode::push_pull : rel::LaneMode::streaming;
-}
-
-}  // namespace
 
 p2p::CoreConfig core_config(int rank, int size, const Knobs& knobs) {
   p2p::CoreConfig config;
   config.peers = size;
   config.me = rank;
-  config.push_bytes = static_cast<std::uint32_t>(knobs.push_bytes);
-  config.mode = push_mode(knobs);
-  config.direct_bytes = static_cast<std::uint64_t>(knobs.cma_bytes);
-  config.local_allowance = static_cast<std::uint32_t>(knobs.shm_allowance_bytes);
-  config.remote_more = static_cast<std::uint32_t>(knobs.net_push_bytes);
-  config.remote_copied = static_cast<std::uint32_t>(knobs.net_copy_bytes);
-  config.remote_allowance = static_cast<std::uint32_t>(knobs.net_allowance_bytes);
+  config.push_bytes = knobs.tuning.push_bytes;
+  config.mode = push_mode_of(knobs);
+  config.direct_bytes = knobs.tuning.cma_bytes;
+  config.local_allowance = static_cast<std::uint32_t>(knobs.unexpected_bytes);
+  config.remote_more = knobs.tuning.net_push_bytes;
+  config.remote_copied = knobs.tuning.net_copy_bytes;
+  config.remote_allowance = std::min(config.local_allowance, knobs.tuning.net_allowance_bytes);
   return config;
 }
 
@@ -81,15 +69,14 @@ node::NodeConfig Net::node_config(const NetStart& start) const noexcept {
   mesh.peers = size_;
   mesh.give_up = milliseconds(knobs_.detect_ms);
   mesh.log_bytes = static_cast<std::uint32_t>(knobs_.net_log_bytes);
-  mesh.repair = knobs_.net_repair == "go_back_n" ? rel::Repair::go_back_n : rel::Repair::selective;
+  mesh.repair = repair_of(knobs_);
   mesh.seal = {start.key, start.epoch};
   mesh.datagram_bytes = udp_->datagram_bytes();
   mesh.largest_bytes = udp_->largest_bytes();
   mesh.row_packets = udp_->gso_packets();
   mesh.burst_packets = std::max(1u, mesh.burst_packets / mesh.row_packets) * mesh.row_packets;
   mesh.budget_bytes =
-      std::min(static_cast<std::uint32_t>(knobs_.net_switch_bytes) / std::max(start.local_ranks, 1u),
-               udp_->receive_bytes());
+      std::min(knobs_.tuning.net_switch_bytes / std::max(start.local_ranks, 1u), udp_->receive_bytes());
   const auto all = static_cast<std::uint32_t>(size_);
   mesh.eager_packets =
       rel::eager_window(mesh.budget_bytes, mesh.datagram_bytes, all - std::min(start.local_ranks, all));
@@ -99,8 +86,8 @@ node::NodeConfig Net::node_config(const NetStart& start) const noexcept {
   lanes.seal = mesh.seal;
   lanes.datagram_bytes = mesh.datagram_bytes;
   lanes.largest_bytes = mesh.largest_bytes;
-  lanes.mode = lane_mode(knobs_);
-  lanes.window_packets = static_cast<std::uint32_t>(knobs_.lane_window);
+  lanes.mode = lane_mode_of(knobs_);
+  lanes.window_packets = lane_window_of(knobs_);
   lanes.held_packets = udp_->receive_bytes() / std::max(lanes.largest_bytes, lanes.datagram_bytes);
   lanes.give_up = rel::give_up_after(mesh.give_up);
   config.pool = pool_;

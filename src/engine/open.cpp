@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "engine/knob_check.hpp"
 #include "engine/loop.hpp"
 #include "engine/processors.hpp"
 #include "engine/self.hpp"
@@ -16,8 +17,8 @@ namespace herald::engine {
 namespace {
 
 constexpr std::uint32_t kSelfCells = 64;
-constexpr std::int64_t kLeastPayload = 4096;  // of a cell
-constexpr std::int64_t kMostPayload = 65536;
+constexpr std::uint32_t kLeastPayload = 4096;  // of a cell
+constexpr std::uint32_t kMostPayload = 65536;
 // How long close() waits without anything moving: for peers that are to take the last bytes of sends (they
 // may be computing), and for room for answers that nobody may need any more.
 constexpr Duration kFlushSends = milliseconds(600'000);
@@ -27,15 +28,7 @@ constexpr Duration kAttachLimit =
     milliseconds(5'000);  // for peers that are still opening: they need our segment's name
 
 std::size_t packet_bytes(const Knobs& knobs) {
-  return wire::kLargestHeader +
-         static_cast<std::size_t>(std::clamp(knobs.push_bytes, kLeastPayload, kMostPayload));
-}
-
-// For tests of several hosts on one machine: "2" puts two ranks on each host, "/3" deals ranks out to three.
-int pretended_host(const Knobs& knobs, int rank) {
-  const bool deal = knobs.pretend_hosts.starts_with('/');
-  const int number = std::atoi(knobs.pretend_hosts.c_str() + (deal ? 1 : 0));
-  return number <= 0 ? -1 : deal ? rank % number : rank / number;
+  return wire::kLargestHeader + std::clamp(knobs.tuning.push_bytes, kLeastPayload, kMostPayload);
 }
 
 }  // namespace
@@ -81,7 +74,7 @@ bool Loop::open(boot::Boot& boot, const Knobs& knobs, std::string& why) {
   }
   open_waiter(knobs);
   if (shm_ && shm_->cma() != nullptr)
-    memory_.open(*shm_, node_.core(), rank_, size_, static_cast<std::size_t>(knobs.alloc_bytes));
+    memory_.open(*shm_, node_.core(), rank_, size_, knobs.tuning.alloc_bytes);
   if (net_ && !start_keep_alive(why)) return false;  // from here on another thread looks at all of this
   if (knobs.progress == "thread" && start_progress_thread()) unlock();
   return true;
@@ -92,31 +85,39 @@ bool Loop::open_shm(boot::Boot& boot, const Knobs& knobs, std::string& why) {
   config.job = job_name();
   config.rank = rank_;
   config.size = size_;
-  config.cells = static_cast<std::uint64_t>(knobs.shm_cells);
+  config.cells = knobs.tuning.shm_cells;
   config.packet_bytes = packet_bytes(knobs);
-  config.rings = static_cast<std::uint64_t>(knobs.shm_rings);
+  config.most_bytes = static_cast<std::uint64_t>(knobs.shm_inbox_bytes);
+  config.rings = knobs.tuning.shm_rings;
   config.nonce = path::random_number();
   config.cpus = read_affinity();
   config.cma = knobs.cma != "off";
-  config.host = pretended_host(knobs, rank_);
+  config.host = knobs.host;
   shm_ = path::ShmPath::open(config, why);
   if (!shm_) return false;
   std::vector<std::string> cards(static_cast<std::size_t>(size_));
-  if (!exchange_cards(boot, shm_->card(), cards, why) || !shm_->attach_all(cards, why)) return false;
+  if (!exchange_cards(boot, knobs, shm_->card(), cards, why) || !shm_->attach_all(cards, why)) return false;
   local_.attach(*shm_, config.rings);
   return true;
 }
 
-bool Loop::exchange_cards(boot::Boot& boot, const std::string& own, std::vector<std::string>& cards,
-                          std::string& why) {
+// The hash of the knobs that all ranks must have alike precedes a card: ranks that differ could wait for each
+// other forever.
+bool Loop::exchange_cards(boot::Boot& boot, const Knobs& knobs, const std::string& own,
+                          std::vector<std::string>& cards, std::string& why) {
   static int exchanges = 0;  // a process may open and close the engine several times, one after the other
   generation_ = exchanges++;
   const std::string key = "herald-card-" + std::to_string(generation_);
-  bool good = boot.put(key, own) == Status::ok && boot.fence() == Status::ok;
-  for (int peer = 0; good && peer < size_; ++peer)
-    if (peer != rank_) good = boot.get(peer, key, cards[static_cast<std::size_t>(peer)]) == Status::ok;
+  KnobCheck check(boot, knobs, generation_);
+  bool good = boot.put(key, check.hash() + own) == Status::ok && boot.fence() == Status::ok;
+  for (int peer = 0; good && peer < size_; ++peer) {
+    if (peer == rank_) continue;
+    std::string& card = cards[static_cast<std::size_t>(peer)];
+    good = boot.get(peer, key, card) == Status::ok;
+    card.erase(0, check.take_hash(peer, card));
+  }
   if (!good) why = "the ranks could not exchange their addresses: " + boot.last_error();
-  return good;
+  return good && check.all_agree(why);
 }
 
 // Remote ranks count where their hosts are containers of our machine: they want the same processors.

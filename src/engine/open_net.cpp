@@ -73,7 +73,7 @@ bool Loop::open_net(boot::Boot& boot, const Knobs& knobs, std::string& why) {
   std::vector<std::string> cards(static_cast<std::size_t>(size_));
   const std::string own =
       own_key() + "\n" + host_name() + "\n" + write_machine(read_own_machine()) + "\n" + net_->card();
-  if (!exchange_cards(boot, own, cards, why)) return false;
+  if (!exchange_cards(boot, knobs, own, cards, why)) return false;
   cards[static_cast<std::size_t>(rank_)] = own;
   return add_remote_peers(cards, why);
 }

@@ -72,8 +72,12 @@ void Agreement::offer() noexcept {
   const int host = state_.cluster->host_of(comm_.rank);
   const std::vector<int>& ranks = state_.cluster->on_host(host);
   const Knobs& knobs = runtime().knobs();
-  ad_.segment_bytes = static_cast<std::uint64_t>(knobs.coll_segment_bytes);
-  ad_.stream_bytes = static_cast<std::uint64_t>(knobs.coll_stream_bytes);
+  // Streams get the last bytes of a communicator's share, so that a small share still has posts and channels.
+  const auto most = static_cast<std::uint64_t>(knobs.coll_segment_bytes);
+  const std::uint64_t usual =
+      static_cast<std::uint64_t>(Knobs{}.coll_segment_bytes) - knobs.tuning.coll_stream_bytes;
+  ad_.stream_bytes = std::min(most - std::min(most, usual), knobs.tuning.coll_stream_bytes);
+  ad_.segment_bytes = most - ad_.stream_bytes;
   if (state_.cluster->place_of(comm_.rank) == 0 && ranks.size() > 1) {
     // As many others may lead communicators like this one.
     const auto alike = static_cast<std::uint64_t>(

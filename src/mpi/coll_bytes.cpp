@@ -77,7 +77,7 @@ Execution* agree_on_host(Comm& comm, int round, const std::vector<int>& ranks, i
   ask.bytes = bytes;
   ask.recv = {coll::Buffer::recv, &type::basic_layout(type::Basic::byte), static_cast<std::int64_t>(bytes)};
   coll::Builder builder;
-  builder.among(ranks);
+  builder.map_ranks(ranks);
   const coll::Algorithm& binomial = *coll::find_algorithm(coll::Op::bcast, "binomial");
   binomial.make(ask, builder);
   auto* cached = new coll::CachedPlan;

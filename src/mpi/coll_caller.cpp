@@ -71,8 +71,8 @@ Caller::Caller(Call& call, Comm& comm, coll::Op op, How how, int root) noexcept
   if (comm.remote != nullptr) {
     sides_ = {comm.lower ? 0 : comm.partner_count, comm.lower ? comm.size : 0, comm.partner_count};
     spec_.sides = &sides_;
-    if (root == MPI_ROOT) spec_.root = coll::kRootHere;
-    if (root == MPI_PROC_NULL) spec_.root = coll::kRootBeside;
+    if (root == MPI_ROOT) spec_.root = coll::kRootSelf;
+    if (root == MPI_PROC_NULL) spec_.root = coll::kRootOwnGroup;
   } else if (!checks_collectives()) {
     // Ranks whose calls do not match would wait for each other there before they could compare them.
     consider_segment(comm, how.form == How::Form::keep, how.form != How::Form::start);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpi/coll_choice.hpp: which algorithm a collective uses: the one that HERALD_COLL_<OP> names, else the
+// mpi/coll_choice.hpp: which algorithm a collective uses: the one that HERALD_COLL names, else the
 // cheapest by estimate. Knobs are the same at every rank of a job, so every rank chooses the same.
 #pragma once
 #include "coll/table.hpp"

@@ -15,14 +15,14 @@ namespace herald::mpi {
 
 void fill_fused(p2p::FusedOp& op, const Comm& comm, const coll::Step& step, const coll::Places& places,
                 std::uint32_t number) noexcept {
-  op.step = step.kind == coll::StepKind::report    ? p2p::FusedStep::report
-            : step.kind == coll::StepKind::collect ? p2p::FusedStep::collect
-                                                   : p2p::FusedStep::tell;
+  op.step = step.kind == coll::StepKind::contribute ? p2p::FusedStep::report
+            : step.kind == coll::StepKind::gather   ? p2p::FusedStep::collect
+                                                    : p2p::FusedStep::tell;
   op.lane = static_cast<CommColl&>(*comm.coll).lane;
   op.number = number;
   op.members = static_cast<std::uint32_t>(step.partner);
   op.data = cursor(step.a, places);
-  if (step.kind == coll::StepKind::report) op.into = cursor(step.b, places);
+  if (step.kind == coll::StepKind::contribute) op.into = cursor(step.b, places);
 }
 
 namespace {
@@ -127,7 +127,7 @@ int run_inline(Comm& comm, const coll::Plan& plan, const Execution::Binding& bin
   places.at[1] = reinterpret_cast<std::uintptr_t>(binding.recv);
   places.at[2] = reinterpret_cast<std::uintptr_t>(scratch);
   ++coll_counters.runs;
-  if (!plan.fused_count) return run_messages(comm, plan, places, binding);
+  if (!plan.has_fused) return run_messages(comm, plan, places, binding);
   const std::uint32_t number = static_cast<CommColl&>(*comm.coll).fused_count++;
   ++comm.collective_count;
   int error = MPI_SUCCESS;

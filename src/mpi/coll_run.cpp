@@ -170,7 +170,7 @@ void Execution::begin() noexcept {
     process_trace.add(TraceEvent::coll_start, this, Trace::text(cached_->plan.operation),
                       Trace::text(cached_->plan.algorithm), tag_ >> 8);
   if (!persistent_) choose_lane();
-  if (cached_->plan.fused_count) fused_ = static_cast<CommColl&>(*comm_->coll).fused_count++;
+  if (cached_->plan.has_fused) fused_ = static_cast<CommColl&>(*comm_->coll).fused_count++;
   run_.begin(cached_->plan, words_);
   advance();
 }
@@ -206,9 +206,9 @@ void Execution::perform(coll::StepId id) noexcept {
     case coll::StepKind::send:
     case coll::StepKind::cast:
     case coll::StepKind::recv: post(step, id); return;
-    case coll::StepKind::report:
-    case coll::StepKind::collect:
-    case coll::StepKind::tell: fused(step, id); return;
+    case coll::StepKind::contribute:
+    case coll::StepKind::gather:
+    case coll::StepKind::announce: fused(step, id); return;
     case coll::StepKind::copy: {
       type::Cursor from = cursor(step.a, places_), to = cursor(step.b, places_);
       if (from.total() > to.total()) note(MPI_ERR_TRUNCATE);
@@ -228,11 +228,11 @@ void Execution::perform(coll::StepId id) noexcept {
     case coll::StepKind::fetch:
     case coll::StepKind::put:
     case coll::StepKind::arrive:
-    case coll::StepKind::meet:
+    case coll::StepKind::wait_arrived:
     case coll::StepKind::combine:
     case coll::StepKind::stream_write:
-    case coll::StepKind::draw:
-    case coll::StepKind::fold: {
+    case coll::StepKind::stream_read:
+    case coll::StepKind::stream_reduce: {
       int error = MPI_SUCCESS;
       Waiting waiting{id, 0};
       if (!channel_->attempt(number_, step, places_, {op_, datatype_}, waiting.progress, error)) {

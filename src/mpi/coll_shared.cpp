@@ -152,7 +152,7 @@ void CommColl::settle(Comm& comm, bool agreed) noexcept {
 
 SegmentBudget segment_budget(std::uint64_t alike) noexcept {
   constexpr int kMostStreams = 8;
-  const auto all = static_cast<std::uint64_t>(runtime().knobs().coll_segments_bytes);
+  const auto all = runtime().knobs().tuning.coll_segments_bytes;
   const std::uint64_t left = (all - std::min(all, segments_bytes)) / alike;
   return {left, left / 4, streams_made < kMostStreams ? left / 4 : 0};
 }
@@ -169,7 +169,7 @@ void CommColl::discharge() noexcept {
   streams_made -= std::exchange(charged_streams_, false) ? 1 : 0;
 }
 
-static_assert(path::Channel::kRingNone == coll::kNobody && path::Channel::kRingAll == coll::kEverybody);
+static_assert(path::Channel::kRingNone == coll::kNoRank && path::Channel::kRingAll == coll::kAllRanks);
 
 void SharedChannel::begin(std::uint64_t number, bool stream_writes) noexcept {
   running_.push_back(number);
@@ -189,12 +189,12 @@ void SharedChannel::set_low(std::uint64_t low) noexcept {
 }
 
 void SharedChannel::wake(int whom) noexcept {
-  if (whom == coll::kNobody) return;
-  call_spec_ = call_spec_ == coll::kNobody || call_spec_ == whom ? whom : coll::kEverybody;
+  if (whom == coll::kNoRank) return;
+  call_spec_ = call_spec_ == coll::kNoRank || call_spec_ == whom ? whom : coll::kAllRanks;
 }
 
 void SharedChannel::ring() noexcept {
-  const int whom = std::exchange(call_spec_, coll::kNobody);
+  const int whom = std::exchange(call_spec_, coll::kNoRank);
   path::Channel::before_ring();
   // To look at the doorbells of all is to touch a page of each.
   if (!channels_[0].is_watched()) return;
@@ -221,11 +221,11 @@ bool SharedChannel::attempt(std::uint64_t number, const coll::Step& step, const 
   switch (step.kind) {
     case coll::StepKind::post: return post(number, step, places);
     case coll::StepKind::fetch:
-    case coll::StepKind::draw: return fetch(number, step, places, progress, error);
+    case coll::StepKind::stream_read: return fetch(number, step, places, progress, error);
     case coll::StepKind::put: return put(number, step, places, error);
     case coll::StepKind::stream_write: return stream_write(number, step, places, progress);
-    case coll::StepKind::fold: return fold(number, step, places, reducer, progress, error);
-    case coll::StepKind::meet: return channel_of(step).met(number, step.tag);
+    case coll::StepKind::stream_reduce: return fold(number, step, places, reducer, progress, error);
+    case coll::StepKind::wait_arrived: return channel_of(step).met(number, step.tag);
     case coll::StepKind::arrive:
       if (!is_free(channel_of(step), number)) return false;
       if (channel_of(step).arrive(number, step.tag)) wake(step.partner);
@@ -237,9 +237,9 @@ bool SharedChannel::attempt(std::uint64_t number, const coll::Step& step, const 
     case coll::StepKind::send:
     case coll::StepKind::recv:
     case coll::StepKind::cast:
-    case coll::StepKind::report:
-    case coll::StepKind::collect:
-    case coll::StepKind::tell:
+    case coll::StepKind::contribute:
+    case coll::StepKind::gather:
+    case coll::StepKind::announce:
     case coll::StepKind::copy:
     case coll::StepKind::reduce:
     case coll::StepKind::check: break;
@@ -338,7 +338,7 @@ bool SharedChannel::is_lost(std::uint64_t number, const coll::Step& step) noexce
     return engine.is_gone((*peers_)[static_cast<std::size_t>(place)]) &&
            !channel_of(step).has_completed(number, place);
   };
-  if (step.kind == coll::StepKind::fetch || step.kind == coll::StepKind::draw ||
+  if (step.kind == coll::StepKind::fetch || step.kind == coll::StepKind::stream_read ||
       step.kind == coll::StepKind::put)
     return lost(step.partner);
   for (int i = 0; i < static_cast<int>(peers_->size()); ++i)

@@ -51,7 +51,7 @@ class SharedChannel {
                const Reducer& reducer, std::uint64_t& progress, int& error) noexcept;
   // Steps leave it to the caller to ring the peers that may sleep: before it waits or returns, it does.
   void ring_wanted() noexcept {
-    if (call_spec_ != coll::kNobody) ring();
+    if (call_spec_ != coll::kNoRank) ring();
   }
   // An operation here waits for others, and the caller may sleep; and no longer.
   void watch() noexcept { channels_[0].watch(); }
@@ -92,7 +92,7 @@ class SharedChannel {
   bool two_parts_ = false;
   std::vector<std::uint64_t> running_;  // oldest first
   std::uint64_t next_ = 0;
-  int call_spec_ = coll::kNobody;  // whom to ring
+  int call_spec_ = coll::kNoRank;  // whom to ring
   static inline std::uint64_t turn_ = 1;
   std::uint64_t full_in_ = 0, full_at_ = 0;  // the turn, and the first operation that found no free slot
 

@@ -39,7 +39,7 @@ void copy_cold(void* there, const void* here, std::size_t bytes) noexcept {
 }
 
 void SharedChannel::publish(int whom) noexcept {
-  const int readers = whom == coll::kEverybody ? static_cast<int>(peers_->size()) - 1 : 1;
+  const int readers = whom == coll::kAllRanks ? static_cast<int>(peers_->size()) - 1 : 1;
   streams_.publish(stream_next_++, static_cast<std::uint32_t>(readers));
   wake(whom);
 }
@@ -88,7 +88,7 @@ bool SharedChannel::draw(const path::Post& post, const coll::Step& step, const c
 // chunk is reduced in our ring if it is poured on, or if our own part lies where the result goes.
 bool SharedChannel::fold(std::uint64_t number, const coll::Step& step, const coll::Places& places,
                          const Reducer& reducer, std::uint64_t& progress, int& error) noexcept {
-  const bool stream_writes = step.partner != coll::kNobody;
+  const bool stream_writes = step.partner != coll::kNoRank;
   const bool in_ring = stream_writes || places.of(step.a) == places.of(step.b);
   if (stream_writers_.front() != number) return false;
   if (progress == 0) {

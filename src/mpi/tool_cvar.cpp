@@ -95,7 +95,7 @@ int t_cvar_get_info(Call&, int cvar_index, char* name, int* name_len, int* verbo
   const auto enum_number = std::uintptr_t{4096} + static_cast<std::uintptr_t>(cvar_index);
   give(shape == Shape::choice ? reinterpret_cast<MPI_T_enum>(enum_number) : MPI_T_ENUM_NULL, enumtype);
   give(MPI_T_BIND_NO_OBJECT, bind);
-  give(MPI_T_SCOPE_ALL_EQ, scope);
+  give(row->scope == KnobScope::job ? MPI_T_SCOPE_ALL_EQ : MPI_T_SCOPE_LOCAL, scope);
   return MPI_SUCCESS;
 }
 

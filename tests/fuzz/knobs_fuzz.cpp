@@ -28,5 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::int64_t value = herald::knob_int(knobs, i);
     if (value < rows[i].smallest || value > rows[i].largest) std::abort();
   }
+  const std::string texts[] = {herald::job_knobs({}), herald::job_knobs(knobs)};
+  if (herald::find_disagreement(texts).empty() != (texts[0] == texts[1])) std::abort();
   return 0;
 }

@@ -102,7 +102,7 @@ class Faulty(Lanes):
         for mode in ('simple', 'push_pull'):
             for share in ('0%', '5%'):
                 self.lab('fault', 'loss', share)
-                self.casts(0, rounds=4, env=[f'HERALD_LANES_MODE={mode}'])
+                self.casts(0, rounds=4, env=[f'HERALD_BASELINE=cast={mode}'])
 
     def test_multicast_stops_and_recovers_during_a_job(self):
         child = self.begin(PROGRAM, '6', '300000')

@@ -38,7 +38,7 @@ class Two(Job):
 
     def test_losses_with_the_other_protocols_of_the_papers(self):
         self.lab('fault', 'loss', '5%')
-        for way in ('HERALD_NET_REPAIR=go_back_n', 'HERALD_PUSH_MODE=zero', 'HERALD_PUSH_MODE=all'):
+        for way in ('HERALD_BASELINE=repair=go_back_n', 'HERALD_BASELINE=push=zero', 'HERALD_BASELINE=push=all'):
             self.job(PROGRAM, '0.5', '100000', env=[way])
 
     def test_ipv6_only(self):
@@ -115,7 +115,7 @@ class Many(Job):
         for engine in self.engines:
             self.job(program, engine=engine)
         self.job(program, ranks=13)  # two on some hosts
-        self.job(program, env=['HERALD_COLL_BARRIER=gather_cast', 'HERALD_COLL_ALLREDUCE=gather_cast'])
+        self.job(program, env=['HERALD_COLL=barrier=gather_cast,allreduce=gather_cast'])
         self.lab('fault', 'multicast', '100%')
         self.job(program, ranks=6)
         self.lab('fault', 'multicast', '0%')

@@ -14,6 +14,16 @@ class Start(Case):
         self.assertEqual(sorted(done.stdout.split("\n")[:-1]), [f"{r} 4 {r} 4" for r in range(4)])
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    def test_pretended_hosts(self):
+        for how, hosts in (("2", [0, 0, 1, 1, 2]), ("/3", [0, 1, 2, 0, 1])):
+            done = self.run_job("-n", 5, "--pretend-hosts", how, "sh", "-c", "echo $PMI_RANK $HERALD_HOST")
+            self.assertEqual(sorted(done.stdout.splitlines()), [f"{r} pretended-{h}" for r, h in enumerate(hosts)])
+        self.assertEqual(self.run_job("-n", 1, "sh", "-c", "echo -$HERALD_HOST-").stdout, "--\n")
+        for how in ("0", "/", "/0", "x", "-1"):
+            done = self.run_job("-n", 1, "--pretend-hosts", how, "true")
+            self.assertEqual(done.returncode, 2, how)
+            self.assertIn("--pretend-hosts", done.stderr)
+
     def test_64_ranks(self):
         done = self.run_job("-n", 64, "sh", "-c", "echo $PMI_RANK")
         self.assertEqual(sorted(map(int, done.stdout.split())), list(range(64)))

@@ -10,22 +10,21 @@ import sys
 
 mpiexec, program, knobs, ranks = sys.argv[1:]
 with open(knobs, encoding="utf-8") as file:
-    rows = re.findall(r'\((coll_\w+), "auto", "auto\|([^"]+)"', file.read())
+    rows = re.findall(r'"(\w+)=auto\|([^";]+);?"', file.read())
 if len(rows) != 17:
     sys.exit(f"{len(rows)} rows of algorithms in {knobs}, not 17")
 choices = {name: names.split("|") for name, names in rows}
 runs = max(len(names) for names in choices.values())
 failed = 0
 for turn in range(runs + 1):  # the last one: as the library chooses
-    env = {k: v for k, v in os.environ.items() if not k.startswith("HERALD_COLL_")}
+    env = {k: v for k, v in os.environ.items() if k != "HERALD_COLL"}
     if turn < runs:
-        env.update({f"HERALD_{name.upper()}": names[turn % len(names)] for name, names in choices.items()})
+        env["HERALD_COLL"] = ",".join(f"{name}={names[turn % len(names)]}" for name, names in choices.items())
     done = subprocess.run([mpiexec, "-n", ranks, program], env=env, capture_output=True, text=True, timeout=100,
                           check=False)
     other = [line for line in done.stderr.splitlines() if " does not fit a call on " not in line]
     if done.returncode != 0 or "passed" not in done.stdout or other:
         failed += 1
-        forced = " ".join(f"{k}={v}" for k, v in env.items() if k.startswith("HERALD_COLL_"))
-        print(f"turn {turn}, exit code {done.returncode}: {forced}\n{done.stdout}{done.stderr}")
+        print(f"turn {turn}, exit code {done.returncode}: {env.get('HERALD_COLL')}\n{done.stdout}{done.stderr}")
 print("failed" if failed else "passed", f"{runs + 1} runs on {ranks} ranks")
 sys.exit(failed != 0)

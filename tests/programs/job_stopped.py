@@ -11,7 +11,7 @@ import sys
 import time
 
 MPIEXEC, PROGRAM = sys.argv[1:3]
-SETTING = {'HERALD_IF': 'lo', 'HERALD_PRETEND_HOSTS': '1', 'HERALD_DETECT_MS': '1000'}
+SETTING = {'HERALD_IF': 'lo', 'HERALD_DETECT_MS': '1000'}
 
 
 def ranks_of(pid):
@@ -25,7 +25,7 @@ def ranks_of(pid):
     return found
 
 
-with subprocess.Popen([MPIEXEC, '-n', '4', PROGRAM, '6', '20000'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+with subprocess.Popen([MPIEXEC, '-n', '4', '--pretend-hosts', '1', PROGRAM, '6', '20000'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                       text=True, stdin=subprocess.DEVNULL, env={**os.environ, **SETTING}) as job:
     begun = job.stdout.readline()
     ranks = ranks_of(job.pid)

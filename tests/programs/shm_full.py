@@ -45,7 +45,7 @@ class FullTest(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertNotIn("passed", done.stdout)
         words = (r"MPI_Init: .*rank \d wants (\d+) bytes in /dev/shm for its inbox and (\d+) are there: .*"
-                 r"HERALD_SHM_CELLS.*HERALD_SHM_RINGS.*more room")
+                 r"HERALD_SHM_INBOX_BYTES.*more room")
         self.assertRegex(done.stderr, words)
         return tuple(map(int, re.search(words, done.stderr).groups()))
 
@@ -67,9 +67,8 @@ class FullTest(unittest.TestCase):
 
     def test_the_suggested_remedy_works(self):
         self.room(self.inbox_bytes())
-        for name, value in (("HERALD_SHM_CELLS", "8"), ("HERALD_SHM_RINGS", "0")):
-            os.environ[name] = value
-            self.addCleanup(os.environ.pop, name)
+        os.environ["HERALD_SHM_INBOX_BYTES"] = "1"
+        self.addCleanup(os.environ.pop, "HERALD_SHM_INBOX_BYTES")
         done = self.run_job(4, "p2p_basic")
         self.assertEqual((done.returncode, "passed" in done.stdout), (0, True), done.stderr)
 

@@ -35,10 +35,10 @@ class Herald(unittest.TestCase):
         self.assertIn(BUILD, done.stdout)
 
     def test_info_shows_changed_and_invalid_settings(self):
-        done = run('info', HERALD_VERBOSE='2', HERALD_SHM_CELLS='1', HERALD_NONSENSE='1')
+        done = run('info', HERALD_VERBOSE='2', HERALD_DETECT_MS='1', HERALD_NONSENSE='1')
         self.assertRegex(done.stdout, r'(?m)^\* HERALD_VERBOSE +2')
-        self.assertRegex(done.stdout, r'(?m)^  HERALD_SHM_CELLS ')
-        self.assertIn('HERALD_SHM_CELLS=1 is ignored', done.stderr)
+        self.assertRegex(done.stdout, r'(?m)^  HERALD_DETECT_MS ')
+        self.assertIn('HERALD_DETECT_MS=1 is ignored', done.stderr)
         self.assertIn('HERALD_NONSENSE', done.stderr)
 
     def test_manual_has_every_knob_and_matches_the_build(self):
@@ -50,7 +50,7 @@ class Herald(unittest.TestCase):
 
     def test_explain_lists_all_and_marks_the_selected_one(self):
         with open(SOURCE + '/src/base/knobs.def', encoding='utf-8') as file:
-            rows = re.findall(r'\(coll_(\w+), "auto", "auto\|([^"]+)"', file.read())
+            rows = re.findall(r'"(\w+)=auto\|([^";]+);?"', file.read())
         self.assertEqual(len(rows), 17)
         for op, names in rows:
             done = run('explain', op, '64k', '-n', '8')
@@ -69,11 +69,11 @@ class Herald(unittest.TestCase):
         self.assertRegex(run('explain', 'allreduce', '8M', '-n', '5', '--ordered').stdout, r'(?m)^  ring +does not fit')
 
     def test_explain_follows_the_settings(self):
-        done = run('explain', 'bcast', '8', HERALD_COLL_BCAST='scatter_allgather')
-        self.assertIn('scatter_allgather is selected: HERALD_COLL_BCAST names it', done.stdout)
-        done = run('explain', 'bcast', '8', HERALD_COLL_BCAST='nonsense')
+        done = run('explain', 'bcast', '8', HERALD_COLL='bcast=scatter_allgather')
+        self.assertIn('scatter_allgather is selected: HERALD_COLL names it', done.stdout)
+        done = run('explain', 'bcast', '8', HERALD_COLL='bcast=nonsense')
         self.assertIn('shared is selected', done.stdout)
-        self.assertRegex(done.stderr, r'HERALD_COLL_BCAST=nonsense is ignored.*auto\|binomial')
+        self.assertRegex(done.stderr, r'HERALD_COLL=bcast=nonsense is ignored.*auto\|binomial')
 
     def test_usage_errors(self):
         for words in ((), ('nonsense',), ('info', '--nonsense'), ('explain',), ('explain', 'nonsense', '8'),

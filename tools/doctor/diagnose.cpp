@@ -58,7 +58,7 @@ void check_limits(const json& host, const std::string& name, Findings& findings)
   else if (shm.at("free").get<std::uint64_t>() < kMinSharedMemory)
     findings.add("shm", name, "/dev/shm has only " + size_text(shm.at("free")) + " free",
                  "mount -o remount,size=1G /dev/shm (in containers: docker run --shm-size=1g), or set "
-                 "HERALD_SHM_CELLS=32");
+                 "HERALD_SHM_INBOX_BYTES=200k");
   const std::int64_t files = host.at("files");
   if (files >= 0 && files < kMinFiles)
     findings.add("files", name, "a process may open only " + std::to_string(files) + " files",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allgather over the lane: each rank casts its block once, long ones in turns (turns.hpp); or all blocks come
-// to one rank, which casts them together.
+// Allgather over the lane: each rank multicasts its block once, long blocks in turns (turns.hpp). Or rank 0
+// gathers all blocks and multicasts them together; `fused` does so in a fused exchange.
 #include "coll/make/turns.hpp"
 
 namespace herald::coll {
@@ -13,17 +13,17 @@ double estimate_castv(std::uint64_t bytes, const Shape& shape) noexcept {
   return turns_ns(shape, static_cast<double>(bytes) / shape.ranks);
 }
 
-// Serves allgatherv too: every rank knows all sizes.
-void make_cast(const CollSpec& ask, Builder& b) noexcept {
+// Also for allgatherv: every rank knows all sizes.
+void make_cast(const CollSpec& spec, Builder& b) noexcept {
   std::vector<Piece> blocks;
-  for (int rank = 0; rank < ask.size; ++rank) blocks.push_back(ask.recv.block(rank));
-  const auto me = static_cast<std::size_t>(ask.rank);
-  if (!ask.in_place) {
-    const Piece from = ask.send.range(0, 1);
+  for (int rank = 0; rank < spec.size; ++rank) blocks.push_back(spec.recv.block(rank));
+  const auto me = static_cast<std::size_t>(spec.rank);
+  if (!spec.in_place) {
+    const Piece from = spec.send.range(0, 1);
     b.copy(from, blocks[me]);
     blocks[me] = from;
   }
-  Turns(b, ask.rank, blocks, kNone).make();
+  Turns(b, spec.rank, blocks, kNone).make();
 }
 
 double estimate_gather(std::uint64_t bytes, const Shape& shape) noexcept {
@@ -31,17 +31,17 @@ double estimate_gather(std::uint64_t bytes, const Shape& shape) noexcept {
   return up_and_cast_ns(shape, each * (shape.ranks - 1), each * shape.ranks);
 }
 
-void make_gather(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  const FanTree tree(ask.rank, ask.size);
-  const StepId own = ask.in_place ? kNone : b.copy(ask.send.range(0, 1), ask.recv.block(ask.rank));
+void make_gather(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  const FanTree tree(spec.rank, spec.size);
+  const StepId own = spec.in_place ? kNone : b.copy(spec.send.range(0, 1), spec.recv.block(spec.rank));
   std::vector<StepId> below;
   for (const int child : tree.children)
-    below.push_back(b.recv(child, ask.recv.range(child, FanTree(child, ask.size).end)));
-  const Piece mine = ask.recv.range(ask.rank, tree.end), all = ask.recv.range(0, ask.size);
-  const StepId told = tree.parent >= 0 ? b.send(tree.parent, mine, {own}) : b.cast(all, {own});
-  for (const StepId heard : below) b.also(told, heard);
-  if (tree.parent >= 0) b.recv(0, all, {told});
+    below.push_back(b.recv(child, spec.recv.range(child, FanTree(child, spec.size).end)));
+  const Piece mine = spec.recv.range(spec.rank, tree.end), all = spec.recv.range(0, spec.size);
+  const StepId sent_up = tree.parent >= 0 ? b.send(tree.parent, mine, {own}) : b.cast(all, {own});
+  for (const StepId received : below) b.depend(sent_up, received);
+  if (tree.parent >= 0) b.recv(0, all, {sent_up});
 }
 
 double estimate_fused(std::uint64_t bytes, const Shape& shape) noexcept {
@@ -51,22 +51,22 @@ double estimate_fused(std::uint64_t bytes, const Shape& shape) noexcept {
   return fused_ns(shape, each * (shape.ranks - 1), each * shape.ranks);
 }
 
-void make_fused(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  const Piece own = ask.in_place ? ask.recv.block(ask.rank) : ask.send.range(0, 1),
-              all = ask.recv.range(0, ask.size);
-  if (ask.rank != 0) {
-    b.report(own, all);
+void make_fused(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  const Piece own = spec.in_place ? spec.recv.block(spec.rank) : spec.send.range(0, 1),
+              all = spec.recv.range(0, spec.size);
+  if (spec.rank != 0) {
+    b.contribute(own, all);
     return;
   }
-  const StepId copied = ask.in_place ? kNone : b.copy(own, ask.recv.block(0));
-  b.tell(all, {b.collect(ask.size, all), copied});
+  const StepId copied = spec.in_place ? kNone : b.copy(own, spec.recv.block(0));
+  b.announce(all, {b.gather(spec.size, all), copied});
 }
 
 }  // namespace
 
 const Algorithm kAllgatherFused{
-    Op::allgather, "fused",        "all report to one, which tells all blocks to all",
+    Op::allgather, "fused",        "all contribute to one rank, which multicasts all blocks",
     fits_fused,    estimate_fused, make_fused};
 const Algorithm kAllgatherCast{
     Op::allgather, "cast",        "each rank multicasts its block, long ones in turns",

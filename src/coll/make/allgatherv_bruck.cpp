@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allgatherv after Bruck: log2(n) rounds for any number of ranks and any sizes, which all ranks know. Blocks
-// are kept packed in the order "mine, the next rank's, ..." and copied to their places at the end.
+// Bruck allgatherv: log2(n) rounds for any number of ranks and any sizes, which all ranks know. Blocks are
+// packed in the order "own, next rank's, ..." and copied to their destinations at the end.
 #include <algorithm>
 #include <vector>
 
@@ -14,12 +14,12 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, log2_up(shape.ranks), size) + size * shape.cost.copy_byte_ns;
 }
 
-void make(const CollSpec& ask, Builder& b) noexcept {
-  const int n = ask.size;
+void make(const CollSpec& spec, Builder& b) noexcept {
+  const int n = spec.size;
   std::vector<std::uint64_t> at(static_cast<std::size_t>(n) + 1, 0);  // where block rank + i begins
   for (int i = 0; i < n; ++i)
     at[static_cast<std::size_t>(i) + 1] =
-        at[static_cast<std::size_t>(i)] + ask.recv.bytes((ask.rank + i) % n);
+        at[static_cast<std::size_t>(i)] + spec.recv.bytes((spec.rank + i) % n);
   if (at.back() == 0) return;
   const Piece all = b.scratch(at.back());
   const auto blocks = [&](int begin, int end) {
@@ -31,23 +31,23 @@ void make(const CollSpec& ask, Builder& b) noexcept {
     int begin, end;
   };
   std::vector<Came> came;
-  const Piece mine = ask.in_place ? ask.recv.block(ask.rank) : ask.send.range(0, 1);
+  const Piece mine = spec.in_place ? spec.recv.block(spec.rank) : spec.send.range(0, 1);
   came.push_back({b.copy(mine, blocks(0, 1)), 0, 1});
   for (int distance = 1, round = 0; distance < n; distance *= 2, ++round) {
     const int count = std::min(distance, n - distance);
     const Piece in = blocks(distance, distance + count), out = blocks(0, count);
     b.round(round);
-    const StepId got = in.bytes == 0 ? kNone : b.recv((ask.rank + distance) % n, in);
+    const StepId got = in.bytes == 0 ? kNone : b.recv((spec.rank + distance) % n, in);
     if (out.bytes != 0) {
-      const StepId sent = b.send((ask.rank - distance + n) % n, out);
+      const StepId sent = b.send((spec.rank - distance + n) % n, out);
       for (const Came& one : came)
-        if (one.begin < count) b.also(sent, one.step);
+        if (one.begin < count) b.depend(sent, one.step);
     }
     came.push_back({got, distance, distance + count});
   }
   for (const Came& one : came)
-    for (int i = std::max(one.begin, ask.in_place ? 1 : 0); i < one.end; ++i)
-      b.copy(blocks(i, i + 1), ask.recv.block((ask.rank + i) % n), {one.step});
+    for (int i = std::max(one.begin, spec.in_place ? 1 : 0); i < one.end; ++i)
+      b.copy(blocks(i, i + 1), spec.recv.block((spec.rank + i) % n), {one.step});
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allreduce of much data round a ring, for any number of ranks: n - 1 rounds in which each part collects the
-// contributions of all ranks, then n - 1 rounds in which the finished parts go round. The order of ranks is
-// not kept.
+// Ring allreduce for long vectors and any number of ranks: n - 1 rounds of reduce-scatter, then n - 1 rounds
+// of allgather. Rank order is not kept.
 #include <vector>
 
 #include "coll/make/items.hpp"
@@ -15,43 +14,43 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, 2 * others, 2 * others * part) + others * part * shape.cost.reduce_byte_ns;
 }
 
-void make(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  const int n = ask.size, right = (ask.rank + 1) % n, left = (ask.rank - 1 + n) % n;
-  const ItemParts parts{ask.recv.count, n};
-  const Piece own = ask.own(), result = ask.result();
+void make(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  const int n = spec.size, right = (spec.rank + 1) % n, left = (spec.rank - 1 + n) % n;
+  const ItemParts parts{spec.recv.count, n};
+  const Piece own = spec.own(), result = spec.result();
   const auto part = [&](const Piece& whole, int i) { return parts.piece(whole, i, i + 1); };
   if (n == 1) {
-    if (!ask.in_place) b.copy(own, result);
+    if (!spec.in_place) b.copy(own, result);
     return;
   }
   b.window(kWindow, kWindow);
-  Piece area[2];  // only if the contribution is where the result goes
-  if (ask.in_place)
+  Piece area[2];  // only if the contribution lies in the result buffer
+  if (spec.in_place)
     for (Piece& one : area) one = b.scratch_items(*result.layout, parts.count(0, 1));
 
   std::vector<StepId> sent(static_cast<std::size_t>(n), kNone);  // by part
-  StepId folded = kNone;                                         // the last fold
-  StepId area_free[2] = {kNone, kNone};                          // the last fold that read it
+  StepId reduced = kNone;                                        // the last reduction
+  StepId area_free[2] = {kNone, kNone};                          // the last reduction that read it
   for (int k = 0; k < n - 1; ++k) {
-    const int out = (ask.rank - k + n) % n, in = (ask.rank - k - 1 + n) % n;
+    const int out = (spec.rank - k + n) % n, in = (spec.rank - k - 1 + n) % n;
     b.round(k);
     const Piece mine = part(own, in), sum = part(result, in);
-    const Piece arrives = ask.in_place ? items_of(area[k % 2], 0, sum.count) : sum;
+    const Piece arrives = spec.in_place ? items_of(area[k % 2], 0, sum.count) : sum;
     StepId got = kNone;
     if (sum.bytes != 0) got = b.recv(left, arrives, {area_free[k % 2]});
     const Piece gone = part(k == 0 ? own : result, out);
-    if (gone.bytes != 0) sent[static_cast<std::size_t>(out)] = b.send(right, gone, {folded});
+    if (gone.bytes != 0) sent[static_cast<std::size_t>(out)] = b.send(right, gone, {reduced});
     if (sum.bytes == 0) continue;
-    folded = ask.in_place ? b.reduce(arrives, sum, {got, folded}) : b.reduce(mine, sum, {got, folded});
-    if (ask.in_place) area_free[k % 2] = folded;
+    reduced = spec.in_place ? b.reduce(arrives, sum, {got, reduced}) : b.reduce(mine, sum, {got, reduced});
+    if (spec.in_place) area_free[k % 2] = reduced;
   }
-  StepId have = folded;
+  StepId have = reduced;
   for (int k = 0; k < n - 1; ++k) {
-    const int out = (ask.rank + 1 - k + n) % n, in = (ask.rank - k + n) % n;
+    const int out = (spec.rank + 1 - k + n) % n, in = (spec.rank - k + n) % n;
     b.round(n - 1 + k);
     const Piece arrives = part(result, in), gone = part(result, out);
-    // The part that comes was sent on in the first half, and is overwritten now.
+    // The received part overwrites the partial sum that was sent in the first half.
     const StepId got =
         arrives.bytes == 0 ? kNone : b.recv(left, arrives, {sent[static_cast<std::size_t>(in)]});
     if (gone.bytes != 0) b.send(right, gone, {have});

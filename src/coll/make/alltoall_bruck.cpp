@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All-to-all of small blocks after Bruck: log2(n) messages instead of n - 1, each of about half the data.
-// Block i of the work area goes i ranks further: in the round of bit k all blocks with that bit in i travel
-// 2^k ranks together.
+// Bruck alltoall for small blocks: log2(n) messages instead of n - 1, each of about half the data. Block i of
+// the work area moves i ranks: in round k all blocks with bit k set in i move 2^k ranks together.
 #include <algorithm>
 #include <vector>
 
@@ -21,8 +20,8 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
 
 class Maker {
  public:
-  Maker(const CollSpec& ask, Builder& b) noexcept
-      : spec_(ask), b_(b), n_(ask.size), size_(ask.bytes), last_(static_cast<std::size_t>(n_), kNone) {}
+  Maker(const CollSpec& spec, Builder& b) noexcept
+      : spec_(spec), b_(b), n_(spec.size), size_(spec.bytes), last_(static_cast<std::size_t>(n_), kNone) {}
 
   void make() noexcept {
     work_ = b_.scratch(size_ * static_cast<std::uint64_t>(n_));
@@ -57,12 +56,12 @@ class Maker {
     for (int base = bit; base < n_; base += 2 * bit) {
       const int run = std::min(bit, n_ - base);
       const StepId copied = b_.copy(blocks(work_, base, base + run), blocks(out, at, at + run));
-      for (int i = base; i < base + run; ++i) b_.also(copied, last(i));
+      for (int i = base; i < base + run; ++i) b_.depend(copied, last(i));
       packed.push_back(copied);
       at += run;
     }
     const StepId sent = b_.send((spec_.rank + bit) % n_, out);
-    for (StepId step : packed) b_.also(sent, step);
+    for (StepId step : packed) b_.depend(sent, step);
     at = 0;
     std::size_t which = 0;
     for (int base = bit; base < n_; base += 2 * bit) {
@@ -82,8 +81,8 @@ class Maker {
   std::vector<StepId> last_;  // by block: the step that wrote it last
 };
 
-void make(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes != 0) Maker(ask, b).make();
+void make(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes != 0) Maker(spec, b).make();
 }
 
 }  // namespace

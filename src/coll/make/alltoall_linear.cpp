@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All-to-all straight between each two ranks, in rounds (to_in_round). A wide window (linear)
-// overlaps rounds; a window of one (pairwise) loads each rank with one message each way at a time. With
-// MPI_IN_PLACE both sides of a pair are served in the same round, through a little scratch memory.
+// Direct alltoall between each pair of ranks, in rounds (to_in_round). A wide window (linear) overlaps
+// rounds; a window of one (pairwise) loads each rank with one message in each direction. With MPI_IN_PLACE
+// both sides of a pair exchange in the same round, through scratch memory.
 #include <algorithm>
 
 #include "coll/make/makers.hpp"
@@ -9,9 +9,8 @@
 namespace herald::coll {
 namespace {
 
-// Overlapping saves half of the start-up. Inside a host it costs a tenth of the bandwidth in crowding.
-// Between hosts what queues at the links is the last to come, and not in balance: a third of all, as long as
-// that is less than a queue holds; all links are full until then.
+// Overlap saves half of the start-up. Inside a host it costs a tenth of the bandwidth. Between hosts the last
+// messages queue at the links, unevenly: a third of the data, bounded by the queue of a port.
 constexpr double kOversubscribedMemory = 1.1, kOversubscribedHosts = 1.05, kQueued = 0.3, kQueue = 190000;
 double estimate_linear(std::uint64_t bytes, const Shape& shape) noexcept {
   const double others = shape.ranks - 1, all = others * static_cast<double>(bytes);
@@ -19,21 +18,21 @@ double estimate_linear(std::uint64_t bytes, const Shape& shape) noexcept {
                                                 : kOversubscribedMemory * all;
   return transfer_ns(shape, 0.5 * others, oversubscribed);
 }
-// One at a time between hosts waits for the receiver of each message that is not pushed as a whole, who may
-// be waited for by another one, while links have nothing to carry.
+// Between hosts, one message at a time waits for a receiver that may itself wait for another rank: links
+// idle.
 constexpr double kWaiting = 1.5;
 double estimate_pairwise(std::uint64_t bytes, const Shape& shape) noexcept {
   const double others = shape.ranks - 1, all = others * static_cast<double>(bytes);
-  return transfer_ns(shape, others, shape.hosts > 1 && bytes > kPushedFar ? kWaiting * all : all);
+  return transfer_ns(shape, others, shape.hosts > 1 && bytes > kRemoteEager ? kWaiting * all : all);
 }
 
 constexpr std::uint64_t kInPlaceScratch = 1u << 20;
 
-void make_in_place(const CollSpec& ask, Builder& b, std::uint32_t window) noexcept {
-  const int n = ask.size;
+void make_in_place(const CollSpec& spec, Builder& b, std::uint32_t window) noexcept {
+  const int n = spec.size;
   std::uint64_t largest = 0;
   for (int i = 0; i < n; ++i)
-    if (i != ask.rank) largest = std::max(largest, ask.recv.bytes(i));
+    if (i != spec.rank) largest = std::max(largest, spec.recv.bytes(i));
   if (largest == 0) return;
   const auto fitting =
       static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kInPlaceScratch / largest, 1, window));
@@ -47,9 +46,9 @@ void make_in_place(const CollSpec& ask, Builder& b, std::uint32_t window) noexce
   }
   std::uint32_t used = 0;
   for (int round = 0; round < n; ++round) {
-    const int partner = (round - ask.rank + n) % n;
-    const Piece block = ask.recv.block(partner);
-    if (partner == ask.rank || block.bytes == 0) continue;
+    const int partner = (round - spec.rank + n) % n;
+    const Piece block = spec.recv.block(partner);
+    if (partner == spec.rank || block.bytes == 0) continue;
     const std::uint32_t i = used++ % areas;
     const Piece saved = bytes_of(area[i], 0, block.bytes);
     const StepId copied = b.copy(block, saved, {sent[i]});
@@ -58,24 +57,24 @@ void make_in_place(const CollSpec& ask, Builder& b, std::uint32_t window) noexce
   }
 }
 
-void make(const CollSpec& ask, Builder& b, std::uint32_t window) noexcept {
-  if (ask.in_place) return make_in_place(ask, b, window);
-  const int n = ask.size;
+void make(const CollSpec& spec, Builder& b, std::uint32_t window) noexcept {
+  if (spec.in_place) return make_in_place(spec, b, window);
+  const int n = spec.size;
   b.window(window, window);
   for (int k = 1; k < n; ++k) {
-    const int to = to_in_round(ask.rank, k, n), from = from_in_round(ask.rank, k, n);
-    const Piece in = ask.recv.block(from), out = ask.send.block(to);
+    const int to = to_in_round(spec.rank, k, n), from = from_in_round(spec.rank, k, n);
+    const Piece in = spec.recv.block(from), out = spec.send.block(to);
     if (in.bytes != 0) b.recv(from, in);
     if (out.bytes != 0) b.send(to, out);
   }
-  b.copy(ask.send.block(ask.rank), ask.recv.block(ask.rank));
+  b.copy(spec.send.block(spec.rank), spec.recv.block(spec.rank));
 }
 
-void make_linear(const CollSpec& ask, Builder& b) noexcept { make(ask, b, kWindow); }
-void make_pairwise(const CollSpec& ask, Builder& b) noexcept { make(ask, b, 1); }
+void make_linear(const CollSpec& spec, Builder& b) noexcept { make(spec, b, kWindow); }
+void make_pairwise(const CollSpec& spec, Builder& b) noexcept { make(spec, b, 1); }
 
-constexpr const char* kLinear = "straight between each two ranks, many messages at a time";
-constexpr const char* kPairwise = "straight between each two ranks, one message each way at a time";
+constexpr const char* kLinear = "directly between each pair of ranks, many messages at a time";
+constexpr const char* kPairwise = "directly between each pair of ranks, one message each way at a time";
 
 }  // namespace
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Broadcast down a binary tree, in segments: log2(n) deep and still a pipeline; inner ranks send every byte
-// twice.
+// Pipelined broadcast down a binary tree: log2(n) deep; inner ranks send every byte twice.
 #include "coll/make/bcast_pipeline.hpp"
 
 namespace herald::coll {
@@ -10,9 +9,9 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return pipeline_ns(bytes, shape, 2 * (log2_up(shape.ranks + 1) - 1), 2);
 }
 
-void make(const CollSpec& ask, Builder& b) noexcept {
-  const int v = ask.relative(ask.rank);
-  bcast_pipeline(ask, b, v == 0 ? -1 : (v - 1) / 2, 2 * v + 1, 2);
+void make(const CollSpec& spec, Builder& b) noexcept {
+  const int v = spec.relative(spec.rank);
+  bcast_pipeline(spec, b, v == 0 ? -1 : (v - 1) / 2, 2 * v + 1, 2);
 }
 
 bool fits(const Shape& shape) noexcept { return shape.ranks > 2; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Broadcast over the lane: the root sends once, whatever the number of hosts (paper 000).
+// Broadcast over the lane: the root sends once, for any number of hosts (paper 000).
 #include "coll/make/cast.hpp"
 
 namespace herald::coll {
@@ -9,13 +9,13 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, 1, static_cast<double>(bytes));
 }
 
-void make(const CollSpec& ask, Builder& b) noexcept {
-  const Piece data = ask.recv.range(0, 1);
+void make(const CollSpec& spec, Builder& b) noexcept {
+  const Piece data = spec.recv.range(0, 1);
   if (data.bytes == 0) return;
-  if (ask.rank == ask.root)
+  if (spec.rank == spec.root)
     b.cast(data);
   else
-    b.recv(ask.root, data);
+    b.recv(spec.root, data);
 }
 
 }  // namespace

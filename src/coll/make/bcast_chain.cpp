@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Broadcast of much data along a chain, in segments: every rank but the last receives and sends each byte
-// once, and all links are busy at the same time. Deep: for few ranks or a lot of data.
+// Pipelined broadcast of long data along a chain: every rank but the last receives and sends each byte once,
+// and all links are busy at the same time. Deep: for few ranks or very long data.
 #include "coll/make/bcast_pipeline.hpp"
 
 namespace herald::coll {
@@ -10,9 +10,9 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return pipeline_ns(bytes, shape, shape.ranks - 1, 1);
 }
 
-void make(const CollSpec& ask, Builder& b) noexcept {
-  const int v = ask.relative(ask.rank);
-  bcast_pipeline(ask, b, v - 1, v + 1, 1);
+void make(const CollSpec& spec, Builder& b) noexcept {
+  const int v = spec.relative(spec.rank);
+  bcast_pipeline(spec, b, v - 1, v + 1, 1);
 }
 
 bool fits(const Shape& shape) noexcept { return shape.ranks > 2; }

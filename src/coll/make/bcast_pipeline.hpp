@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coll/make/bcast_pipeline.hpp: a broadcast in segments: each is passed on to the children as soon as it is
-// here.
+// coll/make/bcast_pipeline.hpp: a broadcast in segments: each is forwarded to the children as soon as it
+// arrives.
 #pragma once
 #include "coll/make/makers.hpp"
 #include "coll/make/segments.hpp"
 
 namespace herald::coll {
 
-// Parent and children are places seen from the root; -1 is no parent, and a child beyond the last is none.
-inline void bcast_pipeline(const CollSpec& ask, Builder& b, int parent, int first_child,
+// Parent and children are ranks relative to the root; -1 is no parent, and a child beyond the last rank is
+// none.
+inline void bcast_pipeline(const CollSpec& spec, Builder& b, int parent, int first_child,
                            int children) noexcept {
-  const Piece data = ask.recv.range(0, 1);
+  const Piece data = spec.recv.range(0, 1);
   if (data.bytes == 0) return;
   const int count = segments_of(data.bytes);
   const auto segments = static_cast<std::uint64_t>(count);
@@ -21,9 +22,9 @@ inline void bcast_pipeline(const CollSpec& ask, Builder& b, int parent, int firs
     const Piece segment = bytes_of(data, at, std::min(each, data.bytes - at));
     if (segment.bytes == 0) break;
     b.round(i);
-    const StepId got = parent < 0 ? kNone : b.recv(ask.absolute(parent), segment);
-    for (int child = first_child; child < first_child + children && child < ask.size; ++child)
-      b.send(ask.absolute(child), segment, {got});
+    const StepId got = parent < 0 ? kNone : b.recv(spec.absolute(parent), segment);
+    for (int child = first_child; child < first_child + children && child < spec.size; ++child)
+      b.send(spec.absolute(child), segment, {got});
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Broadcast of much data: the root scatters it in n parts down a binomial tree, then the parts go round a
-// ring. Each rank moves about twice the data, however many ranks there are. The parts are cut by bytes,
-// because ranks may describe the same data by different types.
+// Broadcast of long data (van de Geijn): a binomial scatter of n parts, then a ring allgather. Each rank
+// moves about twice the data for any number of ranks. Parts are cut by bytes, because ranks may describe the
+// same data by different types.
 #include <algorithm>
 #include <vector>
 
@@ -35,12 +35,12 @@ struct Parts {
   bool empty(int part) const noexcept { return at(part) == at(part + 1); }
 };
 
-void make(const CollSpec& ask, Builder& b) noexcept {
-  const Piece data = ask.recv.range(0, 1);
-  const int n = ask.size, v = ask.relative(ask.rank);
+void make(const CollSpec& spec, Builder& b) noexcept {
+  const Piece data = spec.recv.range(0, 1);
+  const int n = spec.size, v = spec.relative(spec.rank);
   const auto ranks = static_cast<std::uint64_t>(n);
   const Parts parts{n, data.bytes, (data.bytes + ranks - 1) / ranks};
-  const auto left = ask.absolute((v - 1 + n) % n), right = ask.absolute((v + 1) % n);
+  const auto left = spec.absolute((v - 1 + n) % n), right = spec.absolute((v + 1) % n);
 
   b.window(kWindow, kWindow);
   std::vector<StepId> have(static_cast<std::size_t>(n), kNone);
@@ -48,17 +48,17 @@ void make(const CollSpec& ask, Builder& b) noexcept {
   while (span < n && (v & span) == 0) span *= 2;
   b.round(0);
   if (v != 0 && parts.at(v) != parts.at(parts.end(v))) {
-    const StepId got = b.recv(ask.absolute(v - span), parts.piece(data, v, parts.end(v)));
+    const StepId got = b.recv(spec.absolute(v - span), parts.piece(data, v, parts.end(v)));
     for (int part = v; part < parts.end(v); ++part) have[static_cast<std::size_t>(part)] = got;
   }
   const StepId mine = have[static_cast<std::size_t>(v)];
   for (int distance = span / 2; distance > 0; distance /= 2) {
     const int child = v + distance;
     if (child < n && parts.at(child) != parts.at(parts.end(child)))
-      b.send(ask.absolute(child), parts.piece(data, child, parts.end(child)), {mine});
+      b.send(spec.absolute(child), parts.piece(data, child, parts.end(child)), {mine});
   }
 
-  // In round k part (v - k) goes to the right, unless the right one has it from the scatter.
+  // In round k part (v - k) goes to the right neighbor, unless the scatter has brought it there.
   const auto had = [&](int rank, int part) { return part >= rank && part < parts.end(rank); };
   for (int k = 0; k < n - 1; ++k) {
     const int in = (v - k - 1 + n) % n, out = (v - k + n) % n;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Broadcast among ranks that share memory, of long data: the root copies chunks in while the others copy out.
+// Broadcast of long data in shared memory: the root copies chunks in while the other ranks copy them out.
 #include "coll/make/stream.hpp"
 
 namespace herald::coll {
 namespace {
 
 double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
-  return 2 * barrier_ns(shape) + crowd(shape) * stream_ns(shape, static_cast<double>(bytes));
+  return 2 * barrier_ns(shape) + oversubscription(shape) * stream_ns(shape, static_cast<double>(bytes));
 }
 
-void make(const CollSpec& ask, Builder& b) noexcept {
-  const Piece data = ask.recv.range(0, 1);
+void make(const CollSpec& spec, Builder& b) noexcept {
+  const Piece data = spec.recv.range(0, 1);
   if (data.bytes == 0) return;
-  if (ask.rank == ask.root)
-    b.stream_write(kEverybody, data);
+  if (spec.rank == spec.root)
+    b.stream_write(kAllRanks, data);
   else
-    b.draw(ask.root, data);
+    b.stream_read(spec.root, data);
 }
 
 }  // namespace

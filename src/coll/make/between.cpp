@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plans between two groups. What one group must bring together or hand out is done by the cheapest plan for
-// its ranks; between the groups it goes from first rank to first rank. Where every rank has something of its
-// own for the other group, it goes straight there.
+// Plans between two groups of an inter-communicator. Each group gathers or distributes by the cheapest intra-
+// group plan; between the groups data moves between their first ranks, or directly where every rank has data
+// of its own for the other group.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -17,9 +17,9 @@ class Between {
       : spec_(call),
         b_(builder),
         own_(static_cast<std::size_t>(call.size)),
-        leads_(call.rank == 0),
-        here_(call.root == kRootHere),
-        beside_(call.root == kRootBeside) {
+        is_leader_(call.rank == 0),
+        root_is_self_(call.root == kRootSelf),
+        root_in_own_group_(call.root == kRootOwnGroup) {
     std::iota(own_.begin(), own_.end(), spec_.sides->own);
   }
 
@@ -41,14 +41,14 @@ class Between {
       case Op::reduce_scatter:
       case Op::reduce_scatter_block: return reduce_scatter();
       case Op::scan:
-      case Op::exscan: return;  // there are none between groups
+      case Op::exscan: return;  // not defined between groups
     }
   }
 
  private:
   int there(int rank) const noexcept { return spec_.sides->other + rank; }
 
-  // A part of the call among the ranks of this group, from or to its first one.
+  // An intra-group part of the call, rooted at the group's first rank.
   void within(Op op, std::uint64_t bytes, const Blocks& send, const Blocks& recv) noexcept {
     CollSpec part;
     part.op = op;
@@ -58,18 +58,18 @@ class Between {
     part.commutes = spec_.commutes;
     part.send = send;
     part.recv = recv;
-    b_.among(own_);
+    b_.map_ranks(own_);
     choose(op, bytes, shape_of(spec_.size, spec_.size, spec_.commutes)).make(part, b_);
-    b_.among({});
-    b_.then();
+    b_.map_ranks({});
+    b_.fence();
   }
-  // At the first rank: what its group brought together against what the other one did.
+  // At the first rank: exchange the data of both groups.
   void swap(const Piece& mine, const Piece& theirs) noexcept {
     b_.recv(there(0), theirs);
     b_.send(there(0), mine);
   }
   Blocks room(const Blocks& like) noexcept {
-    return leads_ ? item_blocks(b_.scratch_items(*like.layout, like.count)) : Blocks{};
+    return is_leader_ ? item_blocks(b_.scratch_items(*like.layout, like.count)) : Blocks{};
   }
 
   void barrier() noexcept {
@@ -80,19 +80,19 @@ class Between {
   }
 
   void bcast() noexcept {
-    if (spec_.bytes == 0 || beside_) return;
-    if (here_) {
+    if (spec_.bytes == 0 || root_in_own_group_) return;
+    if (root_is_self_) {
       b_.send(there(0), spec_.send.range(0, 1));
       return;
     }
-    if (leads_) b_.recv(there(spec_.root), spec_.recv.range(0, 1));
-    b_.then();
+    if (is_leader_) b_.recv(there(spec_.root), spec_.recv.range(0, 1));
+    b_.fence();
     within(Op::bcast, spec_.bytes, {}, spec_.recv);
   }
 
   void gather() noexcept {
-    if (beside_) return;
-    if (!here_) {
+    if (root_in_own_group_) return;
+    if (!root_is_self_) {
       const Piece own = spec_.send.range(0, 1);
       if (own.bytes != 0) b_.send(there(spec_.root), own);
       return;
@@ -105,8 +105,8 @@ class Between {
   }
 
   void scatter() noexcept {
-    if (beside_) return;
-    if (!here_) {
+    if (root_in_own_group_) return;
+    if (!root_is_self_) {
       const Piece own = spec_.recv.range(0, 1);
       if (own.bytes != 0) b_.recv(there(spec_.root), own);
       return;
@@ -118,7 +118,7 @@ class Between {
     }
   }
 
-  // In each round every rank has one partner at most, and is its partner's.
+  // In each round every rank has at most one partner, which has this rank as its partner.
   void exchange() noexcept {
     const bool same = spec_.op == Op::allgather || spec_.op == Op::allgatherv;
     const int rounds = std::max(spec_.size, spec_.sides->other_count);
@@ -134,22 +134,22 @@ class Between {
   }
 
   void reduce() noexcept {
-    if (spec_.bytes == 0 || beside_) return;
-    if (here_) {
+    if (spec_.bytes == 0 || root_in_own_group_) return;
+    if (root_is_self_) {
       b_.recv(there(0), spec_.result());
       return;
     }
     const Blocks mine = room(spec_.send);
     within(Op::reduce, spec_.bytes, spec_.send, mine);
-    if (leads_) b_.send(there(spec_.root), mine.range(0, 1));
+    if (is_leader_) b_.send(there(spec_.root), mine.range(0, 1));
   }
 
   void allreduce() noexcept {
     if (spec_.bytes == 0) return;
     const Blocks mine = room(spec_.send);
     within(Op::reduce, spec_.bytes, spec_.send, mine);
-    if (leads_) swap(mine.range(0, 1), spec_.result());
-    b_.then();
+    if (is_leader_) swap(mine.range(0, 1), spec_.result());
+    b_.fence();
     within(Op::bcast, spec_.bytes, {}, spec_.recv);
   }
 
@@ -163,13 +163,13 @@ class Between {
     const Blocks mine = room(whole);
     Blocks theirs = room(whole);
     within(Op::reduce, spec_.bytes, whole, mine);
-    if (leads_) {
+    if (is_leader_) {
       swap(mine.range(0, 1), theirs.range(0, 1));
       theirs.count = spec_.send.count;
       theirs.counts = spec_.send.counts;
       theirs.displacements = spec_.send.displacements;
     }
-    b_.then();
+    b_.fence();
     if (equal)
       within(Op::scatter, spec_.bytes / static_cast<std::uint64_t>(spec_.size), theirs, spec_.recv);
     else
@@ -179,17 +179,17 @@ class Between {
   const CollSpec& spec_;
   Builder& b_;
   std::vector<int> own_;
-  const bool leads_, here_, beside_;
+  const bool is_leader_, root_is_self_, root_in_own_group_;
 };
 
 }  // namespace
 
-Plan make_plan_between(const CollSpec& ask) noexcept {
+Plan make_plan_between(const CollSpec& spec) noexcept {
   Builder builder;
-  Between between(ask, builder);
+  Between between(spec, builder);
   between.make();
   Plan plan = builder.finish("between");
-  plan.operation = name_of(ask.op);
+  plan.operation = name_of(spec.op);
   return plan;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coll/make/byte_parts.hpp: data cut by bytes into one part for each rank, and who has which after they were
-// scattered down a binomial tree. By bytes, because ranks may describe the same data by different types.
+// coll/make/byte_parts.hpp: data cut by bytes into one part per rank, and the owner of each part after a
+// binomial scatter. By bytes, because ranks may describe the same data by different types.
 #pragma once
 #include "coll/coll_spec.hpp"
 #include "coll/make/tree.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coll/make/cast.hpp: what the algorithms over a lane have in common.
-// A host that waits is woken by what it hears: where every rank casts, each of them by each of the others;
-// where they tell one rank, which casts, all but that one are woken once.
+// coll/make/cast.hpp: cost terms and limits that the algorithms over a lane share.
+// A waiting host is woken by each message: where every rank multicasts, by each of the others; where rank 0
+// gathers and multicasts, all ranks but rank 0 are woken once.
 #pragma once
 #include <algorithm>
 
@@ -13,32 +13,31 @@ namespace herald::coll {
 
 inline bool fits_lane(const Shape& shape) noexcept { return shape.lane && shape.ranks > 2; }
 
-constexpr double kWakeNs = 8000;  // to be woken once more
-constexpr double kHearNs = 3000;  // to take one more message when awake
+constexpr double kWakeNs = 8000;     // one more wake-up
+constexpr double kReceiveNs = 3000;  // one more message at a rank that is awake
 
-// Every rank casts `bytes`, at once.
+// Every rank multicasts `bytes` at the same time.
 inline double all_cast_ns(const Shape& shape, double bytes) noexcept {
   return transfer_ns(shape, 1, bytes * (shape.ranks - 1)) + (shape.ranks - 1) * kWakeNs;
 }
-// Up the tree to rank 0, into which `up` bytes come together, and `down` bytes to all.
+// Up the tree to rank 0, which receives `up` bytes in all and multicasts `down` bytes.
 inline double up_and_cast_ns(const Shape& shape, double up, double down) noexcept {
   const int depth = FanTree::depth(shape.ranks);
-  return transfer_ns(shape, depth + 1, up + down) + depth * std::min(shape.ranks - 1, kFanIn) * kHearNs;
+  return transfer_ns(shape, depth + 1, up + down) + depth * std::min(shape.ranks - 1, kFanIn) * kReceiveNs;
 }
 
-// As the same without a tree, by a fused exchange (rel/fused_exchange.hpp): fewer steps of software on the
-// way.
+// The same without a tree, by a fused exchange (rel/fused_exchange.hpp), which takes fewer software steps.
 constexpr double kFusedSaves = 0.75;
 inline bool fits_fused(const Shape& shape) noexcept {
   return fits_lane(shape) && shape.in_order && shape.ranks <= int{wire::kMaxFusedMembers};
 }
 inline double fused_ns(const Shape& shape, double up, double down) noexcept {
-  return kFusedSaves * (transfer_ns(shape, 2, up + down) + (shape.ranks - 1) * kHearNs);
+  return kFusedSaves * (transfer_ns(shape, 2, up + down) + (shape.ranks - 1) * kReceiveNs);
 }
 
-// What all ranks cast at once, in bytes together, without the switch losing some of it.
+// Bytes that all ranks together may multicast at once without overflow of a switch's buffers.
 constexpr std::uint64_t kCastTogether = 128 << 10;
-// Longer data is cast in turns of so many bytes: see turns.hpp.
+// Longer data is multicast in turns of so many bytes (turns.hpp).
 constexpr std::uint64_t kTurnBytes = 24 << 10;
 
 }  // namespace herald::coll

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coll/make/cells.hpp: trees where only the root knows how long each block is. A message of the tree has a
-// cell of one size for each rank below, so that who passes it on need not know; a block that does not fit in
-// its cell goes between its rank and the root by itself, and the cell stays unused.
+// coll/make/cells.hpp: trees where only the root knows the block sizes. A message of the tree has one cell of
+// fixed size for each rank of the subtree, so inner ranks need no sizes. A block larger than a cell goes
+// directly between its rank and the root.
 #pragma once
 #include <algorithm>
 
@@ -27,10 +27,9 @@ inline Piece room_for_cells(Builder& b, int count) noexcept {
   return b.scratch(kCellBytes * static_cast<std::uint64_t>(count));
 }
 
-// How much is to be moved is not known. What counts is that the root deals with few messages instead of one
-// of each rank. But those come close together: they take it about a twelfth of the time that a message takes
-// from one rank to the next, and those of a tree follow each other. On one host each message of the tree also
-// waits until its receiver runs.
+// Sizes are not known. The root handles few messages instead of one per rank; but separate messages overlap
+// and take it a twelfth of a hop each, while those of a tree are serial. On one host each hop also waits
+// until its receiver is scheduled.
 inline double cells_ns(const Shape& shape) noexcept {
   constexpr double kApart = 12;
   const int rounds = log2_up(shape.ranks);

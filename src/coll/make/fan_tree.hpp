@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coll/make/fan_tree.hpp: a wide tree over ranks 0 .. n-1, rank 0 on top: who comes below a rank are the
-// ranks right after it, in parts of nearly equal size. For the way up to one rank that then casts: few hosts
-// tell it straight, many by way of others. The order of ranks is kept.
+// coll/make/fan_tree.hpp: a wide tree over ranks 0 .. n-1 with root 0: the subtree of a rank is the ranks
+// right after it, in parts of nearly equal size. For gathering to one rank that then multicasts. Rank order
+// is kept.
 #pragma once
 #include <algorithm>
 #include <vector>
 
 namespace herald::coll {
 
-constexpr int kFanIn = 12;  // as many messages as are taken in the time of one more step
+constexpr int kFanIn = 12;  // messages that a rank receives in the time of one more hop
 
 struct FanTree {
-  int parent = -1;  // none: rank 0
-  int end = 0;      // ranks [rank, end) come together here
+  int parent = -1;  // -1: rank 0
+  int end = 0;      // ranks [rank, end) are the subtree
   std::vector<int> children;
 
   FanTree(int rank, int ranks) noexcept : end(ranks) {

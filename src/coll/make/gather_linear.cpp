@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gather straight to the root, which keeps a window of receives posted. Serves gatherv too: only the root
-// needs to know the sizes.
+// Linear gather: the root keeps a window of receives posted. Also for gatherv: only the root needs to know
+// the sizes.
 #include "coll/make/makers.hpp"
 
 namespace herald::coll {
 namespace {
 
-// Inside a host both sides of a long message move it, if both have a processor: the root half of everything.
+// Inside a host both sides of a long message copy it, if both have a core: the root copies half of all data.
 constexpr std::uint64_t kLong = 48 * 1024;
 constexpr double kHalf = 0.6;
 
@@ -16,19 +16,19 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, others, others * static_cast<double>(bytes) * (helped ? kHalf : 1));
 }
 
-void make(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.rank != ask.root) {
-    const Piece own = ask.send.range(0, 1);
-    if (own.bytes != 0) b.send(ask.root, own);
+void make(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.rank != spec.root) {
+    const Piece own = spec.send.range(0, 1);
+    if (own.bytes != 0) b.send(spec.root, own);
     return;
   }
   b.window(0, kWindow);
-  for (int i = 1; i < ask.size; ++i) {
-    const int from = ask.absolute(i);
-    const Piece block = ask.recv.block(from);
+  for (int i = 1; i < spec.size; ++i) {
+    const int from = spec.absolute(i);
+    const Piece block = spec.recv.block(from);
     if (block.bytes != 0) b.recv(from, block);
   }
-  if (!ask.in_place) b.copy(ask.send.range(0, 1), ask.recv.block(ask.rank));
+  if (!spec.in_place) b.copy(spec.send.range(0, 1), spec.recv.block(spec.rank));
 }
 
 }  // namespace

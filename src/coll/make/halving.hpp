@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // coll/make/halving.hpp: reduce-scatter by recursive halving over a power of two of places: in each round a
-// place keeps one half of the parts it is responsible for, gives the other half to its partner, and folds
-// what comes. In the end place p has part p complete. The order of ranks is not kept.
+// place keeps one half of its parts, sends the other half to its partner, and reduces the data it receives.
+// At the end place p has part p. Rank order is not kept.
 #pragma once
 #include "coll/builder.hpp"
 #include "coll/make/tree.hpp"
 
 namespace herald::coll {
 
-// Parts: piece(whole, begin, end) gives the items of some parts. RankOf: from place to rank.
+// Parts: piece(whole, begin, end) gives the items of some parts. RankOf maps a place to a rank.
 template <class Parts, class RankOf>
 class Halving {
  public:
-  // The contribution is in `own`; the sums come to lie in `area`, which has the same items. They are the same
-  // memory if `in_area` (after `ready`).
+  // The contribution is in `own`; the sums are accumulated in `area`, which has the same items. Both are the
+  // same memory if `in_area` (after `ready`).
   Halving(Builder& b, const Parts& parts, const RankOf& rank_of, const Piece& own, const Piece& area,
           bool in_area, StepId ready) noexcept
       : b_(b), parts_(parts), rank_of_(rank_of), own_(own), area_(area), in_area_(in_area), ready_(ready) {}
@@ -23,7 +23,7 @@ class Halving {
   }
   StepId ready() const noexcept { return ready_; }
   int rounds() const noexcept { return rounds_; }
-  // The send of a round: after it the half that was given away may be overwritten.
+  // The send of a round: after it the half that was sent away may be overwritten.
   StepId sent(int round) const noexcept { return sent_[round]; }
 
  private:

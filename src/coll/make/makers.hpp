@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coll/make/makers.hpp: the algorithms, each defined in its own file of this folder and listed in table.cpp;
-// and the few words that they share.
+// coll/make/makers.hpp: the algorithms, each defined in its own file of this folder and listed in table.cpp,
+// and the constants that they share.
 #pragma once
 #include "coll/table.hpp"
 
@@ -32,7 +32,7 @@ extern const Algorithm kBarrierCast, kBcastCast, kAllgatherCast, kAllgathervCast
 extern const Algorithm kBarrierGatherCast, kAllgatherGatherCast, kAllreduceGatherCast, kReduceScatterCast,
     kReduceScatterBlockCast;
 extern const Algorithm kBarrierFused, kAllreduceFused, kAllgatherFused;
-extern const Algorithm kScattervDeal, kAlltoallvDeal, kAlltoallwDeal;
+extern const Algorithm kScattervPackedCast, kAlltoallvPackedCast, kAlltoallwPackedCast;
 
 extern const Algorithm kBarrierTwoLevel, kBcastTwoLevel, kGatherTwoLevel, kScatterTwoLevel,
     kAllgatherTwoLevel, kAllgathervTwoLevel, kReduceTwoLevel, kAllreduceTwoLevel, kAlltoallTwoLevel,
@@ -40,11 +40,11 @@ extern const Algorithm kBarrierTwoLevel, kBcastTwoLevel, kGatherTwoLevel, kScatt
 
 inline bool fits_any(const Shape&) noexcept { return true; }
 
-// How many messages a rank of a ring, or the root of a linear algorithm, keeps under way.
+// Messages that a rank of a ring, or the root of a linear algorithm, keeps outstanding.
 constexpr std::uint32_t kWindow = 16;
 
-// Between hosts a message up to about so long is pushed as a whole, and a rank that sends one after another
-// keeps its link full. It waits for the receiver of each longer one.
-constexpr std::uint64_t kPushedFar = 65536;
+// Between hosts an eager message of up to about so many bytes is sent whole, and back-to-back sends keep the
+// link full. The sender of a longer message waits for its receiver.
+constexpr std::uint64_t kRemoteEager = 65536;
 
 }  // namespace herald::coll

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce up a binomial tree. If the operation commutes the tree starts at the root; else it is laid over the
-// ranks in order, and rank 0 passes the result on.
+// Reduce up a binomial tree. If the operation commutes the tree is rooted at the root; else at rank 0, in
+// rank order, and rank 0 sends the result to the root.
 #include "coll/make/makers.hpp"
 #include "coll/make/reduce_tree.hpp"
 
@@ -12,20 +12,20 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, rounds, rounds * size) + rounds * size * shape.cost.reduce_byte_ns;
 }
 
-void make(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  const bool root = ask.rank == ask.root;
-  const int first = ask.commutes ? ask.root : 0;
-  const Piece own = ask.own(), none;
+void make(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  const bool root = spec.rank == spec.root;
+  const int first = spec.commutes ? spec.root : 0;
+  const Piece own = spec.own(), none;
   b.round(0);
-  const TreeResult tree = reduce_tree(ask, b, first, own, root && first == ask.root ? ask.result() : none);
-  if (first == ask.root) {
-    if (root && (tree.piece.buffer != Buffer::recv)) b.copy(tree.piece, ask.result(), {tree.ready});
+  const TreeResult tree = reduce_tree(spec, b, first, own, root && first == spec.root ? spec.result() : none);
+  if (first == spec.root) {
+    if (root && (tree.piece.buffer != Buffer::recv)) b.copy(tree.piece, spec.result(), {tree.ready});
     return;
   }
   b.round(1);
-  if (ask.rank == first) b.send(ask.root, tree.piece, {tree.ready});
-  if (root) b.recv(first, ask.result(), {ask.in_place ? tree.own_free : kNone});
+  if (spec.rank == first) b.send(spec.root, tree.piece, {tree.ready});
+  if (root) b.recv(first, spec.result(), {spec.in_place ? tree.own_read : kNone});
 }
 
 }  // namespace

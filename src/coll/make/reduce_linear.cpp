@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce straight at the root, in rank order: every rank sends, the root folds one after another. For few
-// ranks.
+// Linear reduce in rank order: every rank sends to the root, which reduces. For few ranks.
 #include "coll/make/makers.hpp"
 #include "coll/make/reduce_chain.hpp"
 
@@ -12,28 +11,28 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, others, others * size) + others * size * shape.cost.reduce_byte_ns;
 }
 
-void make(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  const Piece own = ask.own();
-  if (ask.rank != ask.root) {
-    b.send(ask.root, own);
+void make(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  const Piece own = spec.own();
+  if (spec.rank != spec.root) {
+    b.send(spec.root, own);
     return;
   }
   b.window(0, kWindow);
-  const Piece result = ask.result();
+  const Piece result = spec.result();
   Piece first = own;
   StepId got = kNone;
-  if (ask.rank != 0) {
+  if (spec.rank != 0) {
     first = b.scratch_items(*own.layout, own.count);
     got = b.recv(0, first);
   }
-  // In place the root's own part lies where the result goes: it is brought there at the end.
-  Chain chain(b, first, ask.in_place ? Piece{} : result, ask.size - 1, got);
-  for (int from = 1; from < ask.size; ++from) {
-    if (from == ask.rank)
-      chain.fold_copy(own);
+  // In place the root's contribution lies in the result buffer: the result is copied there at the end.
+  ReduceChain chain(b, first, spec.in_place ? Piece{} : result, spec.size - 1, got);
+  for (int from = 1; from < spec.size; ++from) {
+    if (from == spec.rank)
+      chain.reduce_copy(own);
     else
-      chain.fold_message(from);
+      chain.reduce_message(from);
   }
   const Piece sum = chain.result();
   if (sum.buffer != result.buffer || sum.offset != result.offset) b.copy(sum, result, {chain.ready()});
@@ -41,7 +40,8 @@ void make(const CollSpec& ask, Builder& b) noexcept {
 
 }  // namespace
 
-const Algorithm kReduceLinear{Op::reduce, "linear", "the root folds what every rank sends, in rank order",
-                              fits_any,   estimate, make};
+const Algorithm kReduceLinear{
+    Op::reduce, "linear", "every rank sends to the root, which reduces in rank order",
+    fits_any,   estimate, make};
 
 }  // namespace herald::coll

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce-scatter of little data: reduce everything to rank 0 up a tree, in rank order, and scatter from
-// there.
+// Reduce-scatter of short vectors: reduce everything to rank 0 up a tree, in rank order, then scatter.
 #include "coll/make/makers.hpp"
 #include "coll/make/reduce_tree.hpp"
 
@@ -13,29 +12,29 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
          rounds * size * shape.cost.reduce_byte_ns;
 }
 
-void make(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  const int n = ask.size;
-  const Piece last = ask.send.block(n - 1), first = ask.send.block(0), result = ask.result();
-  // The blocks lie one after another: together they are one run of items.
+void make(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  const int n = spec.size;
+  const Piece last = spec.send.block(n - 1), first = spec.send.block(0), result = spec.result();
+  // The blocks are contiguous: together they are one run of items.
   Piece all = first;
-  const auto items = static_cast<std::int64_t>(ask.bytes / static_cast<std::uint64_t>(last.layout->size()));
+  const auto items = static_cast<std::int64_t>(spec.bytes / static_cast<std::uint64_t>(last.layout->size()));
   all = items_of(all, 0, items);
   b.round(0);
-  const TreeResult tree = reduce_tree(ask, b, 0, all, Piece{});
+  const TreeResult tree = reduce_tree(spec, b, 0, all, Piece{});
   b.round(1);
-  if (ask.rank != 0) {
-    if (result.bytes != 0) b.recv(0, result, {ask.in_place ? tree.own_free : kNone});
+  if (spec.rank != 0) {
+    if (result.bytes != 0) b.recv(0, result, {spec.in_place ? tree.own_read : kNone});
     return;
   }
   std::int64_t at = 0;
   for (int to = 0; to < n; ++to) {
-    const Piece block = items_of(tree.piece, at, ask.send.block(to).count);
+    const Piece block = items_of(tree.piece, at, spec.send.block(to).count);
     at += block.count;
     if (block.bytes == 0) continue;
     if (to != 0)
       b.send(to, block, {tree.ready});
-    else if (n != 1 || !ask.in_place)
+    else if (n != 1 || !spec.in_place)
       b.copy(block, result, {tree.ready});
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scan by distance doubling: in round k each rank sends the fold of the 2^k ranks up to itself to the rank
-// 2^k further on, and puts what comes from below in front of its own: rank order is kept. Exscan first shifts
-// the contributions by one rank and then scans over the ranks but 0.
+// Recursive-doubling scan: in round k each rank sends the reduction of the 2^k ranks up to itself to the rank
+// 2^k further on, and prepends the data it receives: rank order is kept. Exscan first shifts the
+// contributions by one rank and then scans over all ranks but 0.
 #include "coll/make/makers.hpp"
 
 namespace herald::coll {
@@ -16,45 +16,45 @@ double estimate_exscan(std::uint64_t bytes, const Shape& shape) noexcept {
 }
 
 // Over the ranks [first, size); the contribution is in the receive buffer after `ready`.
-void scan_from(const CollSpec& ask, Builder& b, int first, StepId ready) noexcept {
-  const Piece acc = ask.result();
+void scan_from(const CollSpec& spec, Builder& b, int first, StepId ready) noexcept {
+  const Piece acc = spec.result();
   Piece area[2];
-  StepId folded = kNone, before = kNone;
-  for (int distance = 1, k = 0; distance < ask.size - first; distance *= 2, ++k) {
+  StepId reduced = kNone, before = kNone;
+  for (int distance = 1, k = 0; distance < spec.size - first; distance *= 2, ++k) {
     b.round(1 + k);
     StepId got = kNone, sent = kNone;
     Piece& in = area[k % 2];
-    const bool comes = ask.rank - distance >= first;
+    const bool comes = spec.rank - distance >= first;
     if (comes) {
       if (in.layout == nullptr) in = b.scratch_items(*acc.layout, acc.count);
-      got = b.recv(ask.rank - distance, in, {before});
+      got = b.recv(spec.rank - distance, in, {before});
     }
-    if (ask.rank + distance < ask.size) sent = b.send(ask.rank + distance, acc, {ready});
+    if (spec.rank + distance < spec.size) sent = b.send(spec.rank + distance, acc, {ready});
     if (!comes) continue;
-    before = folded;
-    folded = ready = b.reduce(in, acc, {got, ready, sent});
+    before = reduced;
+    reduced = ready = b.reduce(in, acc, {got, ready, sent});
   }
 }
 
-void make_scan(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  scan_from(ask, b, 0, ask.in_place ? kNone : b.copy(ask.own(), ask.result()));
+void make_scan(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  scan_from(spec, b, 0, spec.in_place ? kNone : b.copy(spec.own(), spec.result()));
 }
 
-void make_exscan(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  Piece own = ask.own();
+void make_exscan(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  Piece own = spec.own();
   StepId saved = kNone;
   b.round(0);
-  const bool passes_on = ask.rank + 1 < ask.size, takes = ask.rank > 0;
-  if (ask.in_place && passes_on && takes) {  // what comes from below overwrites one's own
+  const bool passes_on = spec.rank + 1 < spec.size, takes = spec.rank > 0;
+  if (spec.in_place && passes_on && takes) {  // the received data overwrites the own contribution
     const Piece copy = b.scratch_items(*own.layout, own.count);
     saved = b.copy(own, copy);
     own = copy;
   }
-  const StepId got = takes ? b.recv(ask.rank - 1, ask.result(), {saved}) : kNone;
-  if (passes_on) b.send(ask.rank + 1, own, {saved});
-  if (takes) scan_from(ask, b, 1, got);
+  const StepId got = takes ? b.recv(spec.rank - 1, spec.result(), {saved}) : kNone;
+  if (passes_on) b.send(spec.rank + 1, own, {saved});
+  if (takes) scan_from(spec, b, 1, got);
 }
 
 }  // namespace

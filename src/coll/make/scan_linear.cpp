@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scan along the ranks, one after another: each folds once. Fewest bytes moved in all; n - 1 steps deep.
+// Linear scan along the ranks: each reduces once. Fewest bytes moved; n - 1 steps deep.
 #include "coll/make/makers.hpp"
 
 namespace herald::coll {
@@ -10,38 +10,38 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, others, others * size) + others * size * shape.cost.reduce_byte_ns;
 }
 
-void make_scan(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  const Piece result = ask.result();
+void make_scan(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  const Piece result = spec.result();
   StepId ready = kNone, got = kNone;
   Piece below;
-  if (ask.rank > 0) {
+  if (spec.rank > 0) {
     below = b.scratch_items(*result.layout, result.count);
-    got = b.recv(ask.rank - 1, below);
+    got = b.recv(spec.rank - 1, below);
   }
-  if (!ask.in_place) ready = b.copy(ask.own(), result);
-  if (ask.rank > 0) ready = b.reduce(below, result, {got, ready});
-  if (ask.rank + 1 < ask.size) b.send(ask.rank + 1, result, {ready});
+  if (!spec.in_place) ready = b.copy(spec.own(), result);
+  if (spec.rank > 0) ready = b.reduce(below, result, {got, ready});
+  if (spec.rank + 1 < spec.size) b.send(spec.rank + 1, result, {ready});
 }
 
-void make_exscan(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  const Piece own = ask.own(), result = ask.result();
-  const bool passes_on = ask.rank + 1 < ask.size;
-  if (ask.rank == 0) {
+void make_exscan(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  const Piece own = spec.own(), result = spec.result();
+  const bool passes_on = spec.rank + 1 < spec.size;
+  if (spec.rank == 0) {
     if (passes_on) b.send(1, own);
     return;
   }
   if (!passes_on) {
-    b.recv(ask.rank - 1, result);
+    b.recv(spec.rank - 1, result);
     return;
   }
   const Piece sum = b.scratch_items(*own.layout, own.count);
   StepId got = kNone;
-  if (!ask.in_place) got = b.recv(ask.rank - 1, result);
+  if (!spec.in_place) got = b.recv(spec.rank - 1, result);
   const StepId saved = b.copy(own, sum);
-  if (ask.in_place) got = b.recv(ask.rank - 1, result, {saved});
-  b.send(ask.rank + 1, sum, {b.reduce(result, sum, {got, saved})});
+  if (spec.in_place) got = b.recv(spec.rank - 1, result, {saved});
+  b.send(spec.rank + 1, sum, {b.reduce(result, sum, {got, saved})});
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scatter straight from the root, which keeps a window of sends under way. Serves scatterv too.
+// Linear scatter: the root keeps a window of sends outstanding. Also for scatterv.
 #include <algorithm>
 
 #include "coll/make/makers.hpp"
@@ -7,7 +7,7 @@
 namespace herald::coll {
 namespace {
 
-// Of long blocks one fills the link, and the next one is to begin at once; more only get into its way.
+// One long block fills the link, and the next must begin at once; more of them would compete for it.
 constexpr std::uint64_t kLongBlock = 64 << 10;
 
 double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
@@ -15,21 +15,21 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, others, others * static_cast<double>(bytes));
 }
 
-void make(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.rank != ask.root) {
-    const Piece own = ask.recv.range(0, 1);
-    if (own.bytes != 0) b.recv(ask.root, own);
+void make(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.rank != spec.root) {
+    const Piece own = spec.recv.range(0, 1);
+    if (own.bytes != 0) b.recv(spec.root, own);
     return;
   }
   std::uint64_t bytes = 0;
-  for (int to = 0; to < ask.size; ++to) bytes = std::max(bytes, ask.send.bytes(to));
+  for (int to = 0; to < spec.size; ++to) bytes = std::max(bytes, spec.send.bytes(to));
   b.window(bytes < kLongBlock ? kWindow : 2, 0);
-  for (int i = 1; i < ask.size; ++i) {
-    const int to = ask.absolute(i);
-    const Piece block = ask.send.block(to);
+  for (int i = 1; i < spec.size; ++i) {
+    const int to = spec.absolute(i);
+    const Piece block = spec.send.block(to);
     if (block.bytes != 0) b.send(to, block);
   }
-  if (!ask.in_place) b.copy(ask.send.block(ask.rank), ask.recv.range(0, 1));
+  if (!spec.in_place) b.copy(spec.send.block(spec.rank), spec.recv.range(0, 1));
 }
 
 }  // namespace

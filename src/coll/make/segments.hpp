@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coll/make/segments.hpp: cuts data into segments that follow one another through a pipeline: the same cuts
-// at every rank, because they depend on the size only.
+// coll/make/segments.hpp: cuts data into segments for a pipeline: the same cuts at every rank, because they
+// depend on the size only.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -15,10 +15,10 @@ constexpr int segments_of(std::uint64_t bytes) noexcept {
       std::clamp<std::uint64_t>((bytes + kSegmentBytes - 1) / kSegmentBytes, 1, kMostSegments));
 }
 
-// A segment is a long message: it is asked for, and the rank that passes it on may have to be woken.
+// A segment is a rendezvous message, and the rank that forwards it may have to be woken.
 constexpr double kSegmentStart = 4;
 
-// Nanoseconds of a pipeline: `stages` segments deep, `messages` per segment at its busiest rank.
+// Nanoseconds of a pipeline of `stages` stages, with `messages` per segment at its busiest rank.
 template <class Shape>
 double pipeline_ns(std::uint64_t bytes, const Shape& shape, double stages, double messages) noexcept {
   const double count = segments_of(bytes), each = static_cast<double>(bytes) / count;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All-to-all among ranks that share memory: each posts all of its blocks, each reads its own out of them.
-// Every byte is moved once, with no message and no answer; where ranks outnumber processors each needs two
-// turns.
+// Alltoall in shared memory: each rank posts all of its blocks and reads its own out of the others' posts.
+// Every byte is copied once, without messages; oversubscribed ranks are scheduled twice each.
 #include "coll/make/shared.hpp"
 
 namespace herald::coll {
@@ -16,25 +15,25 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
   return shared_ns(shape, all_of(bytes, shape.ranks), 1, 1, static_cast<double>(bytes) * others, others);
 }
 
-void make(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  const std::uint64_t all = all_of(ask.bytes, ask.size);
-  const bool by_copy = all <= ask.shared_bytes;
-  Piece out = ask.in_place ? ask.recv.range(0, ask.size) : ask.send.range(0, ask.size);
+void make(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  const std::uint64_t all = all_of(spec.bytes, spec.size);
+  const bool by_copy = all <= spec.shared_bytes;
+  Piece out = spec.in_place ? spec.recv.range(0, spec.size) : spec.send.range(0, spec.size);
   StepId ready = kNone;
-  if (ask.in_place && !by_copy) {  // what the others are to read would be overwritten
+  if (spec.in_place && !by_copy) {  // receives would overwrite data that the others still read
     const Piece room = b.scratch(all);
     ready = b.copy(out, room);
     out = room;
   }
-  StepId got = post_to_all(ask, b, 0, out, by_copy, {ready});
-  for (int i = 1; i < ask.size; ++i) {
-    const int from = (ask.rank + i) % ask.size;
-    got = b.fetch(from, 0, ask.recv.block(from), ask.bytes * static_cast<std::uint64_t>(ask.rank), false,
+  StepId got = post_to_all(spec, b, 0, out, by_copy, {ready});
+  for (int i = 1; i < spec.size; ++i) {
+    const int from = (spec.rank + i) % spec.size;
+    got = b.fetch(from, 0, spec.recv.block(from), spec.bytes * static_cast<std::uint64_t>(spec.rank), false,
                   {got});
   }
-  if (!ask.in_place) b.copy(ask.send.block(ask.rank), ask.recv.block(ask.rank));
-  if (!by_copy) meet_all(b, 1, {got});
+  if (!spec.in_place) b.copy(spec.send.block(spec.rank), spec.recv.block(spec.rank));
+  if (!by_copy) wait_for_all(b, 1, {got});
 }
 
 }  // namespace

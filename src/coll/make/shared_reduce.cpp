@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce and allreduce among ranks that share memory. Short: everybody (or the root, or the last to come,
-// where processors are few) reduces all that was posted. Long: each rank reduces its share of the items,
-// reading the others' memory; then the shares are read from their owners.
-#include "coll/make/shared_fold.hpp"
+// Reduce and allreduce in shared memory. Short vectors: every rank (or the root, or the last to arrive if
+// oversubscribed) reduces all posts. Long vectors: each rank reduces its share of the items from the others'
+// memory, then all read the shares from their owners.
+#include "coll/make/post_reducer.hpp"
 
 namespace herald::coll {
 namespace {
@@ -13,77 +13,77 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
     return shared_ns(shape, bytes, 1, 0, size * others, 0) + size * others * shape.cost.reduce_byte_ns;
   const double share = size * others / shape.ranks;
   return shared_ns(shape, bytes, 1, 2, 2 * share, 2 * others) +
-         crowd(shape) * share * shape.cost.reduce_byte_ns;
+         oversubscription(shape) * share * shape.cost.reduce_byte_ns;
 }
 
-// Reduces this rank's share of the items, which all have posted when `start` is complete.
-StepId fold_share(const CollSpec& ask, Builder& b, const ItemParts& parts, const Piece& own, const Piece& to,
-                  bool in_place, StepId start) noexcept {
-  return SharedFold(ask, b, own, true)
-      .fold(parts.at(ask.rank), parts.count(ask.rank, ask.rank + 1), to, in_place, start);
+// Reduces this rank's share of the items, which all ranks have posted when `start` is complete.
+StepId reduce_share(const CollSpec& spec, Builder& b, const ItemParts& parts, const Piece& own,
+                    const Piece& to, bool in_place, StepId start) noexcept {
+  return PostReducer(spec, b, own, true)
+      .reduce(parts.at(spec.rank), parts.count(spec.rank, spec.rank + 1), to, in_place, start);
 }
 
 // Reads the others' shares, posted as number 1.
-StepId fetch_shares(const CollSpec& ask, Builder& b, const ItemParts& parts, StepId start) noexcept {
+StepId fetch_shares(const CollSpec& spec, Builder& b, const ItemParts& parts, StepId start) noexcept {
   StepId got = start;
-  for (int i = 1; i < ask.size; ++i) {
-    const int from = (ask.rank + i) % ask.size;
-    const Piece share = parts.piece(ask.result(), from, from + 1);
+  for (int i = 1; i < spec.size; ++i) {
+    const int from = (spec.rank + i) % spec.size;
+    const Piece share = parts.piece(spec.result(), from, from + 1);
     if (share.bytes != 0) got = b.fetch(from, 1, share, 0, true, {got});
   }
   return got;
 }
 
-void make_allreduce(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  const Piece own = ask.own(), result = ask.result();
-  if (copied(ask) && ask.oversubscribed && ask.size > 2 && own.layout->dense()) {
-    const StepId reduced = b.combine(0, own, {b.post(0, own, true, kNobody)});
-    b.fetch(ask.size - 1, 0, result, 0, true, {b.meet(1, {reduced})});
+void make_allreduce(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  const Piece own = spec.own(), result = spec.result();
+  if (copied(spec) && spec.oversubscribed && spec.size > 2 && own.layout->dense()) {
+    const StepId reduced = b.combine(0, own, {b.post(0, own, true, kNoRank)});
+    b.fetch(spec.size - 1, 0, result, 0, true, {b.wait_arrived(1, {reduced})});
     return;
   }
-  const StepId here = post_to_all(ask, b, 0, own, copied(ask));
-  if (copied(ask)) {
-    SharedFold(ask, b, own, false).fold(0, own.count, result, ask.in_place, here);
+  const StepId here = post_to_all(spec, b, 0, own, copied(spec));
+  if (copied(spec)) {
+    PostReducer(spec, b, own, false).reduce(0, own.count, result, spec.in_place, here);
     return;
   }
-  const ItemParts parts{own.count, ask.size};
-  const Piece share = parts.piece(result, ask.rank, ask.rank + 1);
-  const StepId folded = fold_share(ask, b, parts, own, share, ask.in_place, here);
-  const StepId all = post_to_all(ask, b, 1, share, false, {folded});
+  const ItemParts parts{own.count, spec.size};
+  const Piece share = parts.piece(result, spec.rank, spec.rank + 1);
+  const StepId reduced = reduce_share(spec, b, parts, own, share, spec.in_place, here);
+  const StepId all = post_to_all(spec, b, 1, share, false, {reduced});
   StepId got = all;
-  // With two ranks a share that is empty is not fetched, yet the other must have read ours.
-  if (ask.size == 2 && parts.count(1 - ask.rank, 2 - ask.rank) == 0)
-    got = b.fetch(1 - ask.rank, 1, Piece{}, 0, true, {got});
-  got = fetch_shares(ask, b, parts, got);
-  meet_all(b, 2, {got});
+  // With two ranks an empty share is not fetched, yet the peer must have read ours.
+  if (spec.size == 2 && parts.count(1 - spec.rank, 2 - spec.rank) == 0)
+    got = b.fetch(1 - spec.rank, 1, Piece{}, 0, true, {got});
+  got = fetch_shares(spec, b, parts, got);
+  wait_for_all(b, 2, {got});
 }
 
-void make_reduce_short(const CollSpec& ask, Builder& b, const Piece& own) noexcept {
-  const bool two = ask.size == 2;
-  if (ask.rank != ask.root) {
-    const StepId posted = b.post(0, own, true, two ? ask.root : kNobody);
-    if (!two) b.arrive(0, ask.root, {posted});
+void make_reduce_short(const CollSpec& spec, Builder& b, const Piece& own) noexcept {
+  const bool two = spec.size == 2;
+  if (spec.rank != spec.root) {
+    const StepId posted = b.post(0, own, true, two ? spec.root : kNoRank);
+    if (!two) b.arrive(0, spec.root, {posted});
     return;
   }
-  const StepId here = two ? kNone : b.meet(0, {b.arrive(0, kNobody)});
-  SharedFold(ask, b, own, true).fold(0, own.count, ask.result(), ask.in_place, here);
+  const StepId here = two ? kNone : b.wait_arrived(0, {b.arrive(0, kNoRank)});
+  PostReducer(spec, b, own, true).reduce(0, own.count, spec.result(), spec.in_place, here);
 }
 
-void make_reduce(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  const Piece own = ask.own();
-  if (copied(ask)) return make_reduce_short(ask, b, own);
-  const bool root = ask.rank == ask.root;
-  const ItemParts parts{own.count, ask.size};
-  const StepId here = post_to_all(ask, b, 0, own, false);
-  const Piece share = root ? parts.piece(ask.result(), ask.rank, ask.rank + 1)
-                           : b.scratch_items(*own.layout, parts.count(ask.rank, ask.rank + 1));
-  const StepId folded = fold_share(ask, b, parts, own, share, root && ask.in_place, here);
-  const StepId posted = b.post(1, root ? Piece{} : share, root, kNobody, {folded});
-  StepId got = meet_all(b, 1, {posted});
-  if (root) got = fetch_shares(ask, b, parts, got);
-  meet_all(b, 2, {got});
+void make_reduce(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  const Piece own = spec.own();
+  if (copied(spec)) return make_reduce_short(spec, b, own);
+  const bool root = spec.rank == spec.root;
+  const ItemParts parts{own.count, spec.size};
+  const StepId here = post_to_all(spec, b, 0, own, false);
+  const Piece share = root ? parts.piece(spec.result(), spec.rank, spec.rank + 1)
+                           : b.scratch_items(*own.layout, parts.count(spec.rank, spec.rank + 1));
+  const StepId reduced = reduce_share(spec, b, parts, own, share, root && spec.in_place, here);
+  const StepId posted = b.post(1, root ? Piece{} : share, root, kNoRank, {reduced});
+  StepId got = wait_for_all(b, 1, {posted});
+  if (root) got = fetch_shares(spec, b, parts, got);
+  wait_for_all(b, 2, {got});
 }
 
 }  // namespace

@@ -1,52 +1,53 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce and allreduce among ranks that share memory, of long data: all others copy theirs into chunks of
-// shared memory, one rank reduces them there, chunk by chunk, and hands the result round the same way. One
-// rank does all the arithmetic: that is for few ranks, and for ranks that outnumber the processors, where
-// dividing the work would only make them wait for each other more often.
+// Reduce and allreduce of long vectors through chunks of shared memory: all others write their vectors into
+// chunks, one rank reduces them chunk by chunk and streams the result back. One rank does all the arithmetic:
+// for few ranks, and for oversubscribed ones, which would wait for each other more often if they shared it.
 #include "coll/make/stream.hpp"
 
 namespace herald::coll {
 namespace {
 
-// Items with gaps, or that do not fit into a chunk, go by messages. The same at every rank.
+// Items with gaps, or larger than a chunk, go by messages. The same at every rank.
 bool streams(const Piece& own) noexcept {
   return own.layout->dense() && own.layout->size() <= static_cast<std::int64_t>(kStreamChunk);
 }
 
-// A chunk is read and reduced in one go.
-double fold_ns(std::uint64_t bytes, const Shape& shape) noexcept {
+// A chunk is read and reduced in one pass.
+double stream_reduce_ns(std::uint64_t bytes, const Shape& shape) noexcept {
   const double others = static_cast<double>(bytes) * (shape.ranks - 1);
   return 2 * barrier_ns(shape) + stream_ns(shape, others) + others * shape.cost.reduce_byte_ns / 4;
 }
 
-double estimate_reduce(std::uint64_t bytes, const Shape& shape) noexcept { return fold_ns(bytes, shape); }
+double estimate_reduce(std::uint64_t bytes, const Shape& shape) noexcept {
+  return stream_reduce_ns(bytes, shape);
+}
 
-void make_reduce(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  const Piece own = ask.own();
-  if (!streams(own)) return kReduceBinomial.make(ask, b);
-  if (ask.rank == ask.root)
-    b.fold(own, ask.result(), kNobody);
+void make_reduce(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  const Piece own = spec.own();
+  if (!streams(own)) return kReduceBinomial.make(spec, b);
+  if (spec.rank == spec.root)
+    b.stream_reduce(own, spec.result(), kNoRank);
   else
-    b.stream_write(ask.root, own, static_cast<std::uint32_t>(own.layout->size()));
+    b.stream_write(spec.root, own, static_cast<std::uint32_t>(own.layout->size()));
 }
 
 double estimate_allreduce(std::uint64_t bytes, const Shape& shape) noexcept {
   // The first chunks of the result are read while the last ones are reduced.
-  return fold_ns(bytes, shape) + stream_ns(shape, static_cast<double>(bytes)) * 0.7;
+  return stream_reduce_ns(bytes, shape) + stream_ns(shape, static_cast<double>(bytes)) * 0.7;
 }
 
-void make_allreduce(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  const Piece own = ask.own();
-  if (!streams(own)) return kAllreduceDoubling.make(ask, b);
+void make_allreduce(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  const Piece own = spec.own();
+  if (!streams(own)) return kAllreduceDoubling.make(spec, b);
   const auto unit = static_cast<std::uint32_t>(own.layout->size());
-  if (ask.rank == 0) {
-    b.fold(own, ask.result(), kEverybody);
+  if (spec.rank == 0) {
+    b.stream_reduce(own, spec.result(), kAllRanks);
     return;
   }
   b.stream_write(0, own, unit);
-  b.draw(0, ask.result(), unit);
+  b.stream_read(0, spec.result(), unit);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coll/make/tree.hpp: the binomial tree over places 0 .. n-1: place v stands for the places [v, end(v)), and
-// its children are v + 1, v + 2, v + 4 ... inside that.
+// coll/make/tree.hpp: the binomial tree over places 0 .. n-1: the subtree of place v is the places [v,
+// end(v)), and its children are v + 1, v + 2, v + 4 ... inside that.
 #pragma once
 #include <algorithm>
 
@@ -25,7 +25,7 @@ struct Tree {
 
 constexpr int kMaxRounds = 32;
 
-// Blocks of `bytes` that all but the root's move along the tree, packed on the way.
+// Cost of moving blocks of `bytes`, all but the root's, along the tree, packed on the way.
 inline double packed_tree_ns(std::uint64_t bytes, const Shape& shape) noexcept {
   const double moved = static_cast<double>(bytes) * (shape.ranks - 1);
   return transfer_ns(shape, log2_up(shape.ranks), moved) + moved / 2 * shape.cost.copy_byte_ns;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coll/make/turns.hpp: every rank casts a block, long ones in turns. A link that is always full wants a
-// little more to come than it carries, and a switch holds little: so a turn begins when a quarter of the turn
-// before, and all of the third before, have come to whoever is next. At a rank that casts, what the others
-// have cast by then fills its link meanwhile; that is how n blocks pass in the time of n - 1.
+// coll/make/turns.hpp: every rank multicasts a block, long ones in turns: enough in flight to keep each link
+// full, yet little in the switch. The next source begins when it has received a quarter of the previous turn,
+// and all of the third before. Other sources fill its receive link meanwhile, so n blocks take the time of n
+// - 1.
 #pragma once
 #include <vector>
 
@@ -13,8 +13,8 @@ namespace herald::coll {
 // Adds the casts of this rank and the receives of all others' to a plan.
 class Turns {
  public:
-  // `blocks`: by rank, where each lies when all is done; ours is read when `ready`, and what comes may be
-  // written when `free`, by rank; empty: at once.
+  // `blocks`: by rank, the final location of each; ours is complete after `ready`, and the location of each
+  // may be written after `free`, by rank; empty: at once.
   Turns(Builder& b, int rank, const std::vector<Piece>& blocks, StepId ready,
         const std::vector<StepId>& free = {}) noexcept
       : b_(b), rank_(rank), blocks_(blocks), ready_(ready), free_(free) {}
@@ -36,7 +36,7 @@ class Turns {
       if (rank != rank_ && block(rank).bytes != 0) b_.recv(rank, block(rank), {free_of(rank)});
     if (block(rank_).bytes != 0) b_.cast(block(rank_), {ready_});
   }
-  // The first quarter is a message of its own: it tells the next one to begin.
+  // The first quarter is a message of its own: it triggers the next source.
   void turn(int rank, std::uint64_t at) noexcept {
     const std::uint64_t left = block(rank).bytes - std::min(block(rank).bytes, at);
     const std::uint64_t bytes = std::min(left, kTurnBytes), sign = (bytes + 3) / 4;
@@ -66,7 +66,7 @@ class Turns {
   StepId before_ = kNone, last_ = kNone, second_before_ = kNone, third_before_ = kNone, mine_ = kNone;
 };
 
-// A host that mostly receives has less to do than one that passes on as much as it gets.
+// A host that mostly receives has less to do than one that also forwards.
 constexpr double kOnlyHeard = 0.9;
 
 inline double turns_ns(const Shape& shape, double bytes_each) noexcept {

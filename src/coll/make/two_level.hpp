@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coll/make/two_level.hpp: plans out of parts, for hosts with several ranks: the ranks of a host among
-// themselves, one rank of each host among those, the ranks of a host again. Each part is the cheapest plan of
-// the table for the ranks that take part, made with their numbers and translated by the builder.
+// coll/make/two_level.hpp: plans made of parts, for hosts with several ranks: intra-host, inter-host with one
+// rank of each host, intra-host again. Each part is the cheapest plan of the table for its ranks; the builder
+// translates their numbers.
 #pragma once
 #include <vector>
 
@@ -27,7 +27,7 @@ inline Shape shape_of_host(int ranks, bool commutes, std::uint32_t shared_bytes,
   return shape;
 }
 
-// What the cheapest plan of a part costs.
+// Cost of the cheapest plan of a part.
 inline double part_ns(Op op, std::uint64_t bytes, const Shape& shape) noexcept {
   return shape.ranks < 2 ? 0 : choose(op, bytes, shape).estimate(bytes, shape);
 }
@@ -56,48 +56,49 @@ inline Blocks item_blocks(const Piece& scratch) noexcept {
 class Levels {
  public:
   Levels(const CollSpec& call, Builder& builder) noexcept
-      : ask(call),
+      : spec(call),
         b(builder),
         all(*call.cluster),
         host(all.host_of(call.rank)),
         place(all.place_of(call.rank)),
         count(all.count(host)) {}
 
-  // A part of this call for others of the makers to make.
+  // A part of this call, to be made by the cheapest algorithm.
   CollSpec part(Op op, int root, std::uint64_t bytes) const noexcept {
     CollSpec part;
     part.op = op;
     part.root = root;
     part.bytes = bytes;
-    part.commutes = ask.commutes;
+    part.commutes = spec.commutes;
     return part;
   }
-  // The ranks of this host; if we are not alone.
+  // Among the ranks of this host, if there are several.
   void on_host(CollSpec part, bool second) noexcept {
     if (count == 1) return;
     part.rank = place;
     part.size = count;
-    part.shared_bytes = ask.shared_bytes;
-    b.among(all.on_host(host), second);
-    make(part, shape_of_host(count, ask.commutes, ask.shared_bytes, all.reads_peers));
+    part.shared_bytes = spec.shared_bytes;
+    b.map_ranks(all.on_host(host), second);
+    make(part, shape_of_host(count, spec.commutes, spec.shared_bytes, all.reads_peers));
   }
-  // One rank of each host, of which we are one. `speakers`: other ones than the leaders.
-  void among_hosts(CollSpec part, const std::vector<int>* speakers = nullptr) noexcept {
+  // Among one rank of each host, including this one. `representatives`: other ranks than the leaders.
+  void among_hosts(CollSpec part, const std::vector<int>* representatives = nullptr) noexcept {
     part.rank = host;
     part.size = all.hosts();
-    b.among(speakers != nullptr ? *speakers : all.leaders());
-    make(part, shape_of_leaders(all.hosts(), ask.commutes, all.lane && speakers == nullptr, ask.in_order));
+    b.map_ranks(representatives != nullptr ? *representatives : all.leaders());
+    make(part,
+         shape_of_leaders(all.hosts(), spec.commutes, all.lane && representatives == nullptr, spec.in_order));
   }
-  // The leaders, except that the root speaks for its host.
-  std::vector<int> speakers() const noexcept {
+  // The leaders, except that the root represents its host.
+  std::vector<int> representatives() const noexcept {
     std::vector<int> ranks = all.leaders();
-    ranks[static_cast<std::size_t>(root_host())] = ask.root;
+    ranks[static_cast<std::size_t>(root_host())] = spec.root;
     return ranks;
   }
-  int root_host() const noexcept { return all.host_of(ask.root); }
-  int root_place() const noexcept { return all.place_of(ask.root); }
+  int root_host() const noexcept { return all.host_of(spec.root); }
+  int root_place() const noexcept { return all.place_of(spec.root); }
 
-  const CollSpec& ask;
+  const CollSpec& spec;
   Builder& b;
   const Cluster& all;
   const int host, place, count;

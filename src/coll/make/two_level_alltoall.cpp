@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Alltoall of short blocks over hosts with several ranks: the leader of each host has what its ranks have for
-// all others, the leaders exchange what one host has for another, and each host hands out what came. Blocks
-// travel as plain bytes, in scratch memory of the leaders.
+// Alltoall of short blocks over hosts with several ranks: each leader gathers the blocks of its host, the
+// leaders exchange them host by host, and each leader scatters the received blocks. Blocks are plain bytes in
+// scratch memory of the leaders.
 #include "coll/make/two_level.hpp"
 
 namespace herald::coll {
 namespace {
 
-// One copy a block at the leader: a plan of more is too long to be remembered.
+// One copy per block at the leader: a longer plan is too large for the cache.
 constexpr int kMostBlocks = 1024;
 constexpr double kStepNs = 30;
 
@@ -24,24 +24,24 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
          2 * blocks * (kStepNs + static_cast<double>(bytes) * shape.cost.copy_byte_ns);
 }
 
-// What the leader of a host has: a row of blocks for each of its ranks; or a field of blocks for each host,
-// where those of one rank lie together.
+// Blocks at a leader: a row for each of its ranks; or a field for each host, where the blocks of one rank are
+// contiguous.
 struct FusedOpsTest {
   const Levels& l;
   Piece rows, fields;
 
   Piece in_row(int place, int rank) const noexcept {
-    return bytes_of(rows, at(place * l.ask.size + rank), l.ask.bytes);
+    return bytes_of(rows, at(place * l.spec.size + rank), l.spec.bytes);
   }
   std::uint64_t field_begin(int host) const noexcept { return at(l.all.before(host) * l.count); }
   std::uint64_t field_bytes(int host) const noexcept { return at(l.all.count(host) * l.count); }
   Piece in_field(int host, int index) const noexcept {
-    return bytes_of(fields, field_begin(host) + at(index), l.ask.bytes);
+    return bytes_of(fields, field_begin(host) + at(index), l.spec.bytes);
   }
-  std::uint64_t at(int blocks) const noexcept { return static_cast<std::uint64_t>(blocks) * l.ask.bytes; }
+  std::uint64_t at(int blocks) const noexcept { return static_cast<std::uint64_t>(blocks) * l.spec.bytes; }
 };
 
-// `out`: rows to fields, by sender here; else what came, by sender there, to rows.
+// `out`: rows to fields, by local sender; else received fields, by remote sender, to rows.
 void sort(const FusedOpsTest& fused_ops, bool out) noexcept {
   const Cluster& all = fused_ops.l.all;
   for (int host = 0; host < all.hosts(); ++host)
@@ -55,7 +55,7 @@ void sort(const FusedOpsTest& fused_ops, bool out) noexcept {
       }
 }
 
-// Between the leaders: from one desk's fields to the other's.
+// Between the leaders: fields of one to fields of the other.
 void exchange(Levels& l, const FusedOpsTest& from, const FusedOpsTest& to) noexcept {
   const auto field = from.field_bytes(0);
   CollSpec outer = l.part(l.all.equal() ? Op::alltoall : Op::alltoallv, 0, l.all.equal() ? field : 0);
@@ -78,13 +78,13 @@ Blocks all_blocks(Blocks blocks, int ranks) noexcept {
   return blocks;
 }
 
-void make(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  Levels l(ask, b);
-  const std::uint64_t row = ask.bytes * static_cast<std::uint64_t>(ask.size);
+void make(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  Levels l(spec, b);
+  const std::uint64_t row = spec.bytes * static_cast<std::uint64_t>(spec.size);
   CollSpec inner = l.part(Op::gather, 0, row), back = l.part(Op::scatter, 0, row);
-  inner.send = all_blocks(ask.in_place ? ask.recv : ask.send, ask.size);
-  back.recv = all_blocks(ask.recv, ask.size);
+  inner.send = all_blocks(spec.in_place ? spec.recv : spec.send, spec.size);
+  back.recv = all_blocks(spec.recv, spec.size);
   const bool leads = l.place == 0;
   FusedOpsTest out{l, {}, {}}, in{l, {}, {}};
   if (leads) {
@@ -97,14 +97,14 @@ void make(const CollSpec& ask, Builder& b) noexcept {
     if (l.count == 1) b.copy(inner.send.range(0, 1), out.rows);
   }
   l.on_host(inner, false);
-  b.then();
+  b.fence();
   if (leads) {
     sort(out, true);
-    b.then();
+    b.fence();
     exchange(l, out, in);
-    b.then();
+    b.fence();
     sort(in, false);
-    b.then();
+    b.fence();
     if (l.count == 1) b.copy(in.rows, back.recv.range(0, 1));
   }
   l.on_host(back, true);
@@ -113,7 +113,7 @@ void make(const CollSpec& ask, Builder& b) noexcept {
 }  // namespace
 
 const Algorithm kAlltoallTwoLevel{
-    Op::alltoall, "two_level", "gathered on each host, one message between each two hosts, handed out",
+    Op::alltoall, "two_level", "gathered on each host, one message between each pair of hosts, scattered",
     fits,         estimate,    make};
 
 }  // namespace herald::coll

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gather, scatter and allgather over hosts with several ranks: the blocks of a host travel together. If the
-// ranks count up host after host they lie together in the buffer already; else they are put together in
-// scratch memory, in the order of hosts, as plain bytes.
+// Gather, scatter and allgather over hosts with several ranks: the blocks of a host move together. If ranks
+// are numbered host by host the blocks are contiguous in the buffer; else they are packed in scratch memory
+// in host order, as plain bytes.
 #include "coll/make/two_level.hpp"
 
 namespace herald::coll {
 namespace {
 
-// The blocks of all ranks, host after host.
+// The blocks of all ranks, host by host.
 struct ByHosts {
   Blocks blocks;                             // of single ranks: block k belongs to rank order[k]
   std::vector<std::int64_t> counts, displs;  // of hosts
   std::uint64_t bytes = 0;                   // of all
   bool copied = false;                       // in scratch memory
-  bool equal = false;                        // as much from each host
+  bool equal = false;                        // the same count from each host
 
   Blocks of_hosts() const noexcept {
     Blocks hosts = blocks;
@@ -50,12 +50,12 @@ ByHosts by_hosts(const Cluster& all, const Blocks& blocks) noexcept {
 }
 ByHosts by_hosts(Levels& l, const Blocks& buffer) noexcept {
   if (l.all.in_order() && buffer.layout != nullptr) return by_hosts(l.all, buffer);
-  const Piece room = l.b.scratch(l.ask.bytes * static_cast<std::uint64_t>(l.all.ranks()));
-  ByHosts out = by_hosts(l.all, byte_blocks(room, l.ask.bytes));
+  const Piece room = l.b.scratch(l.spec.bytes * static_cast<std::uint64_t>(l.all.ranks()));
+  ByHosts out = by_hosts(l.all, byte_blocks(room, l.spec.bytes));
   out.copied = true;
   return out;
 }
-// The rank whose block is at `index` when they are in the order of hosts.
+// The rank of each block in host order.
 std::vector<int> host_order(const Cluster& all) noexcept {
   std::vector<int> order;
   for (int host = 0; host < all.hosts(); ++host)
@@ -77,79 +77,79 @@ double estimate_scatter(std::uint64_t bytes, const Shape& shape) noexcept {
   return estimate_rooted(Op::scatter, bytes, shape);
 }
 
-void make_gather(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  Levels l(ask, b);
-  const std::vector<int> speakers = l.speakers();
-  const bool root = ask.rank == ask.root, at_root = l.host == l.root_host();
-  const bool speaks = speakers[static_cast<std::size_t>(l.host)] == ask.rank;
-  // Without the others' sizes a host's gather is one of blocks of equal size, between them of any.
+void make_gather(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  Levels l(spec, b);
+  const std::vector<int> representatives = l.representatives();
+  const bool root = spec.rank == spec.root, at_root = l.host == l.root_host();
+  const bool represents = representatives[static_cast<std::size_t>(l.host)] == spec.rank;
+  // Inside a host blocks have equal size; between hosts with different numbers of ranks they do not.
   ByHosts all;
-  if (root) all = by_hosts(l, ask.recv);
+  if (root) all = by_hosts(l, spec.recv);
   const Op between = l.all.equal() ? Op::gather : Op::gatherv;
-  CollSpec inner = l.part(Op::gather, at_root ? l.root_place() : 0, ask.bytes);
+  CollSpec inner = l.part(Op::gather, at_root ? l.root_place() : 0, spec.bytes);
   CollSpec outer =
-      l.part(between, l.root_host(), l.all.equal() ? ask.bytes * static_cast<std::uint64_t>(l.count) : 0);
-  inner.send = outer.send = ask.send;
+      l.part(between, l.root_host(), l.all.equal() ? spec.bytes * static_cast<std::uint64_t>(l.count) : 0);
+  inner.send = outer.send = spec.send;
   if (root) {
     inner.recv = all.on_host(l.all, l.host);
-    inner.in_place = ask.in_place && !all.copied;
-    if (ask.in_place && all.copied)
-      inner.send = ask.recv, inner.send.offset += ask.rank * ask.recv.count * ask.recv.layout->extent();
+    inner.in_place = spec.in_place && !all.copied;
+    if (spec.in_place && all.copied)
+      inner.send = spec.recv, inner.send.offset += spec.rank * spec.recv.count * spec.recv.layout->extent();
     if (l.count == 1 && !inner.in_place) b.copy(inner.send.range(0, 1), all.whole(l.host).range(0, 1));
     outer.recv = between == Op::gather ? all.blocks : all.of_hosts();
     if (between == Op::gather) outer.recv.count *= l.count;
     outer.in_place = true;
-  } else if (speaks && l.count > 1) {
-    const Piece room = b.scratch(ask.bytes * static_cast<std::uint64_t>(l.count));
-    inner.recv = byte_blocks(room, ask.bytes);
+  } else if (represents && l.count > 1) {
+    const Piece room = b.scratch(spec.bytes * static_cast<std::uint64_t>(l.count));
+    inner.recv = byte_blocks(room, spec.bytes);
     outer.send = byte_blocks(room, room.bytes);
   }
   l.on_host(inner, false);
-  b.then();
-  if (speaks) l.among_hosts(outer, &speakers);
+  b.fence();
+  if (represents) l.among_hosts(outer, &representatives);
   if (!root || !all.copied) return;
-  b.then();
+  b.fence();
   const std::vector<int> order = host_order(l.all);
-  for (int k = 0; k < ask.size; ++k)
-    if (!(ask.in_place && order[static_cast<std::size_t>(k)] == ask.rank))
-      b.copy(all.blocks.block(k), ask.recv.block(order[static_cast<std::size_t>(k)]));
+  for (int k = 0; k < spec.size; ++k)
+    if (!(spec.in_place && order[static_cast<std::size_t>(k)] == spec.rank))
+      b.copy(all.blocks.block(k), spec.recv.block(order[static_cast<std::size_t>(k)]));
 }
 
-void make_scatter(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  Levels l(ask, b);
-  const std::vector<int> speakers = l.speakers();
-  const bool root = ask.rank == ask.root, at_root = l.host == l.root_host();
-  const bool speaks = speakers[static_cast<std::size_t>(l.host)] == ask.rank;
+void make_scatter(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  Levels l(spec, b);
+  const std::vector<int> representatives = l.representatives();
+  const bool root = spec.rank == spec.root, at_root = l.host == l.root_host();
+  const bool represents = representatives[static_cast<std::size_t>(l.host)] == spec.rank;
   const Op between = l.all.equal() ? Op::scatter : Op::scatterv;
-  CollSpec inner = l.part(Op::scatter, at_root ? l.root_place() : 0, ask.bytes);
+  CollSpec inner = l.part(Op::scatter, at_root ? l.root_place() : 0, spec.bytes);
   CollSpec outer =
-      l.part(between, l.root_host(), l.all.equal() ? ask.bytes * static_cast<std::uint64_t>(l.count) : 0);
-  inner.recv = outer.recv = ask.recv;
+      l.part(between, l.root_host(), l.all.equal() ? spec.bytes * static_cast<std::uint64_t>(l.count) : 0);
+  inner.recv = outer.recv = spec.recv;
   if (root) {
-    const ByHosts all = by_hosts(l, ask.send);
+    const ByHosts all = by_hosts(l, spec.send);
     const std::vector<int> order = host_order(l.all);
-    for (int k = 0; all.copied && k < ask.size; ++k)
-      b.copy(ask.send.block(order[static_cast<std::size_t>(k)]), all.blocks.block(k));
-    b.then();
+    for (int k = 0; all.copied && k < spec.size; ++k)
+      b.copy(spec.send.block(order[static_cast<std::size_t>(k)]), all.blocks.block(k));
+    b.fence();
     inner.send = all.on_host(l.all, l.host);
-    inner.in_place = ask.in_place;
+    inner.in_place = spec.in_place;
     outer.send = between == Op::scatter ? all.blocks : all.of_hosts();
     if (between == Op::scatter) outer.send.count *= l.count;
     outer.in_place = true;
-    l.among_hosts(outer, &speakers);
-    if (l.count == 1 && !ask.in_place) b.copy(ask.send.block(ask.rank), ask.recv.range(0, 1));
+    l.among_hosts(outer, &representatives);
+    if (l.count == 1 && !spec.in_place) b.copy(spec.send.block(spec.rank), spec.recv.range(0, 1));
     l.on_host(inner, false);
     return;
   }
-  if (speaks && l.count > 1) {
-    const Piece room = b.scratch(ask.bytes * static_cast<std::uint64_t>(l.count));
-    inner.send = byte_blocks(room, ask.bytes);
+  if (represents && l.count > 1) {
+    const Piece room = b.scratch(spec.bytes * static_cast<std::uint64_t>(l.count));
+    inner.send = byte_blocks(room, spec.bytes);
     outer.recv = byte_blocks(room, room.bytes);
   }
-  if (speaks) l.among_hosts(outer, &speakers);
-  b.then();
+  if (represents) l.among_hosts(outer, &representatives);
+  b.fence();
   l.on_host(inner, false);
 }
 
@@ -161,9 +161,9 @@ double estimate_allgather(std::uint64_t bytes, const Shape& shape) noexcept {
          host_ns(Op::bcast, all, shape) + copies * static_cast<double>(all) * shape.cost.copy_byte_ns;
 }
 
-// Everything after the blocks of a host have come to its leader.
-void among_and_back(Levels& l, const ByHosts& all) noexcept {
-  l.b.then();
+// All steps after the leader has the blocks of its host.
+void exchange_and_bcast(Levels& l, const ByHosts& all) noexcept {
+  l.b.fence();
   CollSpec outer = l.part(all.equal ? Op::allgather : Op::allgatherv, 0, all.bytes);
   outer.in_place = true;
   outer.recv = all.of_hosts();
@@ -173,7 +173,7 @@ void among_and_back(Levels& l, const ByHosts& all) noexcept {
     outer.bytes /= static_cast<std::uint64_t>(l.all.hosts());
   }
   if (l.place == 0) l.among_hosts(outer);
-  l.b.then();
+  l.b.fence();
   CollSpec back = l.part(Op::bcast, 0, all.bytes);
   back.recv = all.blocks;
   back.recv.count = all.displs.back() + all.counts.back();
@@ -181,32 +181,32 @@ void among_and_back(Levels& l, const ByHosts& all) noexcept {
 }
 
 void copy_out(Levels& l, const ByHosts& all) noexcept {
-  l.b.then();
+  l.b.fence();
   const std::vector<int> order = host_order(l.all);
   std::uint64_t at = 0;
   const Piece whole = bytes_of(all.blocks.range(0, 1), 0, all.bytes);
   for (const int rank : order) {
-    const Piece to = l.ask.recv.block(rank);
-    if (!(l.ask.in_place && rank == l.ask.rank)) l.b.copy(bytes_of(whole, at, to.bytes), to);
+    const Piece to = l.spec.recv.block(rank);
+    if (!(l.spec.in_place && rank == l.spec.rank)) l.b.copy(bytes_of(whole, at, to.bytes), to);
     at += to.bytes;
   }
 }
 
-void make_allgather(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  Levels l(ask, b);
-  const ByHosts all = by_hosts(l, ask.recv);
-  CollSpec inner = l.part(Op::gather, 0, ask.bytes);
-  inner.send = ask.send;
-  if (ask.in_place) {
-    inner.send = ask.recv;
-    inner.send.offset += ask.rank * ask.recv.count * ask.recv.layout->extent();
+void make_allgather(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  Levels l(spec, b);
+  const ByHosts all = by_hosts(l, spec.recv);
+  CollSpec inner = l.part(Op::gather, 0, spec.bytes);
+  inner.send = spec.send;
+  if (spec.in_place) {
+    inner.send = spec.recv;
+    inner.send.offset += spec.rank * spec.recv.count * spec.recv.layout->extent();
   }
   if (l.place == 0) inner.recv = all.on_host(l.all, l.host);
-  inner.in_place = ask.in_place && !all.copied && l.place == 0;
+  inner.in_place = spec.in_place && !all.copied && l.place == 0;
   if (l.count == 1 && !inner.in_place) b.copy(inner.send.range(0, 1), inner.recv.block(0));
   l.on_host(inner, false);
-  among_and_back(l, all);
+  exchange_and_bcast(l, all);
   if (all.copied) copy_out(l, all);
 }
 
@@ -217,16 +217,16 @@ double estimate_allgatherv(std::uint64_t bytes, const Shape& shape) noexcept {
          2 * static_cast<double>(bytes) * shape.cost.copy_byte_ns;
 }
 
-// Every rank knows all sizes here. Always by way of scratch memory: blocks may lie anywhere.
-void make_allgatherv(const CollSpec& ask, Builder& b) noexcept {
-  Levels l(ask, b);
+// Every rank knows all sizes. Always through scratch memory, as blocks may lie anywhere.
+void make_allgatherv(const CollSpec& spec, Builder& b) noexcept {
+  Levels l(spec, b);
   ByHosts all;
   std::vector<std::int64_t> counts, displs;  // of the ranks of this host
   all.copied = true;
   for (int host = 0; host < l.all.hosts(); ++host) {
     all.displs.push_back(static_cast<std::int64_t>(all.bytes));
     for (const int rank : l.all.on_host(host)) {
-      const auto bytes = static_cast<std::int64_t>(ask.recv.bytes(rank));
+      const auto bytes = static_cast<std::int64_t>(spec.recv.bytes(rank));
       if (host == l.host) {
         displs.push_back(static_cast<std::int64_t>(all.bytes) - all.displs.back());
         counts.push_back(bytes);
@@ -238,7 +238,7 @@ void make_allgatherv(const CollSpec& ask, Builder& b) noexcept {
   if (all.bytes == 0) return;
   all.blocks = byte_blocks(b.scratch(all.bytes), all.bytes);
   CollSpec inner = l.part(Op::gatherv, 0, 0);
-  const Piece own = ask.in_place ? ask.recv.block(ask.rank) : ask.send.range(0, 1);
+  const Piece own = spec.in_place ? spec.recv.block(spec.rank) : spec.send.range(0, 1);
   inner.send = Blocks{own.buffer, own.layout, own.count};
   inner.send.offset = own.offset;
   inner.recv = all.whole(l.host);
@@ -246,24 +246,24 @@ void make_allgatherv(const CollSpec& ask, Builder& b) noexcept {
   inner.recv.counts = counts.data();
   inner.recv.displacements = displs.data();
   l.on_host(inner, false);
-  among_and_back(l, all);
+  exchange_and_bcast(l, all);
   copy_out(l, all);
 }
 
 }  // namespace
 
 const Algorithm kGatherTwoLevel{
-    Op::gather,     "two_level",     "on each host, then one message from each host",
+    Op::gather,     "two_level",     "gather on each host, then one message from each host",
     fits_two_level, estimate_gather, make_gather};
 const Algorithm kScatterTwoLevel{
-    Op::scatter,    "two_level",      "one message to each host, then on each host",
+    Op::scatter,    "two_level",      "one message to each host, then scatter on each host",
     fits_two_level, estimate_scatter, make_scatter};
 const Algorithm kAllgatherTwoLevel{
-    Op::allgather,  "two_level",        "gathered on each host, among their leaders, handed out on each host",
+    Op::allgather,  "two_level",        "gather on each host, exchange among leaders, broadcast on each host",
     fits_two_level, estimate_allgather, make_allgather};
 const Algorithm kAllgathervTwoLevel{Op::allgatherv,
                                     "two_level",
-                                    "gathered on each host, among their leaders, handed out on each host",
+                                    "gather on each host, exchange among leaders, broadcast on each host",
                                     fits_two_level,
                                     estimate_allgatherv,
                                     make_allgatherv};

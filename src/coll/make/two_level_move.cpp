@@ -9,24 +9,24 @@ double estimate_barrier(std::uint64_t, const Shape& shape) noexcept {
   return leaders_ns(Op::barrier, 0, shape) + host_ns(Op::barrier, 0, shape) * 2;
 }
 
-// All ranks of a host have come, as its leader knows.
+// Arrival: the leader knows that all ranks of its host have come.
 void gather_host(Levels& l) noexcept {
-  l.b.among(l.all.on_host(l.host));
-  if (l.ask.shared_bytes != 0) {
+  l.b.map_ranks(l.all.on_host(l.host));
+  if (l.spec.shared_bytes != 0) {
     const StepId here = l.b.arrive(0, 0);
-    if (l.place == 0) l.b.meet(0, {here});
+    if (l.place == 0) l.b.wait_arrived(0, {here});
   } else if (l.place == 0) {
     for (int i = 1; i < l.count; ++i) l.b.recv(i, Piece{});
   } else {
     l.b.send(0, Piece{});
   }
 }
-// Its leader lets them go.
+// Release: the leader lets the ranks of its host go.
 void release_host(Levels& l) noexcept {
-  l.b.among(l.all.on_host(l.host), true);
-  if (l.ask.shared_bytes != 0) {
+  l.b.map_ranks(l.all.on_host(l.host), true);
+  if (l.spec.shared_bytes != 0) {
     if (l.place == 0)
-      l.b.post(0, Piece{}, true, kEverybody);
+      l.b.post(0, Piece{}, true, kAllRanks);
     else
       l.b.fetch(0, 0, Piece{}, 0, true);
   } else if (l.place == 0) {
@@ -36,34 +36,34 @@ void release_host(Levels& l) noexcept {
   }
 }
 
-void make_barrier(const CollSpec& ask, Builder& b) noexcept {
-  Levels l(ask, b);
+void make_barrier(const CollSpec& spec, Builder& b) noexcept {
+  Levels l(spec, b);
   if (l.count > 1) gather_host(l);
-  b.then();
+  b.fence();
   if (l.place == 0) l.among_hosts(l.part(Op::barrier, 0, 0));
-  b.then();
+  b.fence();
   if (l.count > 1) release_host(l);
 }
 
 double estimate_bcast(std::uint64_t bytes, const Shape& shape) noexcept {
-  // The root's host may have to pass it on first.
+  // The root may have to send to its host's leader first.
   return leaders_ns(Op::bcast, bytes, shape) + host_ns(Op::bcast, bytes, shape) * 1.5;
 }
 
-void make_bcast(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  Levels l(ask, b);
+void make_bcast(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  Levels l(spec, b);
   const bool at_root = l.host == l.root_host(), leads = l.root_place() == 0;
-  CollSpec inner = l.part(Op::bcast, at_root ? l.root_place() : 0, ask.bytes);
-  CollSpec outer = l.part(Op::bcast, l.root_host(), ask.bytes);
-  inner.recv = outer.recv = ask.recv;
-  if (at_root && !leads) {  // its leader has to have it first
+  CollSpec inner = l.part(Op::bcast, at_root ? l.root_place() : 0, spec.bytes);
+  CollSpec outer = l.part(Op::bcast, l.root_host(), spec.bytes);
+  inner.recv = outer.recv = spec.recv;
+  if (at_root && !leads) {  // the leader needs the data first
     l.on_host(inner, false);
-    b.then();
+    b.fence();
   }
   if (l.place == 0) l.among_hosts(outer);
   if (at_root && !leads) return;
-  if (!at_root) b.then();  // the root itself gives it to both at once
+  if (!at_root) b.fence();  // the root sends to both at once
   l.on_host(inner, true);
 }
 

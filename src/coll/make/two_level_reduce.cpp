@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce and allreduce over hosts with several ranks. Where the operation does not commute, only if the ranks
-// count up host after host: then the order of hosts is that of ranks.
+// Reduce and allreduce over hosts with several ranks. An operation that does not commute needs ranks that are
+// numbered host by host.
 #include "coll/make/two_level.hpp"
 
 namespace herald::coll {
@@ -10,32 +10,32 @@ double estimate_reduce(std::uint64_t bytes, const Shape& shape) noexcept {
   return host_ns(Op::reduce, bytes, shape) + leaders_ns(Op::reduce, bytes, shape);
 }
 
-// One rank of each host, on the root's host the root, has what that host contributes; then those.
-void make_reduce(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  Levels l(ask, b);
-  const std::vector<int> speakers = l.speakers();
+// One rank of each host (the root on its own host) reduces that host's contributions; then those are reduced.
+void make_reduce(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  Levels l(spec, b);
+  const std::vector<int> representatives = l.representatives();
   const bool at_root = l.host == l.root_host(),
-             speaks = speakers[static_cast<std::size_t>(l.host)] == ask.rank;
-  const Blocks own = ask.in_place ? ask.recv : ask.send;
-  CollSpec outer = l.part(Op::reduce, l.root_host(), ask.bytes);
-  outer.recv = ask.recv;
+             represents = representatives[static_cast<std::size_t>(l.host)] == spec.rank;
+  const Blocks own = spec.in_place ? spec.recv : spec.send;
+  CollSpec outer = l.part(Op::reduce, l.root_host(), spec.bytes);
+  outer.recv = spec.recv;
   outer.send = own;
-  outer.in_place = ask.in_place;
+  outer.in_place = spec.in_place;
   if (l.count > 1) {
-    CollSpec inner = l.part(Op::reduce, at_root ? l.root_place() : 0, ask.bytes);
+    CollSpec inner = l.part(Op::reduce, at_root ? l.root_place() : 0, spec.bytes);
     inner.send = own;
-    inner.in_place = ask.in_place;
-    if (ask.rank == ask.root) {
-      inner.recv = ask.recv;
+    inner.in_place = spec.in_place;
+    if (spec.rank == spec.root) {
+      inner.recv = spec.recv;
       outer.in_place = true;
-    } else if (speaks) {
+    } else if (represents) {
       inner.recv = outer.send = item_blocks(b.scratch_items(*own.layout, own.count));
     }
     l.on_host(inner, false);
-    b.then();
+    b.fence();
   }
-  if (speaks) l.among_hosts(outer, &speakers);
+  if (represents) l.among_hosts(outer, &representatives);
 }
 
 double estimate_allreduce(std::uint64_t bytes, const Shape& shape) noexcept {
@@ -43,18 +43,18 @@ double estimate_allreduce(std::uint64_t bytes, const Shape& shape) noexcept {
          host_ns(Op::bcast, bytes, shape);
 }
 
-void make_allreduce(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  Levels l(ask, b);
-  CollSpec inner = l.part(Op::reduce, 0, ask.bytes), outer = l.part(Op::allreduce, 0, ask.bytes);
-  inner.send = outer.send = ask.in_place ? ask.recv : ask.send;
-  inner.recv = outer.recv = ask.recv;
-  inner.in_place = ask.in_place && l.place == 0;
-  outer.in_place = ask.in_place || l.count > 1;
+void make_allreduce(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  Levels l(spec, b);
+  CollSpec inner = l.part(Op::reduce, 0, spec.bytes), outer = l.part(Op::allreduce, 0, spec.bytes);
+  inner.send = outer.send = spec.in_place ? spec.recv : spec.send;
+  inner.recv = outer.recv = spec.recv;
+  inner.in_place = spec.in_place && l.place == 0;
+  outer.in_place = spec.in_place || l.count > 1;
   l.on_host(inner, false);
-  b.then();
+  b.fence();
   if (l.place == 0) l.among_hosts(outer);
-  b.then();
+  b.fence();
   inner.op = Op::bcast;
   inner.send = Blocks{};
   inner.in_place = false;
@@ -67,7 +67,7 @@ const Algorithm kReduceTwoLevel{Op::reduce,     "two_level",     "on each host, 
                                 fits_two_level, estimate_reduce, make_reduce};
 const Algorithm kAllreduceTwoLevel{Op::allreduce,
                                    "two_level",
-                                   "reduced on each host, among their leaders, and handed out on each host",
+                                   "reduced on each host, then among leaders, then distributed on each host",
                                    fits_two_level,
                                    estimate_allreduce,
                                    make_allreduce};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce-scatter over hosts with several ranks: each host's leader has what the host contributes, the leaders
-// have the parts of their hosts, and each host hands its part out. If the ranks do not count up host after
-// host, the leaders put the blocks into the order of hosts first; then the operation must commute.
+// Reduce-scatter over hosts with several ranks: each leader reduces its host's contributions, the leaders
+// reduce-scatter among themselves, and each scatters on its host. If ranks are not numbered host by host,
+// leaders first permute the blocks; then the operation must commute.
 #include "coll/make/blocks_together.hpp"
 #include "coll/make/two_level.hpp"
 
@@ -14,7 +14,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
          host_ns(Op::scatterv, 0, shape) + copies * static_cast<double>(bytes) * shape.cost.copy_byte_ns;
 }
 
-// How many items each host gets, and where they begin if they lie host after host.
+// Items of each host, and where they begin if blocks are stored host by host.
 struct HostParts {
   std::vector<std::int64_t> counts, displs;
 };
@@ -23,24 +23,24 @@ HostParts parts_of_hosts(const Levels& l) noexcept {
   std::int64_t at = 0;
   for (int host = 0; host < l.all.hosts(); ++host) {
     parts.displs.push_back(at);
-    for (const int rank : l.all.on_host(host)) at += l.ask.send.block(rank).count;
+    for (const int rank : l.all.on_host(host)) at += l.spec.send.block(rank).count;
     parts.counts.push_back(at - parts.displs.back());
   }
   return parts;
 }
 
-// All blocks, host after host; `all`: one after another by rank.
+// All blocks, host by host; `all`: contiguous by rank.
 Piece by_hosts(Levels& l, const Piece& all) noexcept {
   if (l.all.in_order()) return all;
   const Piece sorted = l.b.scratch_items(*all.layout, all.count);
   std::int64_t at = 0;
   for (int host = 0; host < l.all.hosts(); ++host)
     for (const int rank : l.all.on_host(host)) {
-      const std::int64_t begin = block_begin(l.ask, rank), count = block_begin(l.ask, rank + 1) - begin;
+      const std::int64_t begin = block_begin(l.spec, rank), count = block_begin(l.spec, rank + 1) - begin;
       l.b.copy(items_of(all, begin, count), items_of(sorted, at, count));
       at += count;
     }
-  l.b.then();
+  l.b.fence();
   return sorted;
 }
 
@@ -50,44 +50,44 @@ Blocks blocks_at(const Piece& items) noexcept {
   return blocks;
 }
 
-void make(const CollSpec& ask, Builder& b) noexcept {
-  if (ask.bytes == 0) return;
-  Levels l(ask, b);
-  Piece all = blocks_together(ask);
-  CollSpec inner = l.part(Op::reduce, 0, ask.bytes);
+void make(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  Levels l(spec, b);
+  Piece all = blocks_together(spec);
+  CollSpec inner = l.part(Op::reduce, 0, spec.bytes);
   inner.send = blocks_at(all);
   if (l.place == 0 && l.count > 1) {
     all = b.scratch_items(*all.layout, all.count);
     inner.recv = blocks_at(all);
   }
   l.on_host(inner, false);
-  b.then();
+  b.fence();
   const HostParts parts = parts_of_hosts(l);
   const std::int64_t mine = parts.counts[static_cast<std::size_t>(l.host)];
   Piece part;
   if (l.place == 0) {
     const Piece sorted = by_hosts(l, all);
-    CollSpec outer = l.part(Op::reduce_scatter, 0, ask.bytes);
+    CollSpec outer = l.part(Op::reduce_scatter, 0, spec.bytes);
     outer.send = blocks_at(sorted);
     outer.send.counts = parts.counts.data();
     outer.send.displacements = parts.displs.data();
-    outer.recv = ask.recv;
-    outer.in_place = l.count == 1 && ask.in_place && l.all.in_order();
+    outer.recv = spec.recv;
+    outer.in_place = l.count == 1 && spec.in_place && l.all.in_order();
     if (l.count > 1) {
       part = b.scratch_items(*all.layout, mine);
       outer.recv = blocks_at(part);
     }
     l.among_hosts(outer);
   }
-  b.then();
+  b.fence();
   if (mine == 0) return;
   std::vector<std::int64_t> counts, displs;
   for (const int rank : l.all.on_host(l.host)) {
     displs.push_back(counts.empty() ? 0 : displs.back() + counts.back());
-    counts.push_back(ask.send.block(rank).count);
+    counts.push_back(spec.send.block(rank).count);
   }
   CollSpec back = l.part(Op::scatterv, 0, 0);
-  back.recv = ask.recv;
+  back.recv = spec.recv;
   if (l.place == 0) {
     back.send = blocks_at(part);
     back.send.counts = counts.data();
@@ -96,7 +96,7 @@ void make(const CollSpec& ask, Builder& b) noexcept {
   l.on_host(back, true);
 }
 
-constexpr const char* kText = "reduced on each host, among their leaders, and handed out on each host";
+constexpr const char* kText = "reduced on each host, then among leaders, then distributed on each host";
 
 }  // namespace
 

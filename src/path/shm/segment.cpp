@@ -40,9 +40,7 @@ bool reserve(int fd, const SegmentName& name, const SegmentShape& shape, std::st
   if (error == ENOSPC)
     why = "rank " + std::to_string(name.rank) + " wants " + std::to_string(bytes) + " bytes in " +
           name.directory + " for its inbox and " + std::to_string(there) +
-          " are there: make it smaller with HERALD_SHM_CELLS (now " + std::to_string(shape.inbox.cells) +
-          "), HERALD_SHM_RINGS (now " + std::to_string(shape.rings) + ") or HERALD_PUSH_BYTES, or give " +
-          name.directory + " more room";
+          " are there: make it smaller with HERALD_SHM_INBOX_BYTES, or give " + name.directory + " more room";
   else
     why = "cannot reserve " + std::to_string(bytes) + " bytes in " + name.directory + ": " +
           std::strerror(error);

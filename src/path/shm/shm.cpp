@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "path/shm/shm.hpp"
 
+#include "base/hash.hpp"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,6 +22,7 @@ namespace {
 
 // Rings of one process, in total and each; more if packets are long. With few ranks the rings are long:
 // streams of messages of 4 and 8 KiB are then faster by a third.
+constexpr std::uint64_t kLeastCells = 8;
 constexpr std::size_t kAllRingBytes = 262144, kLeastRingBytes = 32768, kMostRingBytes = 262144;
 
 std::string boot_id() {
@@ -82,6 +85,31 @@ bool read_card(const std::string& text, Card& card) {
   return true;
 }
 
+namespace {
+
+SegmentShape shape_of(const ShmConfig& config, std::uint64_t cells, std::uint64_t rings) noexcept {
+  SegmentShape shape;
+  shape.inbox = InboxShape::make(cells, config.packet_bytes, static_cast<std::uint32_t>(config.size));
+  shape.rings = static_cast<std::uint32_t>(std::min(
+      {rings, std::uint64_t{SegmentShape::kMostRings}, static_cast<std::uint64_t>(config.size - 1)}));
+  if (shape.rings != 0)
+    shape.ring = RingShape::make(std::clamp(kAllRingBytes / shape.rings, kLeastRingBytes, kMostRingBytes),
+                                 shape.inbox.packet_bytes());
+  return shape;
+}
+
+SegmentShape shape_for(const ShmConfig& config) noexcept {
+  std::uint64_t cells = config.cells;
+  SegmentShape shape = shape_of(config, cells, config.rings);
+  if (config.most_bytes == 0 || shape.bytes() <= config.most_bytes) return shape;
+  shape = shape_of(config, cells, 0);
+  for (; shape.bytes() > config.most_bytes && cells > kLeastCells; shape = shape_of(config, cells, 0))
+    cells = std::max(cells / 2, kLeastCells);
+  return shape;
+}
+
+}  // namespace
+
 std::unique_ptr<ShmPath> ShmPath::open(const ShmConfig& config, std::string& why) {
   std::unique_ptr<ShmPath> shm(new ShmPath(config));
   struct stat info {};
@@ -93,19 +121,13 @@ std::unique_ptr<ShmPath> ShmPath::open(const ShmConfig& config, std::string& why
   remove_stale_segments(config.directory, ::geteuid());
   shm->card_.machine = boot_id();
   shm->card_.host_id = shm->card_.machine + "/" + std::to_string(info.st_dev);
-  if (config.host >= 0) shm->card_.host_id += "/" + std::to_string(config.host);
+  if (!config.host.empty()) shm->card_.host_id += "/" + hex(hash_text(config.host));
   shm->card_.hostname = hostname();
   shm->card_.nonce = config.nonce;
   shm->card_.file = "herald-" + std::to_string(::geteuid()) + "-" + plain(config.job, 40) + "-" +
                     std::to_string(config.rank) + "-" + hex(config.nonce).substr(0, 8);
   const SegmentName name{config.directory, shm->card_.file, config.nonce, config.rank};
-  SegmentShape shape;
-  shape.inbox = InboxShape::make(config.cells, config.packet_bytes, static_cast<std::uint32_t>(config.size));
-  shape.rings = static_cast<std::uint32_t>(std::min(
-      {config.rings, std::uint64_t{SegmentShape::kMostRings}, static_cast<std::uint64_t>(config.size - 1)}));
-  if (shape.rings != 0)
-    shape.ring = RingShape::make(std::clamp(kAllRingBytes / shape.rings, kLeastRingBytes, kMostRingBytes),
-                                 shape.inbox.packet_bytes());
+  const SegmentShape shape = shape_for(config);
   if (!shm->own_.create(name, shape, config.cpus, why)) return nullptr;
   shm->own_.header().pid = ::getpid();
   shm->own_.header().probe = reinterpret_cast<std::uintptr_t>(&shm->config_.nonce);

@@ -22,11 +22,12 @@ struct ShmConfig {
   int size = 1;
   std::uint64_t cells = 128;
   std::uint64_t packet_bytes = 4136;
-  std::uint64_t rings = 8;  // for as many peers
-  std::uint64_t nonce = 0;  // random
+  std::uint64_t rings = 8;       // for as many peers
+  std::uint64_t most_bytes = 0;  // of our segment: rings and then cells are given up for it; 0: no limit
+  std::uint64_t nonce = 0;       // random
   CpuMask cpus{};
-  bool cma = true;  // peers may access our memory (HERALD_CMA)
-  int host = -1;    // for tests: ranks with different numbers do not share memory
+  bool cma = true;   // peers may access our memory (HERALD_CMA)
+  std::string host;  // not empty: only processes with the same name share this host
 };
 
 struct Card {

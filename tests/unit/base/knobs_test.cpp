@@ -43,6 +43,7 @@ TEST(Knobs, no_environment_gives_the_defaults_of_the_table) {
 
 TEST(Knobs, every_row_is_consistent) {
   std::set<std::string> names;
+  EXPECT_LE(knob_rows().size(), 25u);
   for (const KnobRow& row : knob_rows()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name << " stands twice";
     EXPECT_NE(*row.help, '\0') << row.name;
@@ -73,13 +74,13 @@ TEST(Knobs, each_integer_row_sets_its_own_field_only) {
 }
 
 TEST(Knobs, suffixes_scale) {
-  EXPECT_EQ(read({"HERALD_PUSH_BYTES=64k"}).knobs.push_bytes, 65536);
-  EXPECT_EQ(read({"HERALD_PUSH_BYTES=1M"}).knobs.push_bytes, 1 << 20);
+  EXPECT_EQ(read({"HERALD_UNEXPECTED_BYTES=64k"}).knobs.unexpected_bytes, 65536);
+  EXPECT_EQ(read({"HERALD_UNEXPECTED_BYTES=1M"}).knobs.unexpected_bytes, 1 << 20);
   EXPECT_EQ(read({"HERALD_SPIN_US=-1"}).knobs.spin_us, -1);
 }
 
 TEST(Knobs, bad_values_are_refused_by_name_and_the_default_stays) {
-  const std::int64_t standard = Knobs{}.push_bytes;
+  const std::int64_t standard = Knobs{}.unexpected_bytes;
   for (const char* value : {"",
                             " ",
                             "x",
@@ -93,8 +94,8 @@ TEST(Knobs, bad_values_are_refused_by_name_and_the_default_stays) {
                             "4096;rm",
                             "-1",
                             "-0x1",
-                            "1048577",
-                            "2M",
+                            "268435457",
+                            "257M",
                             "99999999999999999999",
                             "-99999999999999999999",
                             "9223372036854775807k",
@@ -105,27 +106,28 @@ TEST(Knobs, bad_values_are_refused_by_name_and_the_default_stays) {
                             "k",
                             "M",
                             "+"}) {
-    const Reading reading = read({std::string("HERALD_PUSH_BYTES=") + value});
-    EXPECT_EQ(reading.knobs.push_bytes, standard) << "'" << value << "'";
+    const Reading reading = read({std::string("HERALD_UNEXPECTED_BYTES=") + value});
+    EXPECT_EQ(reading.knobs.unexpected_bytes, standard) << "'" << value << "'";
     ASSERT_EQ(reading.complaints.size(), 1u) << "'" << value << "'";
-    EXPECT_NE(reading.complaints[0].find("HERALD_PUSH_BYTES"), std::string::npos);
-    EXPECT_NE(reading.complaints[0].find("1048576"), std::string::npos) << "the cure: the range";
+    EXPECT_NE(reading.complaints[0].find("HERALD_UNEXPECTED_BYTES"), std::string::npos);
+    EXPECT_NE(reading.complaints[0].find("268435456"), std::string::npos) << "the cure: the range";
   }
 }
 
 TEST(Knobs, limits_are_inclusive) {
-  EXPECT_EQ(read({"HERALD_PUSH_BYTES=0"}).knobs.push_bytes, 0);
-  EXPECT_EQ(read({"HERALD_PUSH_BYTES=1048576"}).knobs.push_bytes, 1048576);
-  EXPECT_EQ(read({"HERALD_SHM_CELLS=7"}).complaints.size(), 1u);
-  EXPECT_EQ(read({"HERALD_SHM_CELLS=8"}).knobs.shm_cells, 8);
+  EXPECT_EQ(read({"HERALD_UNEXPECTED_BYTES=0"}).knobs.unexpected_bytes, 0);
+  EXPECT_EQ(read({"HERALD_UNEXPECTED_BYTES=268435456"}).knobs.unexpected_bytes, 268435456);
+  EXPECT_EQ(read({"HERALD_DETECT_MS=99"}).complaints.size(), 1u);
+  EXPECT_EQ(read({"HERALD_DETECT_MS=100"}).knobs.detect_ms, 100);
 }
 
 TEST(Knobs, unknown_names_are_reported_and_foreign_ones_are_not) {
-  EXPECT_EQ(read({"HERALD_PUSH_BYTE=1"}).complaints.size(), 1u);
+  EXPECT_EQ(read({"HERALD_UNEXPECTED_BYTE=1"}).complaints.size(), 1u);
   EXPECT_EQ(read({"HERALD_=1"}).complaints.size(), 1u);
-  EXPECT_EQ(read({"HERALD_push_bytes=1"}).complaints.size(), 1u) << "names are upper case";
-  EXPECT_TRUE(read({"HERALD=1", "HERALDRY=1", "PATH=/bin", "XHERALD_FOO=1", "=", "", "HERALD_PUSH_BYTES"})
-                  .complaints.empty());
+  EXPECT_EQ(read({"HERALD_unexpected_bytes=1"}).complaints.size(), 1u) << "names are upper case";
+  EXPECT_TRUE(
+      read({"HERALD=1", "HERALDRY=1", "PATH=/bin", "XHERALD_FOO=1", "=", "", "HERALD_UNEXPECTED_BYTES"})
+          .complaints.empty());
 }
 
 TEST(Knobs, names_for_launcher_and_wrappers_give_no_warning) {
@@ -139,12 +141,81 @@ TEST(Knobs, the_last_of_two_equal_names_counts) {
 }
 
 TEST(Knobs, a_very_long_value_is_refused) {
-  const Reading reading = read({"HERALD_PUSH_BYTES=" + std::string(1 << 20, '9')});
-  EXPECT_EQ(reading.knobs.push_bytes, Knobs{}.push_bytes);
+  const Reading reading = read({"HERALD_UNEXPECTED_BYTES=" + std::string(1 << 20, '9')});
+  EXPECT_EQ(reading.knobs.unexpected_bytes, Knobs{}.unexpected_bytes);
   EXPECT_EQ(reading.complaints.size(), 1u);
 }
 
 TEST(Knobs, text_is_kept_as_it_is) { EXPECT_EQ(read({"HERALD_CHECK=leaks,x=y"}).knobs.check, "leaks,x=y"); }
+
+TEST(Knobs, a_list_is_taken_whole) {
+  const Reading reading =
+      read({"HERALD_COLL=bcast=cast,allreduce=ring,scan=auto", "HERALD_BASELINE=push=zero"});
+  EXPECT_TRUE(reading.complaints.empty());
+  EXPECT_EQ(list_value(reading.knobs.coll, "bcast"), "cast");
+  EXPECT_EQ(list_value(reading.knobs.coll, "allreduce"), "ring");
+  EXPECT_EQ(list_value(reading.knobs.coll, "scan"), "auto");
+  EXPECT_EQ(list_value(reading.knobs.coll, "reduce"), "") << "no part of another word";
+  EXPECT_EQ(list_value(reading.knobs.baseline, "push"), "zero");
+  EXPECT_TRUE(read({"HERALD_COLL="}).complaints.empty());
+}
+
+// One error, and none of the list is used.
+TEST(Knobs, an_error_in_a_list_names_the_key_the_word_and_the_possible_words) {
+  const auto refused = [](const std::string& value, std::initializer_list<const char*> words) {
+    const Reading reading = read({"HERALD_COLL=scan=linear," + value});
+    EXPECT_EQ(reading.knobs.coll, "") << value;
+    ASSERT_EQ(reading.complaints.size(), 1u) << value;
+    for (const char* word : words)
+      EXPECT_NE(reading.complaints[0].find(word), std::string::npos) << reading.complaints[0];
+  };
+  refused("bcst=chain", {"'bcst'", "barrier|bcast|gather"});
+  refused("bcast=nonsense", {"bcast", "'nonsense'", "auto|binomial"});
+  refused("bcast=chain|cast", {"bcast", "'chain|cast'"});
+  refused("bcast=", {"bcast", "''", "auto|binomial"});
+  refused("bcast", {"bcast=auto|binomial"});
+  refused("bcast=chain,bcast=cast", {"'bcast' twice"});
+  refused("Bcast=chain", {"'Bcast'"});
+  refused(",bcast=chain", {"''"});
+  refused(" bcast=chain", {"' bcast'"});
+  refused("=chain", {"''"});
+}
+
+TEST(JobKnobs, only_those_that_must_be_equal_count) {
+  Knobs one, two;
+  two.spin_us = 7;
+  two.verbose = 3;
+  two.if_ = "eth0";
+  EXPECT_EQ(job_knobs(one), job_knobs(two));
+  two.lanes = "off";
+  EXPECT_NE(job_knobs(one), job_knobs(two));
+}
+
+TEST(JobKnobs, a_difference_names_the_knob_the_ranks_and_both_values) {
+  Knobs lanes, both;
+  lanes.lanes = both.lanes = "off";
+  both.unexpected_bytes = 5;
+  const std::string usual = job_knobs({}), off = job_knobs(lanes), two = job_knobs(both);
+  EXPECT_EQ(find_disagreement(std::vector<std::string>{}), "");
+  EXPECT_EQ(find_disagreement(std::vector{usual}), "");
+  EXPECT_EQ(find_disagreement(std::vector<std::string>{usual, "", usual}), "");
+  EXPECT_EQ(
+      find_disagreement(std::vector<std::string>{usual, off, "", off, off, off}),
+      "HERALD_LANES must be equal on all ranks: it is \"on\" on ranks 0, 2 and \"off\" on ranks 1, 3-5");
+  EXPECT_EQ(
+      find_disagreement(std::vector<std::string>{off, two}),
+      "HERALD_UNEXPECTED_BYTES must be equal on all ranks: it is \"4194304\" on rank 0 and \"5\" on rank 1");
+  const std::string all = find_disagreement(std::vector<std::string>{usual, two});
+  EXPECT_NE(all.find("HERALD_LANES"), std::string::npos);
+  EXPECT_NE(all.find("HERALD_UNEXPECTED_BYTES"), std::string::npos);
+}
+
+TEST(JobKnobs, other_rows_are_another_library) {
+  const std::string usual = job_knobs({});
+  for (const std::string& other :
+       {std::string("x"), "lanes=on\n" + usual, usual.substr(usual.find('\n') + 1)})
+    EXPECT_NE(find_disagreement(std::vector{usual, other}).find("same library"), std::string::npos);
+}
 
 TEST(ListHas, finds_whole_words_only) {
   EXPECT_TRUE(list_has("leaks", "leaks"));

@@ -22,21 +22,21 @@ std::vector<Plan> make_plans(const Algorithm& algorithm, int ranks, const Cluste
                              std::uint32_t shared_bytes) {
   std::vector<Plan> plans;
   for (int r = 0; r < ranks; ++r) {
-    CollSpec ask;
-    ask.op = Op::barrier;
-    ask.rank = r;
-    ask.size = ranks;
-    ask.cluster = cluster;
-    ask.shared_bytes = shared_bytes;
-    ask.in_order = true;
-    plans.push_back(make_plan(algorithm, ask));
+    CollSpec spec;
+    spec.op = Op::barrier;
+    spec.rank = r;
+    spec.size = ranks;
+    spec.cluster = cluster;
+    spec.shared_bytes = shared_bytes;
+    spec.in_order = true;
+    plans.push_back(make_plan(algorithm, spec));
   }
   return plans;
 }
 
 bool waits(StepKind kind) {
-  return kind == StepKind::meet || kind == StepKind::fetch || kind == StepKind::report ||
-         kind == StepKind::collect;
+  return kind == StepKind::wait_arrived || kind == StepKind::fetch || kind == StepKind::contribute ||
+         kind == StepKind::gather;
 }
 
 // The hosts of the ranks; without a cluster all share one host.
@@ -63,16 +63,16 @@ std::vector<bool> run_without(const Algorithm& algorithm, int ranks, int absent,
   for (int r = 0; r < ranks; ++r)
     runs[static_cast<std::size_t>(r)].begin(plans[static_cast<std::size_t>(r)],
                                             words[static_cast<std::size_t>(r)].data());
-  std::set<std::pair<int, bool>> told;          // the ranks that have posted, by part
+  std::set<std::pair<int, bool>> posters;       // the ranks that have posted, by part
   std::map<std::pair<int, bool>, int> arrived;  // at the barrier word of a host, by part
   const Hosts hosts{cluster, ranks};
-  int reports = 0, result_of_all = 0;  // of a fused exchange
+  int contributions = 0, announced = 0;  // of a fused exchange
   const auto is_ready = [&](int r, const Step& step) {
     switch (step.kind) {
-      case StepKind::meet: return arrived[{hosts.of(r), step.second}] == hosts.mates(r);
-      case StepKind::report: return result_of_all != 0;
-      case StepKind::collect: return reports == hosts.leaders() - 1;
-      default: return told.count({hosts.mate(r, step.partner), step.second}) != 0;
+      case StepKind::wait_arrived: return arrived[{hosts.of(r), step.second}] == hosts.mates(r);
+      case StepKind::contribute: return announced != 0;
+      case StepKind::gather: return contributions == hosts.leaders() - 1;
+      default: return posters.count({hosts.mate(r, step.partner), step.second}) != 0;
     }
   };
   std::vector<std::pair<int, StepId>> watching;  // steps that depend on those
@@ -95,13 +95,13 @@ std::vector<bool> run_without(const Algorithm& algorithm, int ranks, int absent,
           posted[{step.partner, r, step.tag}].push_back(id);
           continue;
         }
-        if (step.kind == StepKind::report) ++reports;
-        if (step.kind == StepKind::tell) ++result_of_all;
+        if (step.kind == StepKind::contribute) ++contributions;
+        if (step.kind == StepKind::announce) ++announced;
         if (waits(step.kind)) {
           watching.emplace_back(r, id);
           continue;
         }
-        if (step.kind == StepKind::post) told.emplace(r, step.second);
+        if (step.kind == StepKind::post) posters.emplace(r, step.second);
         if (step.kind == StepKind::arrive) ++arrived[{hosts.of(r), step.second}];
         if (step.kind == StepKind::send) ++sent[{r, step.partner, step.tag}];
         for (int other = 0; step.kind == StepKind::cast && other < ranks; ++other)

@@ -46,23 +46,23 @@ void prepare(const Pair& p, const Sides (&sides)[2], std::vector<Member>& member
       m.send = Memory(layout, room);
       m.recv = Memory(layout, room);
       for (std::int64_t i = 0; i < room; ++i) m.send.set(i * layout.extent(), layout, made_up(me, 0, i));
-      CollSpec& ask = m.ask;
-      ask.op = p.op;
-      ask.rank = r;
-      ask.size = p.sizes[side];
-      ask.sides = &sides[side];
-      if (p.rooted()) ask.root = side != p.root_side ? p.root : r == p.root ? kRootHere : kRootBeside;
-      ask.commutes = p.commutes;
-      ask.bytes = static_cast<std::uint64_t>((scatters(p.op) ? p.total() : p.count) * layout.size());
-      ask.send = {Buffer::send, &layout, scatters(p.op) ? p.count * p.sizes[1 - side] : p.count};
-      ask.recv = {Buffer::recv, &layout, scatters(p.op) ? p.block_count(side, r) : p.count};
+      CollSpec& spec = m.spec;
+      spec.op = p.op;
+      spec.rank = r;
+      spec.size = p.sizes[side];
+      spec.sides = &sides[side];
+      if (p.rooted()) spec.root = side != p.root_side ? p.root : r == p.root ? kRootSelf : kRootOwnGroup;
+      spec.commutes = p.commutes;
+      spec.bytes = static_cast<std::uint64_t>((scatters(p.op) ? p.total() : p.count) * layout.size());
+      spec.send = {Buffer::send, &layout, scatters(p.op) ? p.count * p.sizes[1 - side] : p.count};
+      spec.recv = {Buffer::recv, &layout, scatters(p.op) ? p.block_count(side, r) : p.count};
       if (p.op != Op::reduce_scatter) continue;
       for (int i = 0; i < p.sizes[side]; ++i) {
         m.send_counts.push_back(p.block_count(side, i));
         m.send_displs.push_back(p.block_at(side, i));
       }
-      ask.send.counts = m.send_counts.data();
-      ask.send.displacements = m.send_displs.data();
+      spec.send.counts = m.send_counts.data();
+      spec.send.displacements = m.send_displs.data();
     }
 }
 

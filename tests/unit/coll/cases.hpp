@@ -62,9 +62,9 @@ inline const std::vector<Cluster>& clusters() {
   };
   return all;
 }
-inline void put_on_hosts(const Case& c, CollSpec& ask) {
-  ask.cluster = c.cluster;
-  ask.shared_bytes = c.shared_bytes;
+inline void put_on_hosts(const Case& c, CollSpec& spec) {
+  spec.cluster = c.cluster;
+  spec.shared_bytes = c.shared_bytes;
 }
 
 inline bool fits(const Algorithm& algorithm, const Case& c) {

@@ -16,15 +16,15 @@ namespace herald::coll {
 namespace {
 
 CollSpec ask_of(Op op, int rank, int size, int root, std::int64_t items) {
-  CollSpec ask;
-  ask.op = op;
-  ask.rank = rank;
-  ask.size = size;
-  ask.root = root;
-  ask.send = {Buffer::send, &dense_layout(), items};
-  ask.recv = {Buffer::recv, &dense_layout(), items};
-  ask.bytes = static_cast<std::uint64_t>(items) * sizeof(Item);
-  return ask;
+  CollSpec spec;
+  spec.op = op;
+  spec.rank = rank;
+  spec.size = size;
+  spec.root = root;
+  spec.send = {Buffer::send, &dense_layout(), items};
+  spec.recv = {Buffer::recv, &dense_layout(), items};
+  spec.bytes = static_cast<std::uint64_t>(items) * sizeof(Item);
+  return spec;
 }
 
 // In the order of the memory of `rank`: its own first.

@@ -112,20 +112,20 @@ void prepare(Op op, const Case& c, std::vector<Member>& members) {
     } else {
       fill(m.send, out, send, 0, 0, out.counts[0]);
     }
-    CollSpec& ask = m.ask;
-    ask.op = op;
-    ask.rank = r;
-    ask.size = c.ranks;
-    ask.root = c.root;
-    ask.in_place = in_place;
-    ask.bytes = varies(op) ? 0 : static_cast<std::uint64_t>(c.count) * sizeof(Item);
-    ask.send = blocks_of(op, Buffer::send, c, send, m.send_counts, m.send_displs, m.send_layouts, out,
-                         all_to_all(op) || from_root(op));
-    ask.recv = blocks_of(op, Buffer::recv, c, recv, m.recv_counts, m.recv_displs, m.recv_layouts, in,
-                         all_to_all(op) || to_root(op) || to_all(op));
+    CollSpec& spec = m.spec;
+    spec.op = op;
+    spec.rank = r;
+    spec.size = c.ranks;
+    spec.root = c.root;
+    spec.in_place = in_place;
+    spec.bytes = varies(op) ? 0 : static_cast<std::uint64_t>(c.count) * sizeof(Item);
+    spec.send = blocks_of(op, Buffer::send, c, send, m.send_counts, m.send_displs, m.send_layouts, out,
+                          all_to_all(op) || from_root(op));
+    spec.recv = blocks_of(op, Buffer::recv, c, recv, m.recv_counts, m.recv_displs, m.recv_layouts, in,
+                          all_to_all(op) || to_root(op) || to_all(op));
     // Arguments that are not significant at this rank are absent.
-    if (op == Op::bcast || (from_root(op) && !root) || (in_place && !from_root(op))) ask.send = Blocks{};
-    if ((to_root(op) && !root) || (from_root(op) && in_place)) ask.recv = Blocks{};
+    if (op == Op::bcast || (from_root(op) && !root) || (in_place && !from_root(op))) spec.send = Blocks{};
+    if ((to_root(op) && !root) || (from_root(op) && in_place)) spec.recv = Blocks{};
   }
 }
 
@@ -135,7 +135,7 @@ void check(Op op, const Case& c, const std::vector<Member>& members) {
     const type::Layout& recv = layout_at(c, false, r);
     const Placing in = place(op, c, false, r, recv);
     ASSERT_TRUE(m.recv.gaps_intact()) << "rank " << r;
-    if (m.ask.recv.layout == nullptr) continue;
+    if (m.spec.recv.layout == nullptr) continue;
     const int blocks = static_cast<int>(in.counts.size());
     for (int j = 0; j < blocks; ++j)
       for (std::int64_t i = 0; i < in.counts[static_cast<std::size_t>(j)]; ++i) {
@@ -154,7 +154,7 @@ void try_case(const Algorithm& algorithm, const Case& c, std::uint64_t seed) {
   SCOPED_TRACE(text_of(algorithm, c, seed));
   std::vector<Member> members(static_cast<std::size_t>(c.ranks));
   prepare(algorithm.op, c, members);
-  for (Member& member : members) put_on_hosts(c, member.ask);
+  for (Member& member : members) put_on_hosts(c, member.spec);
   Prng prng(seed);
   std::string why;
   ASSERT_TRUE(run_job(algorithm, members, sum, prng, why)) << why;

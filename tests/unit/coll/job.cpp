@@ -34,16 +34,16 @@ class Job {
     const bool oversubscribed = prng.below(2) != 0, in_order = prng.below(2) != 0;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       Rank& rank = ranks_[r];
-      CollSpec ask = members[r].ask;
-      ask.in_order = in_order;
-      if (ask.cluster == nullptr) {
-        ask.shared_bytes = kSharedBytes;
-        ask.streams = true;
-        ask.oversubscribed = oversubscribed;
+      CollSpec spec = members[r].spec;
+      spec.in_order = in_order;
+      if (spec.cluster == nullptr) {
+        spec.shared_bytes = kSharedBytes;
+        spec.streams = true;
+        spec.oversubscribed = oversubscribed;
       } else {
-        cluster_ = ask.cluster;
+        cluster_ = spec.cluster;
       }
-      rank.plan = ask.sides != nullptr ? make_plan_between(ask) : make_plan(algorithm, ask);
+      rank.plan = spec.sides != nullptr ? make_plan_between(spec) : make_plan(algorithm, spec);
       rank.words.resize(Run::words(rank.plan) + 1);
       rank.scratch.assign(rank.plan.scratch_bytes + 64, kPattern);
       auto base = reinterpret_cast<std::uintptr_t>(rank.scratch.data());
@@ -122,15 +122,16 @@ class Job {
           recvs_[{step.partner, me, step.tag}].push_back({id});
         return true;
       }
-      case StepKind::tell:
-        if (told_) why_ = "told twice";
-        told_ = packed(rank, step.a);
+      case StepKind::announce:
+        if (announced_) why_ = "announced twice";
+        announced_ = packed(rank, step.a);
         break;
-      case StepKind::report:
-        if (!reports_.try_emplace(place_on_lane(r), packed(rank, step.a)).second) why_ = "reported twice";
+      case StepKind::contribute:
+        if (!contributions_.try_emplace(place_on_lane(r), packed(rank, step.a)).second)
+          why_ = "reported twice";
         rank.waiting.push_back(id);
         return true;
-      case StepKind::collect: rank.waiting.push_back(id); return true;
+      case StepKind::gather: rank.waiting.push_back(id); return true;
       case StepKind::copy: {
         type::Cursor from = cursor(step.a, rank.places), to = cursor(step.b, rank.places);
         if (from.total() != to.total()) why_ = "a copy between pieces of unequal size";
@@ -143,11 +144,11 @@ class Job {
       case StepKind::fetch:
       case StepKind::put:
       case StepKind::arrive:
-      case StepKind::meet:
+      case StepKind::wait_arrived:
       case StepKind::combine:
       case StepKind::stream_write:
-      case StepKind::draw:
-      case StepKind::fold:
+      case StepKind::stream_read:
+      case StepKind::stream_reduce:
         if (prng_.below(2) != 0 && attempt(r, step, id)) break;
         rank.waiting.push_back(id);
         return true;
@@ -162,10 +163,10 @@ class Job {
     const auto number = static_cast<std::size_t>(step.tag);
     const std::size_t part = step.second ? 1 : 0;
     const int host = cluster_ == nullptr ? 0 : cluster_->host_of(static_cast<int>(r));
-    if (step.kind == StepKind::report) return hear(rank, step);
-    if (step.kind == StepKind::collect) return collect(rank, step);
+    if (step.kind == StepKind::contribute) return hear(rank, step);
+    if (step.kind == StepKind::gather) return gather(rank, step);
     std::size_t& arrived = arrived_[host][part][number];
-    if (step.kind == StepKind::meet)
+    if (step.kind == StepKind::wait_arrived)
       return arrived == (cluster_ == nullptr ? ranks_.size() : cluster_->on_host(host).size());
     if (step.kind == StepKind::arrive) return ++arrived, true;
     if (step.kind == StepKind::combine) return ++arrived < ranks_.size() || combine(step);
@@ -179,7 +180,7 @@ class Job {
         why_ = "a post by address is not one run";
       return true;
     }
-    if (step.kind == StepKind::fold) return fold(r, step, id);
+    if (step.kind == StepKind::stream_reduce) return stream_reduce(r, step, id);
     const auto partner = static_cast<std::size_t>(step.partner);
     Rank& from =
         ranks_[cluster_ == nullptr ? partner : static_cast<std::size_t>(cluster_->on_host(host)[partner])];
@@ -188,8 +189,8 @@ class Job {
     const Step& posted = from.plan.steps[post.step];
     if (step.kind == StepKind::put) return put(rank, step, from, posted);
     const bool cached =
-        posted.copied || posted.kind == StepKind::stream_write || posted.kind == StepKind::fold;
-    if (cached && !posted.copied && posted.partner != kEverybody && posted.partner != static_cast<int>(r))
+        posted.copied || posted.kind == StepKind::stream_write || posted.kind == StepKind::stream_reduce;
+    if (cached && !posted.copied && posted.partner != kAllRanks && posted.partner != static_cast<int>(r))
       why_ = "drawn by another rank than stream_written for";
     if (!cached && step.a.bytes != 0 && from.run.done()) why_ = "read from a rank that is done";
     std::vector<std::byte> data = cached ? post.data : packed(from, posted.a);
@@ -225,7 +226,7 @@ class Job {
   }
 
   // Runs at once when all ranks have written.
-  bool fold(std::size_t r, const Step& step, StepId id) {
+  bool stream_reduce(std::size_t r, const Step& step, StepId id) {
     for (std::size_t other = 0; other < ranks_.size(); ++other)
       if (other != r && ranks_[other].posts[0][0].step == kNone) return false;
     const type::Layout& layout = *step.a.layout;
@@ -270,23 +271,23 @@ class Job {
   // A fused exchange: leaders are its members, in their order; the root gathers.
   std::size_t place_on_lane(std::size_t r) {
     if (cluster_ == nullptr) return r;
-    if (cluster_->place_of(static_cast<int>(r)) != 0) why_ = "no leader, and reports";
+    if (cluster_->place_of(static_cast<int>(r)) != 0) why_ = "a rank that is no leader contributes";
     return static_cast<std::size_t>(cluster_->host_of(static_cast<int>(r)));
   }
   bool hear(Rank& rank, const Step& step) {
-    if (!told_) return false;
+    if (!announced_) return false;
     type::Cursor to = cursor(step.b, rank.places);
-    if (to.total() != told_->size()) why_ = "what is told and its place are of unequal size";
-    to.unpack(told_->data(), told_->size());
+    if (to.total() != announced_->size()) why_ = "the announced result and its buffer differ in size";
+    to.unpack(announced_->data(), announced_->size());
     return true;
   }
-  bool collect(Rank& rank, const Step& step) {
+  bool gather(Rank& rank, const Step& step) {
     const std::size_t members = cluster_ == nullptr ? ranks_.size() : cluster_->leaders().size();
     if (static_cast<std::size_t>(step.partner) != members) why_ = "a fused of others than the lane's members";
-    if (reports_.size() + 1 != members) return false;
+    if (contributions_.size() + 1 != members) return false;
     type::Cursor to = cursor(step.a, rank.places);
     const std::uint64_t each = to.total() / members;
-    for (const auto& [place, part] : reports_) {
+    for (const auto& [place, part] : contributions_) {
       if (place == 0 || part.size() != each) why_ = "a part that does not fit";
       to.seek(each * place);
       to.unpack(part.data(), part.size());
@@ -373,9 +374,9 @@ class Job {
   Prng& prng_;
   std::vector<Rank> ranks_;
   const Cluster* cluster_ = nullptr;
-  std::map<int, Host> arrived_;                            // by host
-  std::map<std::size_t, std::vector<std::byte>> reports_;  // by place on the lane
-  std::optional<std::vector<std::byte>> told_;
+  std::map<int, Host> arrived_;                                  // by host
+  std::map<std::size_t, std::vector<std::byte>> contributions_;  // by place on the lane
+  std::optional<std::vector<std::byte>> announced_;
   std::map<Channel, std::deque<Flight>> sends_;
   std::map<Channel, std::deque<Posted>> recvs_;
   std::string why_;

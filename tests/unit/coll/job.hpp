@@ -55,7 +55,7 @@ class Memory {
 };
 
 struct Member {
-  CollSpec ask;
+  CollSpec spec;
   Memory send, recv;
   std::vector<std::int64_t> send_counts, send_displs, recv_counts, recv_displs;
   std::vector<const type::Layout*> send_layouts, recv_layouts;

@@ -39,17 +39,17 @@ void prepare(Op op, const Case& c, std::vector<Member>& members) {
     m.recv = Memory(layout, in_place ? total : results);
     for (std::int64_t i = 0; i < total; ++i)
       (in_place ? m.recv : m.send).set(i * layout.extent(), layout, made_up(r, 0, i));
-    CollSpec& ask = m.ask;
-    ask.op = op;
-    ask.rank = r;
-    ask.size = c.ranks;
-    ask.root = c.root;
-    ask.in_place = in_place;
-    ask.commutes = c.commutes;
-    ask.bytes = static_cast<std::uint64_t>(total * layout.size());
-    ask.send = {in_place ? Buffer::recv : Buffer::send, &layout, c.count};
-    ask.recv = {Buffer::recv, &layout, results};
-    if (op == Op::reduce && r != c.root) ask.recv.layout = nullptr;
+    CollSpec& spec = m.spec;
+    spec.op = op;
+    spec.rank = r;
+    spec.size = c.ranks;
+    spec.root = c.root;
+    spec.in_place = in_place;
+    spec.commutes = c.commutes;
+    spec.bytes = static_cast<std::uint64_t>(total * layout.size());
+    spec.send = {in_place ? Buffer::recv : Buffer::send, &layout, c.count};
+    spec.recv = {Buffer::recv, &layout, results};
+    if (op == Op::reduce && r != c.root) spec.recv.layout = nullptr;
     if (op != Op::reduce_scatter) continue;
     std::int64_t at = 0;
     for (int j = 0; j < c.ranks; ++j) {
@@ -57,8 +57,8 @@ void prepare(Op op, const Case& c, std::vector<Member>& members) {
       m.send_displs.push_back(at);
       at += m.send_counts.back();
     }
-    ask.send.counts = m.send_counts.data();
-    ask.send.displacements = m.send_displs.data();
+    spec.send.counts = m.send_counts.data();
+    spec.send.displacements = m.send_displs.data();
   }
 }
 
@@ -78,7 +78,7 @@ void check(Op op, const Case& c, const std::vector<Member>& members) {
     }
     if (scatters(op)) offset += results;
     ASSERT_TRUE(m.recv.gaps_intact()) << "rank " << r;
-    if (m.ask.in_place) continue;
+    if (m.spec.in_place) continue;
     for (std::int64_t i = 0; i < total_count(op, c); ++i)
       ASSERT_EQ(m.send.get(i * layout.extent(), layout), made_up(r, 0, i))
           << "send buffer written, rank " << r;
@@ -90,7 +90,7 @@ void try_case(const Algorithm& algorithm, const Case& c, std::uint64_t seed) {
   SCOPED_TRACE(text_of(algorithm, c, seed));
   std::vector<Member> members(static_cast<std::size_t>(c.ranks));
   prepare(algorithm.op, c, members);
-  for (Member& member : members) put_on_hosts(c, member.ask);
+  for (Member& member : members) put_on_hosts(c, member.spec);
   Prng prng(seed);
   std::string why;
   ASSERT_TRUE(run_job(algorithm, members, c.commutes ? sum : product, prng, why)) << why;

@@ -43,16 +43,20 @@ TEST(Exchange, all_to_all_of_2_4_and_16_processes) {
 }
 
 TEST(Exchange, tiny_inboxes_fill_up_and_nothing_hangs) {
-  Job job;
-  job.knobs.shm_cells = 8;
-  job.knobs.push_bytes = 100;
-  EXPECT_TRUE(job.run(4, [](engine::Engine& engine, boot::Boot&) { all_to_all(engine, 40); }));
+  for (const std::uint32_t rings : {0u, 1u, 8u}) {
+    Job job;
+    job.knobs.tuning.shm_cells = 8;
+    job.knobs.tuning.shm_rings = rings;
+    job.knobs.tuning.push_bytes = 100;
+    job.knobs.tuning.cma_bytes = 4096;
+    EXPECT_TRUE(job.run(4, [](engine::Engine& engine, boot::Boot&) { all_to_all(engine, 40); })) << rings;
+  }
 }
 
 TEST(Exchange, a_receiver_that_does_not_look_is_waited_for_and_a_sender_that_closes_is_complete) {
   Job job;
-  job.knobs.shm_cells = 8;
-  job.knobs.shm_rings = 0;
+  job.knobs.tuning.shm_cells = 8;
+  job.knobs.tuning.shm_rings = 0;
   EXPECT_TRUE(job.run(2, [](engine::Engine& engine, boot::Boot&) {
     constexpr int kMessages = 200;
     if (engine.rank() == 0) {
@@ -170,13 +174,10 @@ TEST(Exchange, a_blocked_process_sleeps) {
 }
 
 TEST(Exchange, shared_memory_of_64_ranks_is_less_than_64_mib) {
-  const Knobs knobs;
-  const auto shape =
-      path::InboxShape::make(static_cast<std::uint64_t>(knobs.shm_cells),
-                             wire::kLargestHeader + static_cast<std::uint64_t>(knobs.push_bytes), 64);
+  const Tuning tuning;
+  const auto shape = path::InboxShape::make(tuning.shm_cells, wire::kLargestHeader + tuning.push_bytes, 64);
   const std::uint64_t inboxes = 64 * (sizeof(path::SegmentHeader) + path::kSideBytes + shape.bytes());
-  const auto segments = static_cast<std::uint64_t>(knobs.coll_segments_bytes);  // of all communicators
-  EXPECT_LT(inboxes + segments, std::uint64_t{64} << 20);
+  EXPECT_LT(inboxes + tuning.coll_segments_bytes, std::uint64_t{64} << 20);
 }
 
 // A sleeper looks again after 100 ms anyway, so a ring that is missing shows only in the time. Without rings,
@@ -203,11 +204,11 @@ TEST(Exchange, sleepers_are_rung_for_messages) {
 }
 
 TEST(Exchange, sleepers_are_rung_for_room) {
-  for (const int rings : {0, 1}) {
+  for (const std::uint32_t rings : {0u, 1u}) {
     Job job;
     job.knobs.spin_us = 0;
-    job.knobs.shm_cells = 8;
-    job.knobs.shm_rings = rings;
+    job.knobs.tuning.shm_cells = 8;
+    job.knobs.tuning.shm_rings = rings;
     EXPECT_TRUE(job.run(2, [rings](engine::Engine& engine, boot::Boot&) {
       constexpr std::size_t kMessages = 800;  // the inbox is full a hundred times; the ring as often
       const std::size_t bytes = rings == 0 ? 1 : 4000;
@@ -231,9 +232,9 @@ TEST(Exchange, sleepers_are_rung_for_room) {
 
 // Who gets a ring changes its way between two messages; and there are fewer rings than senders.
 TEST(Exchange, messages_stay_in_order_when_a_ring_takes_over) {
-  for (const int rings : {0, 1, 2, 8}) {
+  for (const std::uint32_t rings : {0u, 1u, 2u, 8u}) {
     Job job;
-    job.knobs.shm_rings = rings;
+    job.knobs.tuning.shm_rings = rings;
     EXPECT_TRUE(job.run(4, [](engine::Engine& engine, boot::Boot&) {
       constexpr int kMessages = 100;
       if (engine.rank() != 0) {

@@ -47,17 +47,16 @@ TEST(Far, all_to_all_of_2_4_and_8_processes) {
 TEST(Far, the_other_ways_to_push_and_to_repair) {
   for (const char* mode : {"zero", "all"}) {
     FarJob job;
-    job.knobs.push_mode = mode;
-    job.knobs.net_repair = "go_back_n";
+    job.knobs.baseline = std::string("repair=go_back_n,push=") + mode;
     EXPECT_TRUE(job.run(3, [](engine::Engine& engine, boot::Boot&) { all_to_all(engine, 24); })) << mode;
   }
 }
 
 TEST(Far, little_allowance_and_little_buffer) {
   FarJob job;
-  job.knobs.net_allowance_bytes = 2000;
-  job.knobs.net_push_bytes = 3000;
-  job.knobs.net_switch_bytes = 16384;
+  job.knobs.unexpected_bytes = 2000;
+  job.knobs.tuning.net_push_bytes = 3000;
+  job.knobs.tuning.net_switch_bytes = 16384;
   EXPECT_TRUE(job.run(4, [](engine::Engine& engine, boot::Boot&) { all_to_all(engine, 40); }));
 }
 

@@ -154,6 +154,51 @@ TEST_F(ShmFolder, memory_for_64_ranks_stays_under_64_MiB) {
   EXPECT_LT(info.st_size * 64, off_t{64} << 20);
 }
 
+TEST_F(ShmFolder, a_limit_on_the_segment_is_kept_down_to_eight_cells) {
+  const auto bytes = [&](std::uint64_t most) {
+    ShmConfig c = config(0, 4);
+    c.cells = 128;
+    c.packet_bytes = 4136;
+    c.rings = 8;
+    c.most_bytes = most;
+    std::string why;
+    const auto one = ShmPath::open(c, why);
+    struct stat info {};
+    if (one == nullptr || stat(one->own_path().c_str(), &info) != 0) return off_t{-1};
+    return info.st_size;
+  };
+  const off_t usual = bytes(0);
+  EXPECT_EQ(bytes(usual), usual);
+  EXPECT_EQ(bytes(std::uint64_t{1} << 30), usual);
+  for (const std::uint64_t most : {usual - 1, off_t{200000}, off_t{50000}}) {
+    EXPECT_LE(bytes(most), static_cast<off_t>(most));
+    EXPECT_GT(bytes(most), static_cast<off_t>(most / 4));
+  }
+  EXPECT_GT(bytes(1), 8 * 4136);
+  EXPECT_LT(bytes(1), 50000);
+}
+
+TEST_F(ShmFolder, ranks_with_different_host_names_do_not_share_memory) {
+  std::vector<std::unique_ptr<ShmPath>> all;
+  std::vector<std::string> cards;
+  for (const int rank : {0, 1, 2, 3}) {
+    ShmConfig c = config(rank, 4);
+    c.host = rank == 3 ? "" : rank == 1 ? "a host" : "another";
+    std::string why;
+    all.push_back(ShmPath::open(c, why));
+    ASSERT_NE(all.back(), nullptr) << why;
+    cards.push_back(all.back()->card());
+  }
+  for (int rank = 0; rank < 4; ++rank) {
+    std::string why;
+    ASSERT_TRUE(all[static_cast<std::size_t>(rank)]->attach_all(cards, why)) << why;
+    for (int peer = 0; peer < 4; ++peer)
+      EXPECT_EQ(all[static_cast<std::size_t>(rank)]->is_attached(peer), rank + peer == 2 && rank != peer)
+          << rank << " " << peer;
+    EXPECT_EQ(all[static_cast<std::size_t>(rank)]->first_on_host_of(2), 0);
+  }
+}
+
 TEST_F(ShmFolder, close_and_emergency_cleanup_remove_the_names) {
   auto all = open_all(2);
   all[0]->unlink_own();
@@ -271,7 +316,7 @@ TEST_F(ShmFolder, too_little_space_is_an_error_with_sizes_and_a_remedy) {
   EXPECT_EQ(ShmPath::open(c, why), nullptr);
   EXPECT_NE(why.find("wants 6872"), std::string::npos) << why;
   EXPECT_NE(why.find("are there"), std::string::npos) << why;
-  EXPECT_NE(why.find("HERALD_SHM_CELLS (now 65536)"), std::string::npos) << why;
+  EXPECT_NE(why.find("HERALD_SHM_INBOX_BYTES"), std::string::npos) << why;
   EXPECT_EQ(files(), 0);
 }
 

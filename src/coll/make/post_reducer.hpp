@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coll/make/shared_fold.hpp: one rank reduces a range of items of what all ranks posted as number 0.
-// The order is that of the ranks, from the right, so that every rank that does it gets the same result; where
-// one rank alone does it and the operation commutes, our own part may come first.
+// coll/make/post_reducer.hpp: one rank reduces a range of items of what all ranks posted as number 0.
+// Rank order, from the right, so that every rank that reduces gets the same result; if only one rank reduces
+// these items and the operation commutes, its own part may come first.
 #pragma once
 #include <algorithm>
 
@@ -10,18 +10,19 @@
 
 namespace herald::coll {
 
-class SharedFold {
+class PostReducer {
  public:
-  // `own`: what this rank contributes. `alone`: no other rank reduces the same items.
-  SharedFold(const CollSpec& ask, Builder& b, const Piece& own, bool alone) noexcept
-      : spec_(ask), b_(b), own_(own), free_order_(ask.commutes && (alone || ask.size == 2)) {}
+  // `own`: this rank's contribution. `alone`: no other rank reduces the same items.
+  PostReducer(const CollSpec& spec, Builder& b, const Piece& own, bool alone) noexcept
+      : spec_(spec), b_(b), own_(own), free_order_(spec.commutes && (alone || spec.size == 2)) {}
 
   // Items [begin, begin + count) into `to`, which holds them already if `in_place`. After `start`.
-  StepId fold(std::int64_t begin, std::int64_t count, const Piece& to, bool in_place, StepId start) noexcept {
+  StepId reduce(std::int64_t begin, std::int64_t count, const Piece& to, bool in_place,
+                StepId start) noexcept {
     StepId done = start;
     const std::int64_t step = chunk(count);
-    if (count > 0) newcomer_ = b_.scratch_items(*own_.layout, step);
-    if (count > 0 && in_place && !free_order_) aside_ = b_.scratch_items(*own_.layout, step);
+    if (count > 0) incoming_ = b_.scratch_items(*own_.layout, step);
+    if (count > 0 && in_place && !free_order_) temp_ = b_.scratch_items(*own_.layout, step);
     for (std::int64_t at = 0; at < count; at += step) {
       const std::int64_t n = std::min(step, count - at);
       const Piece place = items_of(to, at, n);
@@ -30,7 +31,7 @@ class SharedFold {
       } else if (free_order_) {
         done = onto_own(begin + at, n, place, done);
       } else {
-        const Piece aside = items_of(aside_, 0, n);
+        const Piece aside = items_of(temp_, 0, n);
         done = b_.copy(aside, place, {in_order(begin + at, n, aside, done)});
       }
     }
@@ -38,7 +39,7 @@ class SharedFold {
   }
 
  private:
-  // So that what was read is still in the cache when it is reduced; and plans stay short.
+  // The data that was read must still be cached when it is reduced; and plans stay short.
   static constexpr std::int64_t kChunkBytes = 128 * 1024, kMostChunks = 64;
   std::int64_t chunk(std::int64_t count) const noexcept {
     const std::int64_t items = kChunkBytes / std::max<std::int64_t>(own_.layout->size(), 1);
@@ -50,8 +51,8 @@ class SharedFold {
     return b_.fetch(rank, 0, to, first, false, {after});
   }
   StepId add(int rank, std::int64_t begin, std::int64_t count, const Piece& to, StepId after) noexcept {
-    const Piece newcomer = items_of(newcomer_, 0, count);
-    return b_.reduce(newcomer, to, {get(rank, begin, newcomer, after)});
+    const Piece incoming = items_of(incoming_, 0, count);
+    return b_.reduce(incoming, to, {get(rank, begin, incoming, after)});
   }
 
   StepId in_order(std::int64_t begin, std::int64_t count, const Piece& to, StepId done) noexcept {
@@ -78,7 +79,7 @@ class SharedFold {
   Builder& b_;
   const Piece own_;
   const bool free_order_;
-  Piece newcomer_, aside_;
+  Piece incoming_, temp_;
 };
 
 }  // namespace herald::coll
