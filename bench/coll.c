@@ -32,7 +32,7 @@ static void pin(void) {
   sched_setaffinity(0, sizeof one, &one);
 }
 
-// The root goes round, so that a call cannot begin long before the last one has ended everywhere.
+// The root rotates, so that a call cannot begin long before the last one has ended everywhere.
 static int next_root(void) {
   static int root = 0;
   return root = (root + 1) % size;
@@ -73,7 +73,7 @@ static double sample(void (*call)(int), int bytes, int times) {
   return slowest;
 }
 
-// Several kinds of a call take turns, so that what differs between them is not when they were measured.
+// Kinds of a call alternate, so that they are measured under the same load.
 enum { kMostKinds = 2 };
 typedef struct {
   const char* name;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_start.c: what it costs to start a collective whose plan is remembered, against a persistent one that
-   holds its plan. On MPI_COMM_SELF, where a collective is nothing but its start; nanoseconds, the least of
+/* coll_start.c: the cost of starting a collective whose plan is cached, against a persistent one that
+   holds its plan. On MPI_COMM_SELF, where a collective is its start only; nanoseconds, minimum of
    several rounds. Arguments: calls in a round (200000). */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// crowd.c: many ranks on few cores: 8 bytes round a ring of all ranks, and a barrier; built against any MPI.
+// crowd.c: oversubscribed ranks: 8 bytes around a ring of all ranks, and a barrier; built against any MPI.
 //   crowd SECONDS      prints "ring RANKS SECONDS" for one hop and "barrier RANKS SECONDS"
 #include <mpi.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static double barrier(int times) {
 
 enum { kTrial = 50 };
 
-// As often as fits into the time, by what some took after others that do not count; rank 0 decides.
+// Repetitions that fit into the time, from a trial after a warm-up; rank 0 decides.
 static void measure(const char* name, double (*run)(int), double hops, double seconds) {
   (void)run(kTrial);
   const double once = run(kTrial) * hops;

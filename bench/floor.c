@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// floor.c: what the memory of this machine does without any library, between two processes on two cores:
-//   line 64 SECONDS         one way of a cache line that each writes in turn (best of many short runs)
+// floor.c: the memory of this machine without any library, between two processes on two cores:
+//   line 64 SECONDS         one way of a cache line that both write in turn (best of many short runs)
 //   copy BYTES SECONDS      memcpy of memory that the other core has just written
 #define _GNU_SOURCE
 #include <sched.h>
@@ -46,7 +46,7 @@ static int ascending(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-// The other process: answers every line, then dirties memory whenever it is told to.
+// The other process answers every line, then writes to its memory on request.
 static void other(atomic_ulong* ping, atomic_ulong* pong, char* shared) {
   pin(1);
   for (unsigned long i = 1; i <= (unsigned long)kTrips * kRuns; ++i) {

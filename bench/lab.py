@@ -28,7 +28,7 @@ NAME = f'bench-{os.getpid()}'
 
 
 def command(*words):
-    """A command of herald-lab, in silence."""
+    """Runs a command of herald-lab without output."""
     out, sys.stdout = sys.stdout, open(os.devnull, 'w', encoding='utf-8')
     try:
         if cli.main([words[0], '--name', NAME, *words[1:]]) != 0:
@@ -39,7 +39,7 @@ def command(*words):
 
 
 def port_counts(lab, names):
-    """Packets that went out of these ports of the switch, and that were dropped there."""
+    """Packets that left these ports of the switch, and packets dropped there."""
     ports = counters.read(lab, hosts.in_network)['ports']
     return sum(ports[name]['packets'] for name in names), sum(ports[name]['drops'] for name in names)
 
@@ -60,7 +60,7 @@ class Figures:
             self.failed[player.name] = why
         for line in (out or '').splitlines():
             words = line.split()
-            if len(words) != 3:  # the library or its launcher has something to say
+            if len(words) != 3:  # a message of the library or its launcher
                 self.failed[player.name] = line[:300]
                 continue
             mode, size, value = words
@@ -101,7 +101,7 @@ def measure(network, rows, libraries, options):
             for figures in all_figures:
                 command('fault', *(figures.row.fault or ('heal',)))
                 figures.rounds.append({})
-                for player in figures.row.players[:: 1 if turn % 2 == 0 else -1]:  # none is always the first
+                for player in figures.row.players[:: 1 if turn % 2 == 0 else -1]:  # no player is always first
                     if player.library not in options.players or player.name in figures.failed:
                         continue
                     print(f'\r{network}: round {turn + 1} of {options.rounds}, {figures.row.title}, {player.name}'.ljust(100), end='',

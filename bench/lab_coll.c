@@ -3,12 +3,11 @@
 // MPI-1 only). Prints a line for each sample, from rank 0: "MODE BYTES SECONDS", completion at the last rank.
 //   lab_coll barrier|bcast|reduce|allreduce|allgather|gather|scatter|alltoall|to_five|to_five_mean BYTES
 //            SAMPLES TIMES
-// to_five is MPI_Scatterv from rank 0 to ranks 1 to 5; with BENCH_OPENED=1, where the library has that, the
-// group is opened before and its data moved. to_five_mean is the same, and prints the mean of all ranks'
-// times instead of the longest. BYTES is what one rank has for another; of bcast and the
-// reductions, all of the data; several sizes, as 8,64,512, are measured one after another. A sample is the
-// mean of TIMES calls, or with 0 of as many as fit into a short time; all ranks begin at a time that was
-// agreed on: all hosts of a lab have one clock.
+// to_five is MPI_Scatterv from rank 0 to ranks 1 to 5; with BENCH_OPENED=1, and a library that has mpix.h,
+// the group is opened before. to_five_mean is the same, and prints the mean over ranks instead of the
+// maximum. BYTES is the block of one pair of ranks; of bcast and the reductions, all of the data. Several
+// sizes, as 8,64,512, are measured one after another. A sample is the mean of TIMES calls, or with 0 of as
+// many as fit into a short time. All ranks begin at an agreed time: all hosts of a lab have one clock.
 #define _GNU_SOURCE
 #include <mpi.h>
 #if defined(__has_include)
@@ -40,7 +39,7 @@ static void barrier(int bytes) {
   (void)bytes;
   MPI_Barrier(MPI_COMM_WORLD);
 }
-// Many of them one after another: the root goes round, so that none can begin long before the last has ended.
+// A row of calls: the root rotates, so that no call begins long before the last one has ended.
 static void bcast(int bytes) {
   static int root = 0;
   MPI_Bcast(in, bytes, MPI_CHAR, root, MPI_COMM_WORLD);
@@ -81,8 +80,8 @@ static const struct {
               {"scatter", scatter},     {"alltoall", alltoall},   {"to_five", to_five},
               {"to_five_mean", to_five}};
 
-// To the microsecond: as it is, the system may add 50, which would count as time of the call. What the
-// library itself sleeps is left as it is.
+// Timer slack of 1 us: the default of 50 us would count as time of the call. Sleeps inside the library
+// keep the default.
 static void sleep_until(double when) {
   const struct timespec t = {(time_t)when, (long)((when - (double)(time_t)when) * 1e9)};
   prctl(PR_SET_TIMERSLACK, 1UL);
@@ -90,7 +89,7 @@ static void sleep_until(double when) {
   prctl(PR_SET_TIMERSLACK, 0UL);
 }
 
-// Every page is changed before it is sent.
+// Writes to every page before it is sent.
 static double sample(void (*call)(int), int bytes, int times, int turn) {
   double start = now() + kLeadIn, took, last = 0;
   for (long i = 0; i < (long)bytes * size; i += kPage) in[i] = (char)turn;
@@ -104,8 +103,8 @@ static double sample(void (*call)(int), int bytes, int times, int turn) {
   return mean_of_ranks ? last / size : last;
 }
 
-// How many calls to a sample, by trying more and more: a few say little of short calls, as ranks do not wake
-// at once. The better of two tries counts. All ranks do what rank 0 finds.
+// Calls per sample, by trials of growing length: wake-ups dominate a few short calls. The better of two
+// trials counts. All ranks follow rank 0.
 static int times_for(void (*call)(int), int bytes) {
   int times = 1, more = 1;
   sample(call, bytes, 1, -4);
@@ -129,7 +128,7 @@ static void measure(const char* mode, void (*call)(int), int bytes, int samples,
   fflush(stdout);  // what there is, should the rest take too long
 }
 
-// The size that a list of them begins with; NULL after the last.
+// The first size of a list; NULL after the last.
 static const char* next_size(const char* list, int* bytes) {
   char* end = NULL;
   *bytes = (int)strtol(list, &end, 10);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lab_exchange.c: what plain UDP sockets need to tell all hosts of the lab something that each knows a part
-// of: every host sends a packet to h1, which then sends one multicast; all wait in the kernel. The floor
-// under small collectives. Or h1 sends a packet to each of h2 to h6, as in paper 001, figure 6: from a start
-// that was agreed on until the last has it. Started by Hydra on all hosts; no MPI.
+// lab_exchange.c: the lower bound of small collectives, with plain UDP sockets: every host sends a packet to
+// h1, which then sends one multicast; all block in the kernel. Or h1 sends a packet to each of h2 to h6, as
+// in paper 001, figure 6: from an agreed start until the last packet has come. Started by Hydra on all hosts;
+// no MPI.
 //   lab_exchange exchange BYTES SAMPLES TIMES     prints "exchange BYTES SECONDS" from rank 0; mean of TIMES
 //   lab_exchange to_five BYTES SAMPLES 1          prints "to_five BYTES SECONDS"
 #define _GNU_SOURCE
@@ -21,7 +21,7 @@
 enum { kUpPort = 7702, kDownPort = 7703, kLargest = 1400, kMostRanks = 256, kReceivers = 5 };
 static const char kGroup[] = "239.255.77.1";
 
-// Every packet begins with the number of the exchange; negative: the ranks are looking for each other.
+// Every packet begins with the number of the exchange; negative: the ranks still discover each other.
 typedef struct {
   int number, rank;
   double when;
@@ -78,7 +78,7 @@ static void tell(const struct sockaddr_in* whom, int number, size_t bytes) {
   tell_time(whom, number, 0, bytes);
 }
 
-// Ranks knock until they hear that all have; what is left of the knocking carries another number.
+// Ranks send hello until they know that all have; late hellos carry another number.
 static void meet(void) {
   char seen[kMostRanks] = {1};
   const double limit = now() + 10;
@@ -115,7 +115,7 @@ static packet await(int sock, int number) {
   return p;
 }
 
-// Numbers of a sample: the start is told, the data, when it came.
+// Packets of a sample: the start time, the data, the arrival time.
 static double to_five(int sample, size_t bytes) {
   const int number = 3 * sample;
   double start = now() + 3e-3, last = 0;

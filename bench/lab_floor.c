@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lab_floor.c: what plain UDP sockets do between hosts h1 and h2 of the lab: the floor under any library.
-// Started on both by Hydra, whose PMI_RANK tells which is which; no MPI. Prints "MODE BYTES SECONDS" from
+// lab_floor.c: plain UDP sockets between hosts h1 and h2 of the lab: the lower bound of any library.
+// Started on both by Hydra, which sets PMI_RANK; no MPI. Prints "MODE BYTES SECONDS" from
 // rank 0.
 //   lab_floor spin|sleep BYTES SAMPLES TIMES  round trip, waiting in a loop or in the kernel; mean of TIMES
-//   lab_floor blast BYTES SAMPLES MS          packets of BYTES as fast as they go for MS ms: the time that
-//   one takes
+//   lab_floor blast BYTES SAMPLES MS          packets of BYTES at full speed for MS ms: seconds per
+//   packet
 //   lab_floor segments BYTES SAMPLES MS       the same with UDP_SEGMENT and UDP_GRO
 //   lab_floor half BYTES SAMPLES TIMES        half a round trip of BYTES with UDP_SEGMENT and UDP_GRO: pieces
 //   of 64 KiB straight from and to memory, three on their way, a byte back for each; nothing is checked or
@@ -64,7 +64,7 @@ static void open_socket(void) {
   if (connect(sock, (struct sockaddr*)&a, sizeof a) != 0) fail("connect");
 }
 
-// One packet; spinning or asleep. 0 after five seconds of nothing.
+// One packet, by polling or blocking. 0 after five seconds without one.
 static long wait_packet(char* buffer, int spin) {
   struct pollfd p = {.fd = sock, .events = POLLIN};
   const double limit = now() + 5;
@@ -77,7 +77,7 @@ static long wait_packet(char* buffer, int spin) {
   }
 }
 
-// Rank 0 knocks until it is answered, then says go; nothing is left on the way when both return.
+// Rank 0 sends hello until it is answered, then go; no packet is in flight when both return.
 static void meet(void) {
   struct pollfd p = {.fd = sock, .events = POLLIN};
   const double limit = now() + 10;
@@ -120,7 +120,7 @@ static void send_for(double seconds, int bytes, int segments) {
     if (sendmmsg(sock, batch, segments > 1 ? 1 : 16, 0) < 0 && errno != ECONNREFUSED) fail("sendmmsg");
 }
 
-// Counts until nothing has come for 100 ms; seconds a packet, from the first to the last.
+// Counts until nothing has come for 100 ms; seconds per packet, from the first to the last.
 static double receive_all(int bytes) {
   static char buffers[kBatch][kLargest];
   struct mmsghdr batch[kBatch];

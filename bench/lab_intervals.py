@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How sure a ratio of two ways is: rounds are drawn again and again out of those that were run, each with all that was
-measured in it, and the ratio taken of every draw. Rounds stay whole because what disturbs one disturbs all ways in it."""
+"""Confidence interval of a ratio by bootstrap: rounds are resampled, each with all its measurements, and the ratio is
+taken of every resample. Rounds stay whole because a disturbance hits all measurements of a round."""
 import random
 import statistics
 

@@ -3,10 +3,10 @@
 // MPI-1 only). Prints a line for each sample, from rank 0: "MODE BYTES SECONDS".
 //   lab_p2p rtt   BYTES SAMPLES TIMES        round trip between ranks 0 and 1, mean of TIMES
 //   lab_p2p half  BYTES SAMPLES TIMES        half a round trip: one message at a time, one after the other
-//   lab_p2p early LARGEST SAMPLES RATE       from the send to the end of a receive that waits already
-//   lab_p2p late  LARGEST SAMPLES RATE       from a receive, of which the message is long there, to its end
-//   lab_p2p incast BYTES SAMPLES             ranks 1.. send to rank 0 at once: until it has all
-// early and late go through 1, 4, 16 ... LARGEST bytes; RATE, bits a second, tells how long "long there" is.
+//   lab_p2p early LARGEST SAMPLES RATE       from the send to the end of a receive that was posted before
+//   lab_p2p late  LARGEST SAMPLES RATE       from a receive whose message arrived long before, to its end
+//   lab_p2p incast BYTES SAMPLES             ranks 1.. send to rank 0 at once: until it has everything
+// early and late measure 1, 4, 16 ... LARGEST bytes; RATE, bits per second, sets the length of the wait.
 // Times of several ranks are compared: all hosts of a lab have one clock.
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -27,7 +27,7 @@ static double now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-// Where every rank can have a core of its own it gets one, so that all libraries run alike.
+// Pins ranks if there are enough cores, so that all libraries run alike.
 static void pin(void) {
   cpu_set_t all, one;
   if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < size) return;
@@ -51,7 +51,7 @@ static char* room(long bytes) {
   return memory;
 }
 
-// Every page is changed before it is sent.
+// Writes to every page before it is sent.
 static void dirty(char* buffer, int bytes, int turn) {
   for (int i = 0; i < bytes; i += kPage) buffer[i] = (char)turn;
 }
@@ -78,7 +78,7 @@ static void ping_pong(const char* mode, int bytes, int samples, int times) {
   free(in);
 }
 
-// One message from 0 to 1, of which one side comes `wait` seconds after the other.
+// One message from 0 to 1; one side starts `wait` seconds after the other.
 static double skewed(char* buffer, int bytes, int late, double wait) {
   double entered[2] = {0, 0}, mine, end = 0;
   MPI_Barrier(MPI_COMM_WORLD);

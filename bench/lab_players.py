@@ -11,14 +11,14 @@ ROOT = os.path.dirname(HERE)
 sys.path.insert(0, ROOT + '/lab')
 from heraldlab import jobs, state  # noqa: E402
 
-# LAM refuses to run as root. It runs as nobody, who may enter hosts and no more.
+# LAM refuses to run as root. It runs as user nobody with the capabilities that entering a host needs.
 _CAPS = '+sys_admin,+sys_chroot,+sys_ptrace,+dac_read_search'
 _NOBODY = ['setpriv', '--reuid', 'nobody', '--regid', 'nogroup', '--clear-groups', '--inh-caps', _CAPS, '--ambient-caps', _CAPS,
            'env', f'LAMRSH={jobs.AGENT}', 'HOME=/tmp', 'SHELL=/bin/sh']
 
 
 class Libraries:
-    """What is installed, built into a folder; a lab to run on."""
+    """The installed libraries, their programs in a folder, and the lab to run them on."""
 
     def __init__(self, herald, folder):
         self.folder = folder
@@ -44,7 +44,7 @@ class Libraries:
                     self.missing[name] = f'does not compile: {done.stderr.strip().splitlines()[-1:]}'
 
     def boot_lam(self):
-        """LAM wants daemons. They are started for each job, and its leftovers of an earlier one ended."""
+        """Starts the daemons of LAM for one job, after those of an earlier job were ended."""
         self.halt_lam()
         with tempfile.NamedTemporaryFile('w', suffix='.lamhosts', delete=False) as file:
             file.write(''.join(row['name'] + '\n' for row in self.lab['hosts']))
@@ -68,13 +68,13 @@ class Libraries:
             return code, out.read(), said.read()
 
     def run(self, library, env, ranks, words, seconds, source='lab_p2p'):
-        """(output, None), or (None, why not), or (what there was when time was up, that)."""
+        """(output, None), or (None, reason), or (output so far, reason) after a timeout."""
         if library in self.missing:
             return None, self.missing[library]
         if library == 'floor':
             source = 'lab_exchange' if words[0] in ('exchange', 'to_five') else 'lab_floor'
         program = [f'{self.folder}/{source}.{library}', *words]
-        crowded = ranks > len(os.sched_getaffinity(0))
+        oversubscribed = ranks > len(os.sched_getaffinity(0))
         names = [row['name'] for row in self.lab['hosts']][:ranks]
         each = -(-ranks // len(names))  # ranks on a host
         host = 'head'
@@ -82,12 +82,12 @@ class Libraries:
             host, start = 'h1', _NOBODY + ['mpirun.lam', '-ssi', 'rpi', 'tcp', *[f'n0-{len(names) - 1}'] * each]
         elif library == 'openmpi':
             start = jobs.launcher_words('mpirun', ranks, each, names, ['--mca', 'pml', 'ob1', '--mca', 'btl', 'tcp,self'] + (
-                ['--mca', 'mpi_yield_when_idle', '1'] if crowded else []))
+                ['--mca', 'mpi_yield_when_idle', '1'] if oversubscribed else []))
         else:
             start = jobs.launcher_words('hydra', ranks, each, names)
         if library == 'mpich':  # 4.0.2 over UCX: on several hosts ranks wait for each other in MPI_Finalize for ever
             env = {'BENCH_NO_FINALIZE': '1', **env}
-        if library == 'herald' and crowded:  # each host takes the cores for its own, as Open MPI does
+        if library == 'herald' and oversubscribed:  # each host counts all cores as its own, as with Open MPI
             env = {'HERALD_SPIN_US': '0', **env}
         settings = ['env'] + [f'{name}={value}' for name, value in env.items()]
         command = start + (settings if env else []) + program

@@ -10,10 +10,10 @@ import matplotlib
 matplotlib.use('Agg')
 from matplotlib import pyplot, ticker  # noqa: E402  (the back end comes first)
 
-# Every library looks the same in every plot.
+# A library has the same colour and marker in every plot.
 LOOKS = {'herald': ('#c00000', 'o'), 'openmpi': ('#0060c0', 's'), 'mpich': ('#008000', '^'), 'lam': ('#a06000', 'D')}
 
-FULL = 16384  # bytes; of less, what a link of the lab lets pass at once (4 KiB) is too much for its rate to say anything
+FULL = 16384  # bytes; below it the burst of a link of the lab (4 KiB) hides its rate
 
 
 def size_text(size):
@@ -53,13 +53,13 @@ def _lines(axis, rows, along):
 
 
 def _legend(figure, axes):
-    """One for all pictures, above them."""
+    """One legend above all plots."""
     named = {name: line for axis in axes.flat for line, name in zip(*axis.get_legend_handles_labels())}
     figure.legend(named.values(), named.keys(), loc='lower center', bbox_to_anchor=(0.5, 1.0), ncol=len(named), frameon=False)
 
 
 def _sizes(rows, stem):
-    """Time over size, one picture for each collective, where the most sizes were measured."""
+    """Time over size, one plot per collective, on the network with the most sizes."""
     modes = list(dict.fromkeys(one['mode'] for one in rows))
     figure, axes = pyplot.subplots(1, len(modes), figsize=(5.5 * len(modes), 4.5), squeeze=False, constrained_layout=True)
     for axis, mode in zip(axes[0], modes):
@@ -73,7 +73,7 @@ def _sizes(rows, stem):
 
 
 def _hosts(rows, stem):
-    """Time over the number of hosts: a row of pictures for each collective, one for each size that all numbers have."""
+    """Time over the number of hosts: a row of plots per collective, one for each size that all have."""
     modes = list(dict.fromkeys(one['mode'] for one in rows))
     common = {}
     for mode in modes:
@@ -97,7 +97,7 @@ def _hosts(rows, stem):
 
 
 def _skews(results, stem):
-    """Early and late receivers: time over size, one line for each way to send."""
+    """Early and late receivers: time over size, one line per protocol."""
     titles = sorted({one['title'] for one in results if 'receiver' in one['title']})
     if not titles:
         return None
@@ -131,7 +131,7 @@ def _shares(results, stem):
 
 
 def draw(results, stem):
-    """Paths of what was drawn: stem-WORD.png."""
+    """Paths of the plots: stem-WORD.png."""
     swept = [one for one in results if sum(one['title'] == other['title'] for other in results) > 1 and one['seconds']
              and 'receiver' not in one['title']]
     made = [_skews(results, stem), _shares(results, stem)] + ([_sizes(swept, stem), _hosts(swept, stem)] if swept else [])

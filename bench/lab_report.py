@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures of the lab as a table: every library's median, the floor, the ratios, and what was to be reached."""
+"""Figures of the lab as a table: median of each library, lower bound, ratios, goals."""
 import statistics
 
 import lab_intervals
@@ -7,7 +7,7 @@ from lab_rows import COUNTED, NETWORKS, OfRow, payload_rate
 from heraldlab import faults
 
 
-OTHER_WAYS = ('push-zero', 'push-all')  # than Herald's own
+OTHER_WAYS = ('push-zero', 'push-all')  # baselines of paper 002
 
 
 def medians(samples, player='herald'):
@@ -16,7 +16,7 @@ def medians(samples, player='herald'):
 
 
 def floor_of(row, size, cells, floors, own):
-    """Seconds that the floor takes for what the row measures, or None."""
+    """Seconds of the lower bound of a row, or None."""
     if isinstance(row.floor, OfRow):
         return own.get(row.floor.title, {}).get(size)
     if row.floor == 'link':
@@ -29,12 +29,12 @@ def floor_of(row, size, cells, floors, own):
         return cells.get('dynamic')
     if not floors or row.floor is None:
         return None
-    each = statistics.median(floors)  # of a blast: seconds a packet
+    each = statistics.median(floors)  # of a blast: seconds per packet
     return each if row.floor[0] in ('spin', 'sleep', 'exchange') else each * size / int(row.floor[1])
 
 
 def interval_of(row, size, rounds):
-    """[low, high] of the ratio to the best other way, where that is the floor and there were enough rounds; or None."""
+    """[low, high] of the ratio to the best baseline, if that is the lower bound and there were enough rounds; or None."""
     if row.floor != 'best':
         return None
     of_size = [{name: values for (name, of), values in one.items() if of == size} for one in rounds]
@@ -87,7 +87,7 @@ def _text(one, seconds):
 
 
 def tables(results, libraries):
-    """One table for all rows of Herald and other libraries, and one for each set of Herald's own ways that are compared."""
+    """One table for all rows of Herald and other libraries, and one for each set of variants of Herald."""
     groups = {}
     for one in results:
         ways = tuple(name for name in one['seconds'] if name not in libraries)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is measured in the lab: one row each. A row names the network it wants, what every library runs on it, and what
-the result is held against: a floor that plain sockets reach in the same run, or what the link can carry as payload."""
+"""The measurements of the lab, one row each. A row names its network, the program that every library runs on it, and
+the lower bound: plain sockets in the same run, or the payload rate of the link."""
 from collections import namedtuple
 
 # name of a network: (hosts, options of herald-lab up, bits a second or 0)
@@ -16,7 +16,7 @@ NETWORKS = {
     'four-1gbit': (4, ['--rate', '1gbit'], 1e9),
 }
 
-# A library, or a way to use it: name, which library builds and starts it, its environment.
+# A library, or a variant of one: name, the library that builds and starts it, its environment.
 Player = namedtuple('Player', 'name library env')
 HERALD = Player('herald', 'herald', {})
 OTHERS = [Player(name, name, {}) for name in ('openmpi', 'mpich', 'lam')]
@@ -24,14 +24,14 @@ OTHERS = [Player(name, name, {}) for name in ('openmpi', 'mpich', 'lam')]
 # A floor that is Herald's own time in another row of the same run, at the same size.
 OfRow = namedtuple('OfRow', 'title')
 
-# mode     what the program is told first, and what its lines begin with
-# words    the further words, sizes (8 or 8,64,512) first; fault: words of herald-lab fault, or ()
-# floor    words of lab_floor (lab_exchange, where they begin with a word of it), 'link' (what the link carries as UDP payload), 'best' (of the other
-#          ways that Herald has), 'dynamic' (that way), or OfRow
-# shown    time, or rate: bytes a second of `messages` messages
+# mode     first argument of the program, and first word of its lines
+# words    further arguments, sizes (8 or 8,64,512) first; fault: words of herald-lab fault, or ()
+# floor    arguments of lab_floor or lab_exchange, 'link' (payload rate of the link), 'best' (of Herald's baselines),
+#          'dynamic' (that variant), or OfRow
+# shown    time, or rate: bytes per second of `messages` messages
 # reach    what herald / floor must reach: at most for times, at least for rates (rates of a link); None: no goal
 # beat     libraries that herald must not be slower than
-# program  the source that is built and run; seconds: what a job may take. One that takes longer counts as far as it came
+# program  the source that is built and run; seconds: limit of a job. A job that exceeds it counts as far as it came
 Row = namedtuple('Row', 'title network ranks mode words players floor shown messages reach beat fault program seconds')
 
 # Modes of rows whose packets are counted at the switch: at which ports, and whether it may drop any.
@@ -45,14 +45,13 @@ def row(title, network, mode, words, players, floor, shown='time', messages=1, r
 
 
 def collective(title, mode, words, messages=1, reach=None, fault=(), ranks=None, network='eight', floor='link', seconds=60):
-    """A collective, one rank on each host of the network if nothing is said, against what a link carries: `messages`
-    messages of the size."""
+    """A collective, by default one rank per host, against the link rate for `messages` messages of the size."""
     return row(title, network, mode, words, [HERALD] + OTHERS, floor, 'time', messages, reach, (), fault,
                ranks or NETWORKS[network][0], 'lab_coll', seconds)
 
 
 def small(title, mode, words, ranks=8):
-    """A short collective on eight hosts, against plain sockets: each host sends to one, that one multicasts."""
+    """A short collective on eight hosts, against plain sockets: each host sends to one, which multicasts."""
     return row(title, 'eight', mode, words, [HERALD] + OTHERS, ('exchange', '8', '9', '100'), reach=1.3, beat=ALL, ranks=ranks,
                program='lab_coll')
 
@@ -75,8 +74,8 @@ def casts(title, words, fault=()):
 
 
 def groups():
-    """Herald's ways to manage groups (paper 001, figure 6). By default (herald; opened) it picks how a group that it knows is served, the others
-    serve it by a lane."""
+    """Group management of Herald (paper 001, figure 6). The default (herald, opened) picks the cheapest way for a known
+    group; the others use a lane."""
     return [HERALD] + [Player(name, 'herald', env) for name, env in (
         ('static', {'HERALD_GROUPS': 'static'}), ('dynamic', {'HERALD_GROUPS': 'dynamic'}),
         ('remembered', {'HERALD_GROUPS': 'remembered'}), ('opened', {'BENCH_OPENED': '1'}),
@@ -159,7 +158,7 @@ ROWS = [
 
 def over_sizes_and_hosts():
     """Rows for plots: collectives on 8 hosts over the size of the data, and at a few sizes over the number of hosts. One job
-    measures all sizes of a row, as far as it comes in its time; the longest are left out where they would take minutes."""
+    measures all sizes of a row within its time; sizes that would take minutes are omitted."""
     few, many = [8, 4096, 65536], [8] + [4 ** power for power in range(3, 9)]
     result = []
     for mode in ('bcast', 'allgather', 'allreduce'):
@@ -176,17 +175,17 @@ SWEEP = over_sizes_and_hosts()
 
 
 def chosen(rows, word):
-    """Rows whose title holds the word or whose network is so called, and the rows that these are held against."""
+    """Rows whose title contains the word or whose network has that name, and the rows that these are compared with."""
     named = [one for one in rows if word in one.title or word == one.network]
     floors = {one.floor.title for one in named if isinstance(one.floor, OfRow)}
     return [one for one in rows if one in named or one.title in floors]
 
 
 def has_program(floor):
-    """Whether a floor is measured by a program of its own."""
+    """Whether a separate program measures the lower bound."""
     return isinstance(floor, tuple) and not isinstance(floor, OfRow)
 
 
 def payload_rate(bits, mtu=1500, lost=0.0):
-    """Bytes of UDP payload a second that a link carries: IP and UDP take 28 of a packet, a frame takes 38 more."""
+    """UDP payload of a link in bytes per second: IP and UDP take 28 of a packet, a frame takes 38 more."""
     return bits / 8 * (mtu - 28) / (mtu + 38) * (1 - lost)

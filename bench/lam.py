@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """lam.py -n RANKS PROGRAM ARGUMENTS...: runs a program with LAM/MPI as another launcher would.
 
-LAM wants a daemon, which is started for the one job and halted after it, with files of its own in a folder that goes
-too; and it refuses to run as root, so root hands it to nobody. Ranks that have a processor each talk through shared
-memory and spin (usysv), others sleep (sysv). Exit code: the job's.
+LAM needs a daemon, which is started for this job and halted after it, with its files in a temporary folder. It refuses
+to run as root, so root runs it as user nobody. Ranks with a processor each use shared memory and spin (usysv), others
+block (sysv). Exit code: that of the job.
 """
 import os
 import shutil
@@ -22,14 +22,14 @@ def main():
     if os.getuid() == 0:
         user = ['setpriv', '--reuid', 'nobody', '--regid', 'nogroup', '--clear-groups'] + user
     os.chmod(folder, 0o777)
-    copy = shutil.copy(program, folder)  # nobody may not enter where it was built
+    copy = shutil.copy(program, folder)  # user nobody may not enter the build folder
     quiet = {'stdin': subprocess.DEVNULL, 'stdout': subprocess.DEVNULL, 'stderr': subprocess.DEVNULL}
     way = 'usysv' if ranks <= len(os.sched_getaffinity(0)) else 'sysv'
     handed_on = [name for name in os.environ if name.startswith('BENCH_')]
     way_on = ['-x', ','.join(handed_on)] if handed_on else []
     code = 1
     try:
-        for _ in range(3):  # LAM fails in MPI_Init now and then, whatever ran before
+        for _ in range(3):  # LAM sometimes fails in MPI_Init
             if subprocess.run(user + ['lamboot', '-b'], timeout=60, check=False, cwd=folder, **quiet).returncode != 0:
                 sys.exit('lam.py: lamboot failed')
             done = subprocess.run(user + ['mpirun.lam', '-ssi', 'rpi', way, '-np', str(ranks)] + way_on + [copy] + rest, check=False,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lam_writev.c: linked into programs built with LAM/MPI 7.1.4, which hands the kernel whatever lies on its
-// stack as the address of a part that has no bytes. Kernels of today look at such an address, and MPI_Init
-// fails now and then with "Bad address". Here that part has none.
+// lam_writev.c: linked into programs built with LAM/MPI 7.1.4, which passes an uninitialised address
+// for an iovec of length 0. Current kernels check such addresses, and MPI_Init sometimes fails with "Bad
+// address". This wrapper clears the address.
 #define _GNU_SOURCE
 #include <sys/syscall.h>
 #include <sys/uio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// op_kernels.cpp: the kernels of the predefined reductions against the same loop built without vector
-// instructions, and against memcpy: the memory itself. Bytes of one operand per second: a reduction reads two
+// op_kernels.cpp: kernels of the predefined reductions against the same loop without vector instructions, and
+// against memcpy. Bytes of one operand per second: a reduction reads two
 // and writes one, a copy reads one and writes one. `bench_op_kernels --benchmark_filter=sum` picks some.
 #include <benchmark/benchmark.h>
 

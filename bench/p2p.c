@@ -6,11 +6,11 @@
 //     bidirectional  the same both ways at once, bytes/s of both together
 //     rate           64 messages in flight one way, messages/s
 //     early, late    paper 002, figure 7: both compute before they communicate, so that the receive begins
-//     long
-//                    before the send, or long after it; time from the later of the two to the end of both, s
+//                    long before the send, or long after it; time from the later of the two to the end of
+//                    both, s
 //     overlap        Irecv, compute for as long as the transfer takes alone, Wait: the share of the transfer
 //                    that was hidden behind the computing, 0 to 1 (the sender waits in MPI_Send)
-// Buffers are dirtied before each send. Each rank pins itself to a core of its own where it may (BENCH_PIN=0:
+// Buffers are written before each send. Each rank pins itself to a core of its own where it may (BENCH_PIN=0:
 // not), so that all libraries run alike. The first and the last tenth of the samples are dropped.
 // BENCH_ALLOC=1 takes the buffers from MPI_Alloc_mem.
 #define _GNU_SOURCE
@@ -38,7 +38,7 @@ static void pin(void) {
   sched_setaffinity(0, sizeof one, &one);
 }
 
-// Touch every page, so that no library sends what it has cached as unchanged.
+// Writes to every page, so that no library profits from an unchanged buffer.
 static void dirty(char* buffer, int bytes, int turn) {
   for (int i = 0; i < bytes; i += kPage) buffer[i] = (char)turn;
 }
@@ -97,8 +97,8 @@ static void compute(double seconds) {
     for (int i = 0; i < 100; ++i) sink += (unsigned)i;
 }
 
-// Figure 7 for one message each way: all meet, compute, communicate. What the longer computation takes is
-// taken off.
+// Figure 7 for one message each way: barrier, computation, communication. The time of the longer computation
+// is subtracted.
 static double figure7(char* out, char* in, int bytes, int times, double ping, double pong) {
   double sum = 0;
   for (int i = 0; i < times; ++i) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The part of run.py about messages inside a host: what is measured, in turns, and how it is shown."""
+"""The part of run.py for messages inside a host: measurements, rounds, table and plots."""
 import os
 import statistics
 import subprocess
@@ -23,13 +23,13 @@ KINDS = {
     'line': ([], 'us', 1e6, True),
     'copy': ([], 'us', 1e6, True),
 }
-# Kinds that are another one under settings: with each library's thread that goes on while the program computes; with
-# buffers from MPI_Alloc_mem.
+# Kinds that repeat another one with settings: with the progress thread of each library; with buffers of
+# MPI_Alloc_mem.
 UNDER = {
     'overlap_thread': ('overlap', {'HERALD_PROGRESS': 'thread', 'HERALD_SPIN_US': '0', 'MPICH_ASYNC_PROGRESS': '1'}),
     'alloc_mem': ('latency', {'BENCH_ALLOC': '1'}),
 }
-# What --kinds may name: crowd measures ring and barrier, and the floor (line, copy) comes by itself.
+# Values of --kinds: crowd measures ring and barrier; the lower bounds (line, copy) are always measured.
 ASKABLE = [kind for kind, row in KINDS.items() if row[0]] + ['crowd']
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Compares Herald with the other MPI libraries on this machine: the same sources, built with each library's own
-compiler wrapper, run in turns (so that what else the machine does hits all alike), medians over the rounds.
+compiler wrapper, run in turns (so that other load hits all alike), medians over the rounds.
 
     bench/run.py --herald build/release [--rounds 5] [--largest 16777216] [--seconds 0.2] [--ranks 16] [--only p2p|coll|startup]
 
@@ -25,7 +25,7 @@ ROOT = os.path.dirname(HERE)
 
 
 def libraries(herald):
-    """{name: (compiler wrapper, launcher words)} of what is installed."""
+    """{name: (compiler wrapper, launcher words)} of the installed libraries."""
     known = {
         'herald': (herald + '/bin/mpicc', [herald + '/bin/mpiexec']),
         'openmpi': ('mpicc.openmpi', ['mpirun.openmpi', '--allow-run-as-root', '--oversubscribe', '--bind-to', 'none']),
@@ -51,7 +51,7 @@ def build(found, folder):
 
 
 def run(words, seconds, ours=True):
-    """What it printed. Where another library fails (LAM does not always come up) its sample is left out."""
+    """Output of a program. If another library fails (LAM does not always start), its sample is omitted."""
     done = subprocess.run(words, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL)
     if done.returncode == 0:
         return done.stdout
@@ -154,7 +154,7 @@ def main():
     found = libraries(herald)
     build(found, folder)
     p2p = p2p_rows.measure(found, folder, options, run) if options.only in (None, 'p2p') else {}
-    others = {name: row for name, row in found.items() if name != 'lam'}  # a daemon starts for each job of it
+    others = {name: row for name, row in found.items() if name != 'lam'}  # each of its jobs starts a daemon
     startup = bench_startup(others, folder, options) if options.only in (None, 'startup') else {}
     coll = bench_coll(others, folder, options) if options.only in (None, 'coll') else {}
     facts = machine()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// startup.c: start, meet, end. Whoever runs it takes the time.
+// startup.c: start, barrier, end. bench/run.py measures the time from outside.
 #include <mpi.h>
 
 int main(int argc, char** argv) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bench/udp_path.cpp: what path/udp costs, beside a program that does nothing but socket calls. Two
-// processes; one sends datagrams as fast as it can for a second, then both bounce 8 bytes, spinning.
+// bench/udp_path.cpp: the cost of path/udp against plain socket calls. Two processes: one sends datagrams at
+// full speed for a second, then both exchange 8 bytes, polling.
 //   bench_udp_path [--veth]      --veth: between two network namespaces (root), else over loopback
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -210,7 +210,7 @@ void run(int rank, bool veth, Ends ends) {
   }
 }
 
-// In a namespace of its own, as both processes; the cable goes with the last of them.
+// Each process has its own network namespace; the veth pair ends with the last of them.
 bool make_cable(int rank, Ends ends) {
   if (unshare(CLONE_NEWNET) != 0) return false;
   tell(ends.out, std::to_string(getpid()));
