@@ -83,7 +83,7 @@ class Tap final : public node::PacketTap {
     multicast_.set_next(next);
     return multicast_;
   }
-  std::uint64_t address_changed() const noexcept { return unicast_.offered() + multicast_.taken(); }
+  std::uint64_t moved() const noexcept { return unicast_.offered() + multicast_.taken(); }
 
  private:
   Prng unicast_chance_, multicast_chance_;
