@@ -54,7 +54,7 @@ def generated_whole(function):
 
 
 def write_declarations(functions):
-    out = [TOP, "#pragma once", '#include "mpi.h"', '#include "mpi/call.hpp"', "", "namespace herald::mpi::api {", ""]
+    out = [TOP, "#pragma once", '#include "mpi.h"', '#include "mpi/core/call.hpp"', "", "namespace herald::mpi::api {", ""]
     status = None
     for function in sorted(functions, key=lambda f: f.status):
         if function.later or generated_whole(function):
