@@ -148,7 +148,7 @@ int alloc_mem(Call& call, MPI_Aint size, Info* info, void* baseptr) {
                      : nullptr;
   if (memory == nullptr &&
       ::posix_memalign(&memory, alignment, static_cast<std::size_t>(size > 0 ? size : 1)) != 0)
-    return call.fail(MPI_ERR_NO_MEM, "there are no %lld bytes to be had", static_cast<long long>(size));
+    return call.fail(MPI_ERR_NO_MEM, "there is no memory for %lld bytes", static_cast<long long>(size));
   allocations().insert(memory);
   *static_cast<void**>(baseptr) = memory;
   return MPI_SUCCESS;

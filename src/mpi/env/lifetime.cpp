@@ -40,9 +40,9 @@ struct LastWords {
 
 void* print_and_flush(void* argument) noexcept {
   auto& last = *static_cast<LastWords*>(argument);
-  (void)std::fflush(stdout);
   if (last.message != nullptr) std::fprintf(stderr, "%s\n", last.message);
   (void)std::fflush(stderr);
+  (void)std::fflush(stdout);
   last.printed.release();
   return nullptr;
 }

@@ -18,7 +18,7 @@ constexpr struct {
   const char* name;
   const char* text;
 } kCategories[] = {
-    {"herald_settings", "what can be set, by the environment or before MPI_Init"},
+    {"herald_settings", "settings, by the environment or before MPI_Init"},
     {"herald_traffic", "messages and bytes that went through this process"},
     {"herald_objects", "MPI objects that exist in this process"},
 };
