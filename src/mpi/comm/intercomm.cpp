@@ -135,7 +135,9 @@ int intercomm_create(Call& call, Comm* local_comm, int local_leader, Comm* peer_
   if (call.failed()) return call.error();
   if (error == MPI_SUCCESS) error = other.error;
   if (error != MPI_SUCCESS)
-    return call.fail(error, "the leader of this group, rank %d, could not reach the leader of the other group", local_leader);
+    return call.fail(error,
+                     "the leader of this group, rank %d, could not reach the leader of the other group",
+                     local_leader);
   retain(local_comm->group);
   const bool lower = local_comm->peer(local_leader) < other.leader;
   *newintercomm = handle_of(make_inter(local_comm->group, make_group(std::move(peers), local_comm->session),
