@@ -36,25 +36,25 @@ void warn(coll::Op op, const char* forced, const coll::Shape& shape, const coll:
 }
 
 // HERALD_VERBOSE=3 shows what is chosen whenever a plan is made.
-const coll::Algorithm& told(const coll::Algorithm& chosen, const coll::CollSpec& ask) noexcept {
+const coll::Algorithm& report(const coll::Algorithm& chosen, const coll::CollSpec& spec) noexcept {
   if (runtime().knobs().verbose >= 3) [[unlikely]]
     std::fprintf(stderr, "herald: rank %d: %s of %llu bytes on %d ranks by %s\n", runtime().engine().rank(),
-                 name_of(ask.op), static_cast<unsigned long long>(ask.bytes), ask.size, chosen.name);
+                 name_of(spec.op), static_cast<unsigned long long>(spec.bytes), spec.size, chosen.name);
   return chosen;
 }
 
 }  // namespace
 
-const coll::Algorithm& choose_algorithm(const coll::CollSpec& ask, const coll::Shape& shape) noexcept {
+const coll::Algorithm& choose_algorithm(const coll::CollSpec& spec, const coll::Shape& shape) noexcept {
   const coll::Algorithm* named =
-      coll::find_algorithm(ask.op, list_value(runtime().knobs().coll, name_of(ask.op)));
-  const auto fits = [&] { return named->fits(shape) && named->estimate(ask.bytes, shape) < coll::kNeverNs; };
-  if (named != nullptr && fits()) return told(*named, ask);
-  const coll::Algorithm& best = coll::choose(ask.op, ask.bytes, shape);
+      coll::find_algorithm(spec.op, list_value(runtime().knobs().coll, name_of(spec.op)));
+  const auto fits = [&] { return named->fits(shape) && named->estimate(spec.bytes, shape) < coll::kNeverNs; };
+  if (named != nullptr && fits()) return report(*named, spec);
+  const coll::Algorithm& best = coll::choose(spec.op, spec.bytes, shape);
   // The first calls on a communicator have no collective segment yet: no warning.
   const auto on_segment = [&] { return named->name == "shared"sv || named->name == "stream"sv; };
-  if (named != nullptr && !on_segment()) warn(ask.op, named->name, shape, best);
-  return told(best, ask);
+  if (named != nullptr && !on_segment()) warn(spec.op, named->name, shape, best);
+  return report(best, spec);
 }
 
 }  // namespace herald::mpi

@@ -8,7 +8,7 @@ namespace herald::mpi {
 
 // An algorithm that is named but does not fit the call is not used; rank 0 of the first such communicator
 // warns, once for each operation.
-const coll::Algorithm& choose_algorithm(const coll::CollSpec& ask, const coll::Shape& shape) noexcept;
+const coll::Algorithm& choose_algorithm(const coll::CollSpec& spec, const coll::Shape& shape) noexcept;
 
 // HERALD_CHECK=collectives.
 bool checks_collectives() noexcept;

@@ -19,7 +19,7 @@ class Tally {
     if (name.empty() || named_ == kNamesShown) return;
     names_ += (named_++ == 0 ? " (" : ", ") + name;
   }
-  void tell(const char* one, const char* many) const noexcept {
+  void report(const char* one, const char* many) const noexcept {
     if (count_ == 0) return;
     std::fprintf(stderr, "herald: %s: leak: %d %s not freed%s%s\n", who_am_i(), count_,
                  count_ == 1 ? one : many, names_.c_str(), named_ > 0 ? ")" : "");
@@ -58,13 +58,13 @@ void report_leaks() noexcept {
     if (o.users != 0) errhandlers.add("");
   });
   all.ops.each([&](Op&) { ops.add(""); });
-  requests.tell("request", "requests");
-  types.tell("datatype", "datatypes");
-  comms.tell("communicator", "communicators");
-  groups.tell("group", "groups");
-  infos.tell("info object", "info objects");
-  errhandlers.tell("error handler", "error handlers");
-  ops.tell("operation", "operations");
+  requests.report("request", "requests");
+  types.report("datatype", "datatypes");
+  comms.report("communicator", "communicators");
+  groups.report("group", "groups");
+  infos.report("info object", "info objects");
+  errhandlers.report("error handler", "error handlers");
+  ops.report("operation", "operations");
 }
 
 }  // namespace herald::mpi
