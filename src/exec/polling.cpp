@@ -74,7 +74,7 @@ bool Runner::poll(bool look_for_lost) noexcept {
     flowed = flowed || waiting.progress != before;
     if (!done && look_for_lost && channel_->is_lost(number_, step)) {
       done = true;
-      // What the rank did before it left counts.
+      // The rank may have done its part before it left.
       if (!attempt(step, waiting.progress)) note(Status::peer_lost);
     }
     if (!done) {

@@ -29,6 +29,17 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t to) noexcept {
 }
 constexpr std::align_val_t kBlockAlign{64};
 
+// False if there is less room than data.
+bool copy(const coll::Step& step, const coll::Places& places) noexcept {
+  type::Cursor from = cursor(step.a, places), to = cursor(step.b, places);
+  const bool fits = from.total() <= to.total();
+  if (step.cold && step.a.layout == nullptr && step.b.layout == nullptr)
+    copy_cold(places.of(step.b), places.of(step.a), std::min(step.a.bytes, step.b.bytes));
+  else
+    type::copy(from, to);
+  return fits;
+}
+
 }  // namespace
 
 struct Runner::Slot {
@@ -106,8 +117,8 @@ Runner* Runner::make(Team& team, coll::CachedPlan* cached, const Binding& bindin
 
 void Runner::recycle(Runner* self) noexcept {
   HERALD_ASSERT(self->done_);
-  self->clear_slots();
   coll::CachedPlan* cached = self->cached_;
+  for (std::uint32_t i = 0; i < cached->plan.slots; ++i) self->block_.slots[i].clear();
   if (cached->idle == nullptr && self->block_.bytes <= kLargestIdle &&
       idle_bytes + self->block_.bytes <= kIdleBytes) {
     idle_bytes += self->block_.bytes;
@@ -127,10 +138,6 @@ void Runner::destroy(void* runner) noexcept {
   for (std::uint32_t i = 0; i < self->cached_->plan.slots; ++i) self->block_.slots[i].~Slot();
   self->~Runner();
   ::operator delete(runner, kBlockAlign);
-}
-
-void Runner::clear_slots() noexcept {
-  for (std::uint32_t i = 0; i < cached_->plan.slots; ++i) block_.slots[i].clear();
 }
 
 Status Runner::run() noexcept {
@@ -200,7 +207,7 @@ void Runner::perform(coll::StepId id) noexcept {
     case coll::StepKind::gather:
     case coll::StepKind::announce: return start_fused(step, id);
     case coll::StepKind::copy:
-      if (!copy(step)) note(Status::truncated);
+      if (!copy(step, places_)) note(Status::truncated);
       break;
     case coll::StepKind::reduce:
       reduction_.apply(places_.of(step.a), places_.of(step.b), step.a.count);
@@ -231,17 +238,6 @@ bool Runner::attempt(const coll::Step& step, std::uint64_t& progress) noexcept {
   const bool done = channel_->attempt({number_, places_, reduction_}, step, progress, error);
   note(error);
   return done;
-}
-
-// False if there is less room than data.
-bool Runner::copy(const coll::Step& step) noexcept {
-  type::Cursor from = cursor(step.a, places_), to = cursor(step.b, places_);
-  const bool fits = from.total() <= to.total();
-  if (step.cold && step.a.layout == nullptr && step.b.layout == nullptr)
-    copy_cold(places_.of(step.b), places_.of(step.a), std::min(step.a.bytes, step.b.bytes));
-  else
-    type::copy(from, to);
-  return fits;
 }
 
 bool Runner::check(const coll::Step& step) noexcept {

@@ -71,11 +71,9 @@ class Runner {
   void start_message(const coll::Step& step, coll::StepId id) noexcept;
   void start_fused(const coll::Step& step, coll::StepId id) noexcept;
   Slot& take_slot(const coll::Step& step, coll::StepId id) noexcept;
-  bool copy(const coll::Step& step) noexcept;
   bool check(const coll::Step& step) noexcept;
   bool attempt(const coll::Step& step, std::uint64_t& progress) noexcept;
   void finish() noexcept;
-  void clear_slots() noexcept;
   void note(Status status) noexcept {
     if (status_ == Status::ok) status_ = status;
   }

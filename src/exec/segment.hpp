@@ -41,7 +41,7 @@ class Segment {
   bool attach(const char* path, const path::CollSegmentShape& shape, std::uint64_t nonce) noexcept {
     return memory_.attach(path, shape, nonce);
   }
-  // What the other ranks of the host need to know. `probe` null: they may not read the memory of this one.
+  // Tells the other ranks of the host about this one. `probe` null: they may not read the memory of this one.
   void publish_owner(bool spins, const std::uint64_t* probe) noexcept;
   // Tries to read the probe word of the next rank on this host.
   bool can_read_next() noexcept;

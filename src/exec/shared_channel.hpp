@@ -43,7 +43,7 @@ class SharedChannel {
   void end(std::uint64_t number) noexcept;
   std::uint64_t take_number() noexcept { return next_++; }
 
-  // What a step works with.
+  // The run that a step belongs to.
   struct Context {
     std::uint64_t number;  // of the run
     const coll::Places& places;

@@ -58,7 +58,7 @@ class Team {
   // this run, which closes it.
   std::int32_t lane_for(const std::vector<int>& members, bool persistent, bool& own) noexcept;
 
-  // What algorithms may know of the team; what a plan is told of the segment.
+  // Facts for the choice of an algorithm, and about the segment for a plan.
   coll::Shape shape_for(const coll::CollSpec& spec) noexcept;
   void describe_segment(coll::CollSpec& spec, bool persistent) const noexcept;
   // The specification of a call, with what `make_plan` needs to know of hosts and lanes.

@@ -9,7 +9,7 @@
 
 namespace herald::mpi {
 
-// What differs between two calls that use the same plan.
+// The arguments that may differ between two calls with the same plan.
 struct CollBinding {
   const void* send = nullptr;
   void* recv = nullptr;
