@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes the C interface from the tables beside this file.
+"""Generates the C interface from the tables beside this file.
 
     generate.py --out DIR             writes DIR/include/mpi.h, DIR/calls.hpp, DIR/entry_<part>.cpp, DIR/exports.map
-    generate.py --list-parts          prints the names of the parts, one a line
-    generate.py --status FILE         writes the count of what works
+    generate.py --list-parts          prints the names of the parts, one per line
+    generate.py --status FILE         writes the implementation status
     generate.py --check-status FILE   fails when FILE is out of date
 """
 import argparse

@@ -22,31 +22,6 @@ Piece plain(Piece piece) noexcept {
   return piece;
 }
 
-// Plan::inline_plan, for a plan without its sentinel; `sends_awaited`: some step depends on a send.
-bool is_inline(const Plan& plan, bool sends_awaited) noexcept {
-  if (plan.scratch_bytes > kInlineScratch || plan.checked || plan.shared || !plan.members.empty())
-    return false;
-  std::size_t sends = 0, receives = 0, has_fused = 0;
-  for (const Step& step : plan.steps) {
-    switch (step.kind) {
-      case StepKind::contribute:
-      case StepKind::gather:
-      case StepKind::announce: ++has_fused; break;
-      case StepKind::send:
-        if (step.bundled || sends_awaited) return false;
-        ++sends;
-        break;
-      case StepKind::recv: ++receives; break;
-      case StepKind::copy:
-        if (step.cold) return false;
-        break;
-      case StepKind::reduce: break;
-      default: return false;
-    }
-  }
-  return (sends != 0) + (receives != 0) + (has_fused != 0) == 1 && sends <= kInlineMessages && receives <= 1;
-}
-
 }  // namespace
 
 void Builder::keep(const type::Layout* layout) noexcept {
@@ -297,8 +272,6 @@ Piece Builder::scratch_items(const type::Layout& layout, std::int64_t count) noe
 
 Plan Builder::finish(const char* algorithm) noexcept {
   plan_.algorithm = algorithm;
-  const auto after_send = [&](const Edge& edge) { return plan_.steps[edge.from].kind == StepKind::send; };
-  plan_.inline_plan = is_inline(plan_, std::any_of(edges_.begin(), edges_.end(), after_send));
   plan_.steps.emplace_back();  // sentinel: ends the last list of successors
   std::vector<Step>& steps = plan_.steps;
   const auto edge_less = [](const Edge& x, const Edge& y) {

@@ -97,8 +97,7 @@ class PlanCache {
 // Collective state of a communicator. Made at its first collective.
 struct CommState {
   PlanCache plans;
-  Key key;                             // of the call being looked up; reused to save allocations
-  std::uint32_t persistent_count = 0;  // persistent collectives made so far: matches them between ranks
+  Key key;  // of the call being looked up; reused to save allocations
 };
 
 }  // namespace herald::coll

@@ -61,8 +61,6 @@ enum class StepKind : std::uint8_t {
 };
 constexpr std::int32_t kNoRank = -1, kAllRanks = -2;  // woken by a post or an arrival
 constexpr int kPosts = 2, kBarrierWords = 3;          // of one rank, and in all, in one part of a run
-constexpr std::size_t kInlineScratch = 8192;          // bytes
-constexpr std::size_t kInlineMessages = 8;
 constexpr std::uint32_t kStreamChunk = 16384;  // bytes
 
 struct Step {
@@ -93,9 +91,6 @@ struct Plan {
   bool shared = false;         // has shared-memory steps
   bool stream_writes = false;  // one of them writes a stream
   bool has_fused = false;      // has a fused exchange
-  // Few steps in little memory, which run in order without delaying others: a fused exchange, or sends only,
-  // or one receive; and copies and reductions, none of which waits for a send.
-  bool inline_plan = false;
   const char* operation = "";
   const char* algorithm = "";
 

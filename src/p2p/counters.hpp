@@ -14,7 +14,7 @@ struct CoreCounters {
   std::uint64_t received = 0, received_bytes = 0;
   std::uint64_t mapped_bytes = 0,
                 kernel_bytes = 0;  // of long messages, by us: in memory that is mapped here, by the kernel
-  std::uint64_t held = 0;          // messages that are here and not received yet
+  std::uint64_t held = 0;          // unexpected messages that are held now
   // Of lanes:
   std::uint64_t unheard = 0, heard_again = 0;  // times that a member stopped, and began again, to hear us
   std::uint64_t cast_packets = 0, cast_unicast = 0;  // packets cast; sent again, or to those who do not hear

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int is(const char* name, int argc, char** argv) { return argc > 1 && strcmp(argv[1], name) == 0; }
 
@@ -15,6 +16,17 @@ static int refuse(MPI_Comm comm, int key, void* value, void* extra) {
   (void)value;
   (void)extra;
   return MPI_ERR_OTHER;
+}
+
+/* Replaces stdout by a full pipe that nobody reads, with output that is not flushed yet. */
+static void block_stdout(void) {
+  static char page[4096];
+  int ends[2], i;
+  if (pipe(ends) != 0) return;
+  for (i = 0; i < 16; ++i) /* the capacity of a pipe */
+    if (write(ends[1], page, sizeof page) < 0) return;
+  dup2(ends[1], STDOUT_FILENO);
+  printf("not flushed");
 }
 
 static void leak(void) {
@@ -74,6 +86,10 @@ int main(int argc, char** argv) {
   if (is("init_twice", argc, argv)) MPI_Init(&argc, &argv);
   if (is("abort_zero", argc, argv) && rank == 1) MPI_Abort(MPI_COMM_WORLD, 0);
   if (is("abort_256", argc, argv) && rank == 1) MPI_Abort(MPI_COMM_WORLD, 256);
+  if (is("abort_blocked", argc, argv) && rank == 1) {
+    block_stdout();
+    MPI_Abort(MPI_COMM_WORLD, 5);
+  }
   if (is("delete_callback", argc, argv)) {
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, refuse, &key, NULL);
     MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);

@@ -5,8 +5,10 @@ import re
 from cpp_text import code_only, includes, without_comments
 
 # Lowest first. `group` stands ready for multicast.
-ORDER = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'node', 'coll', 'path', 'boot', 'engine', 'mpi',
-         'abi']
+ORDER = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'node', 'coll', 'path', 'boot', 'engine', 'exec',
+         'mpi', 'abi']
+# The subfolders of src/mpi, lowest first: each may include those before it (src/mpi/README.md).
+MPI_ORDER = ['core', 'type', 'p2p', 'coll', 'comm', 'tool', 'env']
 # The simulated network may include the pure rooms, which it drives instead of the engine.
 SIM = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'node', 'coll']
 PURE = ['wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'node', 'coll']
@@ -84,6 +86,20 @@ def _include(path, room, line, name, quoted):
         ours, theirs = path.split('/')[2:-1], name.split('/')[1:-1]
         if ours and theirs and ours[0] != theirs[0]:
             return [(line, f'path/{ours[0]} may not include {name}: paths do not know each other')]
+    if room == other == 'mpi':
+        return _mpi_include(path, line, name)
+    return []
+
+
+def _mpi_include(path, line, name):
+    ours, theirs = path.split('/')[2:-1], name.split('/')[1:-1]
+    for folder in ours[:1] + theirs[:1]:
+        if folder not in MPI_ORDER:
+            return [(line, f'mpi/{folder} has no place in the order of subfolders (tests/tidy/layers.py)')]
+    if not ours or not theirs:
+        return [(line, f'{name}: every file of mpi/ belongs in a subfolder')]
+    if MPI_ORDER.index(theirs[0]) > MPI_ORDER.index(ours[0]):
+        return [(line, f'mpi/{ours[0]} may not include {name}: subfolders include lower ones only')]
     return []
 
 

@@ -38,6 +38,15 @@ class Layers(unittest.TestCase):
         self.broken('src/path/shm/a.cpp', '#include "path/udp/socket.hpp"\n')
         self.fine('src/path/shm/a.cpp', '#include "path/shm/ring.hpp"\n#include "path/path.hpp"\n')
 
+    def test_mpi_subfolders_stand_in_one_order(self):
+        self.broken('src/mpi/core/a.cpp', '#include "mpi/comm/comm.hpp"\n')
+        self.broken('src/mpi/coll/a.cpp', '#include "mpi/comm/comm.hpp"\n')
+        self.broken('src/mpi/misc/a.cpp', '#include "mpi/core/call.hpp"\n')
+        self.broken('src/mpi/a.cpp', '#include "mpi/core/call.hpp"\n')
+        self.fine('src/mpi/comm/a.cpp', '#include "mpi/coll/internal.hpp"\n#include "mpi/core/call.hpp"\n')
+        self.fine('src/mpi/coll/a.cpp', '#include "exec/runner.hpp"\n#include "mpi/coll/state.hpp"\n')
+        self.broken('src/exec/a.cpp', '#include "mpi/core/objects.hpp"\n')
+
     def test_pure_rooms(self):
         for text in ('#include <sys/socket.h>\n', '#include <thread>\n', '#include <mutex>\n', '#include <chrono>\n',
                      '#include <random>\n', '#include <sys/mman.h>\n', 'auto x = getenv("A");\n',
@@ -60,7 +69,7 @@ class Layers(unittest.TestCase):
     def test_only_abi_and_mpi_know_the_header(self):
         self.broken('src/p2p/a.cpp', '#include <mpi.h>\n')
         self.broken('tools/a.cpp', '#include "mpi.h"\n')
-        self.broken('launch/a.cpp', '#include "mpi/comm.hpp"\n')
+        self.broken('launch/a.cpp', '#include "mpi/comm/comm.hpp"\n')
         self.fine('src/mpi/a.cpp', '#include "mpi.h"\n')
 
     def test_sim_drives_pure_rooms(self):

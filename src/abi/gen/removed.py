@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The C names that MPI 3.0 took out of the standard, as inline functions over those that replaced them: the ABI has no
-symbols for them, and programs that use them are still about. -DHERALD_NO_REMOVED_NAMES leaves them out."""
+symbols for them, and some programs still use them. -DHERALD_NO_REMOVED_NAMES leaves them out."""
 
 # old name, new name, parameters as both take them: (C type, name)
 RENAMED = (

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes docs/status.md: how much of MPI 5.0 there is, counted from the table."""
+"""Writes docs/status.md: which procedures of MPI 5.0 are implemented, counted from the table."""
+import textwrap
 
 PARTS = {
     "p2p": "point-to-point", "request": "requests and statuses", "coll": "collectives", "type": "datatypes",
@@ -21,16 +22,17 @@ def write_status(functions):
     forms = lambda fs: sum(len(f.forms()) for f in fs)
     total_done = sum(forms(v) for v in done.values())
     total = total_done + sum(forms(v) for v in later.values())
-    out = ["# What works", "",
+    out = ["# Implementation status", "",
            "Counted from `src/abi/api.tbl` by `src/abi/generate.py`; `make test` fails when this page is out of date.",
            "",
            f"{total_done} of the {total} procedures of the MPI 5.0 ABI are implemented (`_c` forms counted). The other",
-           f"{total - total_done} are there to link against and raise `MPI_ERR_UNSUPPORTED_OPERATION`, naming themselves.",
+           f"{total - total_done} can be linked and raise `MPI_ERR_UNSUPPORTED_OPERATION`, with their name in the error text.",
            "", "| part | procedures |", "|---|---|"]
     for part, items in sorted(done.items(), key=lambda kv: PARTS[kv[0]]):
         out.append(f"| {PARTS[part]} | {forms(items)} |")
-    out += ["", "Not yet:", "", "| part | procedures | which |", "|---|---|---|"]
+    out += ["", "Not implemented yet:", ""]
     for part, items in sorted(later.items(), key=lambda kv: PARTS[kv[0]]):
         names = ", ".join(f.name for f in items)
-        out.append(f"| {PARTS[part]} | {forms(items)} | {names} |")
+        out += textwrap.wrap(f"- {PARTS[part]} ({forms(items)}): {names}", 118, subsequent_indent="  ",
+                             break_long_words=False, break_on_hyphens=False)
     return "\n".join(out) + "\n"

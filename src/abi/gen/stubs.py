@@ -8,7 +8,7 @@ weak alias of it, so that profilers can put their own MPI_X before ours.
 
 OBJECTS = {"COMMUNICATOR": "Comm", "DATATYPE": "Datatype", "GROUP": "Group", "INFO": "Info",
            "ERRHANDLER": "Errhandler", "OPERATION": "Op", "SESSION": "Session"}
-CHECKED_FIRST = ("COMMUNICATOR", "SESSION")  # they say whose error handler is called
+CHECKED_FIRST = ("COMMUNICATOR", "SESSION")  # they select the error handler
 # Handles that may be null here.
 NULL_OK = {("MPI_Comm_get_name", "comm"), ("MPI_Intercomm_create", "peer_comm"), ("MPI_Type_get_name", "datatype")}
 # Calls whose errors go to the error handler among their arguments.
@@ -54,7 +54,7 @@ def generated_whole(function):
 
 
 def write_declarations(functions):
-    out = [TOP, "#pragma once", '#include "mpi.h"', '#include "mpi/call.hpp"', "", "namespace herald::mpi::api {", ""]
+    out = [TOP, "#pragma once", '#include "mpi.h"', '#include "mpi/core/call.hpp"', "", "namespace herald::mpi::api {", ""]
     status = None
     for function in sorted(functions, key=lambda f: f.status):
         if function.later or generated_whole(function):
@@ -80,7 +80,7 @@ def partner(function, p):
 def object_check(function, p, where):
     method = OBJECTS[p.kind].lower()
     if p.kind == "DATATYPE" and function.status == "coll":
-        method = "maybe_datatype"  # at some ranks, or with MPI_IN_PLACE, it means nothing
+        method = "maybe_datatype"  # at some ranks, or with MPI_IN_PLACE, it is ignored
     elif p.kind == "DATATYPE" and function.status == "p2p":
         rank = partner(function, p)
         if rank:
@@ -146,7 +146,7 @@ def checks(function, big):
         else:
             line = value_check(function, p, where)
             if line and function.status == "comm" and p.out:
-                first.insert(1 if function.name in OWN_ERRHANDLER else 0, line)  # no object to blame yet
+                first.insert(1 if function.name in OWN_ERRHANDLER else 0, line)  # no object with an error handler yet
             elif line:
                 rest.append(line)
     return first + rest + list(buffer_checks(function))

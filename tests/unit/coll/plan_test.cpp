@@ -76,34 +76,6 @@ TEST(CollBuilder, a_window_bounds_the_messages_in_flight) {
   EXPECT_EQ(take_all(run), std::vector<StepId>{4});
 }
 
-TEST(CollBuilder, a_plan_is_inline_if_its_steps_may_run_in_sequence) {
-  const Piece bytes = plain_bytes(8);
-  const auto inline_plan = [&](auto make) {
-    Builder b;
-    make(b);
-    return b.finish("test").inline_plan;
-  };
-  const auto sends = [&](Builder& b, int count) {
-    for (int i = 1; i <= count; ++i) b.send(i, bytes);
-  };
-  const int most = static_cast<int>(kInlineMessages);
-  EXPECT_TRUE(inline_plan([&](Builder& b) { sends(b, most); }));
-  EXPECT_TRUE(inline_plan([&](Builder& b) { sends(b, 1), b.copy(bytes, bytes); }));
-  EXPECT_TRUE(inline_plan([&](Builder& b) { b.send(1, bytes, {b.copy(bytes, bytes)}); }));
-  EXPECT_TRUE(inline_plan([&](Builder& b) { b.copy(bytes, bytes, {b.recv(1, bytes)}); }));
-  EXPECT_FALSE(inline_plan([&](Builder& b) { sends(b, most + 1); })) << "no room for so many";
-  EXPECT_FALSE(inline_plan([&](Builder& b) { b.copy(bytes, bytes, {b.send(1, bytes)}); }))
-      << "changes what is sent";
-  EXPECT_FALSE(inline_plan([&](Builder& b) { b.recv(1, bytes), b.recv(2, bytes); })) << "2 would wait for 1";
-  EXPECT_FALSE(inline_plan([&](Builder& b) { sends(b, 1), b.recv(2, bytes); }))
-      << "a long wait for the send delays others";
-  EXPECT_FALSE(inline_plan([&](Builder& b) { b.bundle(1, bytes); }));
-  EXPECT_FALSE(inline_plan([&](Builder& b) { sends(b, 1), b.copy(bytes, bytes, {}, true); }))
-      << "a copy of its own kind";
-  EXPECT_FALSE(inline_plan([&](Builder& b) { sends(b, 1), (void)b.scratch(kInlineScratch + 1); }));
-  EXPECT_FALSE(inline_plan([&](Builder& b) { b.copy(bytes, bytes); })) << "no communication";
-}
-
 TEST(CollBuilder, scratch_areas_do_not_overlap_and_stay_inside) {
   Builder b;
   std::vector<std::pair<std::int64_t, std::int64_t>> areas;

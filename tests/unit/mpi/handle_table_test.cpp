@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "mpi/object.hpp"
+#include "mpi/core/handle_table.hpp"
 
 namespace {
 

@@ -7,11 +7,11 @@
 #include <cstring>
 #include <set>
 
-#include "mpi/context_agreement.hpp"
-#include "mpi/errors.hpp"
-#include "mpi/hardware.hpp"
-#include "mpi/info.hpp"
-#include "mpi/tables.hpp"
+#include "mpi/comm/context_agreement.hpp"
+#include "mpi/core/errors.hpp"
+#include "mpi/core/hardware.hpp"
+#include "mpi/core/info.hpp"
+#include "mpi/core/tables.hpp"
 
 namespace herald::mpi {
 namespace {

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "exec/team.hpp"
+
+#include <algorithm>
+
+#include "exec/agreement.hpp"
+#include "exec/wait.hpp"
+
+namespace herald::exec {
+
+Team::Team(engine::Engine& engine, const Knobs& knobs, const Identity& identity) noexcept
+    : engine_(engine), knobs_(knobs), identity_(identity) {}
+
+Team::~Team() {
+  for (const SubLane& sub : sub_lanes_)
+    if (sub.lane >= 0) engine_.close_lane(sub.lane);
+  if (lane_ >= 0) engine_.close_lane(lane_);
+}
+
+const coll::Cluster& Team::cluster() noexcept {
+  if (cluster_) return *cluster_;
+  std::vector<int> numbers;
+  for (const p2p::PeerId peer : identity_.peers) numbers.push_back(engine_.host_number(peer));
+  cluster_ = std::make_unique<coll::Cluster>(numbers);
+  cluster_->lane = cluster_->hosts() > 2 && knobs_.lanes == "on";
+  if (!cluster_->lane || cluster_->place_of(rank()) != 0) return *cluster_;
+  std::vector<p2p::PeerId> leaders;
+  for (const int leader : cluster_->leaders()) leaders.push_back(peer(leader));
+  lane_ = engine_.open_lane(identity_.lane_name, leaders);
+  return *cluster_;
+}
+
+std::int32_t Team::lane_for(const std::vector<int>& members, bool persistent, bool& own) noexcept {
+  own = false;
+  if (members.empty()) return lane_;
+  // The runs of a persistent call are told apart by their order only: all of them go the same way.
+  if (persistent) return find_sub_lane(members, true);
+  own = knobs_.groups == "dynamic";
+  return own ? open_sub_lane(members) : find_sub_lane(members, knobs_.groups != "auto");
+}
+
+std::int32_t Team::open_sub_lane(const std::vector<int>& members) const noexcept {
+  std::vector<p2p::PeerId> peers;
+  for (const int rank : members) peers.push_back(peer(rank));
+  return engine_.open_part(lane_, peers);
+}
+
+// The first time a message to each member is as cheap as the announcement of a lane. At the second time a
+// third one is likely, and the lane is opened. Few sets get one: each lane takes memory at every member.
+std::int32_t Team::find_sub_lane(const std::vector<int>& members, bool at_once) noexcept {
+  constexpr std::size_t kMostSubLanes = 4;
+  auto found = std::find_if(sub_lanes_.begin(), sub_lanes_.end(),
+                            [&](const SubLane& sub) { return sub.members == members; });
+  if (found == sub_lanes_.end()) {
+    if (sub_lanes_.size() == kMostSubLanes) return -1;
+    found = sub_lanes_.insert(sub_lanes_.end(), SubLane{members, -1, 0});
+  }
+  if (found->lane >= 0 || (found->runs++ == 0 && !at_once)) return found->lane;
+  found->lane = open_sub_lane(members);
+  return at_once ? found->lane : -1;
+}
+
+coll::Shape Team::shape_for(const coll::CollSpec& spec) noexcept {
+  const coll::Cluster& all = cluster();
+  coll::Shape shape = coll::shape_of(size(), all.hosts(), spec.commutes);
+  shape.leaders_lane = all.lane;
+  shape.lane = all.lane && all.hosts() == size();
+  shape.largest_host = all.largest();
+  shape.host_order = all.in_order();
+  shape.shared_bytes = spec.shared_bytes;
+  shape.reads_peers = segment.reads_peers();
+  shape.streams = spec.streams;
+  shape.in_order = spec.in_order;
+  shape.oversubscribed = segment.oversubscribed();
+  if (shape.oversubscribed) {  // the receiver of a message must be given a processor first
+    shape.cost.message_ns *= size() / 2.0;
+    shape.cost.byte_ns *= size() / 2.0;
+  }
+  return shape;
+}
+
+void Team::describe_segment(coll::CollSpec& spec, bool persistent) const noexcept {
+  const bool has_channel = !persistent || persistent_count < path::CollSegmentShape::kMoreChannels;
+  spec.shared_bytes = has_channel ? segment.copied_bytes(persistent) : 0;
+  // Streams belong to channel 0, which persistent runs do not use.
+  spec.streams = segment.has_streams() && !persistent;
+  spec.oversubscribed = segment.oversubscribed();
+  spec.in_order = !persistent;
+}
+
+coll::CollSpec Team::place(const coll::CollSpec& spec, const coll::Shape& shape) noexcept {
+  coll::CollSpec placed = spec;
+  placed.groups = knobs_.groups == "auto"     ? coll::Groups::pick
+                  : knobs_.groups == "static" ? coll::Groups::whole
+                                              : coll::Groups::part;
+  if (shape.hosts > 1 && shape.hosts < shape.ranks) placed.cluster = &cluster();
+  return placed;
+}
+
+void Team::agree_on_segment(Callback settled, Callback last) noexcept {
+  tried_ = true;
+  if (cluster().largest() == 1) return last();
+  agreement_ = std::make_unique<Agreement>(*this, settled, last);
+  agreement_->begin();
+}
+
+void Team::call_when_agreed(Callback waiter) noexcept { agreement_->add_waiter(waiter); }
+
+void Team::await_agreement() const noexcept {
+  wait_until(engine_, [this] { return agreement_ == nullptr; });
+}
+
+}  // namespace herald::exec

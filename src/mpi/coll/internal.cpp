@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/coll/internal.hpp"
+
+#include "mpi/coll/deferred.hpp"
+#include "mpi/coll/state.hpp"
+#include "type/basic.hpp"
+
+namespace herald::mpi {
+namespace {
+
+CollCall call_of(Comm& comm, coll::Op op, int root, const void* send, void* recv,
+                 std::size_t bytes) noexcept {
+  const type::Layout& byte = type::basic_layout(type::Basic::byte);
+  CollCall call;
+  call.spec.op = op;
+  call.spec.rank = comm.rank;
+  call.spec.size = comm.size;
+  call.spec.root = root;
+  call.spec.bytes = bytes;
+  const auto count = static_cast<std::int64_t>(bytes);
+  if (send != nullptr) call.spec.send = {coll::Buffer::send, &byte, count};
+  if (recv != nullptr) call.spec.recv = {coll::Buffer::recv, &byte, count};
+  call.binding.send = send;
+  call.binding.recv = recv;
+  return call;
+}
+
+int run(Comm& comm, CollCall call) noexcept {
+  exec::Team& team = coll_state(comm).team;
+  if (team.agreeing()) team.await_agreement();
+  team.describe_segment(call.spec, false);
+  exec::Runner* runner = make_runner(comm, find_plan(comm, call, new_key(comm)), call.binding);
+  if (runner == nullptr) return MPI_ERR_NO_MEM;
+  (void)runner->run();
+  const int error = error_of(*runner);
+  exec::Runner::recycle(runner);
+  return error;
+}
+
+}  // namespace
+
+int allgather_bytes(Comm& comm, const void* mine, void* all, std::size_t bytes_each) noexcept {
+  return run(comm, call_of(comm, coll::Op::allgather, 0, mine, all, bytes_each));
+}
+
+int bcast_bytes(Comm& comm, void* data, std::size_t bytes, int root) noexcept {
+  return run(comm, call_of(comm, coll::Op::bcast, root, nullptr, data, bytes));
+}
+
+int barrier(Comm& comm) noexcept {
+  return run(comm, call_of(comm, coll::Op::barrier, 0, nullptr, nullptr, 0));
+}
+
+std::unique_ptr<Work> ibcast_bytes(Comm& comm, void* data, std::size_t bytes, int root,
+                                   Finisher finisher) noexcept {
+  exec::Team& team = coll_state(comm).team;
+  CollCall call = call_of(comm, coll::Op::bcast, root, nullptr, data, bytes);
+  if (team.agreeing()) return std::make_unique<DeferredColl>(comm, call, new_key(comm), finisher);
+  team.describe_segment(call.spec, false);
+  return make_work(comm, find_plan(comm, call, new_key(comm)), call.binding, finisher);
+}
+
+}  // namespace herald::mpi

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpi/coll/internal.hpp: collectives over plain bytes for the library's own use (making communicators).
+#pragma once
+#include <cstddef>
+#include <memory>
+
+#include "mpi/coll/work.hpp"
+
+namespace herald::mpi {
+
+// Blocking. Each counts as one collective on `comm`. Return an MPI error class.
+int allgather_bytes(Comm& comm, const void* mine, void* all, std::size_t bytes_each) noexcept;
+int bcast_bytes(Comm& comm, void* data, std::size_t bytes, int root) noexcept;
+int barrier(Comm& comm) noexcept;
+
+// Nonblocking broadcast of `bytes` from `root`. `finisher` runs under the lock when this rank has them, just
+// before the request becomes ready. `data` stays valid until then. Null if there is no memory.
+std::unique_ptr<Work> ibcast_bytes(Comm& comm, void* data, std::size_t bytes, int root,
+                                   Finisher finisher) noexcept;
+
+}  // namespace herald::mpi

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/coll/plan.hpp"
+
+#include "mpi/coll/choice.hpp"
+#include "mpi/coll/state.hpp"
+
+namespace herald::mpi {
+namespace {
+
+constexpr std::size_t kKeyHead = 7;
+
+void write_key_head(coll::Key& key, const coll::CollSpec& spec) noexcept {
+  std::int64_t* words = key.data();
+  words[0] = static_cast<std::int64_t>(spec.op) | (spec.in_place ? 256 : 0) | (spec.commutes ? 512 : 0) |
+             (spec.streams ? 1024 : 0) | (spec.sides != nullptr ? 2048 : 0) | (spec.in_order ? 4096 : 0) |
+             static_cast<std::int64_t>(spec.shared_bytes) << 13 | static_cast<std::int64_t>(spec.root) << 32;
+  words[1] = spec.send.count;
+  words[2] = spec.recv.count;
+  coll::Key::write_layout(spec.send.layout, words + 3);
+  coll::Key::write_layout(spec.recv.layout, words + 5);
+}
+
+// The key owns the counts, and may have moved since they were written.
+void point_to_rows(CollCall& call, const coll::Key& key) noexcept {
+  const std::int64_t* words = key.words().data();
+  const auto point = [&](coll::Blocks& blocks, const CollCall::Rows& rows,
+                         const std::vector<const type::Layout*>& layouts) {
+    if (!rows.used) return;
+    blocks.counts = words + rows.at;
+    blocks.displacements = words + rows.at + rows.count;
+    if (!layouts.empty()) blocks.layouts = layouts.data();
+  };
+  point(call.spec.send, call.send_rows, call.send_layouts);
+  point(call.spec.recv, call.recv_rows, call.recv_layouts);
+}
+
+coll::Plan make_plan(CommColl& state, const coll::CollSpec& spec) noexcept {
+  if (spec.sides != nullptr) return coll::make_plan_between(spec);
+  const coll::Shape shape = state.team.shape_for(spec);
+  return coll::make_plan(choose_algorithm(spec, shape), state.team.place(spec, shape), checks_collectives());
+}
+
+}  // namespace
+
+coll::Key& new_key(Comm& comm) noexcept {
+  coll::Key& key = coll_state(comm).key;
+  key.clear();
+  key.grow(kKeyHead);
+  return key;
+}
+
+coll::CachedPlan* find_plan(Comm& comm, CollCall& call, coll::Key& key) noexcept {
+  write_key_head(key, call.spec);
+  CommColl& state = coll_state(comm);
+  const std::uint64_t hash = key.hash();
+  if (coll::CachedPlan* cached = state.plans.find(key, hash)) return cached;
+  point_to_rows(call, key);
+  std::vector<const type::Layout*> named = {call.spec.send.layout, call.spec.recv.layout};
+  named.insert(named.end(), call.send_layouts.begin(), call.send_layouts.end());
+  named.insert(named.end(), call.recv_layouts.begin(), call.recv_layouts.end());
+  coll::CachedPlan* cached = state.plans.add(make_plan(state, call.spec), key, hash, named);
+  if (cached->plan.checked) cached->facts = coll::facts_of(call.spec);
+  return cached;
+}
+
+}  // namespace herald::mpi

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpi/core/objects.hpp: the object of each kind of MPI handle, except requests (mpi/core/request.hpp).
+// All access is under the engine's lock.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mpi.h"
+#include "mpi/core/handle_table.hpp"
+#include "type/layout.hpp"
+
+namespace herald::coll {
+struct CommState;
+}
+
+namespace herald::mpi {
+
+// In the order they were set (mpi/core/attr.hpp).
+struct Attributes {
+  std::vector<std::pair<int, void*>> values;  // keyval, value
+};
+
+struct Info : Object {
+  std::vector<std::pair<std::string, std::string>> entries;  // in the order they were set
+};
+
+// Objects that can have attributes or an error handler.
+enum class ObjectKind : std::uint8_t { any, comm, type, win, file, session };
+
+struct Errhandler : Object {
+  enum class Kind : std::uint8_t { fatal, abort, give_back, user };
+  Kind kind = Kind::fatal;
+  ObjectKind made_for = ObjectKind::any;
+  void (*function)() = nullptr;  // cast to the type that made_for says
+  bool predefined = false;
+  std::uint32_t users = 0;  // handles that the program holds; 0: the handle is not valid
+};
+
+struct Session;
+
+struct Group : Object {
+  std::vector<std::int32_t> peers;  // the member's rank in the world, by rank in the group
+  int rank = MPI_UNDEFINED;         // of this process
+  Session* session = nullptr;
+  bool predefined = false;
+  std::uint32_t users = 0;  // handles that the program holds; 0: the handle is not valid
+  int size() const noexcept { return static_cast<int>(peers.size()); }
+};
+
+struct Op : Object {
+  enum class Kind : std::uint8_t { predefined, user, user_large };
+  Kind kind = Kind::predefined;
+  int builtin = 0;  // op::Kind when predefined
+  void* function = nullptr;
+  bool commutes = true;
+  const char* name = "";  // of a predefined one
+};
+
+struct Contents;  // how the datatype was made (mpi/type/datatype.hpp)
+
+struct Datatype : Object {
+  type::LayoutRef layout;
+  bool committed = false;
+  bool predefined = false;
+  std::string name;
+  Attributes attributes;
+  std::shared_ptr<const Contents> contents;
+};
+
+struct SendBuffer;  // buffered sends (mpi/p2p/bsend.hpp); shared pointers destroy it without its definition
+
+struct Session : Object {
+  Errhandler* errhandler = nullptr;
+  std::shared_ptr<SendBuffer> buffer;
+  int thread_level = MPI_THREAD_SINGLE;
+  Info info;
+
+  Session() noexcept;
+  ~Session();
+};
+
+// Contexts separate the traffic of communicators. The leader of a new communicator makes its number: the
+// leader's rank in the world in the upper half, a count in the lower half. The top bit marks collective
+// traffic.
+constexpr std::uint64_t kCollective = std::uint64_t{1} << 63;
+constexpr std::uint64_t kWorldContext = 1, kSelfContext = 2,
+                        kAgreementContext = 3;  // of leader 0: reserved counts
+constexpr std::uint32_t kFirstContextCount = 16;
+
+// Marks messages between the leaders of two groups that make an inter-communicator.
+constexpr std::uint64_t kLeaders = std::uint64_t{1} << 62;
+
+struct Comm : Object {
+  std::uint64_t context = 0;
+  Group* group = nullptr;  // holds a count
+  int rank = 0;
+  int size = 0;
+  // Of an inter-communicator: the other group (holds a count), and an intra-communicator of both groups, for
+  // agreements between them (holds a count; context + 1). The lower group comes first in it.
+  Group* remote = nullptr;
+  Comm* both = nullptr;
+  bool lower = false;
+  // The members that ranks of messages and roots refer to: those of `group`, or of `remote`.
+  const Group* partners = nullptr;
+  int partner_count = 0;
+  Errhandler* errhandler = nullptr;  // holds a count
+  Session* session = nullptr;        // not null if it came from a session
+  bool predefined = false;
+  std::string name;
+  Attributes attributes;
+  Info info;
+  std::shared_ptr<SendBuffer> buffer;
+  std::shared_ptr<coll::CommState> coll;
+
+  Comm() noexcept;
+  ~Comm();
+  std::int32_t peer(int member) const noexcept { return partners->peers[static_cast<std::size_t>(member)]; }
+  // In the root's own group of an inter-communicator.
+  bool has_own_roots(int root) const noexcept {
+    return remote != nullptr && (root == MPI_ROOT || root == MPI_PROC_NULL);
+  }
+  bool names(int member) const noexcept {
+    return static_cast<unsigned>(member) < static_cast<unsigned>(partner_count);
+  }
+};
+
+// Reference counts. `release` destroys at zero.
+void retain(Comm* comm) noexcept;
+void release(Comm* comm) noexcept;
+void retain(Group* group) noexcept;
+void release(Group* group) noexcept;
+void retain(Errhandler* errhandler) noexcept;
+void release(Errhandler* errhandler) noexcept;
+void retain(Datatype* datatype) noexcept;
+void release(Datatype* datatype) noexcept;
+void retain(Op* op) noexcept;
+void release(Op* op) noexcept;
+
+// From a handle to its object; null if there is none (null handles too).
+Comm* find(MPI_Comm handle) noexcept;
+Group* find(MPI_Group handle) noexcept;
+Errhandler* find(MPI_Errhandler handle) noexcept;
+Datatype* find(MPI_Datatype handle) noexcept;
+Op* find(MPI_Op handle) noexcept;
+Info* find(MPI_Info handle) noexcept;
+Session* find(MPI_Session handle) noexcept;
+
+inline MPI_Comm handle_of(const Comm* o) noexcept {
+  return reinterpret_cast<MPI_Comm>(std::uintptr_t{o->handle});
+}
+inline MPI_Group handle_of(const Group* o) noexcept {
+  return reinterpret_cast<MPI_Group>(std::uintptr_t{o->handle});
+}
+inline MPI_Errhandler handle_of(const Errhandler* o) noexcept {
+  return reinterpret_cast<MPI_Errhandler>(std::uintptr_t{o->handle});
+}
+inline MPI_Datatype handle_of(const Datatype* o) noexcept {
+  return reinterpret_cast<MPI_Datatype>(std::uintptr_t{o->handle});
+}
+inline MPI_Op handle_of(const Op* o) noexcept { return reinterpret_cast<MPI_Op>(std::uintptr_t{o->handle}); }
+inline MPI_Info handle_of(const Info* o) noexcept {
+  return reinterpret_cast<MPI_Info>(std::uintptr_t{o->handle});
+}
+inline MPI_Session handle_of(const Session* o) noexcept {
+  return reinterpret_cast<MPI_Session>(std::uintptr_t{o->handle});
+}
+
+}  // namespace herald::mpi

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpi/env/lifetime.cpp: the start of MPI in this process, its end, and the end by an abort.
+#include <pthread.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <semaphore>
+
+#include "mpi/comm/context_agreement.hpp"
+#include "mpi/core/call.hpp"
+#include "mpi/core/errors.hpp"
+#include "mpi/core/runtime.hpp"
+#include "mpi/env/timeline.hpp"
+
+extern char** environ;
+
+namespace herald::mpi {
+namespace {
+
+// Not every launcher ends a job when one of its processes is killed (Slurm does not, by default). A program
+// that handles errors itself gets them from the calls that need the peer.
+void peer_died(p2p::PeerId peer) {
+  const Errhandler* handler = runtime().world != nullptr ? runtime().world->errhandler : initial_errhandler();
+  if (handler->kind != Errhandler::Kind::fatal && handler->kind != Errhandler::Kind::abort) return;
+  char text[300];
+  std::snprintf(text, sizeof text,
+                runtime().engine().is_local(peer)
+                    ? "herald: %s: rank %d on this host (%s) has ended without MPI_Finalize: aborting the job"
+                    : "herald: %s: rank %d on host %s does not answer any more: aborting the job",
+                who_am_i(), peer, runtime().engine().host_of(peer).c_str());
+  runtime().abort(1, text);
+}
+
+struct LastWords {
+  const char* message;
+  std::binary_semaphore printed{0};
+};
+
+void* print_and_flush(void* argument) noexcept {
+  auto& last = *static_cast<LastWords*>(argument);
+  if (last.message != nullptr) std::fprintf(stderr, "%s\n", last.message);
+  (void)std::fflush(stderr);
+  (void)std::fflush(stdout);
+  last.printed.release();
+  return nullptr;
+}
+
+// A launcher that is told of an abort may discard what it has not read yet, so output goes first. But a pipe
+// that nobody reads, or a stream that another thread has locked, must not keep the launcher from being told.
+void print_last_words(const char* message) noexcept {
+  constexpr std::chrono::milliseconds kPatience{200};
+  auto* last = new LastWords{message};  // never freed: the thread may outlive the wait
+  pthread_t thread;
+  if (::pthread_create(&thread, nullptr, print_and_flush, last) != 0) return;
+  (void)::pthread_detach(thread);
+  (void)last->printed.try_acquire_for(kPatience);
+}
+
+#ifdef __GLIBC__
+void exit_hook(int status, void*) { runtime().on_exit(status); }
+void hook_exit() { (void)::on_exit(exit_hook, nullptr); }
+#else
+void exit_hook() { runtime().on_exit(0); }
+void hook_exit() { (void)std::atexit(exit_hook); }
+#endif
+
+}  // namespace
+
+void Runtime::print_knob_warnings() noexcept {
+  if (boot_->rank() == 0)
+    for (const std::string& line : knob_warnings_)
+      std::fprintf(stderr, "herald: warning: %s\n", line.c_str());
+  knob_warnings_.clear();
+}
+
+// HERALD_VERBOSE=1: rank 0 reports how the job started; 2: every rank.
+void Runtime::print_start() noexcept {
+  if (knobs_.verbose < 1 || (knobs_.verbose < 2 && engine_->rank() != 0)) return;
+  int local = 0;
+  for (int peer = 0; peer < engine_->size(); ++peer) local += engine_->is_local(peer) ? 1 : 0;
+  std::fprintf(
+      stderr,
+      "herald: rank %d of %d: process %d, started by %s, threads %s; memory is shared with %d of %d ranks\n",
+      engine_->rank(), engine_->size(), pid_, boot_->name(), threads_ ? "multiple" : "one at a time", local,
+      engine_->size());
+}
+
+int Runtime::start(Call& call, bool threads_multiple, std::string& why) noexcept {
+  if (ended_) {
+    why = "MPI has ended in this process (MPI_Finalize) and cannot start again";
+    return MPI_ERR_OTHER;
+  }
+  if (engine_ == nullptr) {
+    (void)knobs();
+    boot_ = boot::open(environ, why);
+    if (boot_ == nullptr) return MPI_ERR_OTHER;
+    print_knob_warnings();
+    open_timeline();
+    engine_ = engine::Engine::open(*boot_, knobs_, threads_multiple, why);
+    if (engine_ == nullptr) return MPI_ERR_OTHER;
+    start_timeline();
+    engine_->when_peer_dies(peer_died);
+    threads_ = threads_multiple;
+    context_count_ = 0;
+    pid_ = static_cast<int>(::getpid());
+    print_start();
+    hook_exit();
+  }
+  if (users_++ == 0) {
+    if (engine_->is_locked()) {  // from here on this call holds both locks
+      engine_->lock();
+      call.locked_ |= kEngineLock;
+    }
+    mode_now.store(engine_->is_locked() ? Mode::many : Mode::one, std::memory_order_release);
+  }
+  return MPI_SUCCESS;
+}
+
+void Runtime::stop(Call& call) noexcept {
+  if (call.locked_ == 0) {
+    start_lock_.lock();
+    call.locked_ = kStartLock;
+  }
+  if (--users_ != 0) return;
+  if (world_state == World::ended) close();
+  mode_now.store(Mode::off, std::memory_order_release);
+}
+
+void Runtime::start_progress_thread(Call& call) noexcept {
+  if (!engine_->start_progress_thread()) return;
+  call.locked_ |= kEngineLock;
+  mode_now.store(Mode::many, std::memory_order_release);
+}
+
+// A process may not leave while peers still need data from it, so a barrier comes first.
+void Runtime::close() noexcept {
+  world_barrier();
+  engine_->close();
+  const std::uint32_t depth = engine_->give_up_lock();  // for the engine's thread, which still answers peers
+  if (engine_->has_remote())
+    (void)boot_->fence();  // a peer on another host may still wait for the end of the barrier
+  if (boot_->finalize() != Status::ok)
+    std::fprintf(stderr, "herald: %s: the launcher did not answer at the end: %s\n", who_am_i(),
+                 boot_->last_error().c_str());
+  engine_->end();
+  engine_->take_back_lock(depth);
+  write_timeline();
+  ended_ = true;
+}
+
+void Runtime::on_exit(int status) noexcept {
+  if (engine_ == nullptr || ended_ || static_cast<int>(::getpid()) != pid_) return;
+  if (users_ == 0) {  // sessions only: the exit takes the place of MPI_Finalize
+    engine_->lock();
+    mode_now.store(engine_->is_locked() ? Mode::many : Mode::one, std::memory_order_release);
+    close();
+    mode_now.store(Mode::off, std::memory_order_release);
+    engine_->unlock();
+    return;
+  }
+  char text[400];
+  std::snprintf(text, sizeof text, "herald: %s: the process exits without %s: aborting the job", who_am_i(),
+                world_state == World::live ? "MPI_Finalize" : "MPI_Session_finalize");
+  abort(status, text);
+}
+
+void Runtime::abort(int code, const char* message) noexcept {
+  print_last_words(message);
+  if (boot_ != nullptr) write_timeline();
+  const int status = (code & 0xff) != 0 ? code & 0xff : 1;  // an aborted job never looks like a success
+  if (boot_ != nullptr) boot_->abort(status, message != nullptr ? message : "MPI_Abort");
+  if (engine_ != nullptr) engine_->emergency_cleanup();
+  ::_exit(status);
+}
+
+}  // namespace herald::mpi

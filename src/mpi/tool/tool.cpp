@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_T: start and end, enumerations, categories, and events, of which there are none.
+#include "mpi/tool/tool.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "calls.hpp"
+#include "mpi/core/info.hpp"
+
+namespace herald::mpi {
+namespace {
+
+int users = 0;
+
+constexpr struct {
+  const char* name;
+  const char* text;
+} kCategories[] = {
+    {"herald_settings", "settings, by the environment or before MPI_Init"},
+    {"herald_traffic", "messages and bytes that went through this process"},
+    {"herald_objects", "MPI objects that exist in this process"},
+};
+constexpr int kCategoryCount = 3;
+constexpr int kSettings = 0;
+
+// The indices of the variables of a category.
+std::vector<int> cvars_of(int category) noexcept {
+  std::vector<int> list;
+  for (int i = 0; category == kSettings && i < cvar_count(); ++i) list.push_back(i);
+  return list;
+}
+std::vector<int> pvars_of(int category) noexcept {
+  std::vector<int> list;
+  for (int i = 0; i < pvar_count(); ++i)
+    if (static_cast<int>(pvar_group(i)) + 1 == category) list.push_back(i);
+  return list;
+}
+
+int give_list(const std::vector<int>& list, int length, int indices[]) noexcept {
+  if (length < 0 || (length > 0 && indices == nullptr)) return MPI_T_ERR_INVALID;
+  const std::size_t n = std::min(list.size(), static_cast<std::size_t>(length));
+  std::copy_n(list.begin(), n, indices);
+  return MPI_SUCCESS;
+}
+
+bool is_category(int index) noexcept { return index >= 0 && index < kCategoryCount; }
+
+// Enumerations are named by their knob.
+constexpr std::uintptr_t kFirstEnum = 4096;
+const KnobRow* enum_of(MPI_T_enum type) noexcept {
+  const std::uintptr_t index = reinterpret_cast<std::uintptr_t>(type) - kFirstEnum;
+  if (index >= knob_rows().size() || choice_count(knob_rows()[index].choices) == 0) return nullptr;
+  return &knob_rows()[index];
+}
+
+}  // namespace
+
+int tool_users() noexcept { return users; }
+
+void give_text(const char* text, char* out, int* length) noexcept {
+  if (length == nullptr) return;
+  const int whole = static_cast<int>(std::strlen(text)) + 1;
+  if (out != nullptr && *length > 0) {
+    const int n = std::min(whole, *length) - 1;
+    std::memcpy(out, text, static_cast<std::size_t>(n));
+    out[n] = '\0';
+  }
+  *length = whole;
+}
+
+const char* choice(const char* choices, int index, int* length) noexcept {
+  for (const char* at = choices; *at != '\0'; --index) {
+    const std::size_t n = std::strcspn(at, "|");
+    if (index == 0) {
+      *length = static_cast<int>(n);
+      return at;
+    }
+    at += n + (at[n] == '|' ? 1 : 0);
+  }
+  return nullptr;
+}
+
+int choice_count(const char* choices) noexcept {
+  int count = 0, length = 0;
+  while (choice(choices, count, &length) != nullptr) ++count;
+  return count;
+}
+
+namespace api {
+
+int t_init_thread(Call&, int required, int* provided) {
+  if (*thread_level_name(required) == '\0') return MPI_T_ERR_INVALID;
+  ++users;
+  const bool shared = mode_now.load(std::memory_order_acquire) != Mode::one;
+  give(required == MPI_THREAD_MULTIPLE && !shared ? MPI_THREAD_SERIALIZED : required, provided);
+  return MPI_SUCCESS;
+}
+
+int t_finalize(Call&) {
+  HERALD_TOOL_STARTED;
+  if (--users == 0) {
+    forget_cvar_handles();
+    forget_pvar_sessions();
+  }
+  return MPI_SUCCESS;
+}
+
+int t_enum_get_info(Call&, MPI_T_enum enumtype, int* num, char* name, int* name_len) {
+  HERALD_TOOL_STARTED;
+  const KnobRow* row = enum_of(enumtype);
+  if (row == nullptr) return MPI_T_ERR_INVALID_HANDLE;
+  give(choice_count(row->choices), num);
+  give_text((std::string("herald_") + row->name).c_str(), name, name_len);
+  return MPI_SUCCESS;
+}
+
+int t_enum_get_item(Call&, MPI_T_enum enumtype, int index, int* value, char* name, int* name_len) {
+  HERALD_TOOL_STARTED;
+  const KnobRow* row = enum_of(enumtype);
+  if (row == nullptr) return MPI_T_ERR_INVALID_HANDLE;
+  int length = 0;
+  const char* word = index < 0 ? nullptr : choice(row->choices, index, &length);
+  if (word == nullptr) return MPI_T_ERR_INVALID_ITEM;
+  give(index, value);
+  give_text(std::string(word, static_cast<std::size_t>(length)).c_str(), name, name_len);
+  return MPI_SUCCESS;
+}
+
+int t_category_get_num(Call&, int* num_cat) {
+  HERALD_TOOL_STARTED;
+  if (num_cat == nullptr) return MPI_T_ERR_INVALID;
+  *num_cat = kCategoryCount;
+  return MPI_SUCCESS;
+}
+
+int t_category_get_info(Call&, int cat_index, char* name, int* name_len, char* desc, int* desc_len,
+                        int* num_cvars, int* num_pvars, int* num_categories) {
+  HERALD_TOOL_STARTED;
+  if (!is_category(cat_index)) return MPI_T_ERR_INVALID_INDEX;
+  give_text(kCategories[cat_index].name, name, name_len);
+  give_text(kCategories[cat_index].text, desc, desc_len);
+  give(static_cast<int>(cvars_of(cat_index).size()), num_cvars);
+  give(static_cast<int>(pvars_of(cat_index).size()), num_pvars);
+  give(0, num_categories);
+  return MPI_SUCCESS;
+}
+
+int t_category_get_index(Call&, const char* name, int* cat_index) {
+  HERALD_TOOL_STARTED;
+  if (name == nullptr || cat_index == nullptr) return MPI_T_ERR_INVALID;
+  for (int i = 0; i < kCategoryCount; ++i) {
+    if (std::strcmp(name, kCategories[i].name) != 0) continue;
+    *cat_index = i;
+    return MPI_SUCCESS;
+  }
+  return MPI_T_ERR_INVALID_NAME;
+}
+
+int t_category_get_cvars(Call&, int cat_index, int len, int indices[]) {
+  HERALD_TOOL_STARTED;
+  return is_category(cat_index) ? give_list(cvars_of(cat_index), len, indices) : MPI_T_ERR_INVALID_INDEX;
+}
+
+int t_category_get_pvars(Call&, int cat_index, int len, int indices[]) {
+  HERALD_TOOL_STARTED;
+  return is_category(cat_index) ? give_list(pvars_of(cat_index), len, indices) : MPI_T_ERR_INVALID_INDEX;
+}
+
+int t_category_get_categories(Call&, int cat_index, int len, int indices[]) {
+  HERALD_TOOL_STARTED;
+  return is_category(cat_index) ? give_list({}, len, indices) : MPI_T_ERR_INVALID_INDEX;
+}
+
+int t_category_get_events(Call&, int cat_index, int len, int indices[]) {
+  HERALD_TOOL_STARTED;
+  return is_category(cat_index) ? give_list({}, len, indices) : MPI_T_ERR_INVALID_INDEX;
+}
+
+int t_category_get_num_events(Call&, int cat_index, int* num_events) {
+  HERALD_TOOL_STARTED;
+  if (!is_category(cat_index)) return MPI_T_ERR_INVALID_INDEX;
+  if (num_events == nullptr) return MPI_T_ERR_INVALID;
+  *num_events = 0;
+  return MPI_SUCCESS;
+}
+
+// Categories never change.
+int t_category_changed(Call&, int* update_number) {
+  HERALD_TOOL_STARTED;
+  if (update_number == nullptr) return MPI_T_ERR_INVALID;
+  *update_number = 0;
+  return MPI_SUCCESS;
+}
+
+int t_event_get_num(Call&, int* num_events) {
+  HERALD_TOOL_STARTED;
+  if (num_events == nullptr) return MPI_T_ERR_INVALID;
+  *num_events = 0;
+  return MPI_SUCCESS;
+}
+
+int t_event_get_index(Call&, const char* name, int* event_index) {
+  HERALD_TOOL_STARTED;
+  return name == nullptr || event_index == nullptr ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_NAME;
+}
+
+int t_source_get_num(Call&, int* num_sources) {
+  HERALD_TOOL_STARTED;
+  if (num_sources == nullptr) return MPI_T_ERR_INVALID;
+  *num_sources = 0;
+  return MPI_SUCCESS;
+}
+
+}  // namespace api
+}  // namespace herald::mpi

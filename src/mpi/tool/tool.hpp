@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpi/tool/tool.hpp: shared parts of MPI_T. Its calls return their errors and never call a handler.
+#pragma once
+#include <cstdint>
+
+#include "mpi.h"
+
+namespace herald::mpi {
+
+// MPI_T_init_thread calls not yet matched by MPI_T_finalize.
+int tool_users() noexcept;
+
+// Text to a buffer of *length characters, as MPI_T gives strings: cut to fit, ended by a zero; *length
+// becomes the size of the whole text. Either pointer may be null.
+void give_text(const char* text, char* out, int* length) noexcept;
+
+template <class T>
+void give(T value, T* out) noexcept {
+  if (out != nullptr) *out = value;
+}
+
+// Settings as control variables: one for each knob, in the knobs' order.
+int cvar_count() noexcept;
+// Choices of a text knob, "a|b|c": the word at `index`, its length in `length`; null if there is none.
+const char* choice(const char* choices, int index, int* length) noexcept;
+int choice_count(const char* choices) noexcept;
+void forget_cvar_handles() noexcept;
+
+// Performance variables.
+enum class PvarGroup : std::uint8_t { traffic, objects };
+int pvar_count() noexcept;
+PvarGroup pvar_group(int index) noexcept;
+void forget_pvar_sessions() noexcept;
+
+}  // namespace herald::mpi
+
+// First line of every MPI_T function but init.
+#define HERALD_TOOL_STARTED \
+  if (tool_users() == 0) return MPI_T_ERR_NOT_INITIALIZED
