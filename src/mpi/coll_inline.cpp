@@ -57,10 +57,8 @@ class Messages {
     op.source = step.partner;
     op.awaited = comm_.peer(step.partner);
     op.at_once = true;
-    if (!runtime().engine().receive_now(op)) {
-      runtime().engine().start(op);
-      wait_until([&] { return op.done; });
-    }
+    if (!runtime().engine().receive_now(op)) runtime().engine().start(op);
+    if (!op.done) wait_until([&] { return op.done; });
     return op.status == Status::ok ? MPI_SUCCESS : error_of(op.status);
   }
   int wait() noexcept {

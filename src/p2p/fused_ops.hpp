@@ -15,7 +15,7 @@ namespace herald::p2p {
 
 class FusedOps {
  public:
-  FusedOps(Core& core, rel::Lanes& lanes) noexcept : core_(core), lanes_(lanes) {}
+  FusedOps(Core& core, rel::Lanes& lanes) noexcept : done_(core.completions()), lanes_(lanes) {}
 
   // What it has for others leaves with the next poll_transmit() of the lanes.
   void start(Instant now, FusedOp& op) noexcept;
@@ -31,7 +31,7 @@ class FusedOps {
   bool collect(FusedOp& op) noexcept;
   std::span<const std::byte> packed(type::Cursor& data, std::size_t most) noexcept;
 
-  Core& core_;
+  Completions& done_;
   rel::Lanes& lanes_;
   std::vector<FusedOp*> ops_;  // not finished
   std::array<std::byte, wire::kMaxResult> room_;

@@ -16,7 +16,10 @@ namespace herald::p2p {
 class LaneCarrier final : public rel::LaneListener {
  public:
   using Door = Carrier::Door;
-  explicit LaneCarrier(Core& core) noexcept : core_(core) {}
+  explicit LaneCarrier(Core& core) noexcept;
+  ~LaneCarrier();
+  LaneCarrier(const LaneCarrier&) = delete;
+  LaneCarrier& operator=(const LaneCarrier&) = delete;
   void join(rel::Lanes& lanes) noexcept { lanes_ = &lanes; }
   void set_open(Door door) noexcept { door_ = door; }
 
@@ -74,12 +77,16 @@ class LaneCarrier final : public rel::LaneListener {
   void address_changed(rel::LaneId lane, std::uint8_t move) noexcept override;
 
  private:
-  bool on_call(rel::LaneId lane, PeerId source, std::span<const std::byte> packet) noexcept;
+  bool send_call(rel::LaneId lane, ServiceId id, std::span<const std::byte> header,
+                 std::span<const std::byte> payload) noexcept;
+  static bool on_invite(void* carrier, const ServiceCall& call, type::Cursor& into) noexcept;
+  static bool on_dismiss(void* carrier, const ServiceCall& call, type::Cursor& into) noexcept;
 
   Core& core_;
   rel::Lanes* lanes_ = nullptr;
   Door door_ = Door::open;
   bool holds_ = false;
+  rel::LaneId receiving_lane_ = -1;  // over which Core is given a packet now
   std::vector<News> news_;
   std::vector<PeerId> lost_;
   std::vector<Loss> losses_;

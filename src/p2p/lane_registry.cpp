@@ -40,7 +40,7 @@ rel::LaneId LaneRegistry::open(std::uint64_t name, std::span<const PeerId> membe
 }
 
 void LaneRegistry::close(rel::LaneId lane) noexcept {
-  core_.drop_casts(lane);
+  core_.casts().drop(lane);
   shut(lane);
   std::erase_if(invited_, [&](const Invited& one) {
     if (one.whole != lane) return false;
@@ -101,7 +101,7 @@ rel::LaneId LaneRegistry::open_part(rel::LaneId whole, std::span<const PeerId> m
 }
 
 void LaneRegistry::close_part(rel::LaneId lane) noexcept {
-  core_.drop_casts(lane);
+  core_.casts().drop(lane);
   ending_.push_back(lane);
   dismiss_invited();
 }

@@ -23,12 +23,12 @@ constexpr std::uint64_t kShareUnit = 4096;  // shares are counted in this many b
 constexpr std::uint32_t kSplitCopies = 64;  // that one process has
 constexpr std::uint32_t kAds = 32;          // behind them, for offers: by the number of the sender
 constexpr std::uint32_t kAllSplitCopies = kSplitCopies + kAds;
-constexpr std::uint32_t kLeastShare = 4;        // units
-constexpr std::uint32_t kLongShare = 16;        // units, of a message of ...
-constexpr std::uint32_t kLongUnits = 512;       // ... so many: one side may well be slower
-constexpr std::uint32_t kMostShare = 128;       // units: no longer in one turn
-constexpr std::uint32_t kAloneShare = 32;       // units: by who is alone, so that the other can still help
-constexpr std::uint64_t kMostUnits = 1u << 31;  // of one message; longer ones are moved by one side alone
+constexpr std::uint32_t kMinShare = 4;         // units
+constexpr std::uint32_t kLongShare = 16;       // units, of a message of ...
+constexpr std::uint32_t kLongUnits = 512;      // ... so many: one side may well be slower
+constexpr std::uint32_t kMaxShare = 128;       // units: no longer in one turn
+constexpr std::uint32_t kAloneShare = 32;      // units: by who is alone, so that the other can still help
+constexpr std::uint64_t kMaxUnits = 1u << 31;  // of one message; longer ones are moved by one side alone
 
 struct Share {
   std::uint64_t begin = 0, end = 0;  // bytes of the message
@@ -46,12 +46,12 @@ struct Advertise {
 };
 
 struct alignas(64) SplitCopy {
-  std::atomic<std::uint64_t> taken;   // units from the front (low half) and from the back (high half)
-  std::atomic<std::uint32_t> moved;   // units from the back that are in place, or failed
-  std::atomic<std::uint32_t> failed;  // units of the last share from the back, which could not be moved
-  std::atomic<std::uint32_t> left;    // the sender looks into it no more
-  std::atomic<std::uint32_t> turn;    // odd: an offer stands; it is taken or withdrawn by adding one
-  std::atomic<std::uint32_t> seen;    // the offer, field by field
+  std::atomic<std::uint64_t> taken;     // units from the front (low half) and from the back (high half)
+  std::atomic<std::uint32_t> moved;     // units from the back that are in place, or failed
+  std::atomic<std::uint32_t> failed;    // units of the last share from the back, which could not be moved
+  std::atomic<std::uint32_t> released;  // the sender no longer accesses it
+  std::atomic<std::uint32_t> turn;      // odd: an offer stands; it is taken or withdrawn by adding one
+  std::atomic<std::uint32_t> seen;      // the offer, field by field
   std::atomic<std::int32_t> from, tag;
   std::atomic<std::uint32_t> present;  // the receiver stays until it is done
   std::atomic<std::uint64_t> context, address, room;
@@ -88,10 +88,10 @@ struct alignas(64) SplitCopy {
   // not waited for. If not, who comes first moves bytes, be it the sender alone.
   Share begin(std::uint64_t bytes, bool at_once, bool whole = false) noexcept {
     const std::uint32_t units = units_of(bytes), part = whole ? units : own_part(units);
-    const std::uint32_t first = at_once ? std::min(part, kMostShare) : 0;
+    const std::uint32_t first = at_once ? std::min(part, kMaxShare) : 0;
     moved.store(0, std::memory_order_relaxed);
     failed.store(0, std::memory_order_relaxed);
-    left.store(0, std::memory_order_relaxed);
+    released.store(0, std::memory_order_relaxed);
     present.store(at_once ? 1 : 0, std::memory_order_relaxed);
     taken.store(first, std::memory_order_release);
     return {0, std::min(bytes, first * kShareUnit)};
@@ -122,12 +122,12 @@ struct alignas(64) SplitCopy {
   static std::uint32_t next_share(std::uint32_t units, std::uint32_t mine, std::uint32_t others,
                                   bool was_away) noexcept {
     const std::uint32_t rest = units - mine - others, own = own_part(units);
-    std::uint32_t wish = std::max(rest / 2, units < kLongUnits ? kLeastShare : kLongShare);
+    std::uint32_t wish = std::max(rest / 2, units < kLongUnits ? kMinShare : kLongShare);
     if (mine < own && !(was_away && rest > kAloneShare))
       wish = own - mine;
     else if (others == 0)
       wish = kAloneShare;
-    return std::min({wish, rest, kMostShare});
+    return std::min({wish, rest, kMaxShare});
   }
   static std::uint32_t own_part(std::uint32_t units) noexcept {
     const std::uint32_t half = units - units / 2;
@@ -145,7 +145,7 @@ struct alignas(64) SplitCopy {
       const bool was_away = from_front && present.load(std::memory_order_relaxed) == 0 &&
                             moved.load(std::memory_order_relaxed) != 0;
       const std::uint32_t share =
-          whole ? std::min(units - low - high, kMostShare)
+          whole ? std::min(units - low - high, kMaxShare)
                 : next_share(units, from_front ? low : high, from_front ? high : low, was_away);
       const std::uint64_t next = both + (from_front ? share : std::uint64_t{share} << 32);
       if (!taken.compare_exchange_weak(both, next, std::memory_order_acq_rel)) continue;
@@ -179,7 +179,7 @@ class Mover {
   virtual Status write(std::int32_t peer, std::span<const type::Run> here,
                        std::span<const type::Run> there) noexcept = 0;
   // A peer's split copy says that its bytes are there: it may sleep and wait for just that.
-  virtual void tell(std::int32_t peer) noexcept = 0;
+  virtual void notify(std::int32_t peer) noexcept = 0;
 };
 
 }  // namespace herald::p2p

@@ -31,9 +31,9 @@ class Lane {
   Lane(World& world, int from)
       : world_(world), from_(from), links_(static_cast<std::size_t>(world.peers())) {}
   void transmit() {
-    while (world_.core(from_).wants_to_cast(3)) {
+    while (world_.core(from_).casts().wants_to_send(3)) {
       Bytes room(kPacket);
-      room.resize(world_.core(from_).poll_cast(3, std::as_writable_bytes(std::span(room))));
+      room.resize(world_.core(from_).casts().poll_transmit(3, std::as_writable_bytes(std::span(room))));
       for (auto& link : links_) link.push_back(room);
     }
     world_.core(from_).run_finished();
@@ -213,9 +213,9 @@ TEST(P2pCast, a_cast_and_a_push_with_the_same_number_are_two_messages) {
 TEST(P2pCast, a_lane_that_closes_fails_what_waits_for_it) {
   World world = hosts();
   Cast cast(world, 0, 7, random_bytes(50, 1));
-  world.core(0).drop_casts(3);
+  world.core(0).casts().drop(3);
   EXPECT_TRUE(cast.done);
   EXPECT_EQ(cast.status, Status::group_lost);
   EXPECT_EQ(world.core(0).sends_under_way(), 0u);
-  world.core(0).drop_casts(99);
+  world.core(0).casts().drop(99);
 }

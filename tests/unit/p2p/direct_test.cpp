@@ -44,7 +44,7 @@ TEST(P2pDirect, early_and_late_receivers_get_every_byte) {
     EXPECT_EQ(recv.buffer, send.bytes);
     EXPECT_EQ(world.copier.read_bytes + world.copier.written_bytes, kLong) << "each byte once";
     EXPECT_GT(world.copier.written_bytes, kLong / 4) << "the sender helps";
-    EXPECT_GT(world.copier.told, 0u) << "the receiver may sleep and wait for that";
+    EXPECT_GT(world.copier.notified, 0u) << "the receiver may sleep and wait for that";
     EXPECT_EQ(world.core(0).counters().bad_packets + world.core(1).counters().bad_packets, 0u);
   }
 }
@@ -83,15 +83,15 @@ TEST(P2pDirect, each_side_takes_its_half_and_then_helps) {
   EXPECT_TRUE(alone.claim(odd, false).empty());
 
   SplitCopy slow{};  // the sender comes and is slow: it is left something
-  const std::uint64_t much = 10 * p2p::kMostShare * kShareUnit;
+  const std::uint64_t much = 10 * p2p::kMaxShare * kShareUnit;
   std::uint64_t front = slow.begin(much, true).bytes();
   EXPECT_FALSE(slow.claim(much, false).empty());
   for (p2p::Share next = slow.claim(much, true); !next.empty(); next = slow.claim(much, true)) {
     EXPECT_EQ(next.begin, front);
-    EXPECT_LE(next.bytes(), p2p::kMostShare * kShareUnit);
+    EXPECT_LE(next.bytes(), p2p::kMaxShare * kShareUnit);
     front = next.end;
   }
-  EXPECT_EQ(front, much - p2p::kMostShare * kShareUnit);
+  EXPECT_EQ(front, much - p2p::kMaxShare * kShareUnit);
 }
 
 TEST(P2pDirect, a_meeting_is_free_again_only_when_the_sender_has_left) {
@@ -113,7 +113,7 @@ TEST(P2pDirect, a_meeting_is_free_again_only_when_the_sender_has_left) {
     const auto view = std::as_bytes(std::span(*packet));
     wire::P2pKind kind{};
     ASSERT_TRUE(wire::decode(view, kind));
-    if (kind == wire::P2pKind::meet) met.push_back(wire::as<wire::MeetPacket>(view).split_copy);
+    if (kind == wire::P2pKind::split_copy) met.push_back(wire::as<wire::SplitCopyPacket>(view).split_copy);
   }
   EXPECT_EQ(met.size(), p2p::kSplitCopies);
   std::sort(met.begin(), met.end());
@@ -230,13 +230,14 @@ TEST(P2pDirect, packets_that_lie_are_counted_and_not_followed) {
   Send send(world, 0, 1, 5, random_bytes(kLong, 7));
   world.transmit(0, 1);
   using namespace wire;
-  give(core, 1, MeetPacket{p2p_prefix(P2pKind::meet), send.id, send.seq, p2p::kSplitCopies, kLong, 0});
-  give(core, 1, MeetPacket{p2p_prefix(P2pKind::meet), send.id, send.seq, 0, kLong + 1, 0});
-  give(core, 2, MeetPacket{p2p_prefix(P2pKind::meet), send.id, send.seq, 0, kLong, 0});
-  give(core, 1, MeetPacket{p2p_prefix(P2pKind::meet), send.id + 1, send.seq, 0, kLong, 0});
-  give(core, 1, MovedPacket{p2p_prefix(P2pKind::moved), 3});
+  give(core, 1,
+       SplitCopyPacket{p2p_prefix(P2pKind::split_copy), send.id, send.seq, p2p::kSplitCopies, kLong, 0});
+  give(core, 1, SplitCopyPacket{p2p_prefix(P2pKind::split_copy), send.id, send.seq, 0, kLong + 1, 0});
+  give(core, 2, SplitCopyPacket{p2p_prefix(P2pKind::split_copy), send.id, send.seq, 0, kLong, 0});
+  give(core, 1, SplitCopyPacket{p2p_prefix(P2pKind::split_copy), send.id + 1, send.seq, 0, kLong, 0});
+  give(core, 1, SplitCopyDonePacket{p2p_prefix(P2pKind::split_copy_done), 3});
   EXPECT_EQ(core.counters().bad_packets, 5u);
-  EXPECT_FALSE(core.has_direct());
+  EXPECT_FALSE(core.direct().busy());
   Recv recv(world, 1, 0, 5, kLong);
   world.settle();
   EXPECT_TRUE(recv.done && send.done);
@@ -296,7 +297,7 @@ TEST(P2pDirect, in_a_crowd_one_side_moves_all_in_one_call) {
     for (const bool at_once : {false, true}) {
       World world = near();
       world.open_direct();
-      for (int rank = 0; rank < 2; ++rank) world.core(rank).set_oversubscribed(true);
+      for (int rank = 0; rank < 2; ++rank) world.core(rank).direct().set_oversubscribed(true);
       Recv recv(0, 5, kBytes);
       recv.at_once = at_once;
       recv.awaited = 0;

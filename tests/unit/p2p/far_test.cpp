@@ -29,10 +29,9 @@ std::size_t unasked(World& world) {
     const auto view = std::as_bytes(std::span(*packet));
     wire::P2pKind kind{};
     EXPECT_TRUE(wire::decode(view, kind));
-    bytes += packet->size() - (kind == wire::P2pKind::push    ? sizeof(wire::PushPacket)
-                               : kind == wire::P2pKind::whole ? sizeof(wire::WholePacket)
-                               : kind == wire::P2pKind::again ? sizeof(wire::AgainPacket)
-                                                              : sizeof(wire::DataPacket));
+    bytes += packet->size() - (kind == wire::P2pKind::eager           ? sizeof(wire::EagerPacket)
+                               : kind == wire::P2pKind::eager_compact ? sizeof(wire::CompactPacket)
+                                                                      : sizeof(wire::DataPacket));
   }
   return bytes;
 }
@@ -55,7 +54,7 @@ TEST(P2pFar, a_message_of_one_packet_has_the_short_header) {
   Send send(world, 0, 1, 3, random_bytes(100, 1));
   const Bytes* const packet = world.transmit(0, 1);
   ASSERT_NE(packet, nullptr);
-  EXPECT_EQ(packet->size(), sizeof(wire::WholePacket) + 100);
+  EXPECT_EQ(packet->size(), sizeof(wire::EagerPacket) + 100);
   EXPECT_TRUE(send.done);
   world.settle();
   EXPECT_EQ(world.core(1).messages_held(), 1u);
@@ -254,14 +253,14 @@ TEST(P2pFar, one_after_another_of_the_same_communicator_says_no_more_than_its_ta
     EXPECT_EQ(room, bytes) << tag;
     return size;
   };
-  constexpr std::size_t kWhole = sizeof(wire::WholePacket), kAgain = sizeof(wire::AgainPacket);
-  EXPECT_EQ(head_of(1, 0, 3), kWhole);
-  EXPECT_EQ(head_of(1, 0, 4), kAgain);
-  EXPECT_EQ(head_of(1, 0, -5), kAgain);
-  EXPECT_EQ(head_of(2, 0, 6), kWhole) << "another communicator";
-  EXPECT_EQ(head_of(2, 0, 6), kAgain);
-  EXPECT_EQ(head_of(2, 7, 6), kWhole) << "another rank in it";
-  EXPECT_EQ(head_of(1, 0, 3), kWhole);
+  constexpr std::size_t kFull = sizeof(wire::EagerPacket), kCompact = sizeof(wire::CompactPacket);
+  EXPECT_EQ(head_of(1, 0, 3), kFull);
+  EXPECT_EQ(head_of(1, 0, 4), kCompact);
+  EXPECT_EQ(head_of(1, 0, -5), kCompact);
+  EXPECT_EQ(head_of(2, 0, 6), kFull) << "another communicator";
+  EXPECT_EQ(head_of(2, 0, 6), kCompact);
+  EXPECT_EQ(head_of(2, 7, 6), kFull) << "another rank in it";
+  EXPECT_EQ(head_of(1, 0, 3), kFull);
   {
     Send between(world, 0, 1, 3, random_bytes(5000, 1), 2);  // of another communicator, and asked for
     Recv recv(world, 1, 0, 3, 5000, 2);
@@ -269,13 +268,13 @@ TEST(P2pFar, one_after_another_of_the_same_communicator_says_no_more_than_its_ta
     EXPECT_TRUE(between.done && recv.done);
     EXPECT_EQ(recv.buffer, between.bytes);
   }
-  EXPECT_EQ(head_of(2, 0, 9), kAgain) << "the long one was of this";
-  EXPECT_EQ(head_of(1, 0, 9), kWhole);
+  EXPECT_EQ(head_of(2, 0, 9), kCompact) << "the long one was of this";
+  EXPECT_EQ(head_of(1, 0, 9), kFull);
   EXPECT_EQ(world.core(1).counters().bad_packets, 0u);
 }
 
 TEST(P2pFar, an_again_after_nothing_is_dropped) {
-  const Bytes again{wire::kP2pVersion, 16, 3, 0, 0, 0, 'a'};
+  const Bytes again{wire::kP2pVersion, 2, 3, 0, 0, 0, 'a'};
   World world = far();
   EXPECT_EQ(world.core(1).on_packet(0, std::as_bytes(std::span(again))), Status::ok);
   EXPECT_EQ(world.core(1).counters().bad_packets, 1u);
@@ -295,15 +294,15 @@ TEST(P2pFar, the_short_way_writes_what_the_long_one_writes) {
     const Bytes bytes = random_bytes(chance.below(110), static_cast<std::uint64_t>(i));
     const p2p::ShortSend what{
         .context = 1, .data = bytes.data(), .bytes = bytes.size(), .to = 1, .tag = i, .source = 0};
-    const bool at_once = world.core(0).can_push_remote_now(1, bytes.size());
+    const bool at_once = world.core(0).can_send_now(1, bytes.size(), kPacket);
     Send other(twin, 0, 1, i, bytes);
     const Bytes* const packet = twin.transmit(0, 1);
     ASSERT_NE(packet, nullptr);
-    const std::size_t head = i == 0 ? sizeof(wire::WholePacket) : sizeof(wire::AgainPacket);
+    const std::size_t head = i == 0 ? sizeof(wire::EagerPacket) : sizeof(wire::CompactPacket);
     EXPECT_EQ(at_once, packet->size() == head + bytes.size()) << i;
     if (at_once && chance.below(4) != 0) {
       Bytes room(kPacket);
-      room.resize(world.core(0).push_remote_now(what, std::as_writable_bytes(std::span(room)).data()));
+      room.resize(world.core(0).send_now(what, std::as_writable_bytes(std::span(room)).data()));
       EXPECT_EQ(room, *packet) << i;
       world.link(0, 1).push_back(room);
       ++shorts;
@@ -336,13 +335,13 @@ TEST(P2pFar, the_short_way_writes_what_the_long_one_writes) {
 
 TEST(P2pFar, the_short_way_is_closed_where_the_long_one_would_wait) {
   World world = far(p2p::PushMode::pull, 1000);
-  EXPECT_TRUE(world.core(0).can_push_remote_now(1, 100));
-  EXPECT_FALSE(world.core(0).can_push_remote_now(1, 101));
+  EXPECT_TRUE(world.core(0).can_send_now(1, 100, kPacket));
+  EXPECT_FALSE(world.core(0).can_send_now(1, 101, kPacket));
   int sent = 0;
   const Bytes bytes = random_bytes(50, 1);
-  for (; sent < 100 && world.core(0).can_push_remote_now(1, 50); ++sent) {
+  for (; sent < 100 && world.core(0).can_send_now(1, 50, kPacket); ++sent) {
     Bytes room(kPacket);
-    room.resize(world.core(0).push_remote_now(
+    room.resize(world.core(0).send_now(
         {.context = 1, .data = bytes.data(), .bytes = 50, .to = 1, .tag = sent, .source = 0},
         std::as_writable_bytes(std::span(room)).data()));
     world.link(0, 1).push_back(room);
@@ -350,17 +349,17 @@ TEST(P2pFar, the_short_way_is_closed_where_the_long_one_would_wait) {
   EXPECT_EQ(sent, 8);  // each counts for 50 and 64 of the allowance
   world.settle();
   Send held(world, 0, 1, 99, bytes);
-  EXPECT_FALSE(world.core(0).can_push_remote_now(1, 0)) << "it would overtake";
+  EXPECT_FALSE(world.core(0).can_send_now(1, 0, kPacket)) << "it would overtake";
   world.settle();
   for (int i = 0; i < sent; ++i) {
     Recv recv(world, 1, 0, i, 50);
     EXPECT_EQ(recv.buffer, bytes);
   }
   world.settle();
-  EXPECT_TRUE(world.core(0).can_push_remote_now(1, 50));
+  EXPECT_TRUE(world.core(0).can_send_now(1, 50, kPacket));
   world.core(0).on_peer_gone(1);
-  EXPECT_FALSE(world.core(0).can_push_remote_now(1, 50));
+  EXPECT_FALSE(world.core(0).can_send_now(1, 50, kPacket));
   World zero = far(p2p::PushMode::zero), all = far(p2p::PushMode::all);
-  EXPECT_FALSE(zero.core(0).can_push_remote_now(1, 8));
-  EXPECT_FALSE(all.core(0).can_push_remote_now(1, 8));
+  EXPECT_FALSE(zero.core(0).can_send_now(1, 8, kPacket));
+  EXPECT_FALSE(all.core(0).can_send_now(1, 8, kPacket));
 }

@@ -317,7 +317,7 @@ TEST(P2pPostedRecv, a_stranger_does_not_get_it) {
   world.transmit(2, 1);
   Bytes packet = world.link(2, 1).front();
   world.link(2, 1).pop_front();
-  reinterpret_cast<wire::PushPacket*>(packet.data())->source = 0;
+  reinterpret_cast<wire::EagerPacket*>(packet.data())->source = 0;
   world.link(2, 1).push_back(packet);
   world.settle();
   EXPECT_TRUE(recv.done && real.done);
