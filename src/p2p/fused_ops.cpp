@@ -5,8 +5,8 @@
 
 namespace herald::p2p {
 
-// Short data that lie together need not be copied once more. Of more than fits, which only a call that does
-// not match the others can have, the beginning: whoever gets it sees that it is not as long as it should be.
+// Contiguous data is not copied. A call that does not match the others may have more data than fits: its
+// beginning is sent, and the receiver sees that the length is wrong.
 std::span<const std::byte> FusedOps::packed(type::Cursor& data, std::size_t most) noexcept {
   const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(data.remaining(), most));
   if (data.contiguous()) return {static_cast<const std::byte*>(data.contiguous_at()), bytes};

@@ -113,9 +113,9 @@ struct RecvOp : Op {
 
 // A step of a fused exchange (p2p/fused_ops.hpp).
 enum class FusedStep : std::uint8_t {
-  report,   // `data` to the first member, and what it tells to `into`
-  collect,  // the parts of all others to `data`, which has room for a part of each member, in their order
-  tell,     // `data` to all others
+  report,   // contribute: `data` to the root, and its result to `into`
+  collect,  // gather: the parts of all others to `data`, which has room for a part of each member, in order
+  tell,     // announce: `data` to all others
 };
 
 struct FusedOp : Op {
@@ -123,12 +123,12 @@ struct FusedOp : Op {
   std::int32_t lane = -1;
   std::uint32_t number = 0;
   std::uint32_t members = 0;
-  bool left = false;  // report: it is on its way
+  bool left = false;  // report: the contribution has left
   type::Cursor into;
 };
 
-// What a probe sees of a message that has come but is not received yet. Taken out of the queue by a matched
-// probe, the message belongs to whoever holds it until start_matched().
+// What a probe sees of an unexpected message. A message that a matched probe removed from the queue belongs
+// to its caller until start_matched().
 struct Found {
   std::int32_t source = kAnySource;
   std::int32_t tag = kAnyTag;

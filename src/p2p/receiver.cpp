@@ -37,6 +37,87 @@ void Receiver::prepare(RecvOp& op) noexcept {
                      op.tag);
 }
 
+void Receiver::finish(RecvOp& op, Status status) noexcept {
+  op.unlink();
+  op.arriving.unlink();
+  release_id(op);
+  if (op.direct != nullptr) leave_direct(op);
+  op.phase = RecvPhase::finished;
+  --done_.receives_under_way;
+  if (done_.trace != nullptr) [[unlikely]]
+    done_.trace->add(TraceEvent::recv_done, &op, op.from_source, static_cast<std::int64_t>(op.bytes),
+                     op.from_tag);
+  if (!op.cancelled && (status == Status::ok || status == Status::truncated)) {
+    ++done_.counters.received;
+    done_.counters.received_bytes += op.bytes;
+  }
+  done_.finish(op, status);
+}
+
+// The message has found its receive: stores what has come and requests what is not pushed and fits.
+[[gnu::always_inline]] inline void Receiver::deliver(RecvOp& op, const Envelope& envelope,
+                                                     const std::byte* payload,
+                                                     std::uint32_t arrived) noexcept {
+  if (op.direct != nullptr) end_ad(op, envelope);
+  op.from_source = envelope.source;
+  op.from_tag = envelope.tag;
+  const std::uint64_t room = op.data.total();
+  const std::uint64_t wanted = std::min(envelope.bytes, room);
+  op.status = envelope.bytes > room ? Status::truncated : Status::ok;
+  op.bytes = std::min<std::uint64_t>(arrived, room);
+  if (op.bytes != 0) op.data.unpack(payload, static_cast<std::size_t>(op.bytes));
+  if (op.bytes != wanted) return deliver_rest(op, envelope, payload, arrived, wanted);
+  ack(envelope);
+  finish(op, op.status);
+}
+
+void Receiver::deliver(RecvOp& op, Message* message) noexcept {
+  deliver(op, message->envelope, message->payload(), message->arrived);
+  matcher_.drop(message);
+}
+
+[[gnu::always_inline]] inline Status Receiver::accept(const Envelope& envelope,
+                                                      std::span<const std::byte> body) noexcept {
+  const std::uint32_t arrived = envelope.runs != 0 ? 0 : static_cast<std::uint32_t>(body.size());
+  if (envelope.pushed > std::max(arrived, config_.most_pushed)) return done_.bad_packet();
+  Context* context = matcher_.find(envelope.context);
+  if (context == nullptr) return Status::no_memory;
+  RecvOp* const op = context->posted.take(envelope.source, envelope.tag);
+  if (op != nullptr || context->forgotten) {
+    if (op != nullptr) {
+      deliver(*op, envelope, body.data(), arrived);
+    } else {
+      ++done_.counters.late;
+      ack(envelope);
+    }
+    if (!envelope.cast) flow_.consume(envelope.from, FlowControl::cost_of(envelope, arrived));
+    return Status::ok;
+  }
+  if (envelope.cast && !may_hold_cast(envelope.from, envelope.context, sizeof(Message) + arrived))
+    return Status::again;
+  Message* message = matcher_.store(*context, envelope, body);
+  if (message == nullptr) return Status::no_memory;
+  if (arrived < envelope.pushed) {
+    message->arriving.message = message;
+    await_rest(message->arriving, envelope);
+  }
+  return Status::ok;
+}
+
+Status Receiver::on_eager(PeerId from, bool compact, std::span<const std::byte> packet) noexcept {
+  Peer& sender = peers_[from];
+  Envelope envelope;
+  envelope.from = from;
+  const std::size_t head = headers_.read(sender, compact, packet, envelope);
+  if (head == 0) return done_.bad_packet();
+  if (envelope.context == kServiceContext) envelope.source = from;  // not what the sender claims to be
+  const Status status = accept(envelope, packet.subspan(head));
+  if (status != Status::ok || envelope.cast) return status;
+  headers_.on_received(sender, envelope);
+  if (!sender.remote) ads_.renew(from);
+  return Status::ok;
+}
+
 void Receiver::start(RecvOp& op) noexcept {
   prepare(op);
   Context* context = matcher_.open(op.context);
@@ -75,68 +156,6 @@ void Receiver::forget_context(std::uint64_t context) noexcept {
   }
 }
 
-Status Receiver::on_eager(PeerId from, bool compact, std::span<const std::byte> packet) noexcept {
-  Peer& sender = peers_[from];
-  Envelope envelope;
-  envelope.from = from;
-  const std::size_t head = headers_.read(sender, compact, packet, envelope);
-  if (head == 0) return done_.bad_packet();
-  if (envelope.context == kServiceContext) envelope.source = from;  // not what the sender claims to be
-  const Status status = accept(envelope, packet.subspan(head));
-  if (status != Status::ok || envelope.cast) return status;
-  headers_.on_received(sender, envelope);
-  if (!sender.remote) ads_.renew(from);
-  return Status::ok;
-}
-
-Status Receiver::accept(const Envelope& envelope, std::span<const std::byte> body) noexcept {
-  const std::uint32_t arrived = envelope.runs != 0 ? 0 : static_cast<std::uint32_t>(body.size());
-  if (envelope.pushed > std::max(arrived, config_.most_pushed)) return done_.bad_packet();
-  Context* context = matcher_.find(envelope.context);
-  if (context == nullptr) return Status::no_memory;
-  RecvOp* const op = context->posted.take(envelope.source, envelope.tag);
-  if (op != nullptr || context->forgotten) {
-    if (op != nullptr) {
-      deliver(*op, envelope, body.data(), arrived);
-    } else {
-      ++done_.counters.late;
-      ack(envelope);
-    }
-    if (!envelope.cast) flow_.consume(envelope.from, FlowControl::cost_of(envelope, arrived));
-    return Status::ok;
-  }
-  if (envelope.cast && !may_hold_cast(envelope.from, envelope.context, sizeof(Message) + arrived))
-    return Status::again;
-  Message* message = matcher_.store(*context, envelope, body);
-  if (message == nullptr) return Status::no_memory;
-  if (arrived < envelope.pushed) {
-    message->arriving.message = message;
-    await_rest(message->arriving, envelope);
-  }
-  return Status::ok;
-}
-
-void Receiver::deliver(RecvOp& op, Message* message) noexcept {
-  deliver(op, message->envelope, message->payload(), message->arrived);
-  matcher_.drop(message);
-}
-
-// The message has found its receive: stores what has come and requests what is not pushed and fits.
-void Receiver::deliver(RecvOp& op, const Envelope& envelope, const std::byte* payload,
-                       std::uint32_t arrived) noexcept {
-  if (op.direct != nullptr) end_ad(op, envelope);
-  op.from_source = envelope.source;
-  op.from_tag = envelope.tag;
-  const std::uint64_t room = op.data.total();
-  const std::uint64_t wanted = std::min(envelope.bytes, room);
-  op.status = envelope.bytes > room ? Status::truncated : Status::ok;
-  op.bytes = std::min<std::uint64_t>(arrived, room);
-  if (op.bytes != 0) op.data.unpack(payload, static_cast<std::size_t>(op.bytes));
-  if (op.bytes != wanted) return deliver_rest(op, envelope, payload, arrived, wanted);
-  ack(envelope);
-  finish(op, op.status);
-}
-
 void Receiver::deliver_rest(RecvOp& op, const Envelope& envelope, const std::byte* payload,
                             std::uint32_t arrived, std::uint64_t wanted) noexcept {
   if (peers_[envelope.from].gone) return finish(op, Status::peer_lost);
@@ -168,23 +187,6 @@ void Receiver::await_rest(Arriving& item, const Envelope& envelope) noexcept {
 
 void Receiver::send_ack(const Envelope& envelope) noexcept {
   peers_.send_control(envelope.from, AckPacket{p2p_prefix(P2pKind::ack), envelope.send_id, envelope.seq});
-}
-
-void Receiver::finish(RecvOp& op, Status status) noexcept {
-  op.unlink();
-  op.arriving.unlink();
-  release_id(op);
-  if (op.direct != nullptr) leave_direct(op);
-  op.phase = RecvPhase::finished;
-  --done_.receives_under_way;
-  if (done_.trace != nullptr) [[unlikely]]
-    done_.trace->add(TraceEvent::recv_done, &op, op.from_source, static_cast<std::int64_t>(op.bytes),
-                     op.from_tag);
-  if (!op.cancelled && (status == Status::ok || status == Status::truncated)) {
-    ++done_.counters.received;
-    done_.counters.received_bytes += op.bytes;
-  }
-  done_.finish(op, status);
 }
 
 void Receiver::leave_direct(RecvOp& op) noexcept {

@@ -45,6 +45,14 @@ void Sender::start(SendOp& op) noexcept {
   peers_.want(to);
 }
 
+[[gnu::always_inline]] inline std::size_t Sender::write_header(Peer& to, const Envelope& message, bool whole,
+                                                               std::byte* room) noexcept {
+  flow_.on_pushed(to, message.pushed, message.send_id != 0);
+  ++done_.counters.sent;
+  done_.counters.sent_bytes += message.bytes;
+  return headers_.write(to, message, whole, room);
+}
+
 std::size_t Sender::send_now(const ShortSend& send, std::byte* room) noexcept {
   Peer& to = peers_[send.to];
   const std::size_t head = write_header(to,
@@ -70,13 +78,6 @@ std::size_t Sender::write_next(Peer& to, std::span<std::byte> room, Borrowed* bo
   while (size == 0 && !to.pushes.empty()) size = write_first(to, *to.pushes.front(), room);
   if (size == 0 && !to.streams.empty()) size = write_data(*to.streams.front(), room, borrowed);
   return size;
-}
-
-std::size_t Sender::write_header(Peer& to, const Envelope& message, bool whole, std::byte* room) noexcept {
-  flow_.on_pushed(to, message.pushed, message.send_id != 0);
-  ++done_.counters.sent;
-  done_.counters.sent_bytes += message.bytes;
-  return headers_.write(to, message, whole, room);
 }
 
 // The first packet of a message. 0: the send failed instead.

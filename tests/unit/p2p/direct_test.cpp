@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong with messages that go from memory to memory: bytes are moved twice or not at all where
-// the two sides meet; the sender is told too early that its buffer is free, or never; a sender that stays
+// the two shares meet; the sender is told too early that its buffer is free, or never; a sender that stays
 // away holds the message up; a split copy is used again while somebody may still look into it; a memory that
 // cannot be reached loses the message; packets that lie are followed.
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(P2pDirect, early_and_late_receivers_get_every_byte) {
   }
 }
 
-TEST(P2pDirect, a_sender_that_stays_away_holds_nobody_up) {
+TEST(P2pDirect, a_sender_outside_the_library_does_not_delay_its_receiver) {
   World world = near();
   world.open_direct();
   Recv recv(world, 1, 0, 5, kLong);
@@ -94,7 +94,7 @@ TEST(P2pDirect, each_side_takes_its_half_and_then_helps) {
   EXPECT_EQ(front, much - p2p::kMaxShare * kShareUnit);
 }
 
-TEST(P2pDirect, a_meeting_is_free_again_only_when_the_sender_has_left) {
+TEST(P2pDirect, a_split_copy_is_free_again_only_when_the_sender_has_released_it) {
   World world = near();
   world.open_direct();
   std::vector<std::unique_ptr<Send>> sends;
@@ -129,7 +129,7 @@ TEST(P2pDirect, a_meeting_is_free_again_only_when_the_sender_has_left) {
   EXPECT_TRUE(after.done && last.done);
 }
 
-TEST(P2pDirect, a_meeting_is_not_used_again_while_we_are_still_there) {
+TEST(P2pDirect, a_split_copy_is_not_used_again_before_its_receiver_released_it) {
   World world = near();
   world.open_direct();
   Recv first(world, 1, 0, 1, kLong), second(world, 1, 0, 2, kLong);
@@ -152,7 +152,7 @@ TEST(P2pDirect, a_meeting_is_not_used_again_while_we_are_still_there) {
   EXPECT_EQ(second.buffer, two.bytes);
 }
 
-TEST(P2pDirect, what_cannot_be_reached_is_pulled) {
+TEST(P2pDirect, inaccessible_bytes_are_pulled) {
   for (std::uint64_t seed = 1; seed < 40; ++seed) {
     World world = near();
     world.open_direct();
@@ -169,7 +169,7 @@ TEST(P2pDirect, what_cannot_be_reached_is_pulled) {
   }
 }
 
-TEST(P2pDirect, little_room_is_filled_and_said) {
+TEST(P2pDirect, a_short_receive_buffer_is_filled_and_truncates) {
   for (const std::size_t room : {std::size_t{0}, std::size_t{10}, std::size_t{5000}}) {
     World world = near();
     world.open_direct();
@@ -200,7 +200,7 @@ TEST(P2pDirect, push_all_and_short_messages_stay_as_they_are) {
   EXPECT_EQ(pull.copier.read_bytes, 0u);
 }
 
-TEST(P2pDirect, a_peer_that_goes_takes_only_its_own_with_it) {
+TEST(P2pDirect, a_lost_peer_ends_only_its_own_messages) {
   World world = near();
   world.open_direct();
   Recv lost(world, 1, 0, 5, kLong), good(world, 1, 2, 5, kLong);
@@ -223,7 +223,7 @@ TEST(P2pDirect, a_peer_that_goes_takes_only_its_own_with_it) {
   EXPECT_EQ(good.buffer, send.bytes);
 }
 
-TEST(P2pDirect, packets_that_lie_are_counted_and_not_followed) {
+TEST(P2pDirect, malformed_packets_are_counted_and_dropped) {
   World world = near();
   world.open_direct();
   p2p::Core& core = world.core(0);
@@ -266,7 +266,7 @@ TEST(P2pDirect, runs_of_both_sides_may_be_cut_differently) {
 }
 
 // Where many go both ways, or many small ones go one way, a system call for each half is one too many.
-TEST(P2pDirect, many_at_once_are_moved_whole_by_who_receives_them) {
+TEST(P2pDirect, many_at_once_are_copied_whole_by_their_receivers) {
   constexpr int kMessages = 12;
   for (const bool both_ways : {true, false}) {
     World world = near();
@@ -291,7 +291,7 @@ TEST(P2pDirect, many_at_once_are_moved_whole_by_who_receives_them) {
 
 // Where ranks outnumber processors one side runs while the other does not: waiting for its half costs a turn
 // of all others.
-TEST(P2pDirect, in_a_crowd_one_side_moves_all_in_one_call) {
+TEST(P2pDirect, oversubscribed_hosts_copy_all_in_one_call) {
   constexpr std::size_t kBytes = 200'000;
   for (const bool late : {false, true}) {
     for (const bool at_once : {false, true}) {

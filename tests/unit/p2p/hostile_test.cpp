@@ -54,7 +54,7 @@ Bytes cancel_reply(std::uint32_t send_id, std::uint32_t seq) {
 
 }  // namespace
 
-TEST(P2pHostile, data_that_nobody_asked_for) {
+TEST(P2pHostile, data_that_no_pull_requested) {
   World world(3, 64, 200);
   Send send(world, 0, 1, 3, random_bytes(1000, 1));
   world.transmit(0, 1);
@@ -116,10 +116,10 @@ TEST(P2pHostile, pushes_that_contradict_themselves) {
   push.push_bytes = 6;
   give(world.core(1), 0, raw(push, 6));  // more than the message
   push.push_bytes = 4;
-  give(world.core(1), 0, raw(push, 4));  // less, and nobody to pull from
+  give(world.core(1), 0, raw(push, 4));  // less, and no send to pull from
   push.push_bytes = 5;
   push.send_id = 9;
-  give(world.core(1), 0, raw(push, 5));  // awaits an answer that nobody owes
+  give(world.core(1), 0, raw(push, 5));  // awaits an answer that no receiver owes
   push.send_id = 0;
   push.prefix = p2p_prefix(P2pKind::eager, kFlagSynchronous);
   give(world.core(1), 0, raw(push, 5));
@@ -142,7 +142,7 @@ TEST(P2pHostile, more_of_a_push_than_was_announced) {
   give(core, 0, raw(more, 10));
   EXPECT_EQ(core.counters().bad_packets, 3u);
   more.id = send.seq + 1;
-  give(core, 0, raw(more, 10));  // belongs to a message that nobody keeps: let go
+  give(core, 0, raw(more, 10));  // belongs to a message that was dropped
   EXPECT_EQ(core.counters().bad_packets, 3u);
   Recv recv(world, 1, 0, 3, 100);
   EXPECT_FALSE(recv.done);

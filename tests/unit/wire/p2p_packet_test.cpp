@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: the bytes of a packet change with compiler, build type or an edit, so that two
-// versions misread each other; a packet that is too short, too long or unknown is taken for a good one.
+// versions misread each other; a packet that is too short, too long or unknown is accepted.
 #include <gtest/gtest.h>
 
 #include <array>
