@@ -45,6 +45,7 @@ class Core {
   void set_remote(PeerId id) noexcept;
   // One more peer, at run time. References to peers held inside Core move with it.
   PeerId add_peer() noexcept { return peers_.add(); }
+  std::size_t peer_count() const noexcept { return peers_.size(); }
 
   // Operations must stay where they are until they are done.
   void start(SendOp& op) noexcept { sender_.start(op); }

@@ -5,13 +5,13 @@ namespace herald::p2p {
 
 using namespace wire;
 
-Notices::Notices(Core& core, std::int32_t peers) noexcept : services_(core.services()), peers_(peers) {
-  services_.register_handler(ServiceId::notice, {on_call, nullptr, this, true});
+Notices::Notices(Core& core) noexcept : core_(core) {
+  core_.services().register_handler(ServiceId::notice, {on_call, nullptr, this, true});
 }
 
 void Notices::send(PeerId to, const Notice& notice) noexcept {
-  services_.call(to, ServiceId::notice,
-                 NoticeHeader{notice.what, static_cast<std::uint32_t>(notice.member), notice.amount});
+  core_.services().call(to, ServiceId::notice,
+                        NoticeHeader{notice.what, static_cast<std::uint32_t>(notice.member), notice.amount});
 }
 
 bool Notices::on_call(void* notices, const ServiceCall& call, type::Cursor&) noexcept {
@@ -19,9 +19,7 @@ bool Notices::on_call(void* notices, const ServiceCall& call, type::Cursor&) noe
   if (call.header.size() != sizeof(NoticeHeader) || !call.payload.empty()) return false;
   const auto& header = as<NoticeHeader>(call.header);
   const std::uint32_t what = header.what, member = header.member;
-  if ((what != kNoticeUnreachable && what != kNoticeLoses) ||
-      member >= static_cast<std::uint32_t>(self.peers_))
-    return false;
+  if ((what != kNoticeUnreachable && what != kNoticeLoses) || member >= self.core_.peer_count()) return false;
   if (self.received_.size() < kMaxReceived)
     self.received_.push_back({call.from, static_cast<PeerId>(member), what, header.amount});
   return true;

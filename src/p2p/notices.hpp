@@ -16,8 +16,8 @@ struct Notice {
 
 class Notices {
  public:
-  Notices(Core& core, std::int32_t peers) noexcept;
-  ~Notices() { services_.register_handler(ServiceId::notice, {}); }
+  explicit Notices(Core& core) noexcept;
+  ~Notices() { core_.services().register_handler(ServiceId::notice, {}); }
   Notices(const Notices&) = delete;
   Notices& operator=(const Notices&) = delete;
   void send(PeerId to, const Notice& notice) noexcept;
@@ -28,8 +28,7 @@ class Notices {
   static constexpr std::size_t kMaxReceived = 256;  // kept until taken
   static bool on_call(void* notices, const ServiceCall& call, type::Cursor& into) noexcept;
 
-  Services& services_;
-  const std::int32_t peers_;
+  Core& core_;
   std::vector<Notice> received_;
 };
 

@@ -299,7 +299,7 @@ TEST(P2pServices, a_payload_of_another_peer_is_not_taken) {
 
 TEST(P2pServices, notices_reach_the_rank_that_prints_them) {
   World world = remote();
-  Notices from(world.core(1), 3), to(world.core(0), 3);
+  Notices from(world.core(1)), to(world.core(0));
   from.send(0, {1, 2, wire::kNoticeLoses, 30});
   from.send(0, {1, 7, wire::kNoticeLoses, 30});  // no such member
   from.send(0, {1, 2, 99, 30});                  // nothing that we know
