@@ -16,7 +16,7 @@ namespace herald::p2p {
 
 class FlowControl {
  public:
-  // What a message that its sender does not wait for costs beside its bytes: it bounds empty messages, too.
+  // A message whose sender awaits no answer costs so much beside its bytes: empty messages have a bound, too.
   static constexpr std::uint32_t kRecordBytes = 64;
 
   FlowControl(const CoreConfig& config, PeerTable& peers) noexcept;
