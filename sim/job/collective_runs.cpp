@@ -137,7 +137,7 @@ bool CollectiveRuns::end_done() {
 bool CollectiveRuns::pump(Instant now) {
   bool moved = false;
   const auto pump_one = [&](rel::LaneId id) {
-    if (id >= 0 && node_.core().wants_to_cast(id)) moved = node_.pump_lane(now, id) || moved;
+    if (id >= 0 && node_.core().casts().wants_to_send(id)) moved = node_.pump_lane(now, id) || moved;
   };
   for (const rel::LaneId id : ids_) pump_one(id);
   for (const Kept& part : kept_) pump_one(part.lane);

@@ -68,7 +68,7 @@ bool LocalMover::map(std::int32_t peer, std::span<const type::Run> there,
 
 Status LocalMover::read(std::int32_t peer, std::span<const type::Run> here,
                         std::span<const type::Run> there) noexcept {
-  std::array<type::Run, wire::kMostRuns> mapped;
+  std::array<type::Run, wire::kMaxRuns> mapped;
   if (map(peer, there, mapped)) return copy(here, {mapped.data(), there.size()}), Status::ok;
   kernel_bytes_ += bytes_in(there);
   return shm_.cma()->read(shm_.pid_of(peer), vectors(here), vectors(there));
@@ -76,22 +76,22 @@ Status LocalMover::read(std::int32_t peer, std::span<const type::Run> here,
 
 Status LocalMover::write(std::int32_t peer, std::span<const type::Run> here,
                          std::span<const type::Run> there) noexcept {
-  std::array<type::Run, wire::kMostRuns> mapped;
+  std::array<type::Run, wire::kMaxRuns> mapped;
   if (map(peer, there, mapped)) return copy({mapped.data(), there.size()}, here), Status::ok;
   kernel_bytes_ += bytes_in(there);
   return shm_.cma()->write(shm_.pid_of(peer), vectors(here), vectors(there));
 }
 
-void LocalMover::tell(std::int32_t peer) noexcept {
+void LocalMover::notify(std::int32_t peer) noexcept {
   if (path::Inbox* inbox = shm_.peer(peer)) inbox->bell().ring_if_asleep();
 }
 
 void LocalMemory::open(path::ShmPath& shm, p2p::Core& core, int rank, int size, std::size_t alloc_bytes) {
   alloc_bytes_ = alloc_bytes;
   regions_.open(&regions_in(shm.own_side()));
-  core.set_split_copies(split_copies_in(shm.own_side()));
+  core.direct().open(split_copies_in(shm.own_side()));
   for (int peer = 0; peer < size; ++peer)
-    if (peer != rank && shm.can_reach(peer)) core.set_direct(peer, split_copies_in(shm.side_of(peer)));
+    if (peer != rank && shm.can_reach(peer)) core.direct().add_peer(peer, split_copies_in(shm.side_of(peer)));
   mover_ = std::make_unique<LocalMover>(shm);
 }
 

@@ -24,7 +24,7 @@ class LocalMover final : public p2p::Mover {
               std::span<const type::Run> there) noexcept override;
   Status write(std::int32_t peer, std::span<const type::Run> here,
                std::span<const type::Run> there) noexcept override;
-  void tell(std::int32_t peer) noexcept override;
+  void notify(std::int32_t peer) noexcept override;
   std::uint64_t mapped_bytes() const noexcept { return mapped_bytes_; }
   std::uint64_t kernel_bytes() const noexcept { return kernel_bytes_; }
 

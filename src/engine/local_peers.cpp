@@ -74,7 +74,7 @@ bool LocalPeers::pump(p2p::PeerId peer) noexcept {
 
 // Where a message of one packet can be written at once; null: it has to wait its turn.
 std::byte* LocalPeers::claim_packet(LocalSender& to, p2p::PeerId peer, std::uint64_t bytes) noexcept {
-  if (!to.has_ring() || !core_.can_push_now(peer, bytes, to.packet_bytes())) return nullptr;
+  if (!to.has_ring() || !core_.can_send_now(peer, bytes, to.packet_bytes())) return nullptr;
   return to.ring().claim(bytes > kInFirstLine ? path::RingShape::kPadded : path::RingShape::kWord);
 }
 
@@ -89,7 +89,7 @@ bool LocalPeers::try_send(const p2p::ShortSend& send) noexcept {
   LocalSender& to = sender(send.to);
   std::byte* const room = claim_packet(to, send.to, send.bytes);
   if (room == nullptr) return false;
-  publish_packet(to, send.to, core_.push_now(send, room));
+  publish_packet(to, send.to, core_.send_now(send, room));
   drain_now_and_then(send.to, send.bytes);
   return true;
 }
@@ -101,7 +101,7 @@ bool LocalPeers::try_send(p2p::SendOp& op) noexcept {
   LocalSender& to = sender(peer);
   std::byte* const room = claim_packet(to, peer, bytes);
   if (room == nullptr) return false;
-  publish_packet(to, peer, core_.push_now(op, room));
+  publish_packet(to, peer, core_.send_now(op, {room, to.packet_bytes()}));
   drain_now_and_then(peer, bytes);
   return true;
 }
@@ -115,18 +115,20 @@ void LocalPeers::request_space() noexcept {
 
 bool LocalPeers::try_receive(p2p::RecvOp& op, int polls) noexcept {
   const int at = op.awaited >= 0 ? receiver_of_[static_cast<std::size_t>(op.awaited)] : -1;
-  if (at < 0 || draining_ || !core_.waits_for_nothing(op)) return false;
+  if (at < 0 || draining_ || core_.sends_under_way() != 0 || core_.wants_to_send() || core_.direct().busy())
+    return false;
   path::RingReader& ring = receivers_[static_cast<std::size_t>(at)].ring;
-  for (int left = polls;; relax()) {
+  if (core_.ads().expects_long(op)) polls = 1;
+  core_.start(op);
+  for (; !op.done && polls > 0; --polls, relax()) {
     const std::span<const std::byte> packet = ring.front();
-    if (packet.data() != nullptr) {
-      sender(op.awaited).expect_answer(ring.position());
-      if (!core_.receive_now(op, packet)) return false;
-      if (ring.pop()) notify_space();
-      return true;
-    }
-    if (--left <= 0 || (left == polls - 1 && core_.expects_long(op))) return false;
+    if (packet.data() == nullptr) continue;
+    sender(op.awaited).expect_answer(ring.position());
+    if (core_.on_packet(op.awaited, packet) != Status::ok) break;
+    if (ring.pop()) notify_space();
+    core_.run_finished();
   }
+  return true;
 }
 
 bool LocalPeers::drain(LocalReceiver& receiver) noexcept {

@@ -40,7 +40,7 @@ class LocalPeers {
 
   bool drain() noexcept;
   bool drain_from(p2p::PeerId peer) noexcept;
-  // The message of a receive that is not posted, if it is the next packet of its sender within `polls`.
+  // Starts a receive and polls the ring of its sender for its message. False: nothing happened.
   bool try_receive(p2p::RecvOp& op, int polls) noexcept;
   bool has_news() noexcept;
   bool is_drained(p2p::PeerId peer) const noexcept;

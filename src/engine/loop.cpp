@@ -35,12 +35,12 @@ void Loop::start(p2p::SendOp& op) noexcept {
     pump(to);
   else if (!waits)
     (void)net_->pump_lane(now(), lane);
-  if (stays && node_.core().has_direct() && !in_turn_) move_direct();  // its receiver was there first
+  if (stays && node_.core().direct().busy() && !in_turn_) move_direct();  // its receiver was there first
   complete();
 }
 
 void Loop::start(p2p::RecvOp& op) noexcept {
-  if (!in_turn_ && node_.core().may_be_advertised(op)) (void)local_.drain_from(op.awaited);
+  if (!in_turn_ && node_.core().ads().may_be_advertised(op)) (void)local_.drain_from(op.awaited);
   node_.core().start(op);
   if (node_.core().wants_to_send()) pump_all();
   complete();
@@ -61,7 +61,10 @@ bool Loop::receive_now(p2p::RecvOp& op) noexcept {
     quick_receives_ = 0;
     progress();
   }
-  return local_.try_receive(op, may_spin() ? kReceivePolls : 1);
+  if (!local_.try_receive(op, may_spin() ? kReceivePolls : 1)) return false;
+  if (node_.core().wants_to_send()) pump_all();
+  if (!op.done) complete();
+  return true;
 }
 
 void Loop::start_matched(p2p::RecvOp& op, p2p::Message* message) noexcept {
@@ -148,7 +151,7 @@ bool Loop::pump_all() noexcept {
 
 // What the two sides have to say to each other about it goes out at once.
 bool Loop::move_direct() noexcept {
-  if (!node_.core().move_direct(*memory_.mover())) return false;
+  if (!node_.core().direct().advance(*memory_.mover())) return false;
   if (node_.core().wants_to_send()) pump_all();
   node_.core().run_finished();
   return true;
@@ -170,7 +173,7 @@ bool Loop::progress() noexcept {
   bool moved = local_.drain();
   if (net_) moved = turn_net() || moved;
   if (core.wants_to_send()) moved = pump_all() || moved;
-  if (core.has_direct() || core.awaits_ads()) moved = move_direct() || moved;
+  if (core.direct().busy() || core.direct().awaits_ads()) moved = move_direct() || moved;
   if (local_.some_closed() || !departing_.empty()) drain_departing();
   if (!hooks_.empty()) moved = run_hooks() || moved;
   in_turn_ = false;

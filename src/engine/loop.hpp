@@ -90,7 +90,7 @@ class Loop final : public Engine {
   bool has_hooks() const noexcept { return !hooks_.empty(); }
   bool is_closed() const noexcept { return closed_; }
   bool is_under_way() const noexcept;
-  bool wants_turn() const noexcept { return node_.core().wants_to_send() || node_.core().has_direct(); }
+  bool wants_turn() const noexcept { return node_.core().wants_to_send() || node_.core().direct().busy(); }
   bool has_local_news() noexcept { return local_.has_news(); }
   bool relisten() noexcept { return progress_thread_.relisten(); }
   void request_space() noexcept { local_.request_space(); }

@@ -21,15 +21,15 @@ std::string Reports::update(Instant now, const group::MulticastReport::HostOf& h
                             bool at_end) noexcept {
   if (carrier_.has_news()) take_news(now);
   for (const group::Notice& notice : monitor_.take_due(now, at_end)) {
-    const std::uint32_t what = notice.loses == 0 ? wire::kNoticeDeaf : wire::kNoticeLoses;
+    const std::uint32_t what = notice.loses == 0 ? wire::kNoticeUnreachable : wire::kNoticeLoses;
     if (me_ == reporter_)
       report_.add(now, me_, notice);
     else
-      core_.tell(reporter_, {me_, notice.member, what, notice.loses});
+      notices_.send(reporter_, {me_, notice.member, what, notice.loses});
   }
-  for (const p2p::Core::Notice& notice : core_.take_notices())
+  for (const p2p::Notice& notice : notices_.take())
     report_.add(now, notice.from,
-                {notice.member, notice.what == wire::kNoticeDeaf ? 0 : std::max(notice.amount, 1u)});
+                {notice.member, notice.what == wire::kNoticeUnreachable ? 0 : std::max(notice.amount, 1u)});
   return report_.is_due(now, at_end) ? report_.take_line(host_of) : std::string();
 }
 

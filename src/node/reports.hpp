@@ -12,6 +12,7 @@
 #include "p2p/core.hpp"
 #include "p2p/lane_carrier.hpp"
 #include "p2p/lane_registry.hpp"
+#include "p2p/notices.hpp"
 
 namespace herald::node {
 
@@ -19,12 +20,17 @@ class Reports {
  public:
   Reports(PeerId me, PeerId reporter, p2p::Core& core, p2p::LaneCarrier& carrier,
           const p2p::LaneRegistry& registry, std::vector<NodeEvent>& events) noexcept
-      : me_(me), reporter_(reporter), core_(core), carrier_(carrier), registry_(registry), events_(events) {}
+      : me_(me),
+        reporter_(reporter),
+        notices_(core),
+        carrier_(carrier),
+        registry_(registry),
+        events_(events) {}
 
   // The line that the reporter is to print, or an empty one. `at_end`: the job ends, nothing waits any
   // longer.
   std::string update(Instant now, const group::MulticastReport::HostOf& host_of, bool at_end) noexcept;
-  bool is_due(Instant now) const noexcept { return now >= next_deadline() || core_.has_notices(); }
+  bool is_due(Instant now) const noexcept { return now >= next_deadline() || !notices_.empty(); }
   Instant next_deadline() const noexcept {
     return std::min(monitor_.next_deadline(), report_.next_deadline());
   }
@@ -33,7 +39,7 @@ class Reports {
   void take_news(Instant now) noexcept;
 
   const PeerId me_, reporter_;
-  p2p::Core& core_;
+  p2p::Notices notices_;
   p2p::LaneCarrier& carrier_;
   const p2p::LaneRegistry& registry_;
   std::vector<NodeEvent>& events_;

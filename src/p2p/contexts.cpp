@@ -59,8 +59,7 @@ void Contexts::forget(Context& context) noexcept {
   drop(*oldest);
 }
 
-void Contexts::remember(Context& context) noexcept {
-  if (!context.forgotten) return;
+void Contexts::remember_slow(Context& context) noexcept {
   context.forgotten = false;
   context.unlink();
   --forgotten_count_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// p2p/contexts.hpp: finds the matching queues of a context by its 64-bit id. A context comes into being on
-// first use, by a message or by a receive: a peer may have made a communicator earlier than we have.
-// A forgotten context keeps its place for a while without queues, so that late messages for it are known as
-// such; kForgotten of them are kept.
+// p2p/contexts.hpp: finds the matching queues of a context by its 64-bit id. A context is created on first
+// use, by a message or by a receive: a peer may have created a communicator earlier than we have.
+// The last kForgotten forgotten contexts stay known without queues, so that late messages for them are
+// recognised.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -40,7 +40,9 @@ class Contexts {
   }
   // Its unexpected queue is empty. Receives that are still posted go on being matched.
   void forget(Context& context) noexcept;
-  void remember(Context& context) noexcept;
+  void remember(Context& context) noexcept {
+    if (context.forgotten) remember_slow(context);
+  }
 
   template <class Visit>
   void for_each(Visit visit) noexcept {
@@ -49,6 +51,7 @@ class Contexts {
   }
 
  private:
+  void remember_slow(Context& context) noexcept;
   Context* find_slow(std::uint64_t id) noexcept;
   Context* make(std::uint64_t id) noexcept;
   void drop(Context& context) noexcept;

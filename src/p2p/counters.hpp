@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// p2p/counters.hpp: what has happened so far, for tools and tests. Counts only grow, but for `held`.
+// p2p/counters.hpp: counters for tools and tests. They only grow, except `held`.
 #pragma once
 #include <cstdint>
 
@@ -8,19 +8,21 @@ namespace herald::p2p {
 struct CoreCounters {
   std::uint64_t bad_packets = 0;  // dropped: unknown kind, ids that do not exist, lengths that do not fit
   std::uint64_t unexpected = 0;   // messages that came before their receive
-  std::uint64_t late = 0;         // messages for forgotten contexts, thrown away
+  std::uint64_t late = 0;         // messages for forgotten contexts, dropped
   std::uint64_t finished = 0;     // operations that became done
-  std::uint64_t sent = 0, sent_bytes = 0;  // messages that began to leave, and all their bytes
+  std::uint64_t sent = 0, sent_bytes = 0;  // messages that began to leave, and their bytes
   std::uint64_t received = 0, received_bytes = 0;
   std::uint64_t mapped_bytes = 0,
-                kernel_bytes = 0;  // of long messages, by us: in memory that is mapped here, by the kernel
-  std::uint64_t held = 0;          // unexpected messages that are held now
+                kernel_bytes = 0;  // of long messages, copied by us: through mapped memory, by the kernel
+  std::uint64_t held = 0;          // messages that wait for a receive
   // Of lanes:
-  std::uint64_t unheard = 0, heard_again = 0;  // times that a member stopped, and began again, to hear us
-  std::uint64_t cast_packets = 0, cast_unicast = 0;  // packets cast; sent again, or to those who do not hear
-  std::uint64_t foreign = 0, lanes_moved = 0;        // datagrams of others on our groups; lanes that moved
-  std::uint64_t cast_missed = 0;                     // of others, that multicast did not bring
-  std::uint64_t fused_count = 0, fused_resent = 0;   // reports and the result sent; sent again
+  std::uint64_t unheard = 0,
+                heard_again = 0;  // times that our multicast stopped, and began again, to reach a member
+  std::uint64_t cast_packets = 0,
+                cast_unicast = 0;  // packets cast; sent by unicast, to repair or to unreachable members
+  std::uint64_t foreign = 0, lanes_moved = 0;       // datagrams of other jobs on our groups; lanes that moved
+  std::uint64_t cast_missed = 0;                    // packets of others that multicast did not deliver
+  std::uint64_t fused_count = 0, fused_resent = 0;  // contributions and results sent; sent again
 };
 
 }  // namespace herald::p2p

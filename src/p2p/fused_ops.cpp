@@ -5,8 +5,8 @@
 
 namespace herald::p2p {
 
-// Short data that lie together need not be copied once more. Of more than fits, which only a call that does
-// not match the others can have, the beginning: whoever gets it sees that it is not as long as it should be.
+// Contiguous data is not copied. A call that does not match the others may have more data than fits: its
+// beginning is sent, and the receiver sees that the length is wrong.
 std::span<const std::byte> FusedOps::packed(type::Cursor& data, std::size_t most) noexcept {
   const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(data.remaining(), most));
   if (data.contiguous()) return {static_cast<const std::byte*>(data.contiguous_at()), bytes};
@@ -17,7 +17,7 @@ void FusedOps::start(Instant now, FusedOp& op) noexcept {
   op.left = false;
   if (op.step == FusedStep::tell) {
     lanes_.announce(now, op.lane, op.number, packed(op.data, wire::kMaxResult));
-    return core_.finish_fused(op, Status::ok);
+    return done_.finish(op, Status::ok);
   }
   if (!attempt(op)) ops_.push_back(&op);
 }
@@ -29,11 +29,11 @@ bool FusedOps::report(FusedOp& op) noexcept {
     const bool fits = bytes.size() == op.into.remaining();
     op.into.unpack(bytes.data(), bytes.size());
     lanes_.take_result(op.lane, op.number);
-    core_.finish_fused(op, fits ? Status::ok : Status::truncated);
+    done_.finish(op, fits ? Status::ok : Status::truncated);
     return true;
   }
   if (state == rel::Lanes::FusedState::lost) {
-    core_.finish_fused(op, Status::peer_lost);
+    done_.finish(op, Status::peer_lost);
     return true;
   }
   if (!op.left) op.left = lanes_.contribute(op.lane, op.number, packed(op.data, wire::kMaxContribution));
@@ -52,7 +52,7 @@ bool FusedOps::collect(FusedOp& op) noexcept {
     op.data.seek(each * place);
     op.data.unpack(part.data(), std::min<std::size_t>(part.size(), each));
   }
-  core_.finish_fused(op, status);
+  done_.finish(op, status);
   return true;
 }
 
@@ -76,7 +76,7 @@ bool FusedOps::look() noexcept {
 void FusedOps::drop(rel::LaneId lane) noexcept {
   std::erase_if(ops_, [&](FusedOp* op) {
     if (op->lane != lane) return false;
-    core_.finish_fused(*op, Status::peer_lost);
+    done_.finish(*op, Status::peer_lost);
     return true;
   });
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// p2p/fused_ops.hpp: the fused exchanges that the program has begun (rel/fused_exchange.hpp), from its memory
-// and into it. In:  operations to start; look(), when something may have come. Out: reports and results,
-// handed to rel::Lanes; operations that Core finishes. No matching: the number of a fused exchange says which
-// call it belongs to.
+// p2p/fused_ops.hpp: the fused exchanges of the program (rel/fused_exchange.hpp), from its memory and into
+// it. In:  operations to start; look(), when something may have come. Out: contributions and results for
+// rel::Lanes; operations that finish. No matching: the number of a fused exchange says which call it belongs
+// to.
 #pragma once
 #include <array>
 #include <vector>
@@ -15,9 +15,9 @@ namespace herald::p2p {
 
 class FusedOps {
  public:
-  FusedOps(Core& core, rel::Lanes& lanes) noexcept : core_(core), lanes_(lanes) {}
+  FusedOps(Core& core, rel::Lanes& lanes) noexcept : done_(core.completions()), lanes_(lanes) {}
 
-  // What it has for others leaves with the next poll_transmit() of the lanes.
+  // Its packets leave with the next poll_transmit() of the lanes.
   void start(Instant now, FusedOp& op) noexcept;
   bool waits() const noexcept { return !ops_.empty(); }
   // True if an operation has finished.
@@ -31,7 +31,7 @@ class FusedOps {
   bool collect(FusedOp& op) noexcept;
   std::span<const std::byte> packed(type::Cursor& data, std::size_t most) noexcept;
 
-  Core& core_;
+  Completions& done_;
   rel::Lanes& lanes_;
   std::vector<FusedOp*> ops_;  // not finished
   std::array<std::byte, wire::kMaxResult> room_;

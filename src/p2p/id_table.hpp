@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// p2p/id_table.hpp: names operations for the peer by small numbers that cannot be mistaken later.
+// p2p/id_table.hpp: ids that name operations to a peer.
 // An id is a slot and the slot's generation, so an id from an old packet finds nothing. 0 is never an id.
 #pragma once
 #include <cstdint>

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "p2p/lane_carrier.hpp"
 
-#include <cstring>
-
 namespace herald::p2p {
 
 bool LaneCarrier::pump(rel::LaneId lane) noexcept {
   bool moved = false;
-  while (core_.wants_to_cast(lane)) {
-    const std::span<std::byte> room = lanes_->room(lane, wire::kLeastCast);
+  while (core_.casts().wants_to_send(lane)) {
+    const std::span<std::byte> room = lanes_->room(lane, wire::kMinCast);
     if (room.empty()) break;
-    lanes_->commit(lane, core_.poll_cast(lane, room));
+    lanes_->commit(lane, core_.casts().poll_transmit(lane, room));
     moved = true;
   }
   return moved;
@@ -23,61 +21,69 @@ bool LaneCarrier::pump_ready() noexcept {
   return moved;
 }
 
+LaneCarrier::LaneCarrier(Core& core) noexcept : core_(core) {
+  core_.services().register_handler(ServiceId::lane_invite, {on_invite, nullptr, this, true});
+  core_.services().register_handler(ServiceId::lane_dismiss, {on_dismiss, nullptr, this, true});
+}
+
+LaneCarrier::~LaneCarrier() {
+  core_.services().register_handler(ServiceId::lane_invite, {});
+  core_.services().register_handler(ServiceId::lane_dismiss, {});
+}
+
 bool LaneCarrier::invite(rel::LaneId lane, std::uint64_t name, std::span<const PeerId> members) noexcept {
-  const std::size_t bytes = sizeof(wire::InvitePacket) + members.size() * sizeof(std::uint32_t);
-  if (core_.wants_to_cast(lane)) return false;
-  const std::span<std::byte> room = lanes_->room(lane, wire::kLeastCast);
-  if (room.size() < bytes) return false;
-  wire::InvitePacket packet;
-  packet.prefix = wire::p2p_prefix(wire::P2pKind::invite);
-  packet.name = name;
-  std::memcpy(room.data(), &packet, sizeof packet);
-  std::size_t at = sizeof packet;
-  for (const PeerId member : members) {
-    const wire::Le<std::uint32_t> rank(static_cast<std::uint32_t>(member));
-    std::memcpy(room.data() + at, &rank, sizeof rank);
-    at += sizeof rank;
-  }
-  lanes_->commit(lane, bytes);
-  return true;
+  if (core_.casts().wants_to_send(lane)) return false;
+  const wire::LaneInviteHeader header{name};
+  std::vector<wire::Le<std::uint32_t>> ranks;
+  for (const PeerId member : members) ranks.emplace_back(static_cast<std::uint32_t>(member));
+  return send_call(lane, ServiceId::lane_invite, std::as_bytes(std::span(&header, 1)),
+                   std::as_bytes(std::span(ranks)));
 }
 
 bool LaneCarrier::dismiss(rel::LaneId lane) noexcept {
-  const wire::DismissPacket packet{wire::p2p_prefix(wire::P2pKind::dismiss)};
-  const std::span<std::byte> room = lanes_->room(lane, wire::kLeastCast);
-  if (room.empty()) return false;
-  std::memcpy(room.data(), &packet, sizeof packet);
-  lanes_->commit(lane, sizeof packet);
+  return send_call(lane, ServiceId::lane_dismiss, {}, {});
+}
+
+bool LaneCarrier::send_call(rel::LaneId lane, ServiceId id, std::span<const std::byte> header,
+                            std::span<const std::byte> payload) noexcept {
+  const std::size_t bytes = Services::write_packet(id, header, payload, lanes_->room(lane, wire::kMinCast));
+  if (bytes != 0) lanes_->commit(lane, bytes);
+  return bytes != 0;
+}
+
+// The registry opens and closes lanes later, not while one of them delivers. A call that did not come over a
+// lane is malformed.
+bool LaneCarrier::on_invite(void* carrier, const ServiceCall& call, type::Cursor&) noexcept {
+  auto& self = *static_cast<LaneCarrier*>(carrier);
+  constexpr std::size_t kRank = sizeof(std::uint32_t);
+  if (self.receiving_lane_ < 0 || call.header.size() != sizeof(wire::LaneInviteHeader) ||
+      call.payload.size() % kRank != 0 || call.bulk_bytes != 0)
+    return false;
+  Call invite{self.receiving_lane_, call.from, true, wire::as<wire::LaneInviteHeader>(call.header).name, {}};
+  for (std::size_t at = 0; at < call.payload.size(); at += kRank)
+    invite.members.push_back(
+        static_cast<PeerId>(std::uint32_t{wire::as<wire::Le<std::uint32_t>>(call.payload.subspan(at))}));
+  self.calls_.push_back(std::move(invite));
   return true;
 }
 
-// True if the packet was one; who opens and closes lanes does so later, not while one of them calls us.
-bool LaneCarrier::on_call(rel::LaneId lane, PeerId source, std::span<const std::byte> packet) noexcept {
-  wire::P2pKind kind{};
-  if (packet.size() < sizeof(wire::P2pPrefix)) return false;
-  const std::uint8_t claimed = wire::as<wire::P2pPrefix>(packet).kind;
-  if (claimed != static_cast<std::uint8_t>(wire::P2pKind::invite) &&
-      claimed != static_cast<std::uint8_t>(wire::P2pKind::dismiss))
+bool LaneCarrier::on_dismiss(void* carrier, const ServiceCall& call, type::Cursor&) noexcept {
+  auto& self = *static_cast<LaneCarrier*>(carrier);
+  if (self.receiving_lane_ < 0 || !call.header.empty() || !call.payload.empty() || call.bulk_bytes != 0)
     return false;
-  if (!wire::decode(packet, kind)) return false;
-  Call call{lane, source, kind == wire::P2pKind::invite, 0, {}};
-  if (call.opens) {
-    call.name = wire::as<wire::InvitePacket>(packet).name;
-    for (std::size_t at = sizeof(wire::InvitePacket); at < packet.size(); at += sizeof(std::uint32_t))
-      call.members.push_back(
-          static_cast<PeerId>(std::uint32_t{wire::as<wire::Le<std::uint32_t>>(packet.subspan(at))}));
-  }
-  calls_.push_back(std::move(call));
+  self.calls_.push_back({self.receiving_lane_, call.from, false, 0, {}});
   return true;
 }
 
 Status LaneCarrier::deliver(rel::LaneId lane, rel::PeerId source,
                             std::span<const std::byte> packet) noexcept {
-  if (on_call(lane, source, packet)) [[unlikely]]
-    return Status::ok;
   Status status = Status::ok;
   switch (door_) {
-    case Door::open: status = core_.on_packet(source, packet); break;
+    case Door::open:
+      receiving_lane_ = lane;
+      status = core_.on_packet(source, packet);
+      receiving_lane_ = -1;
+      break;
     case Door::later: status = Status::again; break;
     case Door::discard: break;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// p2p/lane_carrier.hpp: joins Core, which has messages for all members of lanes, to rel::Lanes, which brings
-// them there. As carrier.hpp does for single peers: the same object runs under the engine and under the
-// simulator. Out: members that do not hear the group, or hear it again, and members that are lost, kept until
-// taken; lanes that others want us to open, or to close again.
+// p2p/lane_carrier.hpp: joins Core, which has messages for all members of lanes, to rel::Lanes, which
+// delivers them. The same object runs under the engine and under the simulator. Out, kept until taken:
+// members that multicast reaches or no longer reaches, members that are lost; lanes that a peer invites us
+// to, or dismisses us from.
 #pragma once
 #include <utility>
 #include <vector>
@@ -16,14 +16,17 @@ namespace herald::p2p {
 class LaneCarrier final : public rel::LaneListener {
  public:
   using Door = Carrier::Door;
-  explicit LaneCarrier(Core& core) noexcept : core_(core) {}
+  explicit LaneCarrier(Core& core) noexcept;
+  ~LaneCarrier();
+  LaneCarrier(const LaneCarrier&) = delete;
+  LaneCarrier& operator=(const LaneCarrier&) = delete;
   void join(rel::Lanes& lanes) noexcept { lanes_ = &lanes; }
   void set_open(Door door) noexcept { door_ = door; }
 
   // Moves packets for the lane from Core until its window is closed. True if any moved.
   bool pump(rel::LaneId lane) noexcept;
   bool pump_ready() noexcept;
-  // Something came that Core did not take: hand it in again when Core has changed.
+  // Core did not take a packet: it is to be delivered again when Core has changed.
   bool holds() const noexcept { return holds_; }
   void redeliver() noexcept {
     holds_ = false;
@@ -35,7 +38,7 @@ class LaneCarrier final : public rel::LaneListener {
     PeerId member;
     bool hears;
   };
-  // A member of `lane` wants some of its members, us among them, to open another one; or wants us to close
+  // A member of `lane` invites some of its members, us among them, to another one; or dismisses us from
   // `lane`, which was opened so.
   struct Call {
     rel::LaneId lane;
@@ -46,7 +49,7 @@ class LaneCarrier final : public rel::LaneListener {
   };
   std::vector<Call> take_calls() noexcept { return std::exchange(calls_, {}); }
   bool has_calls() const noexcept { return !calls_.empty(); }
-  // Sends such a call; false: not now.
+  // Sends such a call; false: there is no room now.
   bool invite(rel::LaneId lane, std::uint64_t name, std::span<const PeerId> members) noexcept;
   bool dismiss(rel::LaneId lane) noexcept;
 
@@ -62,7 +65,7 @@ class LaneCarrier final : public rel::LaneListener {
     std::uint32_t percent;
   };
   std::vector<Loss> take_losses() noexcept { return std::exchange(losses_, {}); }
-  // The lane is closed: its number will be another's.
+  // The lane is closed: its number will be used again.
   void forget(rel::LaneId lane) noexcept;
   std::vector<PeerId> take_lost() noexcept { return std::exchange(lost_, {}); }
   bool has_news() const noexcept { return !news_.empty() || !lost_.empty() || !losses_.empty(); }
@@ -74,12 +77,16 @@ class LaneCarrier final : public rel::LaneListener {
   void address_changed(rel::LaneId lane, std::uint8_t move) noexcept override;
 
  private:
-  bool on_call(rel::LaneId lane, PeerId source, std::span<const std::byte> packet) noexcept;
+  bool send_call(rel::LaneId lane, ServiceId id, std::span<const std::byte> header,
+                 std::span<const std::byte> payload) noexcept;
+  static bool on_invite(void* carrier, const ServiceCall& call, type::Cursor& into) noexcept;
+  static bool on_dismiss(void* carrier, const ServiceCall& call, type::Cursor& into) noexcept;
 
   Core& core_;
   rel::Lanes* lanes_ = nullptr;
   Door door_ = Door::open;
   bool holds_ = false;
+  rel::LaneId receiving_lane_ = -1;  // of the packet that Core handles now
   std::vector<News> news_;
   std::vector<PeerId> lost_;
   std::vector<Loss> losses_;

@@ -6,8 +6,8 @@
 namespace herald::p2p {
 namespace {
 
-constexpr Duration kHearOld = milliseconds(2000);  // an address that a lane has left
-// Names of parts: no communicator's context has this bit.
+constexpr Duration kHearOld = milliseconds(2000);  // how long an address is received that a lane has left
+// Names of sub-lanes: no communicator's context has this bit.
 constexpr std::uint64_t kPartBit = std::uint64_t{1} << 63;
 
 }  // namespace
@@ -15,7 +15,7 @@ constexpr std::uint64_t kPartBit = std::uint64_t{1} << 63;
 void LaneRegistry::use(const group::Pool& pool, LaneGroups* groups) noexcept {
   pool_ = pool;
   groups_ = groups;
-  // The one that all may share comes first: it must not be the one too many.
+  // The shared group comes first: joining it must not fail for too many groups.
   shares_ = groups_ != nullptr && groups_->join(group::address_of(pool_, 0, group::kSharedAddressIndex));
 }
 
@@ -40,7 +40,7 @@ rel::LaneId LaneRegistry::open(std::uint64_t name, std::span<const PeerId> membe
 }
 
 void LaneRegistry::close(rel::LaneId lane) noexcept {
-  core_.drop_casts(lane);
+  core_.casts().drop(lane);
   shut(lane);
   std::erase_if(invited_, [&](const Invited& one) {
     if (one.whole != lane) return false;
@@ -55,8 +55,8 @@ void LaneRegistry::shut(rel::LaneId lane) noexcept {
   if (groups_ != nullptr && std::exchange(spot(lane).joined, false)) groups_->leave(spot(lane).group);
 }
 
-// A lane that we, or another member, moved to another address. The old one is heard for a while: there may be
-// members that have not followed yet.
+// A lane that we, or another member, moved to another address. Datagrams to the old one are received for a
+// while: some members may not have followed yet.
 void LaneRegistry::follow_moves(Instant now) noexcept {
   if (!carrier_.has_moves()) return;
   for (const LaneCarrier::Move& move : carrier_.take_moves()) {
@@ -101,12 +101,12 @@ rel::LaneId LaneRegistry::open_part(rel::LaneId whole, std::span<const PeerId> m
 }
 
 void LaneRegistry::close_part(rel::LaneId lane) noexcept {
-  core_.drop_casts(lane);
+  core_.casts().drop(lane);
   ending_.push_back(lane);
   dismiss_invited();
 }
 
-// It is closed when its last packet has found room.
+// A sub-lane is closed when its last packet has found room.
 void LaneRegistry::dismiss_invited() noexcept {
   if (ending_.empty()) return;
   std::erase_if(ending_, [&](rel::LaneId lane) {
@@ -117,7 +117,7 @@ void LaneRegistry::dismiss_invited() noexcept {
   });
 }
 
-// Named by its maker, who is among the members, as we are; all of them different.
+// The sender gave the name and is among the members, as we are; all members differ.
 bool LaneRegistry::is_good(const LaneCarrier::Call& call) const noexcept {
   if (call.name >> 32 != (kPartBit >> 32 | static_cast<std::uint64_t>(call.source))) return false;
   if (std::any_of(invited_.begin(), invited_.end(),

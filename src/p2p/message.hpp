@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // p2p/message.hpp: a message that came before its receive: the record and the bytes that were pushed, in one
-// piece of memory from a pool. What a late receiver costs is this and no more.
+// piece of memory from a pool. A late receiver costs this and no more.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace herald::p2p {
 
-// What a push says about its message.
+// What its header says about a message.
 struct Envelope {
   std::uint64_t context = 0;
   std::uint64_t bytes = 0;  // of the whole message
@@ -20,9 +20,9 @@ struct Envelope {
   PeerId from = 0;
   std::uint32_t send_id = 0;
   std::uint32_t seq = 0;
-  std::uint32_t pushed = 0;  // bytes that come unasked
+  std::uint32_t pushed = 0;  // bytes that come without a pull
   bool cast = false;
-  std::uint32_t runs = 0;  // direct: the payload is so many wire::RunPart
+  std::uint32_t runs = 0;  // not 0: the payload is so many wire::RunPart
 };
 
 struct BinLink : ListLink {
@@ -33,14 +33,14 @@ struct Message : ListLink {
   BinLink bin;
   Envelope envelope;
   Arriving arriving;
-  std::uint32_t arrived = 0;  // of the bytes that come unasked
+  std::uint32_t arrived = 0;  // of the pushed bytes
   std::uint32_t size_class = 0;
   std::uint32_t cost = 0;  // in memory, all of it
 
   std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
-// Hands out messages with room for some bytes, in a few sizes, and keeps those that come back.
+// Messages with room for some bytes, in a few sizes; those put back are used again.
 class MessagePool {
  public:
   MessagePool() noexcept = default;

@@ -16,7 +16,7 @@ struct Message;
 struct RecvOp;
 struct SplitCopy;
 struct DirectRead;
-using Borrowed = std::span<const std::byte>;  // what goes out from where it is
+using Borrowed = std::span<const std::byte>;  // bytes in user memory that follow a packet's header
 using PeerId = std::int32_t;                  // index of a process in the job: its rank in the world
 
 constexpr std::int32_t kAnySource = -1;
@@ -25,9 +25,9 @@ constexpr std::int32_t kAnyTag = -2;
 enum class SendMode : std::uint8_t { standard, synchronous, ready };
 
 struct Op : ListLink {
-  // Called under the engine's lock when `done` becomes true; may start further operations, and may let the
-  // operation's memory go. Once for each start, and once more if a send that was done already is asked back
-  // by cancel(). May be null.
+  // Called under the engine's lock when `done` becomes true; may start further operations, and may free the
+  // operation's memory. Once for each start, and once more if cancel() reopens a send that was done. May be
+  // null.
   void (*on_done)(Op&) = nullptr;
   void* owner = nullptr;  // for on_done
   std::uint64_t context = 0;
@@ -35,40 +35,42 @@ struct Op : ListLink {
   bool done = false;
   bool cancelled = false;
   Status status = Status::ok;
-  type::Cursor data;  // what to send, or where to put what comes
+  type::Cursor data;  // the message, or the memory that it is received into
 };
 
-// What has become of a send.
-//   idle -> queued -> left                          short: all bytes went in the push, match not known
-//                  -> pushed -> finished            short, synchronous: ack; long and nothing wanted: ack
-//                  -> pushed -> streaming -> finished    long: pull
-//                  -> pushed -> left              all of it pushed, in more packets than one
-//   left, pushed -> recalling -> finished           cancel() of a send that waits for no answer
-enum class SendPhase : std::uint8_t { idle, queued, left, pushed, streaming, recalling, finished };
+// The states of a send.
+//   idle -> queued -> sent                             short: all bytes left in one packet, match not known
+//                  -> pushed -> finished               short, synchronous: ack; long, no room for more: ack
+//                  -> pushed -> streaming -> finished  long: pull
+//                  -> pushed -> sent                   all of it pushed, in more packets than one
+//   sent, pushed -> cancelling -> finished             cancel() of a send that awaits no answer
+enum class SendPhase : std::uint8_t { idle, queued, sent, pushed, streaming, cancelling, finished };
 
 struct SendOp : Op {
   PeerId to = 0;
-  std::int32_t lane = -1;   // a number: to all members of that lane, and `to` means nothing ...
+  std::int32_t lane = -1;   // not -1: to all members of that lane; `to` has no meaning ...
   bool bundled = false;     // ... but here: to `to` over that lane, in packets with others
   std::int32_t source = 0;  // the sender's rank in the communicator: what the receiver matches
   SendMode mode = SendMode::standard;
-  bool at_once = false;  // whoever starts it stays until it is done
+  bool at_once = false;     // its caller blocks until it is done
+  bool is_service = false;  // it is a ServiceOp
   // Core's own
+  bool announced = false;  // service: its call has left, and its payload goes as a message
   SendPhase phase = SendPhase::idle;
   std::uint32_t id = 0;             // names this operation in answers from the receiver; 0: none
   std::uint32_t seq = 0;            // counts messages from here to `to`
   std::uint32_t receive_id = 0;     // names the receive that pulls
-  std::uint64_t push_end = 0;       // where the bytes end that go unasked
+  std::uint64_t push_end = 0;       // where the bytes end that go without a pull
   std::uint64_t end = 0;            // where the pulled bytes end
-  std::uint32_t borrowed_end = 0;   // Peer::lent after the last packet that lent our bytes
+  std::uint32_t borrowed_end = 0;   // Peer::borrowed after the last packet that refers to `data`
   bool borrows = false;             // there was one
-  bool answered = false;            // matched, and no more is wanted than is pushed
-  bool direct = false;              // the push said where the message lies
-  SplitCopy* split_copy = nullptr;  // where we meet the receiver, while we help it
+  bool answered = false;            // matched, and the receiver needs no more than is pushed
+  bool direct = false;              // the eager packet said where the message lies
+  SplitCopy* split_copy = nullptr;  // of the receiver, while we write to its memory
   std::uint64_t there = 0;          // where the first byte goes in the receiver's memory
 };
 
-// A standard send of bytes that lie together and fit into one packet: it leaves at once or not at all.
+// A standard send of contiguous bytes that fit into one packet: it leaves at once or not at all.
 struct ShortSend {
   std::uint64_t context = 0;
   const void* data = nullptr;
@@ -78,7 +80,7 @@ struct ShortSend {
   std::int32_t source = 0;  // as in SendOp
 };
 
-// A message of whose push more is to come, linked under its sender: it waits as such, or in a receive.
+// A message of whose push more is to come, linked under its sender: unexpected, or in a receive.
 struct Arriving : ListLink {
   std::uint32_t seq = 0;
   std::uint32_t end = 0;  // where the push ends
@@ -87,14 +89,14 @@ struct Arriving : ListLink {
   RecvOp* op = nullptr;
 };
 
-// What has become of a receive: idle -> posted -> pulling -> finished; short messages skip pulling.
+// The states of a receive: idle -> posted -> pulling -> finished; short messages skip pulling.
 enum class RecvPhase : std::uint8_t { idle, posted, pulling, finished };
 
 struct RecvOp : Op {
   std::int32_t source = kAnySource;  // rank in the communicator, or kAnySource
   PeerId awaited = -1;               // the peer that `source` is, if it is one: when it is lost, so is this
   std::uint8_t unit = 1;             // bytes of one element: a message is a whole number of them
-  bool at_once = false;              // whoever starts it stays until it is done
+  bool at_once = false;              // its caller blocks until it is done
   // Filled in when it matched
   std::int32_t from_source = kAnySource;
   std::int32_t from_tag = kAnyTag;
@@ -102,18 +104,18 @@ struct RecvOp : Op {
   // Core's own
   RecvPhase phase = RecvPhase::idle;
   std::uint32_t id = 0;        // names this operation in data packets
-  PeerId from_peer = -1;       // who sends what is being pulled
+  PeerId from_peer = -1;       // the sender of what is being pulled
   std::uint64_t expected = 0;  // where the pulled bytes end
-  std::uint64_t order = 0;     // its turn among the posted receives of the context
+  std::uint64_t order = 0;     // its position among the posted receives of the context
   Arriving arriving;
-  DirectRead* direct = nullptr;  // it reads the sender's memory
+  DirectRead* direct = nullptr;  // it reads the sender's memory, or is advertised
 };
 
 // A step of a fused exchange (p2p/fused_ops.hpp).
 enum class FusedStep : std::uint8_t {
-  report,   // `data` to the first member, and what it tells to `into`
-  collect,  // the parts of all others to `data`, which has room for a part of each member, in their order
-  tell,     // `data` to all others
+  report,   // contribute: `data` to the root, and its result to `into`
+  collect,  // gather: the parts of all others to `data`, which has room for a part of each member, in order
+  tell,     // announce: `data` to all others
 };
 
 struct FusedOp : Op {
@@ -121,12 +123,12 @@ struct FusedOp : Op {
   std::int32_t lane = -1;
   std::uint32_t number = 0;
   std::uint32_t members = 0;
-  bool left = false;  // report: it is on its way
+  bool left = false;  // report: the contribution has left
   type::Cursor into;
 };
 
-// What a probe sees of a message that has come but is not received yet. Taken out of the queue by a matched
-// probe, the message belongs to whoever holds it until start_matched().
+// What a probe sees of an unexpected message. A message that a matched probe removed from the queue belongs
+// to its caller until start_matched().
 struct Found {
   std::int32_t source = kAnySource;
   std::int32_t tag = kAnyTag;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// p2p/peer.hpp: what Core keeps of every peer.
+// p2p/peer.hpp: what Core keeps for every peer, talked to or not.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,36 +9,29 @@
 
 namespace herald::p2p {
 
-struct Control : ListLink {
+struct ControlPacket : ListLink {
   std::uint32_t size = 0;
   std::byte bytes[32];
 };
-struct Peer : ListLink {  // linked among those for whom there is something
-  List<Control> control;
-  List<SendOp> pushes;
-  List<SendOp> streams;
+
+struct Peer : ListLink {  // linked while there is something to send to it
+  List<ControlPacket> control;
+  List<SendOp> pushes;   // sends and service calls that have not begun, in order
+  List<SendOp> streams;  // sends whose data packets are under way
   List<Arriving> arriving;
-  std::uint32_t next_seq = 0;
-  // Of the bytes pushed from the beginning on, with kRecord for each message, modulo 2^32, when far:
-  std::uint32_t pushed = 0, push_limit = 0;  // by us: so many, and how many the peer lets us
-  std::uint32_t consumed = 0, told = 0;      // by the peer: received, and what it last heard of that
-  // When far, packets to the peer that lent bytes; when near, messages of the peer:
-  union {
-    std::uint32_t borrowed = 0;  // all
-    std::uint32_t heard;         // all
-  };
-  union {
-    std::uint32_t returned = 0;  // those that are back
-    std::uint32_t kept;          // memory for those that nobody receives yet
-  };
-  std::uint16_t context_place = 0;  // when far: where it is in SaidBook; 0: nowhere yet
-  // When near:
-  bool was_long : 1 = false;        // the last message
-  bool paused : 1 = false;          // it was told to push nothing
-  bool paused_by_peer : 1 = false;  // we were
-  bool far : 1 = false;
+  std::uint32_t next_seq = 0;  // of the next message to it
+  // Peers on other hosts; a message that awaits no answer counts FlowControl::kRecordBytes more:
+  std::int32_t push_left = 0;                // bytes that we may still push to it
+  std::uint32_t consumed = 0;                // its pushed bytes received since we last extended its allowance
+  std::uint32_t borrowed = 0, returned = 0;  // packets that refer to user memory; those that no longer do
+  // Peers on this host:
+  std::uint32_t unexpected_bytes = 0;  // memory for its messages that wait for a receive
+  std::uint32_t header_slot = 0;       // in HeaderContext; 0: no message yet
+  bool remote : 1 = false;             // on another host
+  bool direct : 1 = false;             // each can access the memory of the other
   bool gone : 1 = false;
-  bool direct : 1 = false;
+  bool paused : 1 = false;          // we asked it not to push
+  bool paused_by_peer : 1 = false;  // it asked us not to push
 };
 static_assert(sizeof(Peer) <= 112, "kept for every peer");
 

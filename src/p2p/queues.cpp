@@ -22,8 +22,7 @@ bool has_wildcard(std::int32_t source, std::int32_t tag) noexcept {
 
 }  // namespace
 
-void PostedQueue::add(RecvOp& op) noexcept {
-  op.order = order_++;
+void PostedQueue::add_slow(RecvOp& op) noexcept {
   if (spread_) {
     if (size_ >= bins_.count() * kFill && bins_.count() < kMostBins) spread(bins_.count() * 4);
   } else if (size_ >= kShortQueue) {
@@ -36,14 +35,14 @@ void PostedQueue::add(RecvOp& op) noexcept {
     list_.push_back(op);
 }
 
-// Receives with the same source and tag come from one bin and so stay in order among themselves. Bins of an
-// earlier time are empty and serve again.
+// Receives with the same source and tag share a bin and so stay in order among themselves. Bins of an earlier
+// long queue are empty and are used again.
 void PostedQueue::spread(std::uint32_t bins) noexcept {
   Bins<RecvOp> wider;
   if (!spread_ && bins_.count() >= bins)
     wider.swap(bins_);
   else if (!wider.make(bins))
-    return;  // as it is, only slower
+    return;  // it works as it is, only slower
   if (spread_) {
     for (std::uint32_t i = 0; i < bins_.count(); ++i)
       while (RecvOp* op = bins_.at(i).pop_front()) wider.of(op->source, op->tag).push_back(*op);
@@ -60,8 +59,7 @@ void PostedQueue::spread(std::uint32_t bins) noexcept {
   spread_ = true;
 }
 
-RecvOp* PostedQueue::find(std::int32_t source, std::int32_t tag) noexcept {
-  if (size_ == 0) return nullptr;
+RecvOp* PostedQueue::find_slow(std::int32_t source, std::int32_t tag) noexcept {
   RecvOp* best = list_.front();
   while (best != nullptr && !fits(best->source, best->tag, source, tag)) best = list_.next(*best);
   if (spread_) {
@@ -122,8 +120,7 @@ void UnexpectedQueue::remove(Message& message) noexcept {
   if (--size_ == 0) spread_ = false;
 }
 
-Message* UnexpectedQueue::find(std::int32_t source, std::int32_t tag) noexcept {
-  if (size_ == 0) return nullptr;
+Message* UnexpectedQueue::find_slow(std::int32_t source, std::int32_t tag) noexcept {
   if (spread_ && !has_wildcard(source, tag)) {
     List<BinLink>& bin = bins_.of(source, tag);
     for (BinLink* link = bin.front(); link != nullptr; link = bin.next(*link))

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// p2p/queues.hpp: the two matching queues of one context, in the order that MPI asks for: of several receives
-// that fit a message the one posted first takes it; of several messages that fit a receive the one that
-// came first is taken.
+// p2p/queues.hpp: the two matching queues of one context, in MPI order: of several receives that match a
+// message the one posted first gets it; of several messages that match a receive the oldest is taken.
 // Short queues are one list and are walked. A queue longer than kShortQueue is spread over bins by
 // (source, tag); receives with wildcards keep a list of their own, and order numbers decide between the two.
 #pragma once
@@ -43,32 +42,37 @@ class Bins {
 class PostedQueue {
  public:
   bool empty() const noexcept { return size_ == 0; }
-  void add(RecvOp& op) noexcept;
+  void add(RecvOp& op) noexcept {
+    op.order = order_++;
+    if (spread_ || size_ >= kShortQueue) return add_slow(op);
+    ++size_;
+    list_.push_back(op);
+  }
   void remove(RecvOp& op) noexcept {
     op.unlink();
     if (--size_ == 0) spread_ = false;
   }
-  // The receive that a message with this source and tag belongs to, taken out; null if none waits for it.
+  // The receive that a message with this source and tag matches, removed; null: none.
   RecvOp* take(std::int32_t source, std::int32_t tag) noexcept {
     RecvOp* op = find(source, tag);
     if (op != nullptr) remove(*op);
     return op;
   }
-  // The same, if it has room for so many bytes; if not it stays.
-  RecvOp* take_roomy(std::int32_t source, std::int32_t tag, std::uint64_t bytes) noexcept {
-    RecvOp* op = find(source, tag);
-    if (op == nullptr || op->data.total() < bytes) return nullptr;
-    remove(*op);
-    return op;
-  }
   bool has(std::int32_t source, std::int32_t tag) noexcept { return find(source, tag) != nullptr; }
-  // One that waits for this peer and no other, taken out; null if none does.
+  // A receive that waits for this peer and no other, removed; null: none.
   RecvOp* take_awaiting(PeerId peer) noexcept;
   bool awaits(PeerId peer) noexcept { return find_awaiting(peer) != nullptr; }
 
  private:
   RecvOp* find_awaiting(PeerId peer) noexcept;
-  RecvOp* find(std::int32_t source, std::int32_t tag) noexcept;
+  RecvOp* find(std::int32_t source, std::int32_t tag) noexcept {
+    if (size_ == 0) return nullptr;
+    RecvOp* const first = list_.front();
+    const bool fits = !spread_ && first->source == source && first->tag == tag;  // as most often
+    return fits ? first : find_slow(source, tag);
+  }
+  RecvOp* find_slow(std::int32_t source, std::int32_t tag) noexcept;
+  void add_slow(RecvOp& op) noexcept;
   void spread(std::uint32_t bins) noexcept;
   List<RecvOp> list_;  // all receives in order, or those with wildcards when spread
   Bins<RecvOp> bins_;
@@ -82,12 +86,15 @@ class UnexpectedQueue {
   bool empty() const noexcept { return size_ == 0; }
   void add(Message& message) noexcept;
   void remove(Message& message) noexcept;
-  // The oldest message that fits; stays in the queue.
-  Message* find(std::int32_t source, std::int32_t tag) noexcept;
+  // The oldest message that matches; it stays in the queue.
+  Message* find(std::int32_t source, std::int32_t tag) noexcept {
+    return size_ == 0 ? nullptr : find_slow(source, tag);
+  }
   Message* find_seq(PeerId from, std::uint32_t seq) noexcept;
   Message* front() noexcept { return list_.front(); }
 
  private:
+  Message* find_slow(std::int32_t source, std::int32_t tag) noexcept;
   void spread(std::uint32_t bins) noexcept;
   List<Message> list_;  // all, in order of arrival
   Bins<BinLink> bins_;

@@ -14,15 +14,24 @@ bool fits_with_payload(std::span<const std::byte> packet, std::uint16_t known_fl
   return packet.size() >= sizeof(Packet) && (as<P2pPrefix>(packet).flags & ~known_flags) == 0;
 }
 
-bool push_fits(std::span<const std::byte> packet) noexcept {
-  const auto& header = as<PushPacket>(packet);
-  const std::size_t behind = packet.size() - sizeof(PushPacket);
+bool eager_fits(std::span<const std::byte> packet) noexcept {
+  const auto& header = as<EagerPacket>(packet);
+  const std::size_t behind = packet.size() - sizeof header;
   if ((header.prefix.flags & kFlagInPlace) == 0) return behind <= header.push_bytes;
   return header.push_bytes == 0 && behind % sizeof(RunPart) == 0 && behind != 0 &&
-         behind <= kMostRuns * sizeof(RunPart);
+         behind <= kMaxRuns * sizeof(RunPart);
 }
 
-// Takes the first part off; false: there is none that fits.
+bool service_fits(std::span<const std::byte> packet) noexcept {
+  const auto& header = as<ServicePacket>(packet);
+  const std::size_t behind = packet.size() - sizeof header;
+  if (header.header_bytes > kMaxServiceHeader || header.header_bytes > behind) return false;
+  if ((header.prefix.flags & kFlagBulk) != 0)
+    return behind == header.header_bytes && header.bulk_bytes != 0 && header.bulk_tag >= 0;
+  return header.bulk_bytes == 0 && header.bulk_tag == 0;
+}
+
+// Removes the first part from `rest`; false: none fits.
 bool next_part(std::span<const std::byte>& rest, std::uint32_t& to,
                std::span<const std::byte>& packet) noexcept {
   if (rest.size() < sizeof(BundlePart)) return false;
@@ -59,31 +68,25 @@ bool decode(std::span<const std::byte> packet, P2pKind& kind) noexcept {
   const auto claimed = static_cast<P2pKind>(static_cast<std::uint8_t>(prefix.kind));
   bool good = false;
   switch (claimed) {
-    case P2pKind::push:
-      good = fits_with_payload<PushPacket>(packet, kFlagSynchronous | kFlagCast | kFlagInPlace) &&
-             push_fits(packet);
+    case P2pKind::eager:
+      good = fits_with_payload<EagerPacket>(packet, kFlagSynchronous | kFlagCast | kFlagInPlace) &&
+             eager_fits(packet);
       break;
+    case P2pKind::eager_compact: good = packet.size() >= sizeof(CompactPacket); break;  // has no flags
     case P2pKind::pull: good = fits<PullPacket>(packet, 0); break;
     case P2pKind::data:
-      good = fits_with_payload<DataPacket>(packet, kFlagUnasked | kFlagCast) &&
+      good = fits_with_payload<DataPacket>(packet, kFlagPushed | kFlagCast) &&
              packet.size() > sizeof(DataPacket);
       break;
     case P2pKind::ack: good = fits<AckPacket>(packet, 0); break;
-    case P2pKind::cancel: good = fits<CancelPacket>(packet, 0); break;
-    case P2pKind::cancel_reply: good = fits<CancelReplyPacket>(packet, kFlagRemoved); break;
     case P2pKind::goodbye: good = fits<GoodbyePacket>(packet, 0); break;
     case P2pKind::allowance: good = fits<AllowancePacket>(packet, 0); break;
-    case P2pKind::meet: good = fits<MeetPacket>(packet, 0); break;
-    case P2pKind::moved: good = fits<MovedPacket>(packet, 0); break;
-    case P2pKind::notice: good = fits<NoticePacket>(packet, 0); break;
+    case P2pKind::split_copy: good = fits<SplitCopyPacket>(packet, 0); break;
+    case P2pKind::split_copy_done: good = fits<SplitCopyDonePacket>(packet, 0); break;
     case P2pKind::bundle: good = fits_with_payload<BundlePacket>(packet, 0) && bundle_fits(packet); break;
-    case P2pKind::invite:
-      good = fits_with_payload<InvitePacket>(packet, 0) &&
-             (packet.size() - sizeof(InvitePacket)) % sizeof(std::uint32_t) == 0;
+    case P2pKind::service:
+      good = fits_with_payload<ServicePacket>(packet, kFlagBulk) && service_fits(packet);
       break;
-    case P2pKind::dismiss: good = fits<DismissPacket>(packet, 0); break;
-    case P2pKind::whole: good = fits_with_payload<WholePacket>(packet, kFlagCast); break;
-    case P2pKind::again: good = packet.size() >= sizeof(AgainPacket); break;  // has no flags
   }
   if (good) kind = claimed;
   return good;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: a sequence of packets from a peer makes Core write outside a buffer, follow an id that
-// it never issued, or complete an operation of another peer. The input is a sequence of packets: peer,
-// length, bytes.
+// What could go wrong: some sequence of packets from a peer makes Core write outside a buffer, follow an id
+// that it never gave out, or end an operation that is not the peer's. The input is a sequence of packets:
+// peer, length, bytes.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -23,6 +23,13 @@ void drain(p2p::Core& core) {
   core.run_finished();
 }
 
+// Accepts what fits into the owner's memory.
+bool take_call(void* owner, const p2p::ServiceCall& call, type::Cursor& into) {
+  auto& bulk = *static_cast<std::vector<char>*>(owner);
+  into = type::Cursor::bytes(bulk.data(), bulk.size());
+  return call.header.size() != 1;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -30,6 +37,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   p2p::SendOp sends[4];
   p2p::RecvOp recvs[4];
   p2p::Core core({.peers = kPeers, .push_bytes = 32});
+  std::vector<char> bulk(64);
+  core.services().register_handler(p2p::ServiceId::first_free, {take_call, nullptr, &bulk, true});
   for (int i = 0; i < 4; ++i) {
     const auto at = static_cast<std::size_t>(i);
     sends[i].to = i % kPeers;
@@ -46,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (size >= 2) {
     const auto from = static_cast<p2p::PeerId>(data[0]) - 1;
     const std::size_t bytes = std::min<std::size_t>(data[1], size - 2);
-    // A copy of just its length, so that reading past its end is seen.
+    // A copy of exactly its length, so that a sanitizer sees a read past its end.
     const std::vector<std::byte> packet(reinterpret_cast<const std::byte*>(data + 2),
                                         reinterpret_cast<const std::byte*>(data + 2 + bytes));
     if (core.on_packet(from, packet) != Status::ok) std::abort();

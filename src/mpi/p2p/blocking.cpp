@@ -83,10 +83,8 @@ int recv(Call& call, void* buf, MPI_Count count, Datatype* datatype, int source,
   p2p::RecvOp op;
   fill_recv(op, buf, count, *datatype, source, tag, *comm);
   op.at_once = true;
-  if (!runtime().engine().receive_now(op)) {
-    runtime().engine().start(op);
-    wait_until([&] { return op.done; });
-  }
+  if (!runtime().engine().receive_now(op)) runtime().engine().start(op);
+  if (!op.done) wait_until([&] { return op.done; });
   return finish_recv(call, op, status);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: a message to all is taken for one to a single peer that has the same number, or the
-// other way round; it overtakes or is overtaken where MPI's order forbids; bytes that nobody receives yet
+// other way round; it overtakes or is overtaken where MPI's order forbids; bytes of unexpected casts
 // pile up; it counts as pushed by unicast.
 #include <gtest/gtest.h>
 
@@ -25,15 +25,15 @@ struct Cast : p2p::SendOp {
   }
 };
 
-// The lane: every packet goes to every other member, in order; who does not take one gets it later.
+// The lane: every packet goes to every other member, in order; a member that does not take one gets it later.
 class Lane {
  public:
   Lane(World& world, int from)
       : world_(world), from_(from), links_(static_cast<std::size_t>(world.peers())) {}
   void transmit() {
-    while (world_.core(from_).wants_to_cast(3)) {
+    while (world_.core(from_).casts().wants_to_send(3)) {
       Bytes room(kPacket);
-      room.resize(world_.core(from_).poll_cast(3, std::as_writable_bytes(std::span(room))));
+      room.resize(world_.core(from_).casts().poll_transmit(3, std::as_writable_bytes(std::span(room))));
       for (auto& link : links_) link.push_back(room);
     }
     world_.core(from_).run_finished();
@@ -140,7 +140,7 @@ TEST(P2pCast, a_bundle_that_is_held_back_is_taken_once) {
   EXPECT_EQ(world.core(1).messages_held(), 0u);
 }
 
-TEST(P2pCast, what_nobody_receives_yet_is_held_back) {
+TEST(P2pCast, casts_without_a_receive_are_held_back) {
   World world = hosts(300);
   Lane lane(world, 0);
   Cast cast(world, 0, 7, random_bytes(5000, 1));
@@ -154,7 +154,7 @@ TEST(P2pCast, what_nobody_receives_yet_is_held_back) {
 }
 
 // Collectives that are under way at once cast in any order: what is waited for may come behind what is not.
-TEST(P2pCast, what_is_waited_for_is_not_held_back_by_what_comes_before_it) {
+TEST(P2pCast, an_awaited_cast_is_not_held_back_by_earlier_ones) {
   World world = hosts(300);
   Lane lane(world, 0);
   Cast later(world, 0, 8, random_bytes(5000, 1));
@@ -171,7 +171,7 @@ TEST(P2pCast, what_is_waited_for_is_not_held_back_by_what_comes_before_it) {
   EXPECT_EQ(world.core(1).messages_held(), 0u);
 }
 
-TEST(P2pCast, many_short_ones_that_nobody_receives_are_held_back_too) {
+TEST(P2pCast, many_short_casts_without_a_receive_are_held_back) {
   World world = hosts(4000);
   Lane lane(world, 0);
   std::vector<std::unique_ptr<Cast>> casts;
@@ -213,9 +213,9 @@ TEST(P2pCast, a_cast_and_a_push_with_the_same_number_are_two_messages) {
 TEST(P2pCast, a_lane_that_closes_fails_what_waits_for_it) {
   World world = hosts();
   Cast cast(world, 0, 7, random_bytes(50, 1));
-  world.core(0).drop_casts(3);
+  world.core(0).casts().drop(3);
   EXPECT_TRUE(cast.done);
   EXPECT_EQ(cast.status, Status::group_lost);
   EXPECT_EQ(world.core(0).sends_under_way(), 0u);
-  world.core(0).drop_casts(99);
+  world.core(0).casts().drop(99);
 }

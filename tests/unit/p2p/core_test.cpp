@@ -145,7 +145,7 @@ TEST(P2pCore, probe_sees_and_take_takes) {
   EXPECT_EQ(found.tag, 3);
   ASSERT_TRUE(world.core(1).take(1, 0, kAnyTag, found));
   ASSERT_NE(found.message, nullptr);
-  // What is taken is nobody else's.
+  // No other receive gets a taken message.
   Recv recv(world, 1, 0, 3, 500);
   EXPECT_EQ(recv.bytes, 20u);
   Recv matched(0, 3, 500);
@@ -176,7 +176,7 @@ TEST(P2pCore, cancel_of_a_send_that_is_still_here) {
   EXPECT_FALSE(world.core(0).wants_to_send());
 }
 
-TEST(P2pCore, cancel_of_a_send_that_has_left_asks_the_receiver) {
+TEST(P2pCore, cancel_of_a_send_that_has_left_needs_an_answer) {
   for (std::size_t bytes : {0u, 10u, 500u})
     for (auto mode : {SendMode::standard, SendMode::synchronous})
       for (bool matched : {false, true}) {

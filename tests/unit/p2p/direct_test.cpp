@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong with messages that go from memory to memory: bytes are moved twice or not at all where
-// the two sides meet; the sender is told too early that its buffer is free, or never; a sender that stays
+// the two shares meet; the sender is told too early that its buffer is free, or never; a sender that stays
 // away holds the message up; a split copy is used again while somebody may still look into it; a memory that
 // cannot be reached loses the message; packets that lie are followed.
 #include <gtest/gtest.h>
@@ -44,12 +44,12 @@ TEST(P2pDirect, early_and_late_receivers_get_every_byte) {
     EXPECT_EQ(recv.buffer, send.bytes);
     EXPECT_EQ(world.copier.read_bytes + world.copier.written_bytes, kLong) << "each byte once";
     EXPECT_GT(world.copier.written_bytes, kLong / 4) << "the sender helps";
-    EXPECT_GT(world.copier.told, 0u) << "the receiver may sleep and wait for that";
+    EXPECT_GT(world.copier.notified, 0u) << "the receiver may sleep and wait for that";
     EXPECT_EQ(world.core(0).counters().bad_packets + world.core(1).counters().bad_packets, 0u);
   }
 }
 
-TEST(P2pDirect, a_sender_that_stays_away_holds_nobody_up) {
+TEST(P2pDirect, a_sender_outside_the_library_does_not_delay_its_receiver) {
   World world = near();
   world.open_direct();
   Recv recv(world, 1, 0, 5, kLong);
@@ -83,18 +83,18 @@ TEST(P2pDirect, each_side_takes_its_half_and_then_helps) {
   EXPECT_TRUE(alone.claim(odd, false).empty());
 
   SplitCopy slow{};  // the sender comes and is slow: it is left something
-  const std::uint64_t much = 10 * p2p::kMostShare * kShareUnit;
+  const std::uint64_t much = 10 * p2p::kMaxShare * kShareUnit;
   std::uint64_t front = slow.begin(much, true).bytes();
   EXPECT_FALSE(slow.claim(much, false).empty());
   for (p2p::Share next = slow.claim(much, true); !next.empty(); next = slow.claim(much, true)) {
     EXPECT_EQ(next.begin, front);
-    EXPECT_LE(next.bytes(), p2p::kMostShare * kShareUnit);
+    EXPECT_LE(next.bytes(), p2p::kMaxShare * kShareUnit);
     front = next.end;
   }
-  EXPECT_EQ(front, much - p2p::kMostShare * kShareUnit);
+  EXPECT_EQ(front, much - p2p::kMaxShare * kShareUnit);
 }
 
-TEST(P2pDirect, a_meeting_is_free_again_only_when_the_sender_has_left) {
+TEST(P2pDirect, a_split_copy_is_free_again_only_when_the_sender_has_released_it) {
   World world = near();
   world.open_direct();
   std::vector<std::unique_ptr<Send>> sends;
@@ -113,7 +113,7 @@ TEST(P2pDirect, a_meeting_is_free_again_only_when_the_sender_has_left) {
     const auto view = std::as_bytes(std::span(*packet));
     wire::P2pKind kind{};
     ASSERT_TRUE(wire::decode(view, kind));
-    if (kind == wire::P2pKind::meet) met.push_back(wire::as<wire::MeetPacket>(view).split_copy);
+    if (kind == wire::P2pKind::split_copy) met.push_back(wire::as<wire::SplitCopyPacket>(view).split_copy);
   }
   EXPECT_EQ(met.size(), p2p::kSplitCopies);
   std::sort(met.begin(), met.end());
@@ -129,7 +129,7 @@ TEST(P2pDirect, a_meeting_is_free_again_only_when_the_sender_has_left) {
   EXPECT_TRUE(after.done && last.done);
 }
 
-TEST(P2pDirect, a_meeting_is_not_used_again_while_we_are_still_there) {
+TEST(P2pDirect, a_split_copy_is_not_used_again_before_its_receiver_released_it) {
   World world = near();
   world.open_direct();
   Recv first(world, 1, 0, 1, kLong), second(world, 1, 0, 2, kLong);
@@ -152,7 +152,7 @@ TEST(P2pDirect, a_meeting_is_not_used_again_while_we_are_still_there) {
   EXPECT_EQ(second.buffer, two.bytes);
 }
 
-TEST(P2pDirect, what_cannot_be_reached_is_pulled) {
+TEST(P2pDirect, inaccessible_bytes_are_pulled) {
   for (std::uint64_t seed = 1; seed < 40; ++seed) {
     World world = near();
     world.open_direct();
@@ -169,7 +169,7 @@ TEST(P2pDirect, what_cannot_be_reached_is_pulled) {
   }
 }
 
-TEST(P2pDirect, little_room_is_filled_and_said) {
+TEST(P2pDirect, a_short_receive_buffer_is_filled_and_truncates) {
   for (const std::size_t room : {std::size_t{0}, std::size_t{10}, std::size_t{5000}}) {
     World world = near();
     world.open_direct();
@@ -200,7 +200,7 @@ TEST(P2pDirect, push_all_and_short_messages_stay_as_they_are) {
   EXPECT_EQ(pull.copier.read_bytes, 0u);
 }
 
-TEST(P2pDirect, a_peer_that_goes_takes_only_its_own_with_it) {
+TEST(P2pDirect, a_lost_peer_ends_only_its_own_messages) {
   World world = near();
   world.open_direct();
   Recv lost(world, 1, 0, 5, kLong), good(world, 1, 2, 5, kLong);
@@ -223,20 +223,21 @@ TEST(P2pDirect, a_peer_that_goes_takes_only_its_own_with_it) {
   EXPECT_EQ(good.buffer, send.bytes);
 }
 
-TEST(P2pDirect, packets_that_lie_are_counted_and_not_followed) {
+TEST(P2pDirect, malformed_packets_are_counted_and_dropped) {
   World world = near();
   world.open_direct();
   p2p::Core& core = world.core(0);
   Send send(world, 0, 1, 5, random_bytes(kLong, 7));
   world.transmit(0, 1);
   using namespace wire;
-  give(core, 1, MeetPacket{p2p_prefix(P2pKind::meet), send.id, send.seq, p2p::kSplitCopies, kLong, 0});
-  give(core, 1, MeetPacket{p2p_prefix(P2pKind::meet), send.id, send.seq, 0, kLong + 1, 0});
-  give(core, 2, MeetPacket{p2p_prefix(P2pKind::meet), send.id, send.seq, 0, kLong, 0});
-  give(core, 1, MeetPacket{p2p_prefix(P2pKind::meet), send.id + 1, send.seq, 0, kLong, 0});
-  give(core, 1, MovedPacket{p2p_prefix(P2pKind::moved), 3});
+  give(core, 1,
+       SplitCopyPacket{p2p_prefix(P2pKind::split_copy), send.id, send.seq, p2p::kSplitCopies, kLong, 0});
+  give(core, 1, SplitCopyPacket{p2p_prefix(P2pKind::split_copy), send.id, send.seq, 0, kLong + 1, 0});
+  give(core, 2, SplitCopyPacket{p2p_prefix(P2pKind::split_copy), send.id, send.seq, 0, kLong, 0});
+  give(core, 1, SplitCopyPacket{p2p_prefix(P2pKind::split_copy), send.id + 1, send.seq, 0, kLong, 0});
+  give(core, 1, SplitCopyDonePacket{p2p_prefix(P2pKind::split_copy_done), 3});
   EXPECT_EQ(core.counters().bad_packets, 5u);
-  EXPECT_FALSE(core.has_direct());
+  EXPECT_FALSE(core.direct().busy());
   Recv recv(world, 1, 0, 5, kLong);
   world.settle();
   EXPECT_TRUE(recv.done && send.done);
@@ -265,7 +266,7 @@ TEST(P2pDirect, runs_of_both_sides_may_be_cut_differently) {
 }
 
 // Where many go both ways, or many small ones go one way, a system call for each half is one too many.
-TEST(P2pDirect, many_at_once_are_moved_whole_by_who_receives_them) {
+TEST(P2pDirect, many_at_once_are_copied_whole_by_their_receivers) {
   constexpr int kMessages = 12;
   for (const bool both_ways : {true, false}) {
     World world = near();
@@ -290,13 +291,13 @@ TEST(P2pDirect, many_at_once_are_moved_whole_by_who_receives_them) {
 
 // Where ranks outnumber processors one side runs while the other does not: waiting for its half costs a turn
 // of all others.
-TEST(P2pDirect, in_a_crowd_one_side_moves_all_in_one_call) {
+TEST(P2pDirect, oversubscribed_hosts_copy_all_in_one_call) {
   constexpr std::size_t kBytes = 200'000;
   for (const bool late : {false, true}) {
     for (const bool at_once : {false, true}) {
       World world = near();
       world.open_direct();
-      for (int rank = 0; rank < 2; ++rank) world.core(rank).set_oversubscribed(true);
+      for (int rank = 0; rank < 2; ++rank) world.core(rank).direct().set_oversubscribed(true);
       Recv recv(0, 5, kBytes);
       recv.at_once = at_once;
       recv.awaited = 0;

@@ -43,9 +43,18 @@ PullPacket pull_packet(const p2p::SendOp& op, std::uint64_t offset, std::uint64_
   return packet;
 }
 
+// That the message was removed.
+Bytes cancel_reply(std::uint32_t send_id, std::uint32_t seq) {
+  const CancelReplyHeader header{send_id, seq, 1};
+  Bytes out(200);
+  out.resize(p2p::Services::write_packet(p2p::ServiceId::cancel_reply, std::as_bytes(std::span(&header, 1)),
+                                         {}, std::as_writable_bytes(std::span(out))));
+  return out;
+}
+
 }  // namespace
 
-TEST(P2pHostile, data_that_nobody_asked_for) {
+TEST(P2pHostile, data_that_no_pull_requested) {
   World world(3, 64, 200);
   Send send(world, 0, 1, 3, random_bytes(1000, 1));
   world.transmit(0, 1);
@@ -87,13 +96,12 @@ TEST(P2pHostile, pulls_acks_and_replies_that_do_not_fit) {
   give(core, 1, raw(AckPacket{p2p_prefix(P2pKind::ack), send.id + 1, send.seq}));
   give(core, 2, raw(AckPacket{p2p_prefix(P2pKind::ack), send.id, send.seq}));
   give(core, 1, raw(AckPacket{p2p_prefix(P2pKind::ack), 0, 0}));
-  give(core, 1,
-       raw(CancelReplyPacket{p2p_prefix(P2pKind::cancel_reply, kFlagRemoved), send.id + 1, send.seq}));
+  give(core, 1, cancel_reply(send.id + 1, send.seq));
   EXPECT_EQ(core.counters().bad_packets, 10u);
   EXPECT_FALSE(send.done);
   give(core, 1, raw(pull_packet(send, 64, 936)));
   give(core, 1, raw(pull_packet(send, 64, 936)));  // twice
-  give(core, 1, raw(CancelReplyPacket{p2p_prefix(P2pKind::cancel_reply, kFlagRemoved), send.id, send.seq}));
+  give(core, 1, cancel_reply(send.id, send.seq));
   EXPECT_EQ(core.counters().bad_packets, 12u);
   EXPECT_FALSE(send.done || send.cancelled);
 }
@@ -101,19 +109,19 @@ TEST(P2pHostile, pulls_acks_and_replies_that_do_not_fit) {
 TEST(P2pHostile, pushes_that_contradict_themselves) {
   World world(2, 64, 200);
   Recv recv(world, 1, p2p::kAnySource, p2p::kAnyTag, 100);
-  PushPacket push;
-  push.prefix = p2p_prefix(P2pKind::push);
+  EagerPacket push;
+  push.prefix = p2p_prefix(P2pKind::eager);
   push.context = 1;
   push.message_bytes = 5;
   push.push_bytes = 6;
   give(world.core(1), 0, raw(push, 6));  // more than the message
   push.push_bytes = 4;
-  give(world.core(1), 0, raw(push, 4));  // less, and nobody to pull from
+  give(world.core(1), 0, raw(push, 4));  // less, and no send to pull from
   push.push_bytes = 5;
   push.send_id = 9;
-  give(world.core(1), 0, raw(push, 5));  // awaits an answer that nobody owes
+  give(world.core(1), 0, raw(push, 5));  // awaits an answer that no receiver owes
   push.send_id = 0;
-  push.prefix = p2p_prefix(P2pKind::push, kFlagSynchronous);
+  push.prefix = p2p_prefix(P2pKind::eager, kFlagSynchronous);
   give(world.core(1), 0, raw(push, 5));
   EXPECT_EQ(world.core(1).counters().bad_packets, 4u);
   EXPECT_FALSE(recv.done);
@@ -126,7 +134,7 @@ TEST(P2pHostile, more_of_a_push_than_was_announced) {
   world.deliver(0, 1);  // 8 bytes are there, 52 are to come
   p2p::Core& core = world.core(1);
   DataPacket more = data_packet(send.seq, 8);
-  more.prefix = p2p_prefix(P2pKind::data, kFlagUnasked);
+  more.prefix = p2p_prefix(P2pKind::data, kFlagPushed);
   give(core, 0, raw(more, 53));  // one byte too many
   more.offset = 7;
   give(core, 0, raw(more, 10));
@@ -134,7 +142,7 @@ TEST(P2pHostile, more_of_a_push_than_was_announced) {
   give(core, 0, raw(more, 10));
   EXPECT_EQ(core.counters().bad_packets, 3u);
   more.id = send.seq + 1;
-  give(core, 0, raw(more, 10));  // belongs to a message that nobody keeps: let go
+  give(core, 0, raw(more, 10));  // belongs to a message that was dropped
   EXPECT_EQ(core.counters().bad_packets, 3u);
   Recv recv(world, 1, 0, 3, 100);
   EXPECT_FALSE(recv.done);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong with the lanes that a process keeps: a group joined and never left, or left while a
-// lane is there; members that look for each other at different addresses; a part of a lane that those who
+// lane is there; members that look for each other at different addresses; a sub-lane that members which
 // are not concerned open too, that outlives the whole, its maker, or its end; a call that lies.
 #include <gtest/gtest.h>
 
@@ -134,7 +134,7 @@ TEST(LaneRegistry, groups_are_left_as_often_as_they_were_joined) {
   }
 }
 
-TEST(LaneRegistry, who_can_join_no_more_takes_all_to_the_shared_address) {
+TEST(LaneRegistry, a_member_without_free_groups_moves_all_to_the_shared_address) {
   Registries all(3);
   all[1].most_groups = 1;
   const rel::LaneId lane = all.open(10);
@@ -151,7 +151,7 @@ TEST(LaneRegistry, who_can_join_no_more_takes_all_to_the_shared_address) {
   }
 }
 
-TEST(LaneRegistry, strangers_make_a_lane_move_and_others_follow) {
+TEST(LaneRegistry, foreign_datagrams_make_a_lane_move_and_members_follow) {
   Registries all(3);
   const rel::LaneId lane = all.open(10), apart = all.open(17);
   const group::Address before = all[0].registry.group_of(lane), other = all[0].registry.group_of(apart);
@@ -165,13 +165,13 @@ TEST(LaneRegistry, strangers_make_a_lane_move_and_others_follow) {
     EXPECT_NE(node->registry.group_of(lane), before) << node->me;
     EXPECT_EQ(node->registry.group_of(lane), all[0].registry.group_of(lane)) << node->me;
     EXPECT_EQ(node->registry.group_of(apart), other) << node->me;
-    EXPECT_EQ(node->joined.count(before), 1u);  // for those who have not followed yet
+    EXPECT_EQ(node->joined.count(before), 1u);  // for members that have not followed yet
   }
   all.run(milliseconds(2100));
   for (const auto& node : all.nodes) EXPECT_EQ(node->joined.count(before), 0u) << node->me;
 }
 
-TEST(LaneRegistry, only_those_concerned_open_a_part_and_close_it_when_told) {
+TEST(LaneRegistry, only_invited_members_open_a_sub_lane_and_close_it_when_dismissed) {
   Registries all(4);
   const rel::LaneId whole = all.open(10);
   const std::vector<PeerId> some = {0, 2};
@@ -190,7 +190,7 @@ TEST(LaneRegistry, only_those_concerned_open_a_part_and_close_it_when_told) {
   }
 }
 
-TEST(LaneRegistry, a_part_goes_with_the_whole_and_with_its_maker) {
+TEST(LaneRegistry, a_sub_lane_closes_with_its_lane_and_with_its_owner) {
   Registries all(3);
   const rel::LaneId whole = all.open(10);
   ASSERT_GE(all[0].registry.open_part(whole, all.everybody()), 0);
@@ -205,7 +205,7 @@ TEST(LaneRegistry, a_part_goes_with_the_whole_and_with_its_maker) {
   EXPECT_EQ(all[2].joins(), 1u);
 }
 
-TEST(LaneRegistry, a_call_that_lies_opens_nothing) {
+TEST(LaneRegistry, a_malformed_invitation_opens_nothing) {
   Registries all(3);
   const rel::LaneId whole = all.open(10);
   constexpr std::uint64_t kPart = std::uint64_t{1} << 63;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong with receives that are offered to their senders: a message overtakes another one of the
-// same sender, or goes past a receive that was posted before; a receive that was cancelled, or got something
-// else, is written to all the same; one side waits for a word that the other thinks needless; the message of
-// a sender that has gone home is lost though all of it is there; an offer that was not taken keeps its place
-// for ever.
+// What could go wrong with receives that are advertised to their senders: a message overtakes another one of
+// the same sender, or goes past a receive that was posted before; a receive that was cancelled, or got
+// something else, is written to all the same; one side waits for a word that the other thinks needless; the
+// message of a sender that has exited is lost though all of it is there; an ad that was not taken keeps its
+// place for ever.
 #include <gtest/gtest.h>
 
 #include "tests/unit/p2p/world.hpp"
@@ -68,7 +68,7 @@ TEST(P2pPostedRecv, two_who_are_there_move_a_part_each) {
   world.transmit(0, 1);
   world.move(0);
   world.deliver(0, 1);
-  EXPECT_FALSE(world.core(1).wants_to_send()) << "nobody is called to a split_copy that is under way";
+  EXPECT_FALSE(world.core(1).wants_to_send()) << "no split copy packet for a copy under way";
   world.move(1);
   world.settle();
   EXPECT_TRUE(send.done && recv.done);
@@ -97,7 +97,7 @@ TEST(P2pPostedRecv, a_receive_that_is_taken_does_not_fail_for_want_of_a_number) 
   EXPECT_EQ(recv.buffer, send.bytes);
 }
 
-TEST(P2pPostedRecv, a_receive_that_gets_no_number_is_not_offered) {
+TEST(P2pPostedRecv, a_receive_without_an_id_is_not_advertised) {
   Near world(1);
   Recv other(world, 1, 2, 6, kLong);  // has it
   Recv recv(world, 1, 0, 5, kLong);
@@ -108,7 +108,7 @@ TEST(P2pPostedRecv, a_receive_that_gets_no_number_is_not_offered) {
   world.settle();
   EXPECT_TRUE(send.done && recv.done);
   EXPECT_EQ(recv.status, Status::no_memory);
-  EXPECT_EQ(recv.buffer, before) << "nobody writes to it any more";
+  EXPECT_EQ(recv.buffer, before) << "no sender writes to it any more";
   world.core(1).cancel(other);  // its number is free again
   Recv again(world, 1, 0, 5, kLong);
   Send last(world, 0, 1, 5, random_bytes(kLong, 9));
@@ -117,8 +117,8 @@ TEST(P2pPostedRecv, a_receive_that_gets_no_number_is_not_offered) {
   EXPECT_EQ(again.buffer, last.bytes);
 }
 
-// An offer that gives way to a short message gives its number back.
-TEST(P2pPostedRecv, numbers_of_offers_come_back) {
+// An ad that is withdrawn for a short message releases its id.
+TEST(P2pPostedRecv, ids_of_ads_are_released) {
   Near world(1);
   for (int i = 0; i < 5; ++i) {
     Recv recv(world, 1, 0, 5, kLong);
@@ -276,7 +276,7 @@ TEST(P2pPostedRecv, one_that_lost_its_sender_is_over) {
   EXPECT_EQ(recv.status, Status::peer_lost);
   Send send(world, 0, 1, 5, random_bytes(kLong, 7));
   world.transmit(0, 1);
-  EXPECT_FALSE(world.takes(0)) << "nobody waits for it";
+  EXPECT_FALSE(world.takes(0)) << "no receive waits for it";
   world.core(0).on_peer_gone(1);
 }
 
@@ -294,7 +294,7 @@ TEST(P2pPostedRecv, a_message_that_is_on_its_way_can_still_take_it) {
   EXPECT_EQ(recv.buffer, send.bytes);
 }
 
-TEST(P2pPostedRecv, one_that_is_not_taken_makes_room_for_a_meeting) {
+TEST(P2pPostedRecv, an_ad_that_is_not_taken_makes_room_for_a_split_copy) {
   Near world;
   Recv recv(world, 1, 0, 5, kLong);
   Send send(world, 0, 1, 5, random_bytes(kLong, 7));
@@ -303,7 +303,7 @@ TEST(P2pPostedRecv, one_that_is_not_taken_makes_room_for_a_meeting) {
   EXPECT_NE(again.direct, nullptr) << "its place is free";
   world.core(1).cancel(again);
   Recv wild(world, 1, 0, p2p::kAnyTag, kLong);
-  EXPECT_EQ(wild.direct, nullptr) << "nobody can say what it waits for";
+  EXPECT_EQ(wild.direct, nullptr) << "it may match any message";
   world.settle();
   EXPECT_TRUE(send.done && wild.done);
   EXPECT_EQ(wild.buffer, send.bytes);
@@ -317,7 +317,7 @@ TEST(P2pPostedRecv, a_stranger_does_not_get_it) {
   world.transmit(2, 1);
   Bytes packet = world.link(2, 1).front();
   world.link(2, 1).pop_front();
-  reinterpret_cast<wire::PushPacket*>(packet.data())->source = 0;
+  reinterpret_cast<wire::EagerPacket*>(packet.data())->source = 0;
   world.link(2, 1).push_back(packet);
   world.settle();
   EXPECT_TRUE(recv.done && real.done);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What could go wrong: when a queue grows long and is spread over bins, the order that MPI asks for is lost,
+// What could go wrong: when a queue grows long and is spread over bins, MPI order is lost,
 // above all between receives with wildcards and without; an item is lost when bins are made anew.
 #include <gtest/gtest.h>
 

@@ -36,7 +36,7 @@ class Scene {
  public:
   Scene(std::uint64_t seed, int peers)
       : world_(config(seed, peers), seed % 4 >= 2, 130, seed), posted_(peers), unexpected_(peers) {
-    world_.short_way = seed % 3 != 0;
+    world_.sends_now = seed % 3 != 0;
     if (!direct(seed)) return;
     most_ = 60000;
     world_.open_direct();
@@ -107,10 +107,12 @@ class Scene {
     const auto mode = below(4) == 0 ? p2p::SendMode::synchronous : p2p::SendMode::standard;
     sent->op = std::make_unique<Send>(world_, from, any_peer(), static_cast<std::int32_t>(below(3)),
                                       random_bytes(bytes, world_.chance.next()), 1 + below(2), mode);
-    if (sent->op->phase == p2p::SendPhase::left)  // by the short way
+    if (sent->op->phase == p2p::SendPhase::sent) {  // at once
+      last_sent_[{from, sent->op->to}] = sent->op->seq;
       by_seq_[{from, sent->op->to, sent->op->seq}] = sent.get();
-    else
+    } else {
       queued_[{from, sent->op->to}].push_back(sent.get());
+    }
     sends_.push_back(std::move(sent));
   }
 
@@ -125,14 +127,6 @@ class Scene {
     const auto hit =
         std::find_if(waiting.begin(), waiting.end(), [&](Sent* s) { return fits(*received->op, *s); });
     p2p::Core& core = world_.core(received->at);
-    if (hit == waiting.end() && source >= 0 && !world_.link(source, received->at).empty()) {
-      const Bytes packet = world_.link(source, received->at).front();
-      if (world_.receive_now(received->at, *received->op)) {
-        const auto& push = wire::as<wire::PushPacket>(std::as_bytes(std::span(packet)));
-        match(*received, *by_seq_.at({source, received->at, push.seq}));
-        return receives_.push_back(std::move(received));
-      }
-    }
     if (hit != waiting.end() && below(3) == 0) {  // by way of a matched probe
       p2p::Found found;
       ASSERT_TRUE(core.take(received->op->context, source, tag, found));
@@ -198,12 +192,11 @@ class Scene {
   }
 
   static bool begins_message(wire::P2pKind kind) {
-    return kind == wire::P2pKind::push || kind == wire::P2pKind::whole || kind == wire::P2pKind::again;
+    return kind == wire::P2pKind::eager || kind == wire::P2pKind::eager_compact;
   }
-  // Push and whole have the same fields up to the tag.
   static std::uint32_t seq_of(wire::P2pKind kind, std::span<const std::byte> packet, std::uint32_t& last) {
-    if (kind == wire::P2pKind::again) return ++last;
-    return last = wire::as<wire::WholePacket>(packet).seq;
+    if (kind == wire::P2pKind::eager_compact) return ++last;
+    return last = wire::as<wire::EagerPacket>(packet).seq;
   }
 
   void transmit(int from, int to) {
@@ -227,8 +220,11 @@ class Scene {
     ASSERT_TRUE(wire::decode(view, kind));
     if (begins_message(kind))
       arrives(to, *by_seq_.at({from, to, seq_of(kind, view, last_came_[{from, to}])}));
-    if (kind == wire::P2pKind::cancel)
-      recalled(to, *by_seq_.at({from, to, wire::as<wire::CancelPacket>(view).seq}));
+    if (kind == wire::P2pKind::service &&
+        wire::as<wire::ServicePacket>(view).service == static_cast<std::uint16_t>(p2p::ServiceId::cancel)) {
+      const auto header = view.subspan(sizeof(wire::ServicePacket));
+      recalled(to, *by_seq_.at({from, to, wire::as<wire::CancelHeader>(header).seq}));
+    }
     world_.deliver(from, to);
   }
 

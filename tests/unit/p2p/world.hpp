@@ -25,7 +25,7 @@ inline Bytes random_bytes(std::size_t size, std::uint64_t seed) {
 struct Copier final : p2p::Mover {
   Prng chance{1};
   std::uint64_t fails_one_in = 0;  // 0: never
-  std::uint64_t read_bytes = 0, written_bytes = 0, told = 0, calls = 0;
+  std::uint64_t read_bytes = 0, written_bytes = 0, notified = 0, calls = 0;
 
   bool fails() { return fails_one_in != 0 && chance.below(fails_one_in) == 0; }
   static std::uint64_t copy(std::span<const type::Run> to, std::span<const type::Run> from) {
@@ -56,7 +56,7 @@ struct Copier final : p2p::Mover {
     written_bytes += copy(there, here);
     return Status::ok;
   }
-  void tell(std::int32_t) noexcept override { ++told; }
+  void notify(std::int32_t) noexcept override { ++notified; }
 };
 
 class World {
@@ -82,17 +82,18 @@ class World {
   void open_direct() {
     split_copies_.reset(new p2p::SplitCopy[static_cast<std::size_t>(peers_) * p2p::kAllSplitCopies]{});
     for (int i = 0; i < peers_; ++i) {
-      core(i).set_split_copies(&split_copies_[static_cast<std::size_t>(i) * p2p::kAllSplitCopies]);
+      core(i).direct().open(&split_copies_[static_cast<std::size_t>(i) * p2p::kAllSplitCopies]);
       for (int peer = 0; peer < peers_; ++peer)
         if (peer != i)
-          core(i).set_direct(peer, &split_copies_[static_cast<std::size_t>(peer) * p2p::kAllSplitCopies]);
+          core(i).direct().add_peer(peer,
+                                    &split_copies_[static_cast<std::size_t>(peer) * p2p::kAllSplitCopies]);
     }
   }
   bool move(int peer) {
-    p2p::Core& mover = core(peer);
-    bool moved = false;  // who hopes is patient
-    for (int i = 0; i < 40 && !moved && (mover.has_direct() || mover.awaits_ads()); ++i)
-      moved = mover.move_direct(copier);
+    p2p::DirectCopy& direct = core(peer).direct();
+    bool moved = false;  // a sender looks for ads only after some turns
+    for (int i = 0; i < 40 && !moved && (direct.busy() || direct.awaits_ads()); ++i)
+      moved = direct.advance(copier);
     core(peer).run_finished();
     return moved;
   }
@@ -101,25 +102,17 @@ class World {
   std::deque<Bytes>& link(int from, int to) { return links_[static_cast<std::size_t>(from * peers_ + to)]; }
   int peers() const { return peers_; }
 
-  // Starts it, by the short way if that is open, now and then.
+  // Starts it, or sends it now where that is possible, at random.
   void start(int from, p2p::SendOp& op) {
-    if (short_way && chance.below(2) == 0 && op.lane < 0 && op.mode != p2p::SendMode::synchronous &&
-        core(from).can_push_now(op.to, op.data.total(), packet_bytes_)) {
+    if (sends_now && chance.below(2) == 0 && op.lane < 0 && op.mode != p2p::SendMode::synchronous &&
+        core(from).can_send_now(op.to, op.data.total(), packet_bytes_)) {
       Bytes room(packet_bytes_);
-      room.resize(core(from).push_now(op, std::as_writable_bytes(std::span(room)).data()));
+      room.resize(core(from).send_now(op, std::as_writable_bytes(std::span(room))));
       link(from, op.to).push_back(std::move(room));
     } else {
       core(from).start(op);
     }
     core(from).run_finished();
-  }
-  // True: the receive is done, and the next packet of who it waits for is gone.
-  bool receive_now(int me, p2p::RecvOp& op) {
-    if (!short_way || op.source < 0 || link(op.source, me).empty()) return false;
-    if (!core(me).waits_for_nothing(op)) return false;
-    if (!core(me).receive_now(op, std::as_bytes(std::span(link(op.source, me).front())))) return false;
-    link(op.source, me).pop_front();
-    return true;
   }
 
   // One packet out of `from` towards `to`, if there is one. Returns what went out.
@@ -159,7 +152,7 @@ class World {
 
   Prng chance;
   Copier copier;
-  bool short_way = false;
+  bool sends_now = false;
 
  private:
   int peers_;

@@ -106,7 +106,7 @@ TEST(P2pZeroCopy, two_sends_end_in_their_order) {
   EXPECT_TRUE(second.done);
 }
 
-TEST(P2pZeroCopy, what_nobody_asks_for_is_copied) {
+TEST(P2pZeroCopy, bytes_without_an_answer_are_copied) {
   Borrower it;
   Send send(it.world, 0, 1, 3, random_bytes(1100, 1));
   it.go();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong inside a host when a receiver is late: it keeps more than its allowance; messages
 // without bytes are not counted; those that were held back stop for ever, come out of order or short; the
-// sender is hushed for good; a process is hushed by itself.
+// sender is paused for good; a process is paused by itself.
 #include <gtest/gtest.h>
 
 #include "tests/unit/p2p/world.hpp"
@@ -16,7 +16,7 @@ constexpr std::uint32_t kAllowance = 4000;
 constexpr std::uint64_t kMost =
     kAllowance / sizeof(p2p::Message) + 1;  // messages, all of whose bytes are kept
 
-World near(p2p::PushMode mode = p2p::PushMode::pull) {
+World local(p2p::PushMode mode = p2p::PushMode::pull) {
   return World(p2p::CoreConfig{.peers = 2, .push_bytes = 256, .mode = mode, .local_allowance = kAllowance},
                false, kPacket);
 }
@@ -41,10 +41,10 @@ std::uint64_t ended(const Sends& sends) {
 
 }  // namespace
 
-TEST(P2pNear, a_late_receiver_keeps_no_more_than_its_allowance_and_all_comes_in_the_end) {
+TEST(P2pLocal, a_late_receiver_keeps_no_more_than_its_allowance_and_all_comes_in_the_end) {
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{8}, kMessage}) {
-    World world = near();
-    world.short_way = true;
+    World world = local();
+    world.sends_now = true;
     const Sends sends = flood(world, 0, 1, 50, bytes);
     EXPECT_LE(ended(sends), kMost);
     for (int i = 49; i >= 0; --i) {  // the last first: those before must not stand in its way
@@ -62,8 +62,8 @@ TEST(P2pNear, a_late_receiver_keeps_no_more_than_its_allowance_and_all_comes_in_
   }
 }
 
-TEST(P2pNear, the_sender_may_push_again_when_half_is_received) {
-  World world = near();
+TEST(P2pLocal, the_sender_may_push_again_when_half_is_received) {
+  World world = local();
   const Sends sends = flood(world, 0, 1, 50, kMessage);
   const auto kept = static_cast<int>(ended(sends));
   int received = 0;
@@ -81,7 +81,7 @@ TEST(P2pNear, the_sender_may_push_again_when_half_is_received) {
   EXPECT_GT(received, kept / 3);
 }
 
-TEST(P2pNear, other_peers_are_not_hushed_nor_is_a_process_by_itself) {
+TEST(P2pLocal, other_peers_are_not_paused_nor_a_process_by_itself) {
   World world(p2p::CoreConfig{.peers = 3, .push_bytes = 256, .local_allowance = kAllowance}, false, kPacket);
   const Sends sends = flood(world, 0, 1, 50, kMessage);
   EXPECT_LE(ended(sends), kMost);
@@ -92,7 +92,7 @@ TEST(P2pNear, other_peers_are_not_hushed_nor_is_a_process_by_itself) {
   EXPECT_EQ(ended(sends), 50u);
 }
 
-TEST(P2pNear, push_all_pushes_all_the_same) {
-  World world = near(p2p::PushMode::all);
+TEST(P2pLocal, push_all_pushes_all_the_same) {
+  World world = local(p2p::PushMode::all);
   EXPECT_EQ(ended(flood(world, 0, 1, 50, kMessage)), 50u);
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kPacket = 200;
 
-World far(p2p::PushMode mode = p2p::PushMode::pull, std::uint32_t allowance = 10000) {
+World remote(p2p::PushMode mode = p2p::PushMode::pull, std::uint32_t allowance = 10000) {
   return World(
       p2p::CoreConfig{
           .peers = 2, .mode = mode, .remote_first = 100, .remote_more = 1000, .remote_allowance = allowance},
@@ -23,26 +23,25 @@ World far(p2p::PushMode mode = p2p::PushMode::pull, std::uint32_t allowance = 10
 }
 
 // Everything that 0 sends before 1 answers: bytes of payload, without the headers of packets.
-std::size_t unasked(World& world) {
+std::size_t pushed_bytes(World& world) {
   std::size_t bytes = 0;
   while (const Bytes* packet = world.transmit(0, 1)) {
     const auto view = std::as_bytes(std::span(*packet));
     wire::P2pKind kind{};
     EXPECT_TRUE(wire::decode(view, kind));
-    bytes += packet->size() - (kind == wire::P2pKind::push    ? sizeof(wire::PushPacket)
-                               : kind == wire::P2pKind::whole ? sizeof(wire::WholePacket)
-                               : kind == wire::P2pKind::again ? sizeof(wire::AgainPacket)
-                                                              : sizeof(wire::DataPacket));
+    bytes += packet->size() - (kind == wire::P2pKind::eager           ? sizeof(wire::EagerPacket)
+                               : kind == wire::P2pKind::eager_compact ? sizeof(wire::CompactPacket)
+                                                                      : sizeof(wire::DataPacket));
   }
   return bytes;
 }
 
 }  // namespace
 
-TEST(P2pFar, the_push_goes_on_beyond_its_first_packet) {
-  World world = far();
+TEST(P2pRemote, the_push_goes_on_beyond_its_first_packet) {
+  World world = remote();
   Send send(world, 0, 1, 3, random_bytes(5000, 1));
-  EXPECT_EQ(unasked(world), 1100u);
+  EXPECT_EQ(pushed_bytes(world), 1100u);
   EXPECT_FALSE(send.done);
   Recv recv(world, 1, 0, 3, 5000);
   world.settle();
@@ -50,12 +49,12 @@ TEST(P2pFar, the_push_goes_on_beyond_its_first_packet) {
   EXPECT_EQ(recv.buffer, send.bytes);
 }
 
-TEST(P2pFar, a_message_of_one_packet_has_the_short_header) {
-  World world = far();
+TEST(P2pRemote, the_first_message_of_a_pair_has_the_full_header) {
+  World world = remote();
   Send send(world, 0, 1, 3, random_bytes(100, 1));
   const Bytes* const packet = world.transmit(0, 1);
   ASSERT_NE(packet, nullptr);
-  EXPECT_EQ(packet->size(), sizeof(wire::WholePacket) + 100);
+  EXPECT_EQ(packet->size(), sizeof(wire::EagerPacket) + 100);
   EXPECT_TRUE(send.done);
   world.settle();
   EXPECT_EQ(world.core(1).messages_held(), 1u);
@@ -64,10 +63,10 @@ TEST(P2pFar, a_message_of_one_packet_has_the_short_header) {
   EXPECT_EQ(recv.buffer, send.bytes);
 }
 
-TEST(P2pFar, what_fits_into_the_push_waits_for_nobody) {
-  World world = far();
+TEST(P2pRemote, a_message_that_fits_into_the_push_awaits_no_answer) {
+  World world = remote();
   Send send(world, 0, 1, 3, random_bytes(1100, 1));
-  EXPECT_EQ(unasked(world), 1100u);
+  EXPECT_EQ(pushed_bytes(world), 1100u);
   EXPECT_TRUE(send.done);
   world.settle();
   EXPECT_EQ(world.core(1).messages_held(), 1u);
@@ -77,8 +76,8 @@ TEST(P2pFar, what_fits_into_the_push_waits_for_nobody) {
   EXPECT_EQ(world.core(1).messages_held(), 0u);
 }
 
-TEST(P2pFar, the_pull_leaves_while_the_push_still_comes) {
-  World world = far();
+TEST(P2pRemote, the_pull_leaves_while_the_push_still_comes) {
+  World world = remote();
   Recv recv(world, 1, 0, 3, 5000);
   Send send(world, 0, 1, 3, random_bytes(5000, 1));
   world.transmit(0, 1);
@@ -89,11 +88,11 @@ TEST(P2pFar, the_pull_leaves_while_the_push_still_comes) {
   EXPECT_EQ(recv.buffer, send.bytes);
 }
 
-TEST(P2pFar, a_receive_that_is_too_small_takes_its_part_of_the_push) {
+TEST(P2pRemote, a_receive_that_is_too_small_takes_its_part_of_the_push) {
   for (const std::size_t room :
        {std::size_t{0}, std::size_t{50}, std::size_t{500}, std::size_t{1100}, std::size_t{3000}})
     for (const bool early : {true, false}) {
-      World world = far();
+      World world = remote();
       Recv recv(0, 3, room);
       if (early) world.core(1).start(recv);
       Send send(world, 0, 1, 3, random_bytes(5000, 1));
@@ -110,12 +109,12 @@ TEST(P2pFar, a_receive_that_is_too_small_takes_its_part_of_the_push) {
     }
 }
 
-TEST(P2pFar, nothing_is_pushed_beyond_the_allowance_and_all_comes_in_the_end) {
-  World world = far(p2p::PushMode::pull, 4000);
+TEST(P2pRemote, nothing_is_pushed_beyond_the_allowance_and_all_comes_in_the_end) {
+  World world = remote(p2p::PushMode::pull, 4000);
   std::vector<std::unique_ptr<Send>> sends;
   for (int i = 0; i < 50; ++i)
     sends.push_back(std::make_unique<Send>(world, 0, 1, i, random_bytes(600, static_cast<std::uint64_t>(i))));
-  EXPECT_LE(unasked(world), 4000u);
+  EXPECT_LE(pushed_bytes(world), 4000u);
   world.settle();
   for (int i = 49; i >= 0; --i) {  // the last first: those before must not stand in its way
     Recv recv(world, 1, 0, i, 600);
@@ -124,12 +123,12 @@ TEST(P2pFar, nothing_is_pushed_beyond_the_allowance_and_all_comes_in_the_end) {
     EXPECT_EQ(recv.buffer, sends[static_cast<std::size_t>(i)]->bytes);
   }
   Send again(world, 0, 1, 99, random_bytes(1000, 7));  // the allowance has come back
-  EXPECT_EQ(unasked(world), 1000u);
+  EXPECT_EQ(pushed_bytes(world), 1000u);
   EXPECT_TRUE(again.done);
 }
 
-TEST(P2pFar, messages_without_bytes_count_too) {
-  World world = far(p2p::PushMode::pull, 4000);
+TEST(P2pRemote, messages_without_bytes_count_too) {
+  World world = remote(p2p::PushMode::pull, 4000);
   std::vector<std::unique_ptr<Send>> sends;
   for (int i = 0; i < 200; ++i) sends.push_back(std::make_unique<Send>(world, 0, 1, i, Bytes{}));
   world.settle();
@@ -145,9 +144,9 @@ TEST(P2pFar, messages_without_bytes_count_too) {
   EXPECT_TRUE(again.done);
 }
 
-// Where push-all is the best there is, push-pull must be as good: up to what is pushed unasked they are the
+// Where push-all is the best there is, push-pull must be as good: up to what is pushed they are the
 // same, packet by packet.
-TEST(P2pFar, push_pull_is_push_all_up_to_what_is_pushed_unasked) {
+TEST(P2pRemote, push_pull_equals_push_all_up_to_what_is_pushed) {
   const p2p::CoreConfig usual;
   for (std::size_t bytes = 1; bytes <= usual.remote_more; bytes *= 4) {
     std::vector<Bytes> packets[2];
@@ -162,25 +161,25 @@ TEST(P2pFar, push_pull_is_push_all_up_to_what_is_pushed_unasked) {
   }
 }
 
-TEST(P2pFar, push_zero_pushes_nothing_and_push_all_everything) {
-  World zero = far(p2p::PushMode::zero);
+TEST(P2pRemote, push_zero_pushes_nothing_and_push_all_everything) {
+  World zero = remote(p2p::PushMode::zero);
   Send asked(zero, 0, 1, 3, random_bytes(50, 1));
-  EXPECT_EQ(unasked(zero), 0u);
+  EXPECT_EQ(pushed_bytes(zero), 0u);
   EXPECT_FALSE(asked.done);
   Recv one(zero, 1, 0, 3, 50);
   zero.settle();
   EXPECT_TRUE(asked.done && one.done && one.buffer == asked.bytes);
 
-  World all = far(p2p::PushMode::all);
+  World all = remote(p2p::PushMode::all);
   Send pushed(all, 0, 1, 3, random_bytes(50000, 1));
-  EXPECT_EQ(unasked(all), 50000u);
+  EXPECT_EQ(pushed_bytes(all), 50000u);
   EXPECT_TRUE(pushed.done);
   all.settle();
   Recv two(all, 1, 0, 3, 50000);
   EXPECT_TRUE(two.done && two.buffer == pushed.bytes);
 }
 
-TEST(P2pFar, receives_that_wait_for_a_dead_peer_and_no_other_fail) {
+TEST(P2pRemote, receives_that_wait_for_a_dead_peer_and_no_other_fail) {
   for (const int receives : {1, 100}) {  // a short queue and one spread over bins
     World world(p2p::CoreConfig{.peers = 3}, true, kPacket);
     std::vector<std::unique_ptr<Recv>> ops;
@@ -207,8 +206,8 @@ TEST(P2pFar, receives_that_wait_for_a_dead_peer_and_no_other_fail) {
   }
 }
 
-TEST(P2pFar, a_peer_that_dies_in_the_middle_of_its_push) {
-  World world = far();
+TEST(P2pRemote, a_peer_that_dies_in_the_middle_of_its_push) {
+  World world = remote();
   Send matched(world, 0, 1, 3, random_bytes(5000, 1));
   Send waiting(world, 0, 1, 4, random_bytes(900, 1));
   Recv recv(world, 1, 0, 3, 5000);
@@ -225,10 +224,9 @@ TEST(P2pFar, a_peer_that_dies_in_the_middle_of_its_push) {
   world.core(0).run_finished();
 }
 
-// The next one of the same communicator has a shorter one still. What could go wrong: the two sides do not
-// mean the same message before it.
-TEST(P2pFar, one_after_another_of_the_same_communicator_says_no_more_than_its_tag) {
-  World world = far();
+// What could go wrong: the two ends do not mean the same message before a compact header.
+TEST(P2pRemote, further_messages_of_a_communicator_have_a_compact_header) {
+  World world = remote();
   const auto head_of = [&](std::uint64_t context, int source, int tag) {
     const Bytes bytes = random_bytes(50, static_cast<std::uint64_t>(tag));
     p2p::SendOp send;
@@ -254,56 +252,56 @@ TEST(P2pFar, one_after_another_of_the_same_communicator_says_no_more_than_its_ta
     EXPECT_EQ(room, bytes) << tag;
     return size;
   };
-  constexpr std::size_t kWhole = sizeof(wire::WholePacket), kAgain = sizeof(wire::AgainPacket);
-  EXPECT_EQ(head_of(1, 0, 3), kWhole);
-  EXPECT_EQ(head_of(1, 0, 4), kAgain);
-  EXPECT_EQ(head_of(1, 0, -5), kAgain);
-  EXPECT_EQ(head_of(2, 0, 6), kWhole) << "another communicator";
-  EXPECT_EQ(head_of(2, 0, 6), kAgain);
-  EXPECT_EQ(head_of(2, 7, 6), kWhole) << "another rank in it";
-  EXPECT_EQ(head_of(1, 0, 3), kWhole);
+  constexpr std::size_t kFull = sizeof(wire::EagerPacket), kCompact = sizeof(wire::CompactPacket);
+  EXPECT_EQ(head_of(1, 0, 3), kFull);
+  EXPECT_EQ(head_of(1, 0, 4), kCompact);
+  EXPECT_EQ(head_of(1, 0, -5), kCompact);
+  EXPECT_EQ(head_of(2, 0, 6), kFull) << "another communicator";
+  EXPECT_EQ(head_of(2, 0, 6), kCompact);
+  EXPECT_EQ(head_of(2, 7, 6), kFull) << "another rank in it";
+  EXPECT_EQ(head_of(1, 0, 3), kFull);
   {
-    Send between(world, 0, 1, 3, random_bytes(5000, 1), 2);  // of another communicator, and asked for
+    Send between(world, 0, 1, 3, random_bytes(5000, 1), 2);  // of another communicator, and pulled
     Recv recv(world, 1, 0, 3, 5000, 2);
     world.settle();
     EXPECT_TRUE(between.done && recv.done);
     EXPECT_EQ(recv.buffer, between.bytes);
   }
-  EXPECT_EQ(head_of(2, 0, 9), kAgain) << "the long one was of this";
-  EXPECT_EQ(head_of(1, 0, 9), kWhole);
+  EXPECT_EQ(head_of(2, 0, 9), kCompact) << "the long one was of this";
+  EXPECT_EQ(head_of(1, 0, 9), kFull);
   EXPECT_EQ(world.core(1).counters().bad_packets, 0u);
 }
 
-TEST(P2pFar, an_again_after_nothing_is_dropped) {
-  const Bytes again{wire::kP2pVersion, 16, 3, 0, 0, 0, 'a'};
-  World world = far();
+TEST(P2pRemote, a_compact_header_without_a_message_before_it_is_dropped) {
+  const Bytes again{wire::kP2pVersion, 2, 3, 0, 0, 0, 'a'};
+  World world = remote();
   EXPECT_EQ(world.core(1).on_packet(0, std::as_bytes(std::span(again))), Status::ok);
   EXPECT_EQ(world.core(1).counters().bad_packets, 1u);
   EXPECT_EQ(world.core(1).messages_held(), 0u);
-  World near(2, 100, kPacket);
-  EXPECT_EQ(near.core(1).on_packet(0, std::as_bytes(std::span(again))), Status::ok);
-  EXPECT_EQ(near.core(1).counters().bad_packets, 1u);
+  World local(2, 100, kPacket);
+  EXPECT_EQ(local.core(1).on_packet(0, std::as_bytes(std::span(again))), Status::ok);
+  EXPECT_EQ(local.core(1).counters().bad_packets, 1u);
 }
 
-// The short way between hosts. What could go wrong: other bytes than by the long one, other numbers, other
-// accounts; it is taken where the other would do something else.
-TEST(P2pFar, the_short_way_writes_what_the_long_one_writes) {
+// What could go wrong: send_now() writes other bytes than poll_transmit(), counts other numbers or other
+// allowances; or it is possible where a started send would do something else.
+TEST(P2pRemote, send_now_writes_what_a_started_send_writes) {
   Prng chance(7);
-  World world = far(p2p::PushMode::pull, 3000), twin = far(p2p::PushMode::pull, 3000);
+  World world = remote(p2p::PushMode::pull, 3000), twin = remote(p2p::PushMode::pull, 3000);
   int shorts = 0, longs = 0;
   for (int i = 0; i < 400; ++i) {
     const Bytes bytes = random_bytes(chance.below(110), static_cast<std::uint64_t>(i));
     const p2p::ShortSend what{
         .context = 1, .data = bytes.data(), .bytes = bytes.size(), .to = 1, .tag = i, .source = 0};
-    const bool at_once = world.core(0).can_push_remote_now(1, bytes.size());
+    const bool at_once = world.core(0).can_send_now(1, bytes.size(), kPacket);
     Send other(twin, 0, 1, i, bytes);
     const Bytes* const packet = twin.transmit(0, 1);
     ASSERT_NE(packet, nullptr);
-    const std::size_t head = i == 0 ? sizeof(wire::WholePacket) : sizeof(wire::AgainPacket);
+    const std::size_t head = i == 0 ? sizeof(wire::EagerPacket) : sizeof(wire::CompactPacket);
     EXPECT_EQ(at_once, packet->size() == head + bytes.size()) << i;
     if (at_once && chance.below(4) != 0) {
       Bytes room(kPacket);
-      room.resize(world.core(0).push_remote_now(what, std::as_writable_bytes(std::span(room)).data()));
+      room.resize(world.core(0).send_now(what, std::as_writable_bytes(std::span(room)).data()));
       EXPECT_EQ(room, *packet) << i;
       world.link(0, 1).push_back(room);
       ++shorts;
@@ -334,15 +332,15 @@ TEST(P2pFar, the_short_way_writes_what_the_long_one_writes) {
   EXPECT_EQ(world.core(0).counters().sent_bytes, twin.core(0).counters().sent_bytes);
 }
 
-TEST(P2pFar, the_short_way_is_closed_where_the_long_one_would_wait) {
-  World world = far(p2p::PushMode::pull, 1000);
-  EXPECT_TRUE(world.core(0).can_push_remote_now(1, 100));
-  EXPECT_FALSE(world.core(0).can_push_remote_now(1, 101));
+TEST(P2pRemote, send_now_is_refused_where_a_started_send_would_wait) {
+  World world = remote(p2p::PushMode::pull, 1000);
+  EXPECT_TRUE(world.core(0).can_send_now(1, 100, kPacket));
+  EXPECT_FALSE(world.core(0).can_send_now(1, 101, kPacket));
   int sent = 0;
   const Bytes bytes = random_bytes(50, 1);
-  for (; sent < 100 && world.core(0).can_push_remote_now(1, 50); ++sent) {
+  for (; sent < 100 && world.core(0).can_send_now(1, 50, kPacket); ++sent) {
     Bytes room(kPacket);
-    room.resize(world.core(0).push_remote_now(
+    room.resize(world.core(0).send_now(
         {.context = 1, .data = bytes.data(), .bytes = 50, .to = 1, .tag = sent, .source = 0},
         std::as_writable_bytes(std::span(room)).data()));
     world.link(0, 1).push_back(room);
@@ -350,17 +348,17 @@ TEST(P2pFar, the_short_way_is_closed_where_the_long_one_would_wait) {
   EXPECT_EQ(sent, 8);  // each counts for 50 and 64 of the allowance
   world.settle();
   Send held(world, 0, 1, 99, bytes);
-  EXPECT_FALSE(world.core(0).can_push_remote_now(1, 0)) << "it would overtake";
+  EXPECT_FALSE(world.core(0).can_send_now(1, 0, kPacket)) << "it would overtake";
   world.settle();
   for (int i = 0; i < sent; ++i) {
     Recv recv(world, 1, 0, i, 50);
     EXPECT_EQ(recv.buffer, bytes);
   }
   world.settle();
-  EXPECT_TRUE(world.core(0).can_push_remote_now(1, 50));
+  EXPECT_TRUE(world.core(0).can_send_now(1, 50, kPacket));
   world.core(0).on_peer_gone(1);
-  EXPECT_FALSE(world.core(0).can_push_remote_now(1, 50));
-  World zero = far(p2p::PushMode::zero), all = far(p2p::PushMode::all);
-  EXPECT_FALSE(zero.core(0).can_push_remote_now(1, 8));
-  EXPECT_FALSE(all.core(0).can_push_remote_now(1, 8));
+  EXPECT_FALSE(world.core(0).can_send_now(1, 50, kPacket));
+  World zero = remote(p2p::PushMode::zero), all = remote(p2p::PushMode::all);
+  EXPECT_FALSE(zero.core(0).can_send_now(1, 8, kPacket));
+  EXPECT_FALSE(all.core(0).can_send_now(1, 8, kPacket));
 }

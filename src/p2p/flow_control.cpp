@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "p2p/flow_control.hpp"
+
+#include <algorithm>
+
+namespace herald::p2p {
+
+using namespace wire;
+
+FlowControl::FlowControl(const CoreConfig& config, PeerTable& peers) noexcept
+    : config_(config),
+      peers_(peers),
+      most_local_whole_(config.mode == PushMode::zero
+                            ? 0
+                            : std::min<std::uint64_t>(config.push_bytes,
+                                                      std::max<std::uint64_t>(config.direct_bytes, 1) - 1)),
+      most_remote_whole_(config.mode == PushMode::pull ? std::min(config.remote_first, config.most_pushed)
+                                                       : 0) {}
+
+FlowControl::Push FlowControl::plan_long(const Peer& to, std::uint64_t bytes,
+                                         std::size_t room) const noexcept {
+  if (config_.mode == PushMode::zero) return {0, 0};
+  const std::size_t limit =
+      std::min<std::size_t>(to.remote ? config_.remote_first : config_.push_bytes, room);
+  const auto first = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, limit));
+  std::uint64_t more = to.remote ? config_.remote_more : 0;
+  if (config_.mode == PushMode::all) more = config_.most_pushed;
+  const auto all = static_cast<std::uint32_t>(
+      std::min({bytes, first + more, std::uint64_t{std::max(first, config_.most_pushed)}}));
+  if (config_.mode == PushMode::all) return {first, all};
+  if (!to.remote) return to.paused_by_peer ? Push{0, 0, true} : Push{first, all};
+  const std::int64_t left = std::int64_t{to.push_left} - kRecordBytes;
+  if (static_cast<std::int64_t>(all) <= left) return {first, all};
+  if (static_cast<std::int64_t>(first) <= left) return {first, first, true};
+  return {0, 0, true};
+}
+
+bool FlowControl::on_allowance(PeerId from, const AllowancePacket& packet) noexcept {
+  Peer& to = peers_[from];
+  const std::uint32_t bytes = packet.bytes;
+  if (!to.remote) {
+    to.paused_by_peer = bytes == 0 && config_.mode != PushMode::all;
+    return bytes <= 1;
+  }
+  // A receiver cannot have consumed more than was pushed to it.
+  const std::int64_t left = std::int64_t{to.push_left} + bytes;
+  if (left > std::int64_t{config_.remote_allowance}) return false;
+  to.push_left = static_cast<std::int32_t>(left);
+  return true;
+}
+
+void FlowControl::hold(const Message& message) noexcept {
+  const PeerId from = message.envelope.from;
+  Peer& sender = peers_[from];
+  if (message.envelope.cast) {
+    held_casts(from) += message.arrived + std::uint32_t{sizeof(Message)};
+  } else if (!sender.remote && from != config_.me) {
+    sender.unexpected_bytes += message.cost;
+    if (!sender.paused && sender.unexpected_bytes > config_.local_allowance) pause_peer(from, true);
+  }
+}
+
+void FlowControl::release(const Message& message) noexcept {
+  const PeerId from = message.envelope.from;
+  Peer& sender = peers_[from];
+  if (message.envelope.cast) {
+    held_casts(from) -= message.arrived + std::uint32_t{sizeof(Message)};
+  } else if (sender.remote) {
+    consume(from, cost_of(message.envelope, message.arrived));
+  } else if (from != config_.me) {
+    sender.unexpected_bytes -= message.cost;
+    if (sender.paused && sender.unexpected_bytes <= config_.local_allowance / 2) pause_peer(from, false);
+  }
+}
+
+void FlowControl::pause_peer(PeerId from, bool pause) noexcept {
+  peers_[from].paused = pause;
+  peers_.send_control(from, AllowancePacket{p2p_prefix(P2pKind::allowance), pause ? 0u : 1u});
+}
+
+void FlowControl::consume_remote(PeerId from, std::uint32_t bytes) noexcept {
+  Peer& sender = peers_[from];
+  sender.consumed += bytes;
+  if (sender.consumed < config_.remote_allowance / 4) return;
+  peers_.send_control(from, AllowancePacket{p2p_prefix(P2pKind::allowance), sender.consumed});
+  sender.consumed = 0;
+}
+
+}  // namespace herald::p2p
