@@ -70,8 +70,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (!is_scenario(task.scenario)) {
-    std::fprintf(stderr, "herald-sim: no scenario \"%s\"; --list names them\n",
-                 task.scenario.c_str());
+    std::fprintf(stderr, "herald-sim: no scenario \"%s\"; --list names them\n", task.scenario.c_str());
     return 2;
   }
   if (!range.empty() && !read_range(range, task)) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpix.h: collectives between some of the ranks, whose multicast groups the program opens and closes (or a
    compiler that moves both out of a loop), as in "Group Management Schemes for Implementing MPI Collective
-   Communication over IP-Multicast". Inline functions over persistent collectives: a program that includes this
-   header runs with any MPI-4 library. See MPIX_Scatterv_open_group(3).
+   Communication over IP-Multicast". Inline functions over persistent collectives: a program that includes
+   this header runs with any MPI-4 library. See MPIX_Scatterv_open_group(3).
 
      MPIX_Scatterv_open_group(..., &group);
      for (i = 0; i < 1000; i++) MPIX_Scatterv_data_movement(&group);
      MPIX_Scatterv_close_group(&group);
 
    Opening and closing are collective, and in the same order at all ranks; data may be moved by
-   the groups in any order. A rank that neither sends nor receives returns at once. Buffers and counts are those
-   given at the opening. */
+   the groups in any order. A rank that neither sends nor receives returns at once. Buffers and counts are
+   those given at the opening. */
 #ifndef HERALD_MPIX_H
 #define HERALD_MPIX_H
 #include <mpi.h>

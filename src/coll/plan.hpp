@@ -61,7 +61,7 @@ enum class StepKind : std::uint8_t {
 };
 constexpr std::int32_t kNoRank = -1, kAllRanks = -2;  // woken by a post or an arrival
 constexpr int kPosts = 2, kBarrierWords = 3;          // of one rank, and in all, in one part of a run
-constexpr std::uint32_t kStreamChunk = 16384;  // bytes
+constexpr std::uint32_t kStreamChunk = 16384;         // bytes
 
 struct Step {
   StepKind kind = StepKind::copy;

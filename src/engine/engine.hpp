@@ -34,8 +34,8 @@ class Engine {
   virtual void start(p2p::RecvOp& op) noexcept = 0;
   // The short way of a send: true, and it has left. False: nothing has happened; start a SendOp.
   virtual bool send_now(const p2p::ShortSend& what) noexcept = 0;
-  // Starts a receive that the caller blocks for and polls briefly for its message: true, it may be done. False:
-  // nothing has happened; start it.
+  // Starts a receive that the caller blocks for and polls briefly for its message: true, it may be done.
+  // False: nothing has happened; start it.
   virtual bool receive_now(p2p::RecvOp& op) noexcept = 0;
   virtual bool probe(std::uint64_t context, std::int32_t source, std::int32_t tag,
                      p2p::Found& found) noexcept = 0;

@@ -139,9 +139,7 @@ bool Agreement::attach() noexcept {
   return true;
 }
 
-bool Agreement::probe() noexcept {
-  return team_.segment.ranks.count() == 1 || team_.segment.can_read_next();
-}
+bool Agreement::probe() noexcept { return team_.segment.ranks.count() == 1 || team_.segment.can_read_next(); }
 
 void Agreement::ask_all(Stage stage, bool mine) noexcept {
   answer_ = mine ? 1 : 0;

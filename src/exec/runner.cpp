@@ -295,9 +295,9 @@ void Runner::start_fused(const coll::Step& step, coll::StepId id) noexcept {
   p2p::FusedOp& op = *::new (&slot.fused) p2p::FusedOp;
   op.on_done = on_done;
   op.owner = &slot;
-  op.step = step.kind == coll::StepKind::contribute    ? p2p::FusedStep::report
-            : step.kind == coll::StepKind::gather ? p2p::FusedStep::collect
-                                                   : p2p::FusedStep::tell;
+  op.step = step.kind == coll::StepKind::contribute ? p2p::FusedStep::report
+            : step.kind == coll::StepKind::gather   ? p2p::FusedStep::collect
+                                                    : p2p::FusedStep::tell;
   op.lane = team_->lane();
   op.number = fused_number_;
   op.members = static_cast<std::uint32_t>(step.partner);

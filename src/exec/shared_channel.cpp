@@ -142,8 +142,7 @@ bool SharedChannel::put(const Context& run, const coll::Step& step, Status& erro
   if (room->bytes != step.a.bytes) error = Status::truncated;  // the ranks do not agree on how much
   type::Cursor from = cursor(step.a, run.places);
   const std::uint64_t bytes = std::min(room->bytes, step.a.bytes);
-  if (!copy_memory(&path::Cma::write, step.partner, room->address, from, bytes))
-    error = Status::bad_argument;
+  if (!copy_memory(&path::Cma::write, step.partner, room->address, from, bytes)) error = Status::bad_argument;
   return true;
 }
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/fatal.hpp"
-#include "rel/lane_dispatcher.hpp"
 #include "rel/failure_detector.hpp"
+#include "rel/lane_dispatcher.hpp"
 
 namespace herald::rel {
 namespace {

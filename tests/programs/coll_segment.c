@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: communicators that are made and freed leave files in /dev/shm or exhaust descriptors;
-// a communicator without a segment (HERALD_COLL_SEGMENT_BYTES=0) does not work; a rank that dies in the middle
-// of a collective leaves the others waiting. `coll_segment die`: rank 1 kills itself.
+// a communicator without a segment (HERALD_COLL_SEGMENT_BYTES=0) does not work; a rank that dies in the
+// middle of a collective leaves the others waiting. `coll_segment die`: rank 1 kills itself.
 #include <dirent.h>
 #include <mpi.h>
 #include <signal.h>

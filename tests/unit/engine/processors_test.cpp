@@ -24,7 +24,8 @@ TEST(Processors, ranks_that_fit_spin_and_ranks_that_do_not_sleep) {
 
 TEST(Processors, bound_ranks_do_not_compete) {
   const std::vector<path::CpuMask> bound{mask(1), mask(2), mask(4), mask(8)};
-  for (std::size_t me = 0; me < bound.size(); ++me) EXPECT_GT(choose_spin(bound, me, {}, -1).spin, Duration{});
+  for (std::size_t me = 0; me < bound.size(); ++me)
+    EXPECT_GT(choose_spin(bound, me, {}, -1).spin, Duration{});
   const std::vector<path::CpuMask> shared{mask(1), mask(1), mask(4)};
   EXPECT_EQ(choose_spin(shared, 0, {}, -1).spin, Duration{});
   EXPECT_GT(choose_spin(shared, 2, {}, -1).spin, Duration{});
@@ -73,4 +74,3 @@ TEST(Processors, cpu_max_is_read) {
   for (std::uint64_t word : here) any = any || word != 0;
   EXPECT_TRUE(any);
 }
-
