@@ -134,6 +134,7 @@ void Loop::open_waiter(const Knobs& knobs) {
   const SpinPlan plan = choose_spin(masks, me, quota, knobs.spin_us);
   waiter_.open(local_.doorbell(), {plan.spin, plan.forced, involuntary_switches}, only_remote_);
   if (net_) waiter_.open_sockets(*net_);
+  if (size_ > 1) waiter_.shorten_time_slice();
   node_.core().direct().set_oversubscribed(plan.spin.ns == 0);
   if (knobs.progress == "auto" && has_free_core(masks, me, quota)) progress_thread_.set_wanted();
 }

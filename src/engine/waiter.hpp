@@ -5,6 +5,7 @@
 #pragma once
 #include <cstdint>
 
+#include "engine/time_slice.hpp"
 #include "engine/wait_policy.hpp"
 #include "path/inbox.hpp"
 
@@ -23,6 +24,7 @@ class Waiter {
   // `net` may be null: all peers are on this host.
   void open(path::Doorbell& doorbell, const WaitConfig& config, bool only_remote) noexcept;
   void open_sockets(Net& net) noexcept;
+  void shorten_time_slice() noexcept { time_slice_.shorten(); }
   // The doorbell goes: from now on this one rings.
   void set_doorbell(path::Doorbell& doorbell) noexcept { doorbell_ = &doorbell; }
 
@@ -56,6 +58,7 @@ class Waiter {
   Lock& lock_;
   Net* net_ = nullptr;
   WaitPolicy policy_;
+  TimeSlice time_slice_;
   bool only_remote_ = false;
   path::Doorbell* doorbell_ = nullptr;
   path::BellEvent bell_event_;          // for a doorbell that no other process rings
