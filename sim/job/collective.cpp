@@ -254,8 +254,8 @@ std::string Collective::awaited() const {
     if (slot.send != nullptr && !slot.send->done)
       out += slot.send->lane >= 0 ? " to all" : " to " + std::to_string(slot.send->to);
     if (slot.fused != nullptr && !slot.fused->done)
-      out += (slot.fused->step == p2p::FusedStep::report ? " result of fused exchange "
-                                                         : " contributions of fused exchange ") +
+      out += (slot.fused->step == p2p::FusedStep::contribute ? " result of fused exchange "
+                                                             : " contributions of fused exchange ") +
              std::to_string(fused_);
   }
   return out;
@@ -334,9 +334,9 @@ void Collective::fused(const coll::Step& step, coll::StepId id) {
   p2p::FusedOp& op = *slot.fused;
   op.on_done = on_done;
   op.owner = &slot;
-  op.step = step.kind == coll::StepKind::contribute ? p2p::FusedStep::report
-            : step.kind == coll::StepKind::gather   ? p2p::FusedStep::collect
-                                                    : p2p::FusedStep::tell;
+  op.step = step.kind == coll::StepKind::contribute ? p2p::FusedStep::contribute
+            : step.kind == coll::StepKind::gather   ? p2p::FusedStep::gather
+                                                    : p2p::FusedStep::announce;
   op.lane = lane_id_;
   op.number = fused_;
   op.members = static_cast<std::uint32_t>(step.partner);

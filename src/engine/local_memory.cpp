@@ -87,6 +87,8 @@ void LocalMover::notify(std::int32_t peer) noexcept {
 }
 
 void LocalMemory::open(path::ShmPath& shm, p2p::Core& core, int rank, int size, std::size_t alloc_bytes) {
+  shm_ = &shm;
+  if (shm.cma() == nullptr) return;
   alloc_bytes_ = alloc_bytes;
   regions_.open(&regions_in(shm.own_side()));
   core.direct().open(split_copies_in(shm.own_side()));
@@ -95,7 +97,12 @@ void LocalMemory::open(path::ShmPath& shm, p2p::Core& core, int rank, int size, 
   mover_ = std::make_unique<LocalMover>(shm);
 }
 
+std::string LocalMemory::new_shm_path() {
+  return shm_ != nullptr ? shm_->own_path() + "-" + std::to_string(files_++) : std::string();
+}
+
 void LocalMemory::close() noexcept {
+  shm_ = nullptr;
   alloc_bytes_ = 0;
   regions_.open(nullptr);
   mover_.reset();

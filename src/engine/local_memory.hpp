@@ -4,6 +4,7 @@
 // program memory that peers can map.
 #pragma once
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "p2p/core.hpp"
@@ -43,10 +44,15 @@ class LocalMemory {
   void open(path::ShmPath& shm, p2p::Core& core, int rank, int size, std::size_t alloc_bytes);
   void close() noexcept;
   p2p::Mover* mover() noexcept { return mover_.get(); }  // null: no memory can be reached
+
+  // Memory for messages that peers on this host can map, so that they need no system call; zeroed, aligned to
+  // a page. Null: use other memory.
   void* take(std::size_t bytes) noexcept {
     return alloc_bytes_ != 0 && bytes >= alloc_bytes_ ? regions_.take(bytes) : nullptr;
   }
-  bool give_back(void* memory) noexcept { return regions_.give_back(memory); }
+  bool give_back(void* memory) noexcept { return regions_.give_back(memory); }  // false: it is other memory
+  // The path of a new file in shared memory that is removed with this job; empty: there is no shared memory.
+  std::string new_shm_path();
   std::uint64_t mapped_bytes() const noexcept { return mover_ ? mover_->mapped_bytes() : 0; }
   std::uint64_t kernel_bytes() const noexcept { return mover_ ? mover_->kernel_bytes() : 0; }
 
@@ -54,6 +60,8 @@ class LocalMemory {
   std::unique_ptr<LocalMover> mover_;
   path::Regions regions_;
   std::size_t alloc_bytes_ = 0;
+  const path::ShmPath* shm_ = nullptr;
+  std::uint32_t files_ = 0;  // names given out by new_shm_path()
 };
 
 }  // namespace herald::engine

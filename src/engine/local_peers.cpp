@@ -85,15 +85,6 @@ void LocalPeers::publish_packet(LocalSender& to, p2p::PeerId peer, std::size_t s
   to.ring().prepare(at >= 0 && to.heard_since(receivers_[static_cast<std::size_t>(at)].ring.position()));
 }
 
-bool LocalPeers::try_send(const p2p::ShortSend& send) noexcept {
-  LocalSender& to = sender(send.to);
-  std::byte* const room = claim_packet(to, send.to, send.bytes);
-  if (room == nullptr) return false;
-  publish_packet(to, send.to, core_.send_now(send, room));
-  drain_now_and_then(send.to, send.bytes);
-  return true;
-}
-
 bool LocalPeers::try_send(p2p::SendOp& op) noexcept {
   if (op.lane >= 0 || op.mode == p2p::SendMode::synchronous) return false;
   const p2p::PeerId peer = op.to;
@@ -101,7 +92,7 @@ bool LocalPeers::try_send(p2p::SendOp& op) noexcept {
   LocalSender& to = sender(peer);
   std::byte* const room = claim_packet(to, peer, bytes);
   if (room == nullptr) return false;
-  publish_packet(to, peer, core_.send_now(op, {room, to.packet_bytes()}));
+  publish_packet(to, peer, core_.send_now(op, room));
   drain_now_and_then(peer, bytes);
   return true;
 }

@@ -34,7 +34,6 @@ class LocalPeers {
   bool pump(p2p::PeerId peer) noexcept;
   // The same for a message of one packet that nothing waits before. False: nothing happened.
   bool try_send(p2p::SendOp& op) noexcept;
-  bool try_send(const p2p::ShortSend& send) noexcept;
   // Asks the receivers of packets that wait to ring when they have room.
   void request_space() noexcept;
 

@@ -5,9 +5,9 @@
 
 #include <charconv>
 #include <cstdio>
-#include <ctime>
 
 #include "base/fd.hpp"
+#include "engine/clock.hpp"
 #include "engine/processors.hpp"
 
 namespace herald::engine {
@@ -15,12 +15,6 @@ namespace {
 
 // Two processes of one machine find the same, but for the time between two readings.
 constexpr std::int64_t kSameStartNs = 10'000'000;
-
-std::int64_t read_clock(clockid_t clock) noexcept {
-  timespec time{};
-  (void)::clock_gettime(clock, &time);
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
 
 // The first 64 bits of the name that the kernel gave itself.
 std::uint64_t read_boot() noexcept {
@@ -57,7 +51,7 @@ bool take_number(const char*& at, const char* end, Number& number) noexcept {
 }  // namespace
 
 Machine read_own_machine() noexcept {
-  return {read_boot(), read_clock(CLOCK_REALTIME) - read_clock(CLOCK_MONOTONIC), read_affinity()};
+  return {read_boot(), (read_clock(CLOCK_REALTIME) - read_clock()).ns, read_affinity()};
 }
 
 std::string write_machine(const Machine& machine) {

@@ -30,6 +30,23 @@ void wait_writable(std::span<const int> descriptors) noexcept {
 
 }  // namespace
 
+Net::Net(int rank, const Knobs& knobs, node::Node& node, std::unique_ptr<path::UdpPath> udp,
+         std::unique_ptr<path::McastPath> mcast, HostNames hosts)
+    : rank_(rank),
+      verbose_(knobs.verbose > 0),
+      use_lanes_(knobs.lanes == "on"),
+      node_(node),
+      udp_(std::move(udp)),
+      mcast_(std::move(mcast)),
+      hosts_(std::move(hosts)) {
+  to_peers_.reserve(rel::TxBatch::kMost);
+  to_groups_.reserve(rel::TxBatch::kMost);
+  for (const int fd : udp_->descriptors()) watch_.add(fd, kPeers);
+  if (!mcast_) return;
+  node_.lanes().use_groups(*this);
+  watch_.add(mcast_->descriptor(), kLanes);
+}
+
 bool Net::pump(Instant now, p2p::PeerId peer) noexcept {
   bool moved = false;
   while (node_.pump(now, peer)) {
@@ -175,7 +192,7 @@ void Net::send_to_groups() noexcept {
   }
 }
 
-// What the mesh has counted since the last time.
+// Adds the counts of the mesh since the last call.
 void Net::trace() noexcept {
   const rel::MeshCounters& all = node_.mesh().counters();
   const auto add = [](TraceEvent event, std::uint64_t total, std::uint64_t& traced) {
@@ -209,6 +226,53 @@ void Net::woke(const Woken& why) noexcept {
 
 void Net::on_spun() noexcept {
   if (++spins_ == kSpinsUnwatched) watch_.pause(kPeers | kLanes);
+}
+
+void Net::print_events() noexcept {
+  using Kind = node::NodeEvent::Kind;
+  for (const node::NodeEvent& event : node_.take_events()) {
+    const bool up = event.kind == Kind::link_up;
+    if (up || event.kind == Kind::link_down)
+      process_trace.add(TraceEvent::link, std::uint64_t{0}, event.peer, event.amount, up ? 1 : 0);
+    if (!verbose_) continue;
+    std::fprintf(stderr, "herald: rank %d: ", rank_);
+    switch (event.kind) {
+      case Kind::link_up:
+      case Kind::link_down:
+        std::fprintf(stderr, "link %s to rank %d %s\n",
+                     udp_->link_name(event.peer, static_cast<rel::LinkId>(event.amount)).c_str(), event.peer,
+                     up ? "works" : "does not answer");
+        break;
+      case Kind::multicast_restored: std::fprintf(stderr, "rank %d hears our multicast\n", event.peer); break;
+      case Kind::multicast_lost:
+        std::fprintf(stderr,
+                     "rank %d does not hear our multicast; it is served by unicast, and multicast is tried "
+                     "again with every cast to others, or with back-off up to a second\n",
+                     event.peer);
+        break;
+      case Kind::multicast_lossy:
+        std::fprintf(stderr, "%u %% of the multicast from rank %d is lost, and repaired\n", event.amount,
+                     event.peer);
+        break;
+      case Kind::group_shared:
+        std::fprintf(stderr,
+                     "no more groups can be joined (igmp_max_memberships); a communicator shares the group "
+                     "of others\n");
+        break;
+      case Kind::lane_moved:
+        std::fprintf(stderr, "a lane moves to its address number %u\n", event.amount);
+        break;
+      case Kind::group_foreign:
+        std::fprintf(stderr, "others use a multicast address of ours; its lanes move\n");
+        break;
+    }
+  }
+}
+
+void Net::print_report(Instant now, bool at_end) noexcept {
+  const std::string line = node_.lanes().reports().update(
+      now, [this](std::int32_t rank) { return std::string(hosts_.of(rank)); }, at_end);
+  if (!line.empty()) std::fprintf(stderr, "herald: %s\n", line.c_str());
 }
 
 }  // namespace herald::engine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // engine/net.hpp: drives a node::Node with sockets: UDP to peers on other hosts, multicast to groups.
-// In:  turns of the loop, with the time. Out: datagrams; what a person should know, on stderr.
+// In:  turns of the engine, with the time. Out: datagrams; events and reports for the user, on stderr.
 // A peer expects answers while the program computes: the keep-alive thread takes turns then (keep_alive()).
 #pragma once
 #include <array>
@@ -18,24 +18,11 @@
 
 namespace herald::engine {
 
-// What the ranks agreed on when they exchanged their cards.
-struct NetStart {
-  wire::JobKey key{};
-  std::uint32_t epoch = 0;
-  std::uint64_t seed = 0;
-  std::uint32_t local_ranks = 1;  // on this host, ourselves included
-};
-
-p2p::CoreConfig core_config(int rank, int size, const Knobs& knobs);
-
 class Net final : node::GroupMembership {
  public:
-  static std::unique_ptr<Net> open(int rank, int size, const Knobs& knobs, node::Node& node,
-                                   std::string& why);
-
-  std::string card() const { return udp_->card(); }
-  bool add_peer(p2p::PeerId peer, const std::string& card, std::string& why);
-  void start(const NetStart& start) noexcept;  // after all add_peer()
+  // NetOpener makes it, with open sockets and a connected node. `mcast` may be null.
+  Net(int rank, const Knobs& knobs, node::Node& node, std::unique_ptr<path::UdpPath> udp,
+      std::unique_ptr<path::McastPath> mcast, HostNames hosts);
 
   // A lane to these peers and ourselves; -1: none is to be had. Nothing is waited for.
   rel::LaneId open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept {
@@ -57,7 +44,6 @@ class Net final : node::GroupMembership {
   void print_events() noexcept;
   void print_report(Instant now, bool at_end) noexcept;
 
-  void set_host(p2p::PeerId peer, const std::string& host) { hosts_.set(peer, host); }
   const char* host_of(p2p::PeerId peer) const noexcept { return hosts_.of(peer); }
 
   // Sleeping: until a datagram comes, the doorbell rings, or the time is over; now and then too short.
@@ -78,11 +64,8 @@ class Net final : node::GroupMembership {
   static constexpr int kExtraPolls = 8;
   static constexpr std::uint32_t kPeers = 1, kLanes = 2, kBell = 4;  // marks of the watch
 
-  Net(int rank, int size, const Knobs& knobs, node::Node& node);
   bool join(const group::Address& group) noexcept override { return mcast_->join(group); }
   void leave(const group::Address& group) noexcept override { mcast_->leave(group); }
-  node::NodeConfig node_config(const NetStart& start) const noexcept;
-  void open_groups() noexcept;
   bool receive(Instant now, bool thorough) noexcept;
   bool receive_peers(Instant now, bool thorough) noexcept;
   bool receive_groups(Instant now, bool thorough) noexcept;
@@ -92,19 +75,16 @@ class Net final : node::GroupMembership {
   void send_to_groups() noexcept;
   void trace() noexcept;
 
-  const int rank_, size_;
-  const Knobs knobs_;
+  const int rank_;
+  const bool verbose_, use_lanes_;
   node::Node& node_;
   std::unique_ptr<path::UdpPath> udp_;
   std::unique_ptr<path::McastPath> mcast_;  // null: no multicast here
-  group::Pool pool_;
-  std::vector<rel::LinkId> links_;  // to each peer; 0: shares our memory
   HostNames hosts_;
   path::Watch watch_;
   rel::TxBatch batch_;
   std::vector<path::UdpSend> to_peers_;  // the batch, as the paths want it
   std::vector<path::McastPath::Send> to_groups_;
-  bool use_lanes_;
   bool ready_known_ = false;  // the last sleep told which sockets to read:
   bool peers_ready_ = true, lanes_ready_ = true;
   int extra_polls_ = 0;

@@ -2,17 +2,15 @@
 // engine/open_net.cpp: how the ranks of a job find each other across hosts: cards, keys, machines.
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
-#include "engine/loop.hpp"
 #include "engine/machine.hpp"
+#include "engine/net_open.hpp"
+#include "engine/open.hpp"
 #include "engine/self.hpp"
 #include "path/random.hpp"
 
 namespace herald::engine {
 namespace {
-
-constexpr Duration kKeepAliveEvery = milliseconds(100);
 
 std::string write_key(const wire::JobKey& key) {
   char text[40];
@@ -57,32 +55,23 @@ bool read_remote_card(const std::string& text, RemoteCard& card) {
 
 }  // namespace
 
-// Peers that do not share our memory are reached by the net. Every rank sees the same cards, so all of them
-// open it, or none.
-bool Loop::reach_others(boot::Boot& boot, const Knobs& knobs, bool udp, std::string& why) {
-  if (shm_ && shm_->is_one_host()) return true;
-  if (udp) return open_net(boot, knobs, why);
-  why = "some ranks run on other hosts, and HERALD_PATH=" + knobs.path +
-        " leaves no way to reach them: it must name udp, or be unset";
-  return false;
-}
-
-bool Loop::open_net(boot::Boot& boot, const Knobs& knobs, std::string& why) {
-  net_ = Net::open(rank_, size_, knobs, node_, why);
-  if (!net_) return false;
-  std::vector<std::string> cards(static_cast<std::size_t>(size_));
+bool Opener::open_net(std::string& why) {
+  NetOpener net(rank_, size_, knobs_, engine_.node_);
+  if (!net.open(why)) return false;
+  Cards cards(static_cast<std::size_t>(size_));
   const std::string own =
-      own_key() + "\n" + host_name() + "\n" + write_machine(read_own_machine()) + "\n" + net_->card();
-  if (!exchange_cards(boot, knobs, own, cards, why)) return false;
+      own_key() + "\n" + host_name() + "\n" + write_machine(read_own_machine()) + "\n" + net.card();
+  if (!exchange_cards(own, cards, why)) return false;
   cards[static_cast<std::size_t>(rank_)] = own;
-  return add_remote_peers(cards, why);
+  return add_remote_peers(net, cards, why);
 }
 
-bool Loop::add_remote_peers(const std::vector<std::string>& cards, std::string& why) {
+bool Opener::add_remote_peers(NetOpener& net, const Cards& cards, std::string& why) {
   const Machine here = read_own_machine();
   NetStart start;
   start.epoch = static_cast<std::uint32_t>(generation_);
   start.seed = path::random_number();
+  start.local_ranks = 0;
   for (int peer = 0; peer < size_; ++peer) {
     RemoteCard card;
     const bool good = read_remote_card(cards[static_cast<std::size_t>(peer)], card) &&
@@ -92,11 +81,13 @@ bool Loop::add_remote_peers(const std::vector<std::string>& cards, std::string& 
             " published: all ranks must load the same library";
       return false;
     }
-    net_->set_host(peer, card.host);
-    if (peer != rank_ && shm_ && shm_->is_attached(peer)) ++start.local_ranks;
-    if (peer == rank_ || (shm_ && shm_->is_attached(peer))) continue;
+    net.set_host(peer, card.host);
+    if (shares_memory(peer)) {
+      ++start.local_ranks;
+      continue;
+    }
     std::string detail;
-    if (!net_->add_peer(peer, card.address, detail)) {
+    if (!net.add_peer(peer, card.address, detail)) {
       why = "rank " + std::to_string(rank_) + " on host " + host_name() + " has no way to rank " +
             std::to_string(peer) + " on host " + card.host + ": " + detail;
       return false;
@@ -105,22 +96,11 @@ bool Loop::add_remote_peers(const std::vector<std::string>& cards, std::string& 
     if (is_same_machine(here, card.machine)) co_located_[peer] = card.machine.cpus;
   }
   only_remote_ = start.local_ranks == 1;
-  net_->start(start);
+  engine_.net_ = net.finish(start);
+  engine_.transport_.open(*engine_.net_, remote_);
+  engine_.lanes_.use(*engine_.net_);
+  engine_.peers_.use(*engine_.net_);
   return true;
-}
-
-bool Loop::start_keep_alive(std::string& why) {
-  lock_.activate();
-  if (keep_alive_.start([](void* self) { static_cast<Loop*>(self)->keep_alive(); }, this, kKeepAliveEvery))
-    return true;
-  why =
-      "no thread could be started to answer other hosts while the program computes: raise the limit on "
-      "processes";
-  return false;
-}
-
-std::string Loop::host_of(p2p::PeerId peer) const {
-  return net_ && peer >= 0 && peer < size_ ? std::string(net_->host_of(peer)) : host_name();
 }
 
 }  // namespace herald::engine

@@ -3,7 +3,7 @@
 
 #include <sched.h>
 
-#include "engine/loop.hpp"
+#include "engine/engine.hpp"
 
 namespace herald::engine {
 namespace {
@@ -66,18 +66,18 @@ void ProgressThread::on_enter() noexcept {
 
 // Announces that a thread listens, then looks once more; a peer with news does it the other way round.
 void ProgressThread::on_leave() noexcept {
-  if (--inside_ != 0 || !is_running() || loop_.is_closed()) return;
+  if (--inside_ != 0 || !is_running() || engine_.transport().is_closed()) return;
   program_cpu_ = ::sched_getcpu();
-  if (state_ == State::awake || !loop_.is_under_way()) return;
-  if (state_ == State::parked || loop_.wants_turn()) return wake();
+  if (state_ == State::awake || !engine_.is_under_way()) return;
+  if (state_ == State::parked || engine_.transport().wants_turn()) return wake();
   waiter_.doorbell().mark_sleeping(waiter_.where());
-  if (loop_.has_local_news()) waiter_.doorbell().ring();
+  if (engine_.transport().has_local_news()) waiter_.doorbell().ring();
 }
 
 bool ProgressThread::relisten() noexcept {
   if (state_ != State::listening) return false;
   waiter_.doorbell().mark_sleeping(waiter_.where());
-  return loop_.progress();
+  return engine_.progress();
 }
 
 // Holds the lock except while it blocks.
@@ -88,8 +88,8 @@ void ProgressThread::run() noexcept {
   lock_.lock();
   while (!stop_) {
     if (inside_ == 0) keep_off(program_cpu_, all);
-    const bool wanted = inside_ == 0 && !loop_.is_closed() && loop_.is_under_way();
-    if (wanted && loop_.progress()) {
+    const bool wanted = inside_ == 0 && !engine_.transport().is_closed() && engine_.is_under_way();
+    if (wanted && engine_.progress()) {
       lock_.give_way();
       continue;
     }

@@ -14,13 +14,13 @@
 namespace herald::engine {
 
 class Lock;
-class Loop;
+class Engine;
 class Waiter;
 
 class ProgressThread {
  public:
-  ProgressThread(Loop& loop, Lock& lock, Waiter& waiter) noexcept
-      : loop_(loop), lock_(lock), waiter_(waiter) {}
+  ProgressThread(Engine& engine, Lock& lock, Waiter& waiter) noexcept
+      : engine_(engine), lock_(lock), waiter_(waiter) {}
   ProgressThread(const ProgressThread&) = delete;
   ProgressThread& operator=(const ProgressThread&) = delete;
 
@@ -46,7 +46,7 @@ class ProgressThread {
   void park() noexcept;
   void wake() noexcept;
 
-  Loop& loop_;
+  Engine& engine_;
   Lock& lock_;
   Waiter& waiter_;
   State state_ = State::none;

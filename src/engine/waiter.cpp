@@ -8,7 +8,8 @@
 
 #include "base/fatal.hpp"
 #include "base/trace.hpp"
-#include "engine/loop.hpp"
+#include "engine/clock.hpp"
+#include "engine/engine.hpp"
 #include "engine/processors.hpp"
 
 namespace herald::engine {
@@ -38,10 +39,10 @@ std::uint32_t Waiter::where() const noexcept {
 }
 
 void Waiter::wait_turn() noexcept {
-  const std::uint64_t before = loop_.activity();
-  if (loop_.progress()) return policy_.on_progress();
+  const std::uint64_t before = engine_.transport().activity();
+  if (engine_.progress()) return policy_.on_progress();
   ++waiting_;
-  policy_.begin(loop_.now());
+  policy_.begin(read_clock());
   while (step(before)) {
   }
   --waiting_;
@@ -49,10 +50,10 @@ void Waiter::wait_turn() noexcept {
 
 // One step of the policy. False: something moved, or a block has ended.
 bool Waiter::step(std::uint64_t before) noexcept {
-  const Instant now = loop_.now();
+  const Instant now = read_clock();
   const WaitFacts facts{.polls_sockets = net_ != nullptr,
                         .only_remote = only_remote_,
-                        .in_collective = loop_.has_hooks(),
+                        .in_collective = !engine_.hooks().empty(),
                         .may_spin = waiting_ == 1};
   const WaitStep next = policy_.next(now, facts);
   switch (next.action) {
@@ -61,12 +62,12 @@ bool Waiter::step(std::uint64_t before) noexcept {
       break;
     case WaitAction::yield:
       give_processor();
-      policy_.on_yielded(now, loop_.now());
-      if (loop_.activity() == before && !loop_.progress()) return true;
+      policy_.on_yielded(now, read_clock());
+      if (engine_.transport().activity() == before && !engine_.progress()) return true;
       break;
     case WaitAction::block:
       block();
-      policy_.on_blocked(now, loop_.now(), loop_.activity() != before);
+      policy_.on_blocked(now, read_clock(), engine_.transport().activity() != before);
       return false;
   }
   policy_.on_progress();
@@ -75,12 +76,12 @@ bool Waiter::step(std::uint64_t before) noexcept {
 
 bool Waiter::spin(std::uint64_t before, int turns) noexcept {
   if (net_ != nullptr) net_->set_spinning(true);
-  for (; turns != 0 && loop_.activity() == before; --turns) {
+  for (; turns != 0 && engine_.transport().activity() == before; --turns) {
     if (net_ == nullptr) relax();  // a system call is as good
     lock_.give_way();
-    if (loop_.activity() == before) loop_.progress();
+    if (engine_.transport().activity() == before) engine_.progress();
   }
-  const bool moved = loop_.activity() != before;
+  const bool moved = engine_.transport().activity() != before;
   if (net_ != nullptr) {
     net_->set_spinning(false);
     if (moved && !polling_) net_->on_spun();
@@ -104,7 +105,7 @@ bool Waiter::yield() noexcept {
 // first and looks for the announcement then. The lock is held until the doorbell has been read.
 void Waiter::block() noexcept {
   if (polling_) {
-    if (loop_.relisten()) return;
+    if (engine_.progress_thread().relisten()) return;
     return block_inside();
   }
   std::uint32_t seen = 0;
@@ -121,8 +122,8 @@ void Waiter::block() noexcept {
 bool Waiter::prepare(std::uint32_t& seen) noexcept {
   seen = doorbell_->before_sleep(where());
   if (only_remote_) return true;
-  loop_.request_space();
-  if (!loop_.progress()) return true;
+  engine_.transport().request_space();
+  if (!engine_.progress()) return true;
   if (blocked_ == 0) doorbell_->awake();
   return false;
 }
@@ -130,7 +131,7 @@ bool Waiter::prepare(std::uint32_t& seen) noexcept {
 void Waiter::block(std::uint32_t seen, Duration longest) noexcept {
   polling_ = net_ != nullptr;
   const Instant due = net_ != nullptr ? net_->prepare_to_sleep() : Instant{};
-  const Instant now = net_ != nullptr ? loop_.now() : Instant{};
+  const Instant now = net_ != nullptr ? read_clock() : Instant{};
   Net::Woken why;
   const std::uint32_t depth = lock_.give_up();
   if (net_ != nullptr)
@@ -147,7 +148,7 @@ void Waiter::block(std::uint32_t seen, Duration longest) noexcept {
 void Waiter::after_block() noexcept {
   if (net_ != nullptr && blocked_ != 0) inner_doorbell_.ring();
   if (net_ != nullptr || blocked_ == 0) doorbell_->awake();
-  loop_.check_local_peers();
+  engine_.peers().check_local();
 }
 
 void Waiter::block_inside() noexcept {
@@ -157,10 +158,6 @@ void Waiter::block_inside() noexcept {
   inner_doorbell_.sleep(seen, kLongestBlock.ns);
   lock_.take_back(depth);
   --blocked_;
-}
-
-void Waiter::wake() noexcept {
-  if (blocked_ != 0) doorbell_->ring();
 }
 
 }  // namespace herald::engine

@@ -12,12 +12,12 @@
 namespace herald::engine {
 
 class Lock;
-class Loop;
+class Engine;
 class Net;
 
 class Waiter {
  public:
-  Waiter(Loop& loop, Lock& lock) noexcept : loop_(loop), lock_(lock) {}
+  Waiter(Engine& engine, Lock& lock) noexcept : engine_(engine), lock_(lock) {}
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
 
@@ -33,7 +33,9 @@ class Waiter {
   void wait_turn() noexcept;
   bool yield() noexcept;
   // Threads of this process that block get to look again.
-  void wake() noexcept;
+  void wake() noexcept {
+    if (blocked_ != 0) doorbell_->ring();
+  }
   bool some_blocked() const noexcept { return blocked_ != 0; }
   bool is_polling() const noexcept { return polling_; }
 
@@ -54,7 +56,7 @@ class Waiter {
   void block_inside() noexcept;
   void give_processor() noexcept;
 
-  Loop& loop_;
+  Engine& engine_;
   Lock& lock_;
   Net* net_ = nullptr;
   WaitPolicy policy_;

@@ -17,8 +17,8 @@ const std::uint64_t probe_word = path::CollSegment::kProbe;
 
 int ranks_on_this_host(const engine::Engine& engine) noexcept {
   int count = 0;
-  for (p2p::PeerId peer = 0; peer < engine.size(); ++peer)
-    if (engine.host_number(peer) == engine.host_number(engine.rank())) ++count;
+  for (p2p::PeerId peer = 0; peer < engine.peers().size(); ++peer)
+    if (engine.peers().host_number(peer) == engine.peers().host_number(engine.peers().rank())) ++count;
   return count;
 }
 
@@ -42,7 +42,7 @@ Agreement::~Agreement() {
 }
 
 void Agreement::begin() noexcept {
-  team_.engine().add_hook(on_turn, this);
+  team_.engine().hooks().add(on_turn, this);
   advertise();
   (void)advance();
 }
@@ -83,7 +83,7 @@ void Agreement::create_segment(const std::vector<int>& ranks) noexcept {
   }
   const path::CollSegmentShape shape = Segment::shape_of(cluster, cluster.host_of(team_.rank()), ad_.sizes);
   ad_.nonce = path::random_number();
-  const std::string path = team_.engine().new_shm_path();
+  const std::string path = team_.engine().memory().new_shm_path();
   if (shape.place_bytes != 0 && shape.bytes() <= left.all_bytes && !path.empty() &&
       path.size() < sizeof ad_.path && team_.segment.create(path, shape, ad_.nonce, similar))
     std::memcpy(ad_.path, path.c_str(), path.size() + 1);
@@ -162,7 +162,7 @@ bool Agreement::all_said_yes() const noexcept {
 
 void Agreement::end(bool agreed) noexcept {
   engine::Engine& engine = team_.engine();
-  engine.remove_hook(on_turn, this);
+  engine.hooks().remove(on_turn, this);
   const std::unique_ptr<Agreement> self = std::move(team_.agreement_);
   if (agreed)
     team_.segment.open(team_.cluster(), ad_.sizes, team_.cluster().reads_peers);

@@ -96,7 +96,7 @@ bool Runner::poll(bool look_for_lost) noexcept {
 bool Runner::poll_listed(void* engine_of_all) noexcept {
   auto& engine = *static_cast<engine::Engine*>(engine_of_all);
   bool moved = false;
-  const bool look_for_lost = engine.gone_count() != 0;
+  const bool look_for_lost = engine.peers().gone_count() != 0;
   in_turn = true;
   SharedChannel::new_turn();
   for (std::size_t i = 0; i < listed.size(); ++i)
@@ -105,7 +105,7 @@ bool Runner::poll_listed(void* engine_of_all) noexcept {
   in_turn = false;
   std::erase(listed, nullptr);
   if (listed.empty()) {
-    engine.remove_hook(poll_listed, &engine);
+    engine.hooks().remove(poll_listed, &engine);
     has_hook = false;
   }
   if (moved) engine.wake_waiters();
@@ -116,7 +116,7 @@ void Runner::enlist() noexcept {
   if (listed_) return;
   listed_ = true;
   channel_->watch();
-  if (!std::exchange(has_hook, true)) team_->engine().add_hook(poll_listed, &team_->engine());
+  if (!std::exchange(has_hook, true)) team_->engine().hooks().add(poll_listed, &team_->engine());
   listed.push_back(this);
 }
 

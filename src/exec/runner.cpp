@@ -188,7 +188,7 @@ void Runner::advance() noexcept {
   for (;;) {
     for (coll::StepId id = run_.next(); id != coll::kNone; id = run_.next()) perform(id);
     if (to_flush_ < 0) break;
-    team_->engine().flush_lane(std::exchange(to_flush_, -1));
+    team_->engine().lanes().flush(std::exchange(to_flush_, -1));
   }
   advancing_ = false;
   if (run_.done()) return finish();
@@ -272,7 +272,7 @@ void Runner::start_message(const coll::Step& step, coll::StepId id) noexcept {
     op.source = step.partner;
     op.awaited = team_->peer(step.partner);
     op.at_once = blocking_ && cached_->plan.slots == 1;
-    return team_->engine().start(op);
+    return team_->engine().messages().start(op);
   }
   slot.live = Slot::Live::send;
   p2p::SendOp& op = *::new (&slot.send) p2p::SendOp;
@@ -286,7 +286,7 @@ void Runner::start_message(const coll::Step& step, coll::StepId id) noexcept {
     op.lane = to_flush_ = bundle_lane_;
     op.bundled = true;
   }
-  team_->engine().start(op);
+  team_->engine().messages().start(op);
 }
 
 void Runner::start_fused(const coll::Step& step, coll::StepId id) noexcept {
@@ -295,15 +295,15 @@ void Runner::start_fused(const coll::Step& step, coll::StepId id) noexcept {
   p2p::FusedOp& op = *::new (&slot.fused) p2p::FusedOp;
   op.on_done = on_done;
   op.owner = &slot;
-  op.step = step.kind == coll::StepKind::contribute ? p2p::FusedStep::report
-            : step.kind == coll::StepKind::gather   ? p2p::FusedStep::collect
-                                                    : p2p::FusedStep::tell;
+  op.step = step.kind == coll::StepKind::contribute ? p2p::FusedStep::contribute
+            : step.kind == coll::StepKind::gather   ? p2p::FusedStep::gather
+                                                    : p2p::FusedStep::announce;
   op.lane = team_->lane();
   op.number = fused_number_;
   op.members = static_cast<std::uint32_t>(step.partner);
   op.data = cursor(step.a, places_);
   if (step.kind == coll::StepKind::contribute) op.into = cursor(step.b, places_);
-  team_->engine().start(op);
+  team_->engine().lanes().start(op);
 }
 
 void Runner::on_done(p2p::Op& op) noexcept {
@@ -320,7 +320,7 @@ void Runner::finish() noexcept {
     channel_->end(number_);
     if (!polls_) channel_->ring_noted();
   }
-  if (own_lane_ && bundle_lane_ >= 0) team_->engine().close_part(bundle_lane_);
+  if (own_lane_ && bundle_lane_ >= 0) team_->engine().lanes().close_sub_lane(bundle_lane_);
   done_ = true;
   process_trace.add(TraceEvent::coll_done, this, static_cast<int>(status_));
   // The callback may recycle this object: nothing may follow.

@@ -39,11 +39,11 @@ void SharedChannel::ring() noexcept {
   if (!channels_[0].is_watched()) return;
   engine::Engine& engine = *ranks_->engine;
   if (place >= 0) {
-    if (place != ranks_->place) engine.ring(ranks_->peers[static_cast<std::size_t>(place)]);
+    if (place != ranks_->place) engine.peers().ring(ranks_->peers[static_cast<std::size_t>(place)]);
     return;
   }
   for (const p2p::PeerId peer : ranks_->peers)
-    if (peer != engine.rank()) engine.ring(peer);
+    if (peer != engine.peers().rank()) engine.peers().ring(peer);
 }
 
 bool SharedChannel::is_free(path::Channel& channel, std::uint64_t number) noexcept {
@@ -168,7 +168,7 @@ bool SharedChannel::is_lost(std::uint64_t number, const coll::Step& step) noexce
     fatal("rank %d's shared memory is damaged: a post is longer than its place",
           ranks_->peers[static_cast<std::size_t>(by)]);
   const auto lost = [&](int place) {
-    return ranks_->engine->is_gone(ranks_->peers[static_cast<std::size_t>(place)]) &&
+    return ranks_->engine->peers().is_gone(ranks_->peers[static_cast<std::size_t>(place)]) &&
            !channel_of(step).has_completed(number, place);
   };
   if (step.kind == coll::StepKind::fetch || step.kind == coll::StepKind::stream_read ||

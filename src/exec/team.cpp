@@ -13,20 +13,20 @@ Team::Team(engine::Engine& engine, const Knobs& knobs, const Identity& identity)
 
 Team::~Team() {
   for (const SubLane& sub : sub_lanes_)
-    if (sub.lane >= 0) engine_.close_lane(sub.lane);
-  if (lane_ >= 0) engine_.close_lane(lane_);
+    if (sub.lane >= 0) engine_.lanes().close(sub.lane);
+  if (lane_ >= 0) engine_.lanes().close(lane_);
 }
 
 const coll::Cluster& Team::cluster() noexcept {
   if (cluster_) return *cluster_;
   std::vector<int> numbers;
-  for (const p2p::PeerId peer : identity_.peers) numbers.push_back(engine_.host_number(peer));
+  for (const p2p::PeerId peer : identity_.peers) numbers.push_back(engine_.peers().host_number(peer));
   cluster_ = std::make_unique<coll::Cluster>(numbers);
   cluster_->lane = cluster_->hosts() > 2 && knobs_.lanes == "on";
   if (!cluster_->lane || cluster_->place_of(rank()) != 0) return *cluster_;
   std::vector<p2p::PeerId> leaders;
   for (const int leader : cluster_->leaders()) leaders.push_back(peer(leader));
-  lane_ = engine_.open_lane(identity_.lane_name, leaders);
+  lane_ = engine_.lanes().open(identity_.lane_name, leaders);
   return *cluster_;
 }
 
@@ -42,7 +42,7 @@ std::int32_t Team::lane_for(const std::vector<int>& members, bool persistent, bo
 std::int32_t Team::open_sub_lane(const std::vector<int>& members) const noexcept {
   std::vector<p2p::PeerId> peers;
   for (const int rank : members) peers.push_back(peer(rank));
-  return engine_.open_part(lane_, peers);
+  return engine_.lanes().open_sub_lane(lane_, peers);
 }
 
 // The first time a message to each member is as cheap as the announcement of a lane. At the second time a

@@ -49,9 +49,9 @@ class LaneSide {
   }
   void close(rel::LaneId lane) noexcept;
   rel::LaneId open_sub_lane(rel::LaneId whole, std::span<const PeerId> members) noexcept {
-    return registry_.open_part(whole, members);
+    return registry_.open_sub_lane(whole, members);
   }
-  void close_sub_lane(rel::LaneId lane) noexcept { registry_.close_part(lane); }
+  void close_sub_lane(rel::LaneId lane) noexcept { registry_.close_sub_lane(lane); }
   const group::Address& group_of(rel::LaneId lane) const noexcept { return registry_.group_of(lane); }
 
   // Moves casts from Core into the lane's window.

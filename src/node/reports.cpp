@@ -7,7 +7,7 @@ namespace herald::node {
 void Reports::take_news(Instant now) noexcept {
   using Kind = NodeEvent::Kind;
   for (const p2p::LaneCarrier::News& news : carrier_.take_news()) {
-    if (registry_.is_part(news.lane)) continue;
+    if (registry_.is_sub_lane(news.lane)) continue;
     monitor_.on_reachability(now, news.lane, news.member, news.hears);
     events_.push_back({news.hears ? Kind::multicast_restored : Kind::multicast_lost, news.member});
   }

@@ -68,10 +68,7 @@ class Core {
   bool can_send_now(PeerId to, std::uint64_t bytes, std::size_t room) const noexcept {
     return sender_.can_send_now(to, bytes, room);
   }
-  std::size_t send_now(const ShortSend& send, std::byte* room) noexcept {
-    return sender_.send_now(send, room);
-  }
-  std::size_t send_now(SendOp& op, std::span<std::byte> room) noexcept { return sender_.send_now(op, room); }
+  std::size_t send_now(SendOp& op, std::byte* room) noexcept { return sender_.send_now(op, room); }
 
   // Anything but `ok`: the packet was not taken; hand it in again later.
   Status on_packet(PeerId from, std::span<const std::byte> packet) noexcept;

@@ -15,14 +15,14 @@ std::span<const std::byte> FusedOps::packed(type::Cursor& data, std::size_t most
 
 void FusedOps::start(Instant now, FusedOp& op) noexcept {
   op.left = false;
-  if (op.step == FusedStep::tell) {
+  if (op.step == FusedStep::announce) {
     lanes_.announce(now, op.lane, op.number, packed(op.data, wire::kMaxResult));
     return done_.finish(op, Status::ok);
   }
   if (!attempt(op)) ops_.push_back(&op);
 }
 
-bool FusedOps::report(FusedOp& op) noexcept {
+bool FusedOps::contribute(FusedOp& op) noexcept {
   std::span<const std::byte> bytes;
   const rel::Lanes::FusedState state = lanes_.result(op.lane, op.number, bytes);
   if (state == rel::Lanes::FusedState::complete) {
@@ -40,7 +40,7 @@ bool FusedOps::report(FusedOp& op) noexcept {
   return false;
 }
 
-bool FusedOps::collect(FusedOp& op) noexcept {
+bool FusedOps::gather(FusedOp& op) noexcept {
   const rel::Lanes::FusedState state = lanes_.gather(op.lane, op.number);
   if (state == rel::Lanes::FusedState::pending) return false;
   Status status = state == rel::Lanes::FusedState::complete ? Status::ok : Status::peer_lost;
@@ -57,7 +57,7 @@ bool FusedOps::collect(FusedOp& op) noexcept {
 }
 
 bool FusedOps::attempt(FusedOp& op) noexcept {
-  return op.step == FusedStep::report ? report(op) : collect(op);
+  return op.step == FusedStep::contribute ? contribute(op) : gather(op);
 }
 
 bool FusedOps::look() noexcept {

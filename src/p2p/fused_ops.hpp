@@ -27,8 +27,8 @@ class FusedOps {
 
  private:
   bool attempt(FusedOp& op) noexcept;
-  bool report(FusedOp& op) noexcept;
-  bool collect(FusedOp& op) noexcept;
+  bool contribute(FusedOp& op) noexcept;
+  bool gather(FusedOp& op) noexcept;
   std::span<const std::byte> packed(type::Cursor& data, std::size_t most) noexcept;
 
   Completions& done_;

@@ -89,7 +89,7 @@ void LaneRegistry::on_foreign(Instant now, const group::Address& group) noexcept
     if (spots_[i].joined && spots_[i].group == group) lanes_.use_next_address(static_cast<rel::LaneId>(i));
 }
 
-rel::LaneId LaneRegistry::open_part(rel::LaneId whole, std::span<const PeerId> members) noexcept {
+rel::LaneId LaneRegistry::open_sub_lane(rel::LaneId whole, std::span<const PeerId> members) noexcept {
   const std::uint64_t name = kPartBit | static_cast<std::uint64_t>(me_) << 32 | next_part_;
   if (!carrier_.invite(whole, name, members)) return -1;
   ++next_part_;
@@ -100,7 +100,7 @@ rel::LaneId LaneRegistry::open_part(rel::LaneId whole, std::span<const PeerId> m
   return lane;
 }
 
-void LaneRegistry::close_part(rel::LaneId lane) noexcept {
+void LaneRegistry::close_sub_lane(rel::LaneId lane) noexcept {
   core_.casts().drop(lane);
   ending_.push_back(lane);
   dismiss_invited();

@@ -42,10 +42,10 @@ class LaneRegistry {
   rel::LaneId open(std::uint64_t name, std::span<const PeerId> members) noexcept;
   void close(rel::LaneId lane) noexcept;
   // A lane of some members of another one, which it invites. A member that has not opened it yet is served by
-  // unicast. -1: not now. Members close it with that other one; or when close_part() dismisses them, which is
-  // for lanes over which each of them has received something.
-  rel::LaneId open_part(rel::LaneId whole, std::span<const PeerId> members) noexcept;
-  void close_part(rel::LaneId lane) noexcept;
+  // unicast. -1: not now. Members close it with that other one; or when close_sub_lane() dismisses them,
+  // which is for lanes over which each of them has received something.
+  rel::LaneId open_sub_lane(rel::LaneId whole, std::span<const PeerId> members) noexcept;
+  void close_sub_lane(rel::LaneId lane) noexcept;
   void forget(PeerId peer) noexcept;
 
   // A turn: received calls; then, when timers have run, moves and dismissals that wait for room.
@@ -60,7 +60,7 @@ class LaneRegistry {
   const group::Address& group_of(rel::LaneId lane) const noexcept {
     return spots_[static_cast<std::size_t>(lane)].group;
   }
-  bool is_part(rel::LaneId lane) const noexcept {  // opened by us
+  bool is_sub_lane(rel::LaneId lane) const noexcept {  // opened by us
     return spots_[static_cast<std::size_t>(lane)].part;
   }
   std::size_t invited() const noexcept { return invited_.size(); }

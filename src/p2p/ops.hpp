@@ -70,16 +70,6 @@ struct SendOp : Op {
   std::uint64_t there = 0;          // where the first byte goes in the receiver's memory
 };
 
-// A standard send of contiguous bytes that fit into one packet: it leaves at once or not at all.
-struct ShortSend {
-  std::uint64_t context = 0;
-  const void* data = nullptr;
-  std::uint64_t bytes = 0;
-  PeerId to = 0;
-  std::int32_t tag = 0;
-  std::int32_t source = 0;  // as in SendOp
-};
-
 // A message of whose push more is to come, linked under its sender: unexpected, or in a receive.
 struct Arriving : ListLink {
   std::uint32_t seq = 0;
@@ -113,17 +103,17 @@ struct RecvOp : Op {
 
 // A step of a fused exchange (p2p/fused_ops.hpp).
 enum class FusedStep : std::uint8_t {
-  report,   // contribute: `data` to the root, and its result to `into`
-  collect,  // gather: the parts of all others to `data`, which has room for a part of each member, in order
-  tell,     // announce: `data` to all others
+  contribute,  // `data` goes to the root, and its result comes to `into`
+  gather,      // the contributions of all others go to `data`, which has room for each member's, in order
+  announce,    // `data` goes to all others
 };
 
 struct FusedOp : Op {
-  FusedStep step = FusedStep::report;
+  FusedStep step = FusedStep::contribute;
   std::int32_t lane = -1;
   std::uint32_t number = 0;
   std::uint32_t members = 0;
-  bool left = false;  // report: the contribution has left
+  bool left = false;  // contribute: it has left
   type::Cursor into;
 };
 

@@ -23,21 +23,21 @@ Sender::Sender(const CoreConfig& config, PeerTable& peers, FlowControl& flow, He
       done_(done),
       zero_copy_(config, peers) {}
 
-void Sender::prepare(SendOp& op) noexcept {
+inline void Sender::reset(SendOp& op) noexcept {
   op.done = op.cancelled = false;
   op.status = Status::ok;
   op.phase = SendPhase::queued;
   op.id = 0;
   op.push_end = op.end = 0;
   op.answered = op.direct = op.borrows = false;
-  if (op.data.position() != 0) op.data.seek(0);
-  ++done_.sends_under_way;
-  if (done_.trace != nullptr) [[unlikely]]
-    done_.trace->add(TraceEvent::send_start, &op, op.to, static_cast<std::int64_t>(op.data.total()), op.tag);
+  op.data.seek(0);
 }
 
 void Sender::start(SendOp& op) noexcept {
-  prepare(op);
+  reset(op);
+  ++done_.sends_under_way;
+  if (done_.trace != nullptr) [[unlikely]]
+    done_.trace->add(TraceEvent::send_start, &op, op.to, static_cast<std::int64_t>(op.data.total()), op.tag);
   if (op.lane >= 0) return casts_.start(op);
   Peer& to = peers_[op.to];
   if (to.gone) return finish(op, Status::peer_lost);
@@ -53,24 +53,23 @@ void Sender::start(SendOp& op) noexcept {
   return headers_.write(to, message, whole, room);
 }
 
-std::size_t Sender::send_now(const ShortSend& send, std::byte* room) noexcept {
-  Peer& to = peers_[send.to];
+std::size_t Sender::send_now(SendOp& op, std::byte* room) noexcept {
+  Peer& to = peers_[op.to];
+  reset(op);
+  op.seq = to.next_seq++;
+  op.phase = SendPhase::sent;
+  const std::uint64_t bytes = op.data.total();
   const std::size_t head = write_header(to,
-                                        {.context = send.context,
-                                         .bytes = send.bytes,
-                                         .source = send.source,
-                                         .tag = send.tag,
-                                         .seq = to.next_seq++,
-                                         .pushed = static_cast<std::uint32_t>(send.bytes)},
+                                        {.context = op.context,
+                                         .bytes = bytes,
+                                         .source = op.source,
+                                         .tag = op.tag,
+                                         .seq = op.seq,
+                                         .pushed = static_cast<std::uint32_t>(bytes)},
                                         true, room);
-  if (send.bytes != 0) std::memcpy(room + head, send.data, send.bytes);
-  ++done_.counters.finished;
-  return head + send.bytes;
-}
-
-std::size_t Sender::send_now(SendOp& op, std::span<std::byte> room) noexcept {
-  prepare(op);
-  return write_first(peers_[op.to], op, room);
+  op.data.pack(room + head, bytes);
+  done_.finish(op, Status::ok);
+  return head + bytes;
 }
 
 std::size_t Sender::write_next(Peer& to, std::span<std::byte> room, Borrowed* borrowed) noexcept {

@@ -34,8 +34,7 @@ class Sender {
     return !to.linked() && !to.gone && bytes + sizeof(wire::EagerPacket) <= room &&
            flow_.may_push_whole(to, bytes) && done_.trace == nullptr;
   }
-  std::size_t send_now(const ShortSend& send, std::byte* room) noexcept;
-  std::size_t send_now(SendOp& op, std::span<std::byte> room) noexcept;
+  std::size_t send_now(SendOp& op, std::byte* room) noexcept;
 
   // The next packet of a send; 0: a send failed instead.
   std::size_t write_next(Peer& to, std::span<std::byte> room, Borrowed* borrowed) noexcept;
@@ -58,7 +57,7 @@ class Sender {
   void finish(SendOp& op, Status status) noexcept;
 
  private:
-  void prepare(SendOp& op) noexcept;
+  static void reset(SendOp& op) noexcept;
   std::size_t write_first(Peer& to, SendOp& op, std::span<std::byte> room) noexcept;
   std::size_t write_header(Peer& to, const Envelope& message, bool whole, std::byte* room) noexcept;
   std::size_t write_data(SendOp& op, std::span<std::byte> room, Borrowed* borrowed) noexcept;

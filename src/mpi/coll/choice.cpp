@@ -25,7 +25,7 @@ std::string names(coll::Op op, const coll::Shape& shape) {
 void warn(coll::Op op, const char* forced, const coll::Shape& shape, const coll::Algorithm& taken) noexcept {
   static std::array<bool, coll::kOps> told{};
   bool& mine = told[static_cast<std::size_t>(op)];
-  if (mine || runtime().engine().rank() != 0) return;
+  if (mine || runtime().engine().peers().rank() != 0) return;
   mine = true;
   std::fprintf(stderr,
                "herald: warning: HERALD_COLL: %s=%s does not fit a call on %d ranks%s; %s is used there. "
@@ -38,8 +38,9 @@ void warn(coll::Op op, const char* forced, const coll::Shape& shape, const coll:
 // HERALD_VERBOSE=3 shows what is chosen whenever a plan is made.
 const coll::Algorithm& report(const coll::Algorithm& chosen, const coll::CollSpec& spec) noexcept {
   if (runtime().knobs().verbose >= 3) [[unlikely]]
-    std::fprintf(stderr, "herald: rank %d: %s of %llu bytes on %d ranks by %s\n", runtime().engine().rank(),
-                 name_of(spec.op), static_cast<unsigned long long>(spec.bytes), spec.size, chosen.name);
+    std::fprintf(stderr, "herald: rank %d: %s of %llu bytes on %d ranks by %s\n",
+                 runtime().engine().peers().rank(), name_of(spec.op),
+                 static_cast<unsigned long long>(spec.bytes), spec.size, chosen.name);
   return chosen;
 }
 

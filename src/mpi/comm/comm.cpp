@@ -76,10 +76,10 @@ std::uint64_t propose_context() noexcept {
 
 void make_world_comms() noexcept {
   engine::Engine& engine = runtime().engine();
-  std::vector<std::int32_t> all(static_cast<std::size_t>(engine.size()));
+  std::vector<std::int32_t> all(static_cast<std::size_t>(engine.peers().size()));
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int32_t>(i);
   runtime().world = make_predefined(MPI_COMM_WORLD, "MPI_COMM_WORLD", std::move(all), kWorldContext);
-  runtime().self = make_predefined(MPI_COMM_SELF, "MPI_COMM_SELF", {engine.rank()}, kSelfContext);
+  runtime().self = make_predefined(MPI_COMM_SELF, "MPI_COMM_SELF", {engine.peers().rank()}, kSelfContext);
 }
 
 namespace api {

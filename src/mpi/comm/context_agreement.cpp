@@ -46,9 +46,9 @@ void start_send(p2p::SendOp& op, p2p::PeerId to, std::int32_t tag, void* data, s
   op.context = kAgreementContext;
   op.tag = tag;
   op.to = to;
-  op.source = engine.rank();
+  op.source = engine.peers().rank();
   op.data = type::Cursor::bytes(data, bytes);
-  engine.start(op);
+  engine.messages().start(op);
 }
 
 void start_recv(p2p::RecvOp& op, p2p::PeerId from, std::int32_t tag, void* data, std::size_t bytes) noexcept {
@@ -57,7 +57,7 @@ void start_recv(p2p::RecvOp& op, p2p::PeerId from, std::int32_t tag, void* data,
   op.source = from;
   op.awaited = from;
   op.data = type::Cursor::bytes(data, bytes);
-  runtime().engine().start(op);
+  runtime().engine().messages().start(op);
 }
 
 int receive_proposal(p2p::PeerId from, std::uint64_t key, Proposal& proposal) noexcept {
@@ -71,7 +71,7 @@ int receive_proposal(p2p::PeerId from, std::uint64_t key, Proposal& proposal) no
     if (misrouted) {
       // Another thread's receive got our message. Cancel this one; if it has matched already, its message
       // belongs to another thread.
-      if (!op.done) runtime().engine().cancel(op);
+      if (!op.done) runtime().engine().messages().cancel(op);
       wait_until([&] { return op.done; });
     }
     const bool got = !op.cancelled && op.status == Status::ok;
@@ -98,7 +98,7 @@ constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
 
 void world_barrier() noexcept {
   engine::Engine& engine = runtime().engine();
-  const int rank = engine.rank(), size = engine.size();
+  const int rank = engine.peers().rank(), size = engine.peers().size();
   std::int32_t round = 0;
   for (int distance = 1; distance < size; distance *= 2, ++round) {
     p2p::SendOp send;

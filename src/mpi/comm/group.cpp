@@ -11,7 +11,7 @@ namespace herald::mpi {
 
 Group* make_group(std::vector<std::int32_t> peers, Session* session) noexcept {
   Group* group = tables().groups.create();
-  const std::int32_t me = runtime().engine().rank();
+  const std::int32_t me = runtime().engine().peers().rank();
   const auto found = std::find(peers.begin(), peers.end(), me);
   group->rank = found == peers.end() ? MPI_UNDEFINED : static_cast<int>(found - peers.begin());
   group->peers = std::move(peers);

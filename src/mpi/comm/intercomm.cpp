@@ -53,8 +53,8 @@ int exchange(Comm& peer_comm, int partner, int tag, const void* out, std::size_t
   send.to = peer_comm.peer(partner);
   send.source = peer_comm.rank;
   send.data = type::Cursor::bytes(const_cast<void*>(out), out_bytes);
-  runtime().engine().start(recv);
-  runtime().engine().start(send);
+  runtime().engine().messages().start(recv);
+  runtime().engine().messages().start(send);
   wait_until([&] { return recv.done && send.done; });
   return recv.status != Status::ok ? error_of(recv.status) : error_of(send.status);
 }
@@ -89,7 +89,7 @@ int lead(Call& call, const Comm& local, Comm* peer_comm, int remote_leader, int 
   if (!peer_comm->names(remote_leader))
     return call.fail(MPI_ERR_RANK, "argument 4 (remote_leader) is %d; use a rank of argument 3 (peer_comm)",
                      remote_leader);
-  Side mine{MPI_SUCCESS, local.size, runtime().engine().rank(), 0, propose_context()};
+  Side mine{MPI_SUCCESS, local.size, runtime().engine().peers().rank(), 0, propose_context()};
   const int error = meet_leader(call, local, *peer_comm, remote_leader, tag, mine, other, peers);
   if (mine.leader < other.leader) other.context = mine.context;  // both use the lower leader's
   return error;

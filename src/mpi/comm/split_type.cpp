@@ -24,7 +24,7 @@ struct Member {
 
 int host_of(const Comm& comm) noexcept {
   for (int i = 0; i < comm.size; ++i)
-    if (i == comm.rank || runtime().engine().is_local(comm.peer(i))) return i;
+    if (i == comm.rank || runtime().engine().peers().is_local(comm.peer(i))) return i;
   return comm.rank;
 }
 

@@ -37,9 +37,9 @@ void retain(Comm* comm) noexcept { ++comm->refs; }
 void release(Comm* comm) noexcept {
   if (--comm->refs != 0) return;
   if (comm->context != 0 && runtime().live()) {
-    runtime().engine().forget_context(comm->context);
-    runtime().engine().forget_context(comm->context | kCollective);
-    runtime().engine().forget_context(comm->context | kLeaders);
+    runtime().engine().messages().forget_context(comm->context);
+    runtime().engine().messages().forget_context(comm->context | kCollective);
+    runtime().engine().messages().forget_context(comm->context | kLeaders);
   }
   if (comm->predefined)
     delete comm;

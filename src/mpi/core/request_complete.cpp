@@ -73,7 +73,7 @@ int error_of(const p2p::RecvOp& op) noexcept {
 
 int fail_lost(Call& call, p2p::PeerId peer) noexcept {
   return call.fail(MPI_ERR_PROC_ABORTED, "rank %d of the job, on host %s, has ended or cannot be reached",
-                   peer, runtime().engine().host_of(peer).c_str());
+                   peer, runtime().engine().peers().host_of(peer).c_str());
 }
 
 int fail_receive(Call& call, const p2p::RecvOp& op) noexcept {

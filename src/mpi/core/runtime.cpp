@@ -28,10 +28,10 @@ void Runtime::enter(Call& call, When when) noexcept {
   for (;;) {
     const Mode mode = mode_now.load(std::memory_order_acquire);
     if (mode == Mode::many) {
-      engine_->lock();
+      engine_->lock().enter();
       call.locked_ = kEngineLock;
       if (mode_now.load(std::memory_order_acquire) == Mode::many) return;
-      engine_->unlock();
+      engine_->lock().leave();
     } else {
       if (mode == Mode::one && when == When::live) return;
       start_lock_.lock();
@@ -52,7 +52,7 @@ void Runtime::enter(Call& call, When when) noexcept {
 }
 
 void Runtime::leave(std::uint8_t locked) noexcept {
-  if ((locked & kEngineLock) != 0) engine_->unlock();
+  if ((locked & kEngineLock) != 0) engine_->lock().leave();
   if ((locked & kStartLock) != 0) start_lock_.unlock();
 }
 

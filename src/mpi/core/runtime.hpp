@@ -62,7 +62,7 @@ class Runtime {
   // The call leaves a long operation under way: the progress thread may continue it (knob progress). From
   // here on the call may hold the engine's lock.
   void progress_thread(Call& call) noexcept {
-    if (engine_->wants_progress_thread()) start_progress_thread(call);
+    if (engine_->progress_thread().is_wanted()) start_progress_thread(call);
   }
   // Ends the whole job: prints the message, tells the launcher, calls _exit.
   [[noreturn]] void abort(int code, const char* message) noexcept;

@@ -144,7 +144,7 @@ int alloc_mem(Call& call, MPI_Aint size, Info* info, void* baseptr) {
     while (alignment < value && alignment < (std::size_t{1} << 30)) alignment *= 2;
   }
   void* memory = alignment <= kPage && runtime().live()
-                     ? runtime().engine().take_memory(static_cast<std::size_t>(size))
+                     ? runtime().engine().memory().take(static_cast<std::size_t>(size))
                      : nullptr;
   if (memory == nullptr &&
       ::posix_memalign(&memory, alignment, static_cast<std::size_t>(size > 0 ? size : 1)) != 0)
@@ -159,7 +159,7 @@ int free_mem(Call& call, void* base) {
   if (allocations().erase(base) == 0)
     return call.fail(MPI_ERR_BASE,
                      "argument 1 (base) is not memory that MPI_Alloc_mem gave, or it has been freed");
-  if (!runtime().has_engine() || !runtime().engine().give_memory_back(base)) std::free(base);
+  if (!runtime().has_engine() || !runtime().engine().memory().give_back(base)) std::free(base);
   return MPI_SUCCESS;
 }
 

@@ -26,10 +26,10 @@ void peer_died(p2p::PeerId peer) {
   if (handler->kind != Errhandler::Kind::fatal && handler->kind != Errhandler::Kind::abort) return;
   char text[300];
   std::snprintf(text, sizeof text,
-                runtime().engine().is_local(peer)
+                runtime().engine().peers().is_local(peer)
                     ? "herald: %s: rank %d on this host (%s) has ended without MPI_Finalize: aborting the job"
                     : "herald: %s: rank %d on host %s does not answer any more: aborting the job",
-                who_am_i(), peer, runtime().engine().host_of(peer).c_str());
+                who_am_i(), peer, runtime().engine().peers().host_of(peer).c_str());
   runtime().abort(1, text);
 }
 
@@ -77,14 +77,14 @@ void Runtime::print_knob_warnings() noexcept {
 
 // HERALD_VERBOSE=1: rank 0 reports how the job started; 2: every rank.
 void Runtime::print_start() noexcept {
-  if (knobs_.verbose < 1 || (knobs_.verbose < 2 && engine_->rank() != 0)) return;
+  if (knobs_.verbose < 1 || (knobs_.verbose < 2 && engine_->peers().rank() != 0)) return;
   int local = 0;
-  for (int peer = 0; peer < engine_->size(); ++peer) local += engine_->is_local(peer) ? 1 : 0;
+  for (int peer = 0; peer < engine_->peers().size(); ++peer) local += engine_->peers().is_local(peer) ? 1 : 0;
   std::fprintf(
       stderr,
       "herald: rank %d of %d: process %d, started by %s, threads %s; memory is shared with %d of %d ranks\n",
-      engine_->rank(), engine_->size(), pid_, boot_->name(), threads_ ? "multiple" : "one at a time", local,
-      engine_->size());
+      engine_->peers().rank(), engine_->peers().size(), pid_, boot_->name(),
+      threads_ ? "multiple" : "one at a time", local, engine_->peers().size());
 }
 
 int Runtime::start(Call& call, bool threads_multiple, std::string& why) noexcept {
@@ -101,7 +101,7 @@ int Runtime::start(Call& call, bool threads_multiple, std::string& why) noexcept
     engine_ = engine::Engine::open(*boot_, knobs_, threads_multiple, why);
     if (engine_ == nullptr) return MPI_ERR_OTHER;
     start_timeline();
-    engine_->when_peer_dies(peer_died);
+    engine_->peers().when_peer_dies(peer_died);
     threads_ = threads_multiple;
     context_count_ = 0;
     pid_ = static_cast<int>(::getpid());
@@ -109,11 +109,11 @@ int Runtime::start(Call& call, bool threads_multiple, std::string& why) noexcept
     hook_exit();
   }
   if (users_++ == 0) {
-    if (engine_->is_locked()) {  // from here on this call holds both locks
-      engine_->lock();
+    if (engine_->lock().is_active()) {  // from here on this call holds both locks
+      engine_->lock().enter();
       call.locked_ |= kEngineLock;
     }
-    mode_now.store(engine_->is_locked() ? Mode::many : Mode::one, std::memory_order_release);
+    mode_now.store(engine_->lock().is_active() ? Mode::many : Mode::one, std::memory_order_release);
   }
   return MPI_SUCCESS;
 }
@@ -129,7 +129,7 @@ void Runtime::stop(Call& call) noexcept {
 }
 
 void Runtime::start_progress_thread(Call& call) noexcept {
-  if (!engine_->start_progress_thread()) return;
+  if (!engine_->progress_thread().start()) return;
   call.locked_ |= kEngineLock;
   mode_now.store(Mode::many, std::memory_order_release);
 }
@@ -138,14 +138,15 @@ void Runtime::start_progress_thread(Call& call) noexcept {
 void Runtime::close() noexcept {
   world_barrier();
   engine_->close();
-  const std::uint32_t depth = engine_->give_up_lock();  // for the engine's thread, which still answers peers
-  if (engine_->has_remote())
+  const std::uint32_t depth =
+      engine_->lock().give_up();  // for the engine's thread, which still answers peers
+  if (engine_->peers().has_remote())
     (void)boot_->fence();  // a peer on another host may still wait for the end of the barrier
   if (boot_->finalize() != Status::ok)
     std::fprintf(stderr, "herald: %s: the launcher did not answer at the end: %s\n", who_am_i(),
                  boot_->last_error().c_str());
   engine_->end();
-  engine_->take_back_lock(depth);
+  engine_->lock().take_back(depth);
   write_timeline();
   ended_ = true;
 }
@@ -153,11 +154,11 @@ void Runtime::close() noexcept {
 void Runtime::on_exit(int status) noexcept {
   if (engine_ == nullptr || ended_ || static_cast<int>(::getpid()) != pid_) return;
   if (users_ == 0) {  // sessions only: the exit takes the place of MPI_Finalize
-    engine_->lock();
-    mode_now.store(engine_->is_locked() ? Mode::many : Mode::one, std::memory_order_release);
+    engine_->lock().enter();
+    mode_now.store(engine_->lock().is_active() ? Mode::many : Mode::one, std::memory_order_release);
     close();
     mode_now.store(Mode::off, std::memory_order_release);
-    engine_->unlock();
+    engine_->lock().leave();
     return;
   }
   char text[400];

@@ -27,7 +27,7 @@ int set_of(Call& call, const char* name) noexcept {
   return -1;
 }
 
-int size_of(int set) noexcept { return set == 0 ? runtime().engine().size() : 1; }
+int size_of(int set) noexcept { return set == 0 ? runtime().engine().peers().size() : 1; }
 
 // Records in the session's info the thread level that it got.
 void fill_info(Session& session) noexcept {
@@ -123,7 +123,7 @@ int group_from_session_pset(Call& call, Session* session, const char* pset_name,
     *newgroup = MPI_GROUP_NULL;
     return call.error();
   }
-  std::vector<std::int32_t> peers(static_cast<std::size_t>(size_of(set)), runtime().engine().rank());
+  std::vector<std::int32_t> peers(static_cast<std::size_t>(size_of(set)), runtime().engine().peers().rank());
   if (set == 0)
     for (std::size_t i = 0; i < peers.size(); ++i) peers[i] = static_cast<std::int32_t>(i);
   Group* group = make_group(std::move(peers), session);

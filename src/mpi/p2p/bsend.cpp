@@ -117,7 +117,7 @@ int send_buffered(Call& call, const void* buf, MPI_Count count, const Datatype& 
   fill_send(message, buf, count, datatype, dest, tag, comm, p2p::SendMode::standard);
   SendBuffer::Pending* entry = store(call, message, comm);
   if (entry == nullptr) return call.error();
-  runtime().engine().start(entry->op);
+  runtime().engine().messages().start(entry->op);
   return MPI_SUCCESS;
 }
 

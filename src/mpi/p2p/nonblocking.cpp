@@ -31,7 +31,7 @@ int send_request(Call& call, const void* buf, MPI_Count count, const Datatype& d
   request->active = begin == Begin::now;
   *out = handle_of(request);
   if (begin == Begin::later) return MPI_SUCCESS;
-  runtime().engine().start(request->send);
+  runtime().engine().messages().start(request->send);
   if (!request->send.done && request->send.data.total() >= kLong) runtime().progress_thread(call);
   return MPI_SUCCESS;
 }
@@ -45,7 +45,7 @@ int recv_request(Call& call, void* buf, MPI_Count count, const Datatype& datatyp
   request->active = begin == Begin::now;
   *out = handle_of(request);
   if (begin == Begin::later) return MPI_SUCCESS;
-  runtime().engine().start(request->recv);
+  runtime().engine().messages().start(request->recv);
   if (!request->recv.done && request->recv.data.total() >= kLong) runtime().progress_thread(call);
   return MPI_SUCCESS;
 }
@@ -82,8 +82,8 @@ struct PairWork final : Work {
     recv.owner = send.owner = this;
     recv.on_done = send.on_done = one_done;
     open = (receives ? 1 : 0) + (sends ? 1 : 0) + 1;
-    if (receives) runtime().engine().start(recv);
-    if (sends) runtime().engine().start(send);
+    if (receives) runtime().engine().messages().start(recv);
+    if (sends) runtime().engine().messages().start(send);
     if (--open == 0) finish();
   }
 };

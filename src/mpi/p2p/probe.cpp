@@ -49,14 +49,14 @@ Comm* start_matched(Matched* matched, p2p::RecvOp& op, void* buf, MPI_Count coun
                     const Datatype& datatype) noexcept {
   Comm* comm = matched->comm;
   fill_recv(op, buf, count, datatype, matched->found.source, matched->found.tag, *comm);
-  runtime().engine().start_matched(op, matched->found.message);
+  runtime().engine().messages().start_matched(op, matched->found.message);
   matched_table().destroy(matched);
   return comm;
 }
 
 // The source has gone: no message can arrive from it.
 bool is_lost(const Comm& comm, int source) noexcept {
-  return source >= 0 && runtime().engine().is_gone(comm.peer(source));
+  return source >= 0 && runtime().engine().peers().is_gone(comm.peer(source));
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ int probe(Call& call, int source, int tag, Comm* comm, MPI_Status* status) {
   p2p::Found found;
   bool here = false;
   wait_until([&] {
-    here = runtime().engine().probe(comm->context, source, tag, found);
+    here = runtime().engine().messages().probe(comm->context, source, tag, found);
     return here || is_lost(*comm, source);
   });
   if (!here) return fail_lost(call, comm->peer(source));
@@ -80,10 +80,10 @@ int iprobe(Call&, int source, int tag, Comm* comm, int* flag, MPI_Status* status
   if (source == MPI_PROC_NULL) return *flag = 1, set_proc_null_status(status), MPI_SUCCESS;
   p2p::Found found;
   engine::Engine& engine = runtime().engine();
-  *flag = engine.probe(comm->context, source, tag, found);
+  *flag = engine.messages().probe(comm->context, source, tag, found);
   if (!*flag) {
     engine.progress();
-    *flag = engine.probe(comm->context, source, tag, found);
+    *flag = engine.messages().probe(comm->context, source, tag, found);
   }
   if (*flag) found_status(found, status);
   return MPI_SUCCESS;
@@ -98,7 +98,7 @@ int mprobe(Call& call, int source, int tag, Comm* comm, MPI_Message* message, MP
   p2p::Found found;
   bool here = false;
   wait_until([&] {
-    here = runtime().engine().take(comm->context, source, tag, found);
+    here = runtime().engine().messages().take(comm->context, source, tag, found);
     return here || is_lost(*comm, source);
   });
   if (!here) return fail_lost(call, comm->peer(source));
@@ -116,10 +116,10 @@ int improbe(Call&, int source, int tag, Comm* comm, int* flag, MPI_Message* mess
   }
   p2p::Found found;
   engine::Engine& engine = runtime().engine();
-  *flag = engine.take(comm->context, source, tag, found);
+  *flag = engine.messages().take(comm->context, source, tag, found);
   if (!*flag) {
     engine.progress();
-    *flag = engine.take(comm->context, source, tag, found);
+    *flag = engine.messages().take(comm->context, source, tag, found);
   }
   if (*flag) {
     found_status(found, status);

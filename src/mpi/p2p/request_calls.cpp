@@ -20,11 +20,11 @@ void start_request(Request& request) noexcept {
   switch (request.kind) {
     case Request::Kind::send:
       clear_op(request.send);
-      runtime().engine().start(request.send);
+      runtime().engine().messages().start(request.send);
       break;
     case Request::Kind::recv:
       clear_op(request.recv);
-      runtime().engine().start(request.recv);
+      runtime().engine().messages().start(request.recv);
       break;
     case Request::Kind::work:
       request.work_done = false;
@@ -125,9 +125,9 @@ int cancel(Call& call, MPI_Request* handle) {
   if (request->cancel_asked) return MPI_SUCCESS;
   request->cancel_asked = true;
   switch (request->kind) {
-    case Request::Kind::send: runtime().engine().cancel(request->send); break;
+    case Request::Kind::send: runtime().engine().messages().cancel(request->send); break;
     case Request::Kind::recv:
-      if (!request->recv.done) runtime().engine().cancel(request->recv);
+      if (!request->recv.done) runtime().engine().messages().cancel(request->recv);
       break;
     case Request::Kind::work: {
       const int error = request->work->cancel(*request);

@@ -42,12 +42,12 @@ std::string damaged(Job& job, Damage damage) {
   const int file = mkstemp(name);
   EXPECT_FALSE(job.run(2, [&](engine::Engine& engine, boot::Boot& boot) {
     for (int i = 0, value = 0; i < 40; ++i)  // enough for a ring between the two
-      if (engine.rank() == 0)
+      if (engine.peers().rank() == 0)
         receive(engine, 1, 5, &value, sizeof value);
       else
         send(engine, 0, 5, &value, sizeof value);
     (void)boot.fence();
-    if (engine.rank() == 1) {
+    if (engine.peers().rank() == 1) {
       std::byte* base = segment_of_rank_0();
       CHILD_CHECK(base != nullptr);
       damage(base, shape_of(*reinterpret_cast<path::SegmentHeader*>(base)));
@@ -57,7 +57,7 @@ std::string damaged(Job& job, Damage damage) {
     }
     (void)boot.fence();
     dup2(file, 2);
-    engine.when_peer_dies([](p2p::PeerId peer) { _exit(40 + peer); });
+    engine.peers().when_peer_dies([](p2p::PeerId peer) { _exit(40 + peer); });
     int value = 0;
     receive(engine, 1, 5, &value, sizeof value);
     _exit(3);

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "base/prng.hpp"
+#include "engine/clock.hpp"
 #include "path/shm/segment.hpp"
 #include "tests/unit/engine/traffic.hpp"
 #include "wire/p2p_packet.hpp"
@@ -59,14 +60,14 @@ TEST(Exchange, a_receiver_that_does_not_look_is_waited_for_and_a_sender_that_clo
   job.knobs.tuning.shm_rings = 0;
   EXPECT_TRUE(job.run(2, [](engine::Engine& engine, boot::Boot&) {
     constexpr int kMessages = 200;
-    if (engine.rank() == 0) {
+    if (engine.peers().rank() == 0) {
       // All are started; close() has to bring them over.
       static std::vector<int> values(kMessages);
       static std::vector<p2p::SendOp> ops(kMessages);
       for (int i = 0; i < kMessages; ++i) {
         values[i] = i;
         prepare(ops[i], 0, 1, 9, &values[i], sizeof(int));
-        engine.start(ops[i]);
+        engine.messages().start(ops[i]);
       }
       CHILD_CHECK(!ops.back().done);  // the inbox has 8 cells
     } else {
@@ -83,11 +84,11 @@ TEST(Exchange, a_receiver_that_does_not_look_is_waited_for_and_a_sender_that_clo
 TEST(Exchange, a_send_to_a_peer_that_has_left_ends_with_peer_lost) {
   Job job;
   EXPECT_TRUE(job.run(2, [](engine::Engine& engine, boot::Boot&) {
-    if (engine.rank() == 1) return;
+    if (engine.peers().rank() == 1) return;
     std::vector<char> data(1000000);
     p2p::SendOp op;
     prepare(op, 0, 1, 1, data.data(), data.size());
-    engine.start(op);
+    engine.messages().start(op);
     wait(engine, op);
     CHILD_CHECK(op.status == Status::peer_lost);
   }));
@@ -101,16 +102,16 @@ TEST(Exchange, the_last_bytes_of_a_peer_that_has_left_arrive) {
   EXPECT_TRUE(job.run(2, [](engine::Engine& engine, boot::Boot&) {
     std::vector<unsigned char> data(40000), expected(40000);  // all fit into inbox and ring
     fill(expected, 1);
-    if (engine.rank() == 1) return send(engine, 0, 1, expected.data(), expected.size());
+    if (engine.peers().rank() == 1) return send(engine, 0, 1, expected.data(), expected.size());
     p2p::RecvOp recv;
     prepare(recv, 1, 1, data.data(), data.size());
-    engine.start(recv);
+    engine.messages().start(recv);
     while (recv.phase != p2p::RecvPhase::pulling) engine.wait_turn();
     usleep(300000);                               // it sends all, and leaves
     std::vector<p2p::SendOp> into_nothing(6000);  // more than inbox and ring hold
     for (p2p::SendOp& op : into_nothing) {
       prepare(op, 0, 1, 2, data.data(), 1);
-      engine.start(op);
+      engine.messages().start(op);
     }
     wait(engine, recv);
     CHILD_CHECK(recv.status == Status::ok && data == expected);
@@ -131,11 +132,11 @@ TEST(Exchange, processes_that_do_nothing_but_open_and_close) {
 TEST(Exchange, a_peer_that_was_killed_is_noticed) {
   Job job;
   const Main main = [](engine::Engine& engine, boot::Boot&) {
-    if (engine.rank() == 1) kill(getpid(), SIGKILL);
+    if (engine.peers().rank() == 1) kill(getpid(), SIGKILL);
     std::vector<char> data(1000000);
     p2p::SendOp op;
     prepare(op, 0, 1, 1, data.data(), data.size());
-    engine.start(op);
+    engine.messages().start(op);
     wait(engine, op);
     CHILD_CHECK(op.status == Status::peer_lost);
   };
@@ -158,10 +159,10 @@ TEST(Exchange, a_blocked_process_sleeps) {
       char byte = 0;
       (void)boot.fence();
       const double before = used();
-      if (engine.rank() == 0) {
+      if (engine.peers().rank() == 0) {
         receive(engine, 1, 1, &byte, 1);
         CHILD_CHECK(used() - before < 0.02);
-      } else if (engine.rank() == 1) {
+      } else if (engine.peers().rank() == 1) {
         sleep(1);
         send(engine, 0, 1, &byte, 1);
       } else {
@@ -187,19 +188,19 @@ TEST(Exchange, sleepers_are_rung_for_messages) {
   job.knobs.spin_us = 0;
   EXPECT_TRUE(job.run(2, [](engine::Engine& engine, boot::Boot&) {
     constexpr int kTurns = 100;
-    const Instant begin = engine.now();
+    const Instant begin = engine::read_clock();
     for (std::size_t bytes : {1u, 1000000u}) {
       std::vector<char> data(bytes);
       for (int i = 0; i < kTurns; ++i) {
-        if (i % 2 == engine.rank()) {
+        if (i % 2 == engine.peers().rank()) {
           usleep(500);  // the other sleeps by now
-          send(engine, 1 - engine.rank(), 1, data.data(), bytes);
+          send(engine, 1 - engine.peers().rank(), 1, data.data(), bytes);
         } else {
-          receive(engine, 1 - engine.rank(), 1, data.data(), bytes);
+          receive(engine, 1 - engine.peers().rank(), 1, data.data(), bytes);
         }
       }
     }
-    CHILD_CHECK(engine.now() - begin < milliseconds(kTurns * 100 / 2));
+    CHILD_CHECK(engine::read_clock() - begin < milliseconds(kTurns * 100 / 2));
   }));
 }
 
@@ -212,20 +213,20 @@ TEST(Exchange, sleepers_are_rung_for_room) {
     EXPECT_TRUE(job.run(2, [rings](engine::Engine& engine, boot::Boot&) {
       constexpr std::size_t kMessages = 800;  // the inbox is full a hundred times; the ring as often
       const std::size_t bytes = rings == 0 ? 1 : 4000;
-      const Instant begin = engine.now();
+      const Instant begin = engine::read_clock();
       std::vector<char> data(bytes);
       std::vector<p2p::SendOp> ops(kMessages);
-      if (engine.rank() == 0)
+      if (engine.peers().rank() == 0)
         for (p2p::SendOp& op : ops) {
           prepare(op, 0, 1, 2, data.data(), bytes);
-          engine.start(op);
+          engine.messages().start(op);
         }
       for (std::size_t i = 0; i < kMessages; ++i) {
-        if (engine.rank() == 0) wait(engine, ops[i]);
-        if (engine.rank() == 1 && i % 8 == 0) usleep(500);
-        if (engine.rank() == 1) receive(engine, 0, 2, data.data(), bytes);
+        if (engine.peers().rank() == 0) wait(engine, ops[i]);
+        if (engine.peers().rank() == 1 && i % 8 == 0) usleep(500);
+        if (engine.peers().rank() == 1) receive(engine, 0, 2, data.data(), bytes);
       }
-      CHILD_CHECK(engine.now() - begin < milliseconds(4000));
+      CHILD_CHECK(engine::read_clock() - begin < milliseconds(4000));
     })) << rings;
   }
 }
@@ -237,7 +238,7 @@ TEST(Exchange, messages_stay_in_order_when_a_ring_takes_over) {
     job.knobs.tuning.shm_rings = rings;
     EXPECT_TRUE(job.run(4, [](engine::Engine& engine, boot::Boot&) {
       constexpr int kMessages = 100;
-      if (engine.rank() != 0) {
+      if (engine.peers().rank() != 0) {
         for (int i = 0; i < kMessages; ++i) send(engine, 0, 1, &i, sizeof i);
         int all = 0;
         return (void)receive(engine, 0, 2, &all, sizeof all);
@@ -252,9 +253,8 @@ TEST(Exchange, messages_stay_in_order_when_a_ring_takes_over) {
   }
 }
 
-// A receive that takes its message by the short way gets what the general way would give it, and what others
-// send meanwhile comes too.
-TEST(Exchange, the_short_way_of_receives_keeps_to_the_order) {
+// A receive that polls for its message might overtake another one, or starve the messages of other peers.
+TEST(Exchange, polled_receives_keep_the_order_and_serve_other_peers) {
   Job job;
   EXPECT_TRUE(job.run(3, [](engine::Engine& engine, boot::Boot&) {
     constexpr int kTurns = 200;
@@ -262,37 +262,37 @@ TEST(Exchange, the_short_way_of_receives_keeps_to_the_order) {
       p2p::RecvOp op;
       prepare(op, from, tag, &value, sizeof value);
       op.awaited = from;
-      if (!engine.receive_now(op)) start(engine, op);
+      engine.messages().start_and_poll(op);
       if (!op.done) wait(engine, op);
       CHILD_CHECK(op.done && op.status == Status::ok && op.bytes == sizeof value && op.from_source == from &&
                   op.from_tag == tag);
     };
     int value = 0;
-    if (engine.rank() == 2) {  // its only message is to be taken while the two others talk
+    if (engine.peers().rank() == 2) {  // its only message is to be taken while the two others talk
       std::vector<char> data(100000);
       return send(engine, 0, 7, data.data(), data.size());
     }
     std::vector<char> data(100000);
     p2p::RecvOp side;
     prepare(side, 2, 7, data.data(), data.size());
-    if (engine.rank() == 0) start(engine, side);
-    const int other = 1 - engine.rank();
+    if (engine.peers().rank() == 0) start(engine, side);
+    const int other = 1 - engine.peers().rank();
     for (int i = 0; i < kTurns; ++i) {
       const int tag = i % 3;
       value = i;
-      if (engine.rank() == 0) {
+      if (engine.peers().rank() == 0) {
         send(engine, other, 3, &value, sizeof value);  // comes first and is received last
         send(engine, other, tag, &value, sizeof value);
       }
       now(other, tag, value);
       CHILD_CHECK(value == i);
-      if (engine.rank() == 1) {
+      if (engine.peers().rank() == 1) {
         now(other, 3, value);
         CHILD_CHECK(value == i);
         send(engine, other, tag, &value, sizeof value);
       }
     }
-    if (engine.rank() == 0) wait(engine, side);
+    if (engine.peers().rank() == 0) wait(engine, side);
   }));
 }
 
@@ -301,7 +301,7 @@ TEST(Exchange, huge_message) {
   EXPECT_TRUE(job.run(2, [](engine::Engine& engine, boot::Boot&) {
     const std::size_t bytes = (std::size_t{1} << 26) + 12345;
     std::vector<unsigned char> data(bytes);
-    if (engine.rank() == 0) {
+    if (engine.peers().rank() == 0) {
       for (std::size_t i = 0; i < bytes; i += 4093) data[i] = static_cast<unsigned char>(i);
       send(engine, 1, 1, data.data(), bytes);
     } else {

@@ -31,7 +31,8 @@ TEST(Far, two_processes_exchange_short_and_long_messages) {
     FarJob job;
     job.knobs.spin_us = spin_us;
     EXPECT_TRUE(job.run(2, [](engine::Engine& engine, boot::Boot&) {
-      CHILD_CHECK(!engine.is_local(1 - engine.rank()) && engine.is_local(engine.rank()));
+      CHILD_CHECK(!engine.peers().is_local(1 - engine.peers().rank()) &&
+                  engine.peers().is_local(engine.peers().rank()));
       ping_pong(engine);
     }));
   }
@@ -68,10 +69,10 @@ void compute_for_long(std::int64_t spin_us) {
   job.knobs.detect_ms = 500;
   job.knobs.spin_us = spin_us;
   EXPECT_TRUE(job.run(2, [](engine::Engine& engine, boot::Boot&) {
-    engine.when_peer_dies(count_death);
+    engine.peers().when_peer_dies(count_death);
     std::vector<unsigned char> data(200000), back(data.size());
     fill(data, 1);
-    if (engine.rank() == 0) {
+    if (engine.peers().rank() == 0) {
       for (int tag = 0; tag < 4; ++tag) send(engine, 1, tag, data.data(), tag == 3 ? data.size() : 1000);
     } else {
       usleep(2'500'000);  // five times the detection time without a call
@@ -96,15 +97,15 @@ TEST(Far, a_dead_peer_is_noticed_by_who_waits_for_it_and_by_who_sends_to_it) {
   FarJob job;
   job.knobs.detect_ms = 300;
   (void)job.run(3, [](engine::Engine& engine, boot::Boot&) {
-    engine.when_peer_dies(count_death);
+    engine.peers().when_peer_dies(count_death);
     unsigned char byte = 0;
-    if (engine.rank() == 2) _exit(3);
+    if (engine.peers().rank() == 2) _exit(3);
     std::vector<unsigned char> data(1000000);
     p2p::RecvOp op;
     prepare(op, 2, 1, &byte, 1);
     p2p::SendOp out;
-    prepare(out, engine.rank(), 2, 1, data.data(), data.size());
-    if (engine.rank() == 0) {
+    prepare(out, engine.peers().rank(), 2, 1, data.data(), data.size());
+    if (engine.peers().rank() == 0) {
       send(engine, 1, 9, data.data(), data.size());
       start(engine, out);
       wait(engine, out);
@@ -112,12 +113,12 @@ TEST(Far, a_dead_peer_is_noticed_by_who_waits_for_it_and_by_who_sends_to_it) {
     } else {
       CHILD_CHECK(receive(engine, 0, 9, data.data(), data.size()) == data.size());
       start(engine, op);
-      engine.lock();
+      engine.lock().enter();
       while (deaths == 0) engine.wait_turn();
-      engine.unlock();
-      engine.cancel(op);
+      engine.lock().leave();
+      engine.messages().cancel(op);
     }
-    CHILD_CHECK(deaths == 1 && engine.is_gone(2));
+    CHILD_CHECK(deaths == 1 && engine.peers().is_gone(2));
     engine.close();
     engine.end();
     _exit(0);  // a fence would wait for the dead
@@ -131,17 +132,17 @@ TEST(Far, threads_of_one_process_wait_for_messages_of_others) {
   job.threads_multiple = true;
   job.knobs.spin_us = 0;
   EXPECT_TRUE(job.run(2, [](engine::Engine& engine, boot::Boot&) {
-    const int other = 1 - engine.rank();
+    const int other = 1 - engine.peers().rank();
     std::vector<std::thread> threads;
     for (int tag = 0; tag < 4; ++tag)
       threads.emplace_back([&engine, other, tag] {
         for (int i = 0; i < 100; ++i) {
           int value = i * 10 + tag, got = -1;
-          engine.lock();
-          if (engine.rank() == 0) send(engine, other, tag, &value, sizeof value);
+          engine.lock().enter();
+          if (engine.peers().rank() == 0) send(engine, other, tag, &value, sizeof value);
           CHILD_CHECK(receive(engine, other, tag, &got, sizeof got) == sizeof got && got == value);
-          if (engine.rank() == 1) send(engine, other, tag, &value, sizeof value);
-          engine.unlock();
+          if (engine.peers().rank() == 1) send(engine, other, tag, &value, sizeof value);
+          engine.lock().leave();
         }
       });
     for (std::thread& thread : threads) thread.join();

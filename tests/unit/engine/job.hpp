@@ -122,7 +122,7 @@ class Job {
     }
     main(*engine, boot);
     engine->close();
-    if (engine->has_remote()) (void)boot.fence();
+    if (engine->peers().has_remote()) (void)boot.fence();
     engine->end();
     engine.reset();
     _exit(0);
@@ -148,15 +148,15 @@ class Job {
 // Calls over the engine, as the mpi room makes them.
 template <class Op>
 void start(engine::Engine& engine, Op& op) {
-  engine.lock();
-  engine.start(op);
-  engine.unlock();
+  engine.lock().enter();
+  engine.messages().start(op);
+  engine.lock().leave();
 }
 
 inline void wait(engine::Engine& engine, p2p::Op& op) {
-  engine.lock();
+  engine.lock().enter();
   while (!op.done) engine.wait_turn();
-  engine.unlock();
+  engine.lock().leave();
 }
 
 inline void prepare(p2p::SendOp& op, int me, int to, int tag, const void* data, std::size_t bytes) {
@@ -177,7 +177,7 @@ inline void prepare(p2p::RecvOp& op, int from, int tag, void* data, std::size_t 
 inline void send(engine::Engine& engine, int to, int tag, const void* data, std::size_t bytes,
                  p2p::SendMode mode = p2p::SendMode::standard) {
   p2p::SendOp op;
-  prepare(op, engine.rank(), to, tag, data, bytes);
+  prepare(op, engine.peers().rank(), to, tag, data, bytes);
   op.mode = mode;
   start(engine, op);
   wait(engine, op);

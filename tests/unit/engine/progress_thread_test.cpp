@@ -15,9 +15,9 @@ namespace {
 constexpr std::size_t kLong = 3'000'000;
 
 bool is_done(engine::Engine& engine, const p2p::Op& op) {  // takes no turn
-  engine.lock();
+  engine.lock().enter();
   const bool done = op.done;
-  engine.unlock();
+  engine.lock().leave();
   return done;
 }
 
@@ -41,15 +41,15 @@ TEST(ThreadState, long_messages_come_and_go_while_the_program_is_elsewhere) {
     job.knobs.progress = "thread";
     job.knobs.cma = cma;
     EXPECT_TRUE(job.run(2, [](engine::Engine& engine, boot::Boot& boot) {
-      std::vector<char> out(kLong, static_cast<char>(engine.rank() + 1)), in(kLong);
+      std::vector<char> out(kLong, static_cast<char>(engine.peers().rank() + 1)), in(kLong);
       p2p::RecvOp recv;
       p2p::SendOp send;
-      prepare(recv, 1 - engine.rank(), 1, in.data(), in.size());
-      prepare(send, engine.rank(), 1 - engine.rank(), 1, out.data(), out.size());
+      prepare(recv, 1 - engine.peers().rank(), 1, in.data(), in.size());
+      prepare(send, engine.peers().rank(), 1 - engine.peers().rank(), 1, out.data(), out.size());
       start(engine, recv);
       start(engine, send);
       CHILD_CHECK(done_by_itself(engine, recv) && done_by_itself(engine, send));
-      CHILD_CHECK(in.front() == 2 - engine.rank() && in.back() == 2 - engine.rank());
+      CHILD_CHECK(in.front() == 2 - engine.peers().rank() && in.back() == 2 - engine.peers().rank());
       (void)boot.fence();
     })) << cma;
   }
@@ -63,7 +63,7 @@ TEST(ThreadState, between_hosts_too) {
     std::vector<char> data(kLong, 5);
     p2p::RecvOp recv;
     p2p::SendOp send;
-    if (engine.rank() == 0) {
+    if (engine.peers().rank() == 0) {
       prepare(send, 0, 1, 1, data.data(), data.size());
       start(engine, send);
       CHILD_CHECK(done_by_itself(engine, send));
@@ -87,8 +87,8 @@ TEST(ThreadState, calls_that_wait_and_the_thread_get_along) {
     for (int i = 0; i < 2000; ++i) {
       const std::size_t bytes = i % 7 == 0 ? data.size() : 8;
       data[0] = static_cast<char>(i);
-      if (engine.rank() == 0) send(engine, 1, i, data.data(), bytes);
-      if (engine.rank() == 1) {
+      if (engine.peers().rank() == 0) send(engine, 1, i, data.data(), bytes);
+      if (engine.peers().rank() == 1) {
         data[0] = -1;
         CHILD_CHECK(receive(engine, 0, i, data.data(), bytes) == bytes && data[0] == static_cast<char>(i));
       }
@@ -103,12 +103,12 @@ TEST(ThreadState, it_sleeps_when_there_is_nothing_to_do) {
   EXPECT_TRUE(job.run(2, [](engine::Engine& engine, boot::Boot& boot) {
     char byte = 1;
     p2p::RecvOp recv;
-    prepare(recv, 1 - engine.rank(), 1, &byte, 1);
+    prepare(recv, 1 - engine.peers().rank(), 1, &byte, 1);
     start(engine, recv);  // and so it listens
     const double before = used_seconds();
     usleep(1'000'000);
     CHILD_CHECK(used_seconds() - before < 0.1);
-    send(engine, 1 - engine.rank(), 1, &byte, 1);
+    send(engine, 1 - engine.peers().rank(), 1, &byte, 1);
     CHILD_CHECK(done_by_itself(engine, recv));
     (void)boot.fence();
   }));

@@ -32,8 +32,8 @@ struct Alone {
 
 struct Held {
   engine::Engine& engine;
-  explicit Held(engine::Engine& e) : engine(e) { engine.lock(); }
-  ~Held() { engine.unlock(); }
+  explicit Held(engine::Engine& e) : engine(e) { engine.lock().enter(); }
+  ~Held() { engine.lock().leave(); }
 };
 
 void locked_send(engine::Engine& engine, int tag, const std::vector<unsigned char>& data,
@@ -108,10 +108,10 @@ TEST(Threads, a_sleeping_thread_is_woken_by_a_send_that_nobody_waits_for) {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));  // it sleeps now
     p2p::SendOp op;
     prepare(op, 0, 0, 1, out.data(), out.size());
-    alone.engine->lock();
+    alone.engine->lock().enter();
     const auto begin = Clock::now();
-    alone.engine->start(op);
-    alone.engine->unlock();
+    alone.engine->messages().start(op);
+    alone.engine->lock().leave();
     receiving.join();
     best = std::min<Clock::duration>(best, end - begin);
     EXPECT_EQ(in, out);
@@ -155,8 +155,8 @@ TEST(Threads, a_hook_completes_what_another_thread_waits_for) {
   {
     const Held held(*alone.engine);
     prepare(plan.op, 0, 5, plan.in.data(), plan.in.size());
-    alone.engine->start(plan.op);
-    alone.engine->add_hook(
+    alone.engine->messages().start(plan.op);
+    alone.engine->hooks().add(
         [](void* context) {
           auto& mine = *static_cast<Plan*>(context);
           if (!mine.op.done || mine.finished) return false;
@@ -172,7 +172,7 @@ TEST(Threads, a_hook_completes_what_another_thread_waits_for) {
   waiting.join();
   const Held held(*alone.engine);
   EXPECT_EQ(plan.in, std::vector<unsigned char>(8, 3));
-  alone.engine->remove_hook([](void*) { return false; }, nullptr);  // not there: nothing happens
+  alone.engine->hooks().remove([](void*) { return false; }, nullptr);  // not there: nothing happens
 }
 
 TEST(Lock, is_recursive_and_can_be_given_up_from_any_depth) {

@@ -22,8 +22,8 @@ inline std::uint64_t seed_of(int from, int to, int turn) {
 // Every rank sends `turns` messages of growing size to every rank (itself too), receives all, looks at each
 // byte.
 inline void all_to_all(engine::Engine& engine, int turns) {
-  const int size = engine.size();
-  const int me = engine.rank();
+  const int size = engine.peers().size();
+  const int me = engine.peers().rank();
   const std::size_t most = 40000;
   std::vector<std::vector<unsigned char>> out, in;
   std::vector<std::unique_ptr<p2p::SendOp>> sends;
@@ -55,11 +55,11 @@ inline void all_to_all(engine::Engine& engine, int turns) {
 
 // There and back, short and long, between ranks 0 and 1.
 inline void ping_pong(engine::Engine& engine) {
-  const int other = 1 - engine.rank();
+  const int other = 1 - engine.peers().rank();
   for (std::size_t bytes : {0u, 1u, 8u, 4096u, 4097u, 100000u, 3000000u}) {
     std::vector<unsigned char> data(bytes), back(bytes);
     fill(data, bytes);
-    if (engine.rank() == 0) {
+    if (engine.peers().rank() == 0) {
       send(engine, other, 5, data.data(), bytes);
       CHILD_CHECK(receive(engine, other, 6, back.data(), bytes) == bytes);
     } else {

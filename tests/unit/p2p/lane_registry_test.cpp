@@ -140,7 +140,7 @@ TEST(LaneRegistry, a_member_without_free_groups_moves_all_to_the_shared_address)
   const rel::LaneId lane = all.open(10);
   EXPECT_EQ(all[1].shared, 1);
   const std::vector<PeerId> two = {0, 1};
-  ASSERT_GE(all[1].registry.open_part(lane, two), 0);  // something to cast: the others hear of the move
+  ASSERT_GE(all[1].registry.open_sub_lane(lane, two), 0);  // something to cast: the others hear of the move
   all.run(milliseconds(50));
   const group::Address shared = group::address_of(all.pool, 10, group::kSharedAddressIndex);
   for (const auto& node : all.nodes) EXPECT_EQ(node->registry.group_of(lane), shared) << node->me;
@@ -159,7 +159,7 @@ TEST(LaneRegistry, foreign_datagrams_make_a_lane_move_and_members_follow) {
   for (std::uint32_t i = 0; i <= group::ForeignTraffic::kMany; ++i)
     all[0].registry.on_foreign(all.now, before);
   EXPECT_EQ(all[0].strangers, 1);
-  ASSERT_GE(all[0].registry.open_part(lane, all.everybody()), 0);
+  ASSERT_GE(all[0].registry.open_sub_lane(lane, all.everybody()), 0);
   all.run(milliseconds(50));
   for (const auto& node : all.nodes) {
     EXPECT_NE(node->registry.group_of(lane), before) << node->me;
@@ -175,13 +175,13 @@ TEST(LaneRegistry, only_invited_members_open_a_sub_lane_and_close_it_when_dismis
   Registries all(4);
   const rel::LaneId whole = all.open(10);
   const std::vector<PeerId> some = {0, 2};
-  const rel::LaneId part = all[0].registry.open_part(whole, some);
+  const rel::LaneId part = all[0].registry.open_sub_lane(whole, some);
   ASSERT_GE(part, 0);
-  EXPECT_TRUE(all[0].registry.is_part(part));
+  EXPECT_TRUE(all[0].registry.is_sub_lane(part));
   all.run(milliseconds(20));
   EXPECT_EQ(all[2].registry.invited(), 1u);
   EXPECT_EQ(all[1].registry.invited() + all[3].registry.invited() + all[0].registry.invited(), 0u);
-  all[0].registry.close_part(part);
+  all[0].registry.close_sub_lane(part);
   all.run(milliseconds(20));
   EXPECT_FALSE(all[0].registry.is_ending());
   for (const auto& node : all.nodes) {
@@ -193,7 +193,7 @@ TEST(LaneRegistry, only_invited_members_open_a_sub_lane_and_close_it_when_dismis
 TEST(LaneRegistry, a_sub_lane_closes_with_its_lane_and_with_its_owner) {
   Registries all(3);
   const rel::LaneId whole = all.open(10);
-  ASSERT_GE(all[0].registry.open_part(whole, all.everybody()), 0);
+  ASSERT_GE(all[0].registry.open_sub_lane(whole, all.everybody()), 0);
   all.run(milliseconds(20));
   EXPECT_EQ(all[1].registry.invited(), 1u);
   all[1].registry.forget(0);  // its maker has died

@@ -107,7 +107,7 @@ class World {
     if (sends_now && chance.below(2) == 0 && op.lane < 0 && op.mode != p2p::SendMode::synchronous &&
         core(from).can_send_now(op.to, op.data.total(), packet_bytes_)) {
       Bytes room(packet_bytes_);
-      room.resize(core(from).send_now(op, std::as_writable_bytes(std::span(room))));
+      room.resize(core(from).send_now(op, std::as_writable_bytes(std::span(room)).data()));
       link(from, op.to).push_back(std::move(room));
     } else {
       core(from).start(op);

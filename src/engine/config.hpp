@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine/config.hpp: what the knobs and the sockets mean for Core and for the node. The knob `baseline`
+// selects published protocols, to compare with them.
+#pragma once
+#include "base/knobs.hpp"
+#include "node/config.hpp"
+#include "p2p/config.hpp"
+#include "path/udp/udp.hpp"
+
+namespace herald::engine {
+
+// What the ranks agreed on when they exchanged their cards.
+struct NetStart {
+  wire::JobKey key{};
+  std::uint32_t epoch = 0;
+  std::uint64_t seed = 0;
+  std::uint32_t local_ranks = 1;  // on this host, ourselves included
+};
+
+p2p::CoreConfig core_config(int rank, int size, const Knobs& knobs);
+node::NodeConfig node_config(int rank, int size, const Knobs& knobs, const path::UdpPath& udp,
+                             const NetStart& start, const group::Pool& pool) noexcept;
+
+}  // namespace herald::engine

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/engine.hpp"
+
+#include <unistd.h>
+
+#include "engine/clock.hpp"
+#include "engine/config.hpp"
+#include "engine/open.hpp"
+
+namespace herald::engine {
+namespace {
+
+constexpr Duration kAwayFor = milliseconds(50);  // no turn for so long: the program computes
+// How long close() waits without anything moving: for peers that are to receive the last bytes of sends (they
+// may be computing), and for room for answers that peers may not need any more.
+constexpr Duration kFlushSends = milliseconds(600'000);
+constexpr Duration kFlushAnswers = milliseconds(5'000);
+constexpr Duration kKeepAliveAtEnd = milliseconds(1);
+constexpr Duration kAttachLimit = milliseconds(5'000);  // for peers that are still opening
+
+}  // namespace
+
+std::unique_ptr<Engine> Engine::open(boot::Boot& boot, const Knobs& knobs, bool threads_multiple,
+                                     std::string& why) {
+  std::unique_ptr<Engine> engine(new Engine(boot.rank(), boot.size(), knobs, threads_multiple));
+  if (!Opener(*engine, boot, knobs).open(why)) return nullptr;
+  return engine;
+}
+
+Engine::Engine(int rank, int size, const Knobs& knobs, bool threads_multiple) noexcept
+    : lock_(threads_multiple),
+      node_(core_config(rank, size, knobs)),
+      local_(rank, size, node_.core()),
+      waiter_(*this, lock_),
+      transport_(rank, node_, local_, memory_, waiter_),
+      peers_(rank, size, node_, local_),
+      messages_(*this, node_.core(), local_, transport_),
+      lanes_(node_, transport_),
+      progress_thread_(*this, lock_, waiter_),
+      call_lock_(lock_, progress_thread_) {}
+
+Engine::~Engine() {
+  progress_thread_.stop();
+  emergency_cleanup();
+}
+
+bool Engine::progress() noexcept {
+  if (in_turn_ || transport_.is_closed()) return false;
+  in_turn_ = true;
+  const p2p::Core& core = node_.core();
+  bool moved = local_.drain();
+  if (net_) moved = turn_net() || moved;
+  if (core.wants_to_send()) moved = transport_.pump_all() || moved;
+  if (core.direct().busy() || core.direct().awaits_ads()) moved = transport_.move_direct() || moved;
+  if (peers_.some_depart()) peers_.drain_departing();
+  if (!hooks_.empty()) moved = hooks_.run() || moved;
+  in_turn_ = false;
+  transport_.complete();
+  if (moved) transport_.on_moved();
+  return moved;
+}
+
+bool Engine::turn_net() noexcept {
+  const Instant now = read_clock();
+  const bool moved = net_->turn(now);
+  node_.core().run_finished();
+  if (node_.has_news() || node_.lanes().reports().is_due(now)) net_->print_report(now, false);
+  if (!node_.has_news()) return moved;
+  net_->print_events();
+  for (p2p::PeerId peer = node_.take_lost(); peer >= 0; peer = node_.take_lost()) peers_.lose(peer);
+  return true;
+}
+
+// On the keep-alive thread: the program has not called for a while, and peers want answers. It does not count
+// as a call of the program. After close() no other thread takes turns, and a peer that waits in the launcher
+// for all ranks must learn of one that died.
+void Engine::keep_alive() noexcept {
+  lock_.lock();
+  const Instant now = read_clock();
+  const bool closed = transport_.is_closed();
+  const bool away = !waiter_.is_polling() && now - node_.last_turn() >= kAwayFor;
+  if (away || closed) net_->keep_alive(now);
+  const p2p::PeerId dead = closed ? node_.take_lost() : -1;
+  lock_.unlock();
+  if (dead >= 0) peers_.report_death(dead);
+}
+
+p2p::CoreCounters Engine::counters() const noexcept {
+  p2p::CoreCounters all = node_.core().counters();
+  all.held = node_.core().messages_held();
+  all.mapped_bytes = memory_.mapped_bytes();
+  all.kernel_bytes = memory_.kernel_bytes();
+  if (!net_) return all;
+  const rel::LaneCounters& lanes = node_.lanes().lanes().counters();
+  all.unheard = lanes.multicast_lost;
+  all.heard_again = lanes.multicast_regained;
+  all.cast_packets = lanes.cast;
+  all.cast_unicast = lanes.repaired_unicast;
+  all.cast_missed = lanes.missed;
+  all.foreign = lanes.foreign;
+  all.lanes_moved = lanes.address_changes;
+  all.fused_count = lanes.contributions + lanes.results;
+  all.fused_resent = lanes.fused_resent;
+  return all;
+}
+
+// Waits until everything that was promised to peers has left, as long as they take it.
+void Engine::flush() noexcept {
+  Instant moved = read_clock();
+  std::uint64_t seen = transport_.activity();
+  while (!transport_.is_flushed()) {
+    wait_turn();
+    const Instant now = read_clock();
+    if (transport_.activity() != seen) moved = now;
+    seen = transport_.activity();
+    if (now - moved > (node_.core().sends_under_way() != 0 ? kFlushSends : kFlushAnswers)) break;
+  }
+}
+
+// Peers that are still opening need the name of our segment; other threads are not held up meanwhile.
+void Engine::leave_shm() noexcept {
+  const Instant limit = read_clock() + kAttachLimit;
+  const std::uint32_t depth = lock_.give_up();
+  while (!shm_->all_attached() && read_clock() < limit) ::usleep(100);
+  lock_.take_back(depth);
+  local_.say_goodbye();
+}
+
+void Engine::close() noexcept {
+  call_lock_.enter();
+  if (!transport_.is_closed()) {
+    if (net_) net_->print_report(read_clock(), true);
+    flush();
+    progress_thread_.stop();
+    if (net_) {
+      net_->print_report(read_clock(), true);  // news that came meanwhile
+      net_->detach(read_clock());
+      keep_alive_.hurry(
+          kKeepAliveAtEnd);  // peers wait for acknowledgements of their last packets, until end()
+    }
+    if (shm_) leave_shm();
+    transport_.close();
+    local_.close();
+    waiter_.set_doorbell(local_.doorbell());
+    memory_.close();
+    if (shm_) shm_->close();
+  }
+  call_lock_.leave();
+}
+
+void Engine::emergency_cleanup() noexcept {
+  if (shm_) shm_->unlink_own();
+}
+
+}  // namespace herald::engine

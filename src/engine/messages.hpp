@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine/messages.hpp: point-to-point operations of the program. An operation must stay where it is until it
+// is done.
+#pragma once
+#include <cstdint>
+
+#include "p2p/core.hpp"
+
+namespace herald::engine {
+
+class Engine;
+class LocalPeers;
+class Transport;
+
+class Messages {
+ public:
+  Messages(Engine& engine, p2p::Core& core, LocalPeers& local, Transport& transport) noexcept
+      : engine_(engine), core_(core), local_(local), transport_(transport) {}
+  Messages(const Messages&) = delete;
+  Messages& operator=(const Messages&) = delete;
+
+  void start(p2p::SendOp& op) noexcept;
+  void start(p2p::RecvOp& op) noexcept;
+  // Starts a receive that its caller blocks for, and polls the sender's ring briefly: it may be done then.
+  void start_and_poll(p2p::RecvOp& op) noexcept;
+  // Both take a turn if they find no message. take() also removes it: no other receive can match it.
+  bool probe(std::uint64_t context, std::int32_t source, std::int32_t tag, p2p::Found& found) noexcept;
+  bool take(std::uint64_t context, std::int32_t source, std::int32_t tag, p2p::Found& found) noexcept;
+  void start_matched(p2p::RecvOp& op, p2p::Message* message) noexcept;
+  // Requests cancellation; the op becomes done either way, and `cancelled` says which.
+  void cancel(p2p::SendOp& op) noexcept;
+  void cancel(p2p::RecvOp& op) noexcept;
+  // Unexpected messages of a context that is being freed are dropped; later ones too.
+  void forget_context(std::uint64_t context) noexcept;
+
+ private:
+  bool receive_at_once(p2p::RecvOp& op) noexcept;
+  void send_answers() noexcept;
+
+  Engine& engine_;
+  p2p::Core& core_;
+  LocalPeers& local_;
+  Transport& transport_;
+  int polled_receives_ = 0;  // without a turn since the last one
+};
+
+}  // namespace herald::engine

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine/open.hpp: opens an engine: exchanges cards through `boot`, attaches shared memory, opens the
+// network, starts the threads. A card is what a rank publishes so that others can reach it.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/engine.hpp"
+
+namespace herald::engine {
+
+class NetOpener;
+
+class Opener {
+ public:
+  Opener(Engine& engine, boot::Boot& boot, const Knobs& knobs)
+      : engine_(engine),
+        boot_(boot),
+        knobs_(knobs),
+        rank_(boot.rank()),
+        size_(boot.size()),
+        remote_(static_cast<std::size_t>(size_)) {}
+  bool open(std::string& why);
+
+ private:
+  using Cards = std::vector<std::string>;  // by rank
+  bool open_paths(std::string& why);
+  bool open_shm(std::string& why);
+  bool open_net(std::string& why);
+  bool add_remote_peers(NetOpener& net, const Cards& cards, std::string& why);
+  bool exchange_cards(const std::string& own, Cards& cards, std::string& why);
+  void open_waiter();
+  bool start_keep_alive(std::string& why);
+  bool shares_memory(int peer) const noexcept {
+    return peer == rank_ || (engine_.shm_ && engine_.shm_->is_attached(peer));
+  }
+
+  Engine& engine_;
+  boot::Boot& boot_;
+  const Knobs& knobs_;
+  const int rank_, size_;
+  int generation_ = 0;                       // of the exchange of cards: the same on all ranks
+  std::vector<bool> remote_;                 // by peer: the network reaches it
+  std::map<int, path::CpuMask> co_located_;  // remote peers on our machine, and where they may run
+  bool only_remote_ = false;                 // no other rank shares our memory
+};
+
+}  // namespace herald::engine
