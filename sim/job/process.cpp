@@ -117,10 +117,12 @@ void Process::turn(Instant now) {
   if (!computing && !std::exchange(was_computing_, false)) node_.on_block();
   const std::uint64_t sent = sent_, taken = tap_.moved();
   const std::size_t step = step_;
+  (void)node_.serve_calls(computing);
   node_.begin_turn(now, caller);
   const bool received = receive(now);
   node_.end_turn(now, caller, received);
   if (computing) {
+    if (core().wants_to_send()) pump(now);
     transmit(now);
     return net_.pause(me_, std::min(config_.keep_alive, computing_until_ - now));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine/config.hpp: what the knobs and the sockets mean for Core and for the node. The knob `baseline`
-// selects published protocols, to compare with them.
+// engine/config.hpp: turns knobs and limits of the sockets into the configuration of Core and the node. The
+// knob `baseline` selects published protocols, to compare with them.
 #pragma once
 #include "base/knobs.hpp"
 #include "node/config.hpp"
@@ -9,7 +9,7 @@
 
 namespace herald::engine {
 
-// What the ranks agreed on when they exchanged their cards.
+// The ranks agreed on this when they exchanged their cards.
 struct NetStart {
   wire::JobKey key{};
   std::uint32_t epoch = 0;

@@ -48,7 +48,8 @@ bool Engine::progress() noexcept {
   if (in_turn_ || transport_.is_closed()) return false;
   in_turn_ = true;
   const p2p::Core& core = node_.core();
-  bool moved = local_.drain();
+  bool moved = node_.serve_calls(progress_thread_.is_alone());
+  moved = local_.drain() || moved;
   if (net_) moved = turn_net() || moved;
   if (core.wants_to_send()) moved = transport_.pump_all() || moved;
   if (core.direct().busy() || core.direct().awaits_ads()) moved = transport_.move_direct() || moved;
@@ -72,14 +73,19 @@ bool Engine::turn_net() noexcept {
 }
 
 // On the keep-alive thread: the program has not called for a while, and peers want answers. It does not count
-// as a call of the program. After close() no other thread takes turns, and a peer that waits in the launcher
-// for all ranks must learn of one that died.
+// as a call of the program: matching and completions wait for it. After close() no other thread takes turns,
+// and a peer that waits in the launcher for all ranks must learn of one that died.
 void Engine::keep_alive() noexcept {
   lock_.lock();
   const Instant now = read_clock();
   const bool closed = transport_.is_closed();
   const bool away = !waiter_.is_polling() && now - node_.last_turn() >= kAwayFor;
+  if (away && !closed) {
+    (void)node_.serve_calls(true);
+    (void)local_.drain_calls();
+  }
   if (away || closed) net_->keep_alive(now);
+  if (away && !closed && node_.core().wants_to_send()) (void)transport_.pump_all();
   const p2p::PeerId dead = closed ? node_.take_lost() : -1;
   lock_.unlock();
   if (dead >= 0) peers_.report_death(dead);

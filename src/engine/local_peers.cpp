@@ -131,13 +131,14 @@ bool LocalPeers::drain(LocalReceiver& receiver) noexcept {
       if (receiver.ring.damage() != nullptr) on_damage(receiver.from, receiver.ring.damage());
       break;
     }
+    if (must_stay(packet)) break;
     if (taken != 0)
       receiver.ring.look_ahead();
     else
       sender(receiver.from).expect_answer(receiver.ring.position());
     if (!packet.empty() && core_.on_packet(receiver.from, packet) != Status::ok) break;  // later
     notify = receiver.ring.pop() || notify;
-    core_.run_finished();
+    run_finished();
   }
   if (notify) notify_space();
   return taken != 0;
@@ -158,10 +159,12 @@ bool LocalPeers::drain(path::Inbox& inbox) noexcept {
       inbox.pop();
       continue;
     }
-    const std::size_t size = std::min<std::size_t>(cell->size, inbox.packet_bytes());
-    if (size != 0 && core_.on_packet(cell->from, {cell->packet(), size}) != Status::ok) break;  // later
+    const std::span<const std::byte> packet(cell->packet(),
+                                            std::min<std::size_t>(cell->size, inbox.packet_bytes()));
+    if (must_stay(packet)) break;
+    if (!packet.empty() && core_.on_packet(cell->from, packet) != Status::ok) break;  // later
     inbox.pop();
-    core_.run_finished();
+    run_finished();
   }
   if (taken == 0) return false;
   inbox.notify_space(static_cast<std::uint64_t>(taken),
@@ -180,6 +183,13 @@ bool LocalPeers::drain() noexcept {
     moved = drain(*own_) || moved;
   }
   draining_ = false;
+  return moved;
+}
+
+bool LocalPeers::drain_calls() noexcept {
+  calls_only_ = true;
+  const bool moved = drain();
+  calls_only_ = false;
   return moved;
 }
 

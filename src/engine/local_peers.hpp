@@ -38,6 +38,8 @@ class LocalPeers {
   void request_space() noexcept;
 
   bool drain() noexcept;
+  // While the program computes: of each peer the service calls that precede other packets.
+  bool drain_calls() noexcept;
   bool drain_from(p2p::PeerId peer) noexcept;
   // Starts a receive and polls the ring of its sender for its message. False: nothing happened.
   bool try_receive(p2p::RecvOp& op, int polls) noexcept;
@@ -61,6 +63,12 @@ class LocalPeers {
   bool drain(LocalReceiver& receiver) noexcept;
   void open_receiver(p2p::PeerId from, std::uint32_t index) noexcept;
   void drain_now_and_then(p2p::PeerId peer, std::uint64_t bytes) noexcept;
+  bool must_stay(std::span<const std::byte> packet) const noexcept {
+    return calls_only_ && !packet.empty() && !wire::is_service(packet);
+  }
+  void run_finished() noexcept {
+    if (!calls_only_) core_.run_finished();
+  }
   void notify_space() noexcept;
   void on_damage(p2p::PeerId peer, const char* damage) noexcept;
 
@@ -76,6 +84,7 @@ class LocalPeers {
   std::vector<p2p::PeerId> damaged_;  // their shared memory was reported
   std::uint64_t undrained_ = 0;       // sent since the last drain, by weight
   bool draining_ = false;
+  bool calls_only_ = false;  // completions wait for the program
 };
 
 }  // namespace herald::engine

@@ -32,6 +32,8 @@ class Messages {
   void cancel(p2p::RecvOp& op) noexcept;
   // Unexpected messages of a context that is being freed are dropped; later ones too.
   void forget_context(std::uint64_t context) noexcept;
+  // Calls that are posted here leave with the next turn.
+  p2p::Services& services() noexcept { return core_.services(); }
 
  private:
   bool receive_at_once(p2p::RecvOp& op) noexcept;

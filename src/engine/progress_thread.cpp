@@ -9,7 +9,7 @@ namespace herald::engine {
 namespace {
 
 constexpr Duration kListen = milliseconds(100);  // a safety net, as for every thread that blocks
-constexpr Duration kParked = milliseconds(60'000);
+constexpr Duration kParked = milliseconds(100);  // until the next turn for service calls
 
 // The thread leaves the processor where the program computes, if it may run on another one.
 void keep_off(int cpu, const cpu_set_t& all) noexcept {
@@ -88,12 +88,12 @@ void ProgressThread::run() noexcept {
   lock_.lock();
   while (!stop_) {
     if (inside_ == 0) keep_off(program_cpu_, all);
-    const bool wanted = inside_ == 0 && !engine_.transport().is_closed() && engine_.is_under_way();
-    if (wanted && engine_.progress()) {
+    const bool alone = inside_ == 0 && !engine_.transport().is_closed();
+    if (alone && engine_.progress()) {
       lock_.give_way();
       continue;
     }
-    if (wanted && !waiter_.is_polling())
+    if (alone && engine_.is_under_way() && !waiter_.is_polling())
       listen();
     else
       park();

@@ -4,7 +4,8 @@
 //
 // It works under the one lock like any thread of the program, and blocks on the same doorbell. Peers ring it
 // only while the program is outside and something is under way: a call withdraws the announcement when it
-// enters and renews it when it leaves. Otherwise the thread is parked on a doorbell of its own.
+// enters and renews it when it leaves. Otherwise the thread is parked on a doorbell of its own, and takes a
+// turn now and then while the program computes: service calls of peers need an answer.
 #pragma once
 #include <cstdint>
 
@@ -28,6 +29,8 @@ class ProgressThread {
   void set_wanted() noexcept { state_ = State::wanted; }
   bool is_wanted() const noexcept { return state_ == State::wanted; }
   bool is_running() const noexcept { return state_ != State::none && state_ != State::wanted; }
+  // The program computes, and this thread takes turns in its place.
+  bool is_alone() const noexcept { return inside_ == 0 && is_running(); }
   // True: the lock is active from here on, and the caller holds it.
   bool start() noexcept;
   void stop() noexcept;  // with the lock

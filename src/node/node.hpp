@@ -26,7 +26,7 @@ namespace herald::node {
 // Whose thread drives the node.
 enum class Caller : std::uint8_t {
   program,     // arrivals reach Core
-  keep_alive,  // the program computes: arrivals are acknowledged and kept
+  keep_alive,  // the program computes: arrivals are acknowledged and kept, up to service calls at their head
 };
 
 class Node {
@@ -38,6 +38,12 @@ class Node {
   // Matching and push-pull. Drivers of shared memory use it directly.
   p2p::Core& core() noexcept { return core_; }
   const p2p::Core& core() const noexcept { return core_; }
+
+  // At the beginning of each turn: runs the service calls that waited and may run. True if there were any.
+  bool serve_calls(bool computing) noexcept {
+    p2p::Services& services = core_.services();
+    return services.needs_poll(computing) && services.poll(computing);
+  }
 
   // Some peers are on other hosts; then add_peer() for each of them. `tap` may be null.
   void connect(const NodeConfig& config, PacketTap* tap) noexcept;

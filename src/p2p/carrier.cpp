@@ -43,7 +43,7 @@ PeerId Carrier::take_lost() noexcept {
 Status Carrier::deliver(rel::PeerId from, std::span<const std::byte> packet) noexcept {
   switch (door_) {
     case Door::open: return core_.on_packet(from, packet);
-    case Door::later: return Status::again;
+    case Door::later: return wire::is_service(packet) ? core_.on_packet(from, packet) : Status::again;
     case Door::discard: break;
   }
   return Status::ok;

@@ -17,8 +17,8 @@ class Carrier final : public rel::Listener {
   explicit Carrier(Core& core) noexcept : core_(core) {}
   void join(rel::Mesh& mesh) noexcept { mesh_ = &mesh; }
 
-  // Packets that arrive go to Core; stay in the mesh (Core must not be called now); or are dropped (Core is
-  // gone).
+  // Packets that arrive go to Core; stay in the mesh, from the first that is no service call (the program
+  // computes); or are dropped (Core is gone).
   enum class Door : std::uint8_t { open, later, discard };
   void set_open(Door door) noexcept;
   Door door() const noexcept { return door_; }
@@ -55,7 +55,7 @@ class Carrier final : public rel::Listener {
     PeerId peer;
     std::uint32_t packets;
   };
-  std::vector<Returned> returned_;  // while Core must not be called
+  std::vector<Returned> returned_;  // while the program computes
   std::vector<PeerId> lost_;
   std::vector<LinkNews> links_;
 };

@@ -79,7 +79,8 @@ class Services {
   }
   // Says whether the program computes from now on, and runs the calls that waited and may run. True if any.
   bool poll(bool computing) noexcept;
-  bool has_queued() const noexcept { return !queued_.empty(); }
+  // False: poll() would change nothing.
+  bool needs_poll(bool computing) const noexcept { return computing != computing_ || !queued_.empty(); }
 
   // For Sender: the packet of a call. The op is done, or goes on as a message.
   std::size_t write_call(ServiceOp& op, std::span<std::byte> room) noexcept;

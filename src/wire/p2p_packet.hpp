@@ -188,6 +188,11 @@ inline bool is_eager_compact(std::span<const std::byte> packet) noexcept {
          packet[1] == static_cast<std::byte>(P2pKind::eager_compact);
 }
 
+inline bool is_service(std::span<const std::byte> packet) noexcept {
+  return packet.size() >= sizeof(ServicePacket) && packet[0] == std::byte{kP2pVersion} &&
+         packet[1] == static_cast<std::byte>(P2pKind::service);
+}
+
 // The part of a decoded bundle for this member; empty: none.
 std::span<const std::byte> part_for(std::uint32_t member, std::span<const std::byte> bundle) noexcept;
 

@@ -28,7 +28,7 @@ struct SharedTable {
   static constexpr int kMostRanks = 64;
   std::atomic<int> arrived;
   std::atomic<int> round;
-  char values[kMostRanks][4096];
+  char values[2][kMostRanks][4096];  // of two keys, which differ in their last letter
 };
 
 class FakeBoot final : public boot::Boot {
@@ -42,8 +42,8 @@ class FakeBoot final : public boot::Boot {
   int app_number() const noexcept override { return -1; }
   int universe_size() const noexcept override { return -1; }
   std::span<const int> local_ranks() const noexcept override { return ranks_; }
-  Status put(std::string_view, std::string_view value) override {
-    std::snprintf(table_.values[rank_], sizeof table_.values[rank_], "%.*s", static_cast<int>(value.size()),
+  Status put(std::string_view key, std::string_view value) override {
+    std::snprintf(value_of(rank_, key), sizeof table_.values[0][0], "%.*s", static_cast<int>(value.size()),
                   value.data());
     return Status::ok;
   }
@@ -56,8 +56,8 @@ class FakeBoot final : public boot::Boot {
     while (table_.round.load() == round) sched_yield();
     return Status::ok;
   }
-  Status get(int rank, std::string_view, std::string& value) override {
-    value = table_.values[rank];
+  Status get(int rank, std::string_view key, std::string& value) override {
+    value = value_of(rank, key);
     return Status::ok;
   }
   void abort(int code, const char*) noexcept override { _exit(code); }
@@ -65,6 +65,9 @@ class FakeBoot final : public boot::Boot {
   const std::string& last_error() const noexcept override { return error_; }
 
  private:
+  char* value_of(int rank, std::string_view key) {
+    return table_.values[key.empty() ? 0 : key.back() & 1][rank];
+  }
   SharedTable& table_;
   int rank_, size_;
   std::vector<int> ranks_;
@@ -92,6 +95,7 @@ class Job {
 
   Knobs knobs;
   bool threads_multiple = false;
+  std::function<void(int rank, Knobs& knobs)> adjust;  // what differs between ranks; may be empty
 
   // True if every child came to its end and left with 0 within the limit. `main` runs in each child.
   bool run(int size, const Main& main, int limit_s = 60) {
@@ -115,6 +119,7 @@ class Job {
   [[noreturn]] void child(int rank, int size, const Main& main) {
     FakeBoot boot(*table_, rank, size);
     std::string why;
+    if (adjust) adjust(rank, knobs);
     auto engine = engine::Engine::open(boot, knobs, threads_multiple, why);
     if (!engine) {
       std::fprintf(stderr, "rank %d: %s\n", rank, why.c_str());
