@@ -82,7 +82,7 @@ void Engine::keep_alive() noexcept {
   const bool away = !waiter_.is_polling() && now - node_.last_turn() >= kAwayFor;
   if (away && !closed) {
     (void)node_.serve_calls(true);
-    (void)local_.drain_calls();
+    (void)local_.drain(true);
   }
   if (away || closed) net_->keep_alive(now);
   if (away && !closed && node_.core().wants_to_send()) (void)transport_.pump_all();

@@ -19,8 +19,8 @@
 #include "engine/messages.hpp"
 #include "engine/net.hpp"
 #include "engine/peers.hpp"
+#include "engine/periodic_thread.hpp"
 #include "engine/progress_thread.hpp"
-#include "engine/service_thread.hpp"
 #include "engine/transport.hpp"
 #include "engine/waiter.hpp"
 #include "node/node.hpp"
@@ -100,7 +100,7 @@ class Engine {
   Hooks hooks_;
   ProgressThread progress_thread_;
   CallLock call_lock_;
-  ServiceThread keep_alive_;
+  PeriodicThread keep_alive_;
   bool in_turn_ = false;
 };
 

@@ -19,8 +19,8 @@ class HostNames {
     }
     at_[static_cast<std::size_t>(peer)] = last_;
   }
-  void settle() { text_.shrink_to_fit(); }  // all are said
-  // Empty if it was never said.
+  void settle() { text_.shrink_to_fit(); }  // after the last set()
+  // Empty if it was never set.
   const char* of(int peer) const noexcept { return text_.c_str() + at_[static_cast<std::size_t>(peer)]; }
 
  private:

@@ -131,14 +131,13 @@ bool LocalPeers::drain(LocalReceiver& receiver) noexcept {
       if (receiver.ring.damage() != nullptr) on_damage(receiver.from, receiver.ring.damage());
       break;
     }
-    if (must_stay(packet)) break;
     if (taken != 0)
       receiver.ring.look_ahead();
     else
       sender(receiver.from).expect_answer(receiver.ring.position());
-    if (!packet.empty() && core_.on_packet(receiver.from, packet) != Status::ok) break;  // later
+    if (!deliver(receiver.from, packet)) break;  // later
     notify = receiver.ring.pop() || notify;
-    run_finished();
+    if (!calls_only_) core_.run_finished();
   }
   if (notify) notify_space();
   return taken != 0;
@@ -161,10 +160,9 @@ bool LocalPeers::drain(path::Inbox& inbox) noexcept {
     }
     const std::span<const std::byte> packet(cell->packet(),
                                             std::min<std::size_t>(cell->size, inbox.packet_bytes()));
-    if (must_stay(packet)) break;
-    if (!packet.empty() && core_.on_packet(cell->from, packet) != Status::ok) break;  // later
+    if (!deliver(cell->from, packet)) break;  // later
     inbox.pop();
-    run_finished();
+    if (!calls_only_) core_.run_finished();
   }
   if (taken == 0) return false;
   inbox.notify_space(static_cast<std::uint64_t>(taken),
@@ -173,23 +171,17 @@ bool LocalPeers::drain(path::Inbox& inbox) noexcept {
 }
 
 // Rings first: what a peer wrote before it had a ring was taken from the inbox when the ring became known.
-bool LocalPeers::drain() noexcept {
+bool LocalPeers::drain(bool calls_only) noexcept {
   if (draining_) return false;
   draining_ = true;
+  calls_only_ = calls_only;
   undrained_ = 0;
   bool moved = drain(self_.inbox());
   if (own_ != nullptr) {
     for (LocalReceiver& receiver : receivers_) moved = drain(receiver) || moved;
     moved = drain(*own_) || moved;
   }
-  draining_ = false;
-  return moved;
-}
-
-bool LocalPeers::drain_calls() noexcept {
-  calls_only_ = true;
-  const bool moved = drain();
-  calls_only_ = false;
+  draining_ = calls_only_ = false;
   return moved;
 }
 

@@ -37,9 +37,8 @@ class LocalPeers {
   // Asks the receivers of packets that wait to ring when they have room.
   void request_space() noexcept;
 
-  bool drain() noexcept;
-  // While the program computes: of each peer the service calls that precede other packets.
-  bool drain_calls() noexcept;
+  // `calls_only`: the program computes; of each peer the service calls that precede other packets.
+  bool drain(bool calls_only = false) noexcept;
   bool drain_from(p2p::PeerId peer) noexcept;
   // Starts a receive and polls the ring of its sender for its message. False: nothing happened.
   bool try_receive(p2p::RecvOp& op, int polls) noexcept;
@@ -63,11 +62,10 @@ class LocalPeers {
   bool drain(LocalReceiver& receiver) noexcept;
   void open_receiver(p2p::PeerId from, std::uint32_t index) noexcept;
   void drain_now_and_then(p2p::PeerId peer, std::uint64_t bytes) noexcept;
-  bool must_stay(std::span<const std::byte> packet) const noexcept {
-    return calls_only_ && !packet.empty() && !wire::is_service(packet);
-  }
-  void run_finished() noexcept {
-    if (!calls_only_) core_.run_finished();
+  bool deliver(p2p::PeerId from, std::span<const std::byte> packet) noexcept {
+    if (packet.empty()) return true;
+    if (calls_only_ && !wire::is_service(packet)) return false;
+    return core_.on_packet(from, packet) == Status::ok;
   }
   void notify_space() noexcept;
   void on_damage(p2p::PeerId peer, const char* damage) noexcept;

@@ -16,7 +16,6 @@ class LocalSender {
   void open(path::Inbox* inbox) noexcept { inbox_ = inbox; }
   void close() noexcept { *this = LocalSender(); }
   bool is_open() const noexcept { return inbox_ != nullptr; }
-  bool leads_to(const path::Inbox& inbox) const noexcept { return inbox_ == &inbox; }
   bool has_ring() const noexcept { return ring_.is_open(); }
   path::RingWriter& ring() noexcept { return ring_; }
 

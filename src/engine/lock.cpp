@@ -12,8 +12,8 @@ void Lock::enter_slow() noexcept {
   waiting_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-// A lock may be taken again by who has just left it, time after time. So who spins waits here until another
-// thread got in, for a bounded number of yields: the one that waits may have been put off the processor.
+// A thread that spins would take the lock again right after it leaves it, time after time. So it waits here
+// until another thread got in, for a bounded number of yields: that thread may not be scheduled.
 void Lock::give_way() noexcept {
   if (!active_ || !others_want_it()) return;
   constexpr int kYields = 64;

@@ -18,8 +18,8 @@ class Lock {
     if (active_ && --depth_ == 0) leave();
   }
   bool active() const noexcept { return active_; }
-  bool is_outermost() const noexcept { return active_ && depth_ == 1; }  // by who holds it
-  void activate() noexcept { active_ = true; }                           // before anybody else can know it
+  bool is_outermost() const noexcept { return active_ && depth_ == 1; }  // asked by its owner
+  void activate() noexcept { active_ = true; }                           // before another thread knows it
   bool others_want_it() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
 
   // The caller holds the lock; returns how deep, for take_back().

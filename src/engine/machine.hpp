@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // engine/machine.hpp: ranks that share no memory may still share processors: in containers of one machine, or
-// on hosts of a lab. What a rank tells of the machine that it runs on, so that they know of each other.
+// on hosts of a lab. Each rank publishes its machine and its processors, so that they know of each other.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@ namespace herald::engine {
 struct Machine {
   std::uint64_t boot = 0;  // of the running kernel, drawn when it started; 0: not known
   std::int64_t started_ns =
-      0;                 // when that was, by the clock of the day: copies of one virtual machine differ in it
+      0;                 // when it started, by the clock of the day: copies of a virtual machine differ
   path::CpuMask cpus{};  // where the process may run
 };
 

@@ -9,7 +9,7 @@
 #pragma once
 #include <cstdint>
 
-#include "engine/service_thread.hpp"
+#include "engine/periodic_thread.hpp"
 #include "path/inbox.hpp"
 
 namespace herald::engine {
@@ -57,7 +57,7 @@ class ProgressThread {
   std::uint32_t inside_ = 0;  // threads of the program in a call
   int program_cpu_ = -1;      // where the program last left the library
   path::LocalDoorbell own_doorbell_;
-  ServiceThread thread_;
+  PeriodicThread thread_;
 };
 
 }  // namespace herald::engine

@@ -47,7 +47,6 @@ class Node {
 
   // Some peers are on other hosts; then add_peer() for each of them. `tap` may be null.
   void connect(const NodeConfig& config, PacketTap* tap) noexcept;
-  bool is_connected() const noexcept { return remote_ != nullptr; }
   void add_peer(PeerId peer, rel::LinkId links) noexcept;
 
   // The rest needs connect().

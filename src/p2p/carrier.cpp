@@ -18,7 +18,6 @@ bool Carrier::pump(PeerId to) noexcept {
     moved = true;
     if (core_.take_urgent()) {
       mesh_->set_backlog(to, true);
-      stopped_ = true;
       return true;
     }
   }
@@ -29,7 +28,6 @@ bool Carrier::pump(PeerId to) noexcept {
 bool Carrier::pump_ready() noexcept {
   bool moved = false;
   for (PeerId to = mesh_->next_ready(); to >= 0; to = mesh_->next_ready()) moved = pump(to) || moved;
-  stopped_ = false;  // Core still wants to send: the driver comes back to it
   return moved;
 }
 

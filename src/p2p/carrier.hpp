@@ -26,7 +26,6 @@ class Carrier final : public rel::Listener {
   // Moves packets for the peer from Core into the mesh until the window is closed. True if any moved.
   // Stops early where Core::take_urgent() says so.
   bool pump(PeerId to) noexcept;
-  bool take_stopped() noexcept { return std::exchange(stopped_, false); }
   // The same for all peers whose window has opened again.
   bool pump_ready() noexcept;
 
@@ -50,7 +49,6 @@ class Carrier final : public rel::Listener {
   Core& core_;
   rel::Mesh* mesh_ = nullptr;
   Door door_ = Door::open;
-  bool stopped_ = false;
   struct Returned {
     PeerId peer;
     std::uint32_t packets;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/service_thread.hpp"
+#include "engine/periodic_thread.hpp"
 
 #include <signal.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 namespace herald::engine {
 
-bool ServiceThread::start(Work work, void* context, Duration every) noexcept {
+bool PeriodicThread::start(Work work, void* context, Duration every) noexcept {
   work_ = work;
   context_ = context;
   every_ = every;
@@ -22,7 +22,7 @@ bool ServiceThread::start(Work work, void* context, Duration every) noexcept {
   return running_;
 }
 
-void ServiceThread::hurry(Duration every) noexcept {
+void PeriodicThread::hurry(Duration every) noexcept {
   {
     const std::lock_guard<std::mutex> hold(mutex_);
     every_ = every;
@@ -31,7 +31,7 @@ void ServiceThread::hurry(Duration every) noexcept {
   changed_.notify_all();
 }
 
-void ServiceThread::stop() noexcept {
+void PeriodicThread::stop() noexcept {
   if (!running_ || pid_ != ::getpid()) return;  // a child has no such thread
   {
     const std::lock_guard<std::mutex> hold(mutex_);
@@ -42,8 +42,8 @@ void ServiceThread::stop() noexcept {
   running_ = false;
 }
 
-void* ServiceThread::run(void* self) noexcept {
-  ServiceThread& me = *static_cast<ServiceThread*>(self);
+void* PeriodicThread::run(void* self) noexcept {
+  PeriodicThread& me = *static_cast<PeriodicThread*>(self);
   std::unique_lock<std::mutex> hold(me.mutex_);
   for (;;) {
     me.changed_.wait_for(hold, std::chrono::nanoseconds(me.every_.ns),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine/service_thread.hpp: a thread of the library that calls back at an interval, until it is stopped. It
+// engine/periodic_thread.hpp: a thread of the library that calls back at an interval, until it is stopped. It
 // takes no signals.
 #pragma once
 #include <pthread.h>
@@ -11,13 +11,13 @@
 
 namespace herald::engine {
 
-class ServiceThread {
+class PeriodicThread {
  public:
   using Work = void (*)(void* context);
-  ServiceThread() noexcept = default;
-  ~ServiceThread() { stop(); }
-  ServiceThread(const ServiceThread&) = delete;
-  ServiceThread& operator=(const ServiceThread&) = delete;
+  PeriodicThread() noexcept = default;
+  ~PeriodicThread() { stop(); }
+  PeriodicThread(const PeriodicThread&) = delete;
+  PeriodicThread& operator=(const PeriodicThread&) = delete;
 
   // False if the system gives no thread.
   bool start(Work work, void* context, Duration every) noexcept;
