@@ -72,29 +72,27 @@ bool LocalPeers::pump(p2p::PeerId peer) noexcept {
   return moved;
 }
 
-// Where a message of one packet can be written at once; null: it has to wait its turn.
-std::byte* LocalPeers::claim_packet(LocalSender& to, p2p::PeerId peer, std::uint64_t bytes) noexcept {
-  if (!to.has_ring() || !core_.can_send_now(peer, bytes, to.packet_bytes())) return nullptr;
-  return to.ring().claim(bytes > kInFirstLine ? path::RingShape::kPadded : path::RingShape::kWord);
-}
-
-void LocalPeers::publish_packet(LocalSender& to, p2p::PeerId peer, std::size_t size) noexcept {
-  to.ring().hand_over(static_cast<std::uint32_t>(size));
+template <class Send>
+bool LocalPeers::write_packet(Send& send, std::uint64_t bytes) noexcept {
+  const p2p::PeerId peer = send.to;
+  LocalSender& to = sender(peer);
+  if (!to.has_ring() || !core_.can_send_now(peer, bytes, to.packet_bytes())) return false;
+  path::RingWriter& ring = to.ring();
+  std::byte* const room =
+      ring.claim(bytes > kInFirstLine ? path::RingShape::kPadded : path::RingShape::kWord);
+  if (room == nullptr) return false;
+  ring.hand_over(static_cast<std::uint32_t>(core_.send_now(send, room)));
   to.bell().ring_if_asleep();
   const int at = receiver_of_[static_cast<std::size_t>(peer)];
-  to.ring().prepare(at >= 0 && to.heard_since(receivers_[static_cast<std::size_t>(at)].ring.position()));
-}
-
-bool LocalPeers::try_send(p2p::SendOp& op) noexcept {
-  if (op.lane >= 0 || op.mode == p2p::SendMode::synchronous) return false;
-  const p2p::PeerId peer = op.to;
-  const std::uint64_t bytes = op.data.total();
-  LocalSender& to = sender(peer);
-  std::byte* const room = claim_packet(to, peer, bytes);
-  if (room == nullptr) return false;
-  publish_packet(to, peer, core_.send_now(op, room));
+  ring.prepare(at >= 0 && to.heard_since(receivers_[static_cast<std::size_t>(at)].ring.position()));
   drain_now_and_then(peer, bytes);
   return true;
+}
+
+bool LocalPeers::try_send(const p2p::ShortSend& send) noexcept { return write_packet(send, send.bytes); }
+
+bool LocalPeers::try_send(p2p::SendOp& op) noexcept {
+  return op.lane < 0 && op.mode != p2p::SendMode::synchronous && write_packet(op, op.data.total());
 }
 
 void LocalPeers::request_space() noexcept {

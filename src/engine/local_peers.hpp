@@ -34,6 +34,7 @@ class LocalPeers {
   bool pump(p2p::PeerId peer) noexcept;
   // The same for a message of one packet that nothing waits before. False: nothing happened.
   bool try_send(p2p::SendOp& op) noexcept;
+  bool try_send(const p2p::ShortSend& send) noexcept;
   // Asks the receivers of packets that wait to ring when they have room.
   void request_space() noexcept;
 
@@ -56,8 +57,8 @@ class LocalPeers {
   const LocalSender& sender(p2p::PeerId peer) const noexcept {
     return senders_[static_cast<std::size_t>(peer)];
   }
-  std::byte* claim_packet(LocalSender& to, p2p::PeerId peer, std::uint64_t bytes) noexcept;
-  void publish_packet(LocalSender& to, p2p::PeerId peer, std::size_t size) noexcept;
+  template <class Send>
+  bool write_packet(Send& send, std::uint64_t bytes) noexcept;
   bool drain(path::Inbox& inbox) noexcept;
   bool drain(LocalReceiver& receiver) noexcept;
   void open_receiver(p2p::PeerId from, std::uint32_t index) noexcept;

@@ -68,7 +68,10 @@ class Core {
   bool can_send_now(PeerId to, std::uint64_t bytes, std::size_t room) const noexcept {
     return sender_.can_send_now(to, bytes, room);
   }
-  std::size_t send_now(SendOp& op, std::byte* room) noexcept { return sender_.send_now(op, room); }
+  template <class Send>  // SendOp, or const ShortSend
+  std::size_t send_now(Send& send, std::byte* room) noexcept {
+    return sender_.send_now(send, room);
+  }
 
   // Anything but `ok`: the packet was not taken; hand it in again later.
   Status on_packet(PeerId from, std::span<const std::byte> packet) noexcept;

@@ -70,6 +70,16 @@ struct SendOp : Op {
   std::uint64_t there = 0;          // where the first byte goes in the receiver's memory
 };
 
+// A standard send of contiguous bytes that fit into one packet: it leaves at once or not at all.
+struct ShortSend {
+  std::uint64_t context = 0;
+  const void* data = nullptr;
+  std::uint64_t bytes = 0;
+  PeerId to = 0;
+  std::int32_t tag = 0;
+  std::int32_t source = 0;  // as in SendOp
+};
+
 // A message of whose push more is to come, linked under its sender: unexpected, or in a receive.
 struct Arriving : ListLink {
   std::uint32_t seq = 0;

@@ -53,6 +53,21 @@ void Sender::start(SendOp& op) noexcept {
   return headers_.write(to, message, whole, room);
 }
 
+std::size_t Sender::send_now(const ShortSend& send, std::byte* room) noexcept {
+  Peer& to = peers_[send.to];
+  const std::size_t head = write_header(to,
+                                        {.context = send.context,
+                                         .bytes = send.bytes,
+                                         .source = send.source,
+                                         .tag = send.tag,
+                                         .seq = to.next_seq++,
+                                         .pushed = static_cast<std::uint32_t>(send.bytes)},
+                                        true, room);
+  if (send.bytes != 0) std::memcpy(room + head, send.data, send.bytes);
+  ++done_.counters.finished;
+  return head + send.bytes;
+}
+
 std::size_t Sender::send_now(SendOp& op, std::byte* room) noexcept {
   Peer& to = peers_[op.to];
   reset(op);

@@ -34,6 +34,7 @@ class Sender {
     return !to.linked() && !to.gone && bytes + sizeof(wire::EagerPacket) <= room &&
            flow_.may_push_whole(to, bytes) && done_.trace == nullptr;
   }
+  std::size_t send_now(const ShortSend& send, std::byte* room) noexcept;
   std::size_t send_now(SendOp& op, std::byte* room) noexcept;
 
   // The next packet of a send; 0: a send failed instead.

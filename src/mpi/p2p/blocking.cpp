@@ -16,14 +16,31 @@ int finish_recv(Call& call, const p2p::RecvOp& op, MPI_Status* status) noexcept 
   return error_of(op) == MPI_SUCCESS ? MPI_SUCCESS : fail_receive(call, op);
 }
 
+// Contiguous data that can leave as one packet needs no operation.
+bool send_at_once(const void* buf, MPI_Count count, const Datatype& datatype, int dest, int tag,
+                  const Comm& comm) noexcept {
+  const type::Layout& layout = *datatype.layout;
+  if (!layout.dense()) return false;
+  const auto address = reinterpret_cast<std::uintptr_t>(buf) + static_cast<std::uintptr_t>(layout.true_lb());
+  return runtime().engine().messages().try_send(
+      {.context = comm.context,
+       .data = reinterpret_cast<const void*>(address),
+       .bytes = static_cast<std::uint64_t>(layout.size()) * static_cast<std::uint64_t>(count),
+       .to = comm.peer(dest),
+       .tag = tag,
+       .source = comm.rank});
+}
+
 int send_and_wait(Call& call, const void* buf, MPI_Count count, const Datatype& datatype, int dest, int tag,
                   const Comm& comm, p2p::SendMode mode) noexcept {
   if (dest == MPI_PROC_NULL) return MPI_SUCCESS;
+  if (mode != p2p::SendMode::synchronous && send_at_once(buf, count, datatype, dest, tag, comm))
+    return MPI_SUCCESS;
   p2p::SendOp op;
   fill_send(op, buf, count, datatype, dest, tag, comm, mode);
   op.at_once = true;
   runtime().engine().messages().start(op);
-  if (!op.done) wait_until([&] { return op.done; });
+  wait_until([&] { return op.done; });
   return op.status == Status::ok ? MPI_SUCCESS : fail_lost(call, op.to);
 }
 

@@ -283,17 +283,6 @@ TEST(P2pRemote, a_compact_header_without_a_message_before_it_is_dropped) {
   EXPECT_EQ(local.core(1).counters().bad_packets, 1u);
 }
 
-std::size_t send_at_once(World& world, int tag, Bytes bytes, Bytes& room) {
-  p2p::SendOp op;
-  op.context = 1;
-  op.to = 1;
-  op.tag = tag;
-  op.data = type::Cursor::bytes(bytes.data(), bytes.size());
-  const std::size_t size = world.core(0).send_now(op, std::as_writable_bytes(std::span(room)).data());
-  EXPECT_TRUE(op.done && op.status == Status::ok);
-  return size;
-}
-
 // What could go wrong: send_now() writes other bytes than poll_transmit(), counts other numbers or other
 // allowances; or it is possible where a started send would do something else.
 TEST(P2pRemote, send_now_writes_what_a_started_send_writes) {
@@ -302,6 +291,8 @@ TEST(P2pRemote, send_now_writes_what_a_started_send_writes) {
   int shorts = 0, longs = 0;
   for (int i = 0; i < 400; ++i) {
     const Bytes bytes = random_bytes(chance.below(110), static_cast<std::uint64_t>(i));
+    const p2p::ShortSend what{
+        .context = 1, .data = bytes.data(), .bytes = bytes.size(), .to = 1, .tag = i, .source = 0};
     const bool at_once = world.core(0).can_send_now(1, bytes.size(), kPacket);
     Send other(twin, 0, 1, i, bytes);
     const Bytes* const packet = twin.transmit(0, 1);
@@ -310,7 +301,7 @@ TEST(P2pRemote, send_now_writes_what_a_started_send_writes) {
     EXPECT_EQ(at_once, packet->size() == head + bytes.size()) << i;
     if (at_once && chance.below(4) != 0) {
       Bytes room(kPacket);
-      room.resize(send_at_once(world, i, bytes, room));
+      room.resize(world.core(0).send_now(what, std::as_writable_bytes(std::span(room)).data()));
       EXPECT_EQ(room, *packet) << i;
       world.link(0, 1).push_back(room);
       ++shorts;
@@ -349,7 +340,9 @@ TEST(P2pRemote, send_now_is_refused_where_a_started_send_would_wait) {
   const Bytes bytes = random_bytes(50, 1);
   for (; sent < 100 && world.core(0).can_send_now(1, 50, kPacket); ++sent) {
     Bytes room(kPacket);
-    room.resize(send_at_once(world, sent, bytes, room));
+    room.resize(world.core(0).send_now(
+        {.context = 1, .data = bytes.data(), .bytes = 50, .to = 1, .tag = sent, .source = 0},
+        std::as_writable_bytes(std::span(room)).data()));
     world.link(0, 1).push_back(room);
   }
   EXPECT_EQ(sent, 8);  // each counts for 50 and 64 of the allowance
