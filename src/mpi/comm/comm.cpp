@@ -99,7 +99,7 @@ int give_name(Call& call, const char* name, char* out, int* length) noexcept {
 }
 
 int end_comm(Call& call, MPI_Comm* handle) noexcept {
-  Comm* comm = call.comm(*handle, {1, "comm"});
+  Comm* comm = call.object(*handle, {1, "comm"});
   if (comm == nullptr) return call.error();
   if (comm->predefined)
     return call.fail(MPI_ERR_COMM, "argument 1 (comm) is %s, which cannot be freed", comm->name.c_str());
@@ -162,7 +162,7 @@ int comm_free(Call& call, MPI_Comm* comm) { return end_comm(call, comm); }
 
 // Each member waits for its own operations, then for the other members.
 int comm_disconnect(Call& call, MPI_Comm* comm) {
-  Comm* object = call.comm(*comm, {1, "comm"});
+  Comm* object = call.object(*comm, {1, "comm"});
   if (object == nullptr) return call.error();
   if (!object->predefined) {
     wait_until([object] { return object->refs == idle_counts(object); });

@@ -65,53 +65,42 @@ int bad_rank(Call& call, int number, const char* name, int index, int rank, cons
 // Marks the ranks, each once; fails the call on one that is out of range or comes twice.
 bool mark(Call& call, const Group& group, int n, const int ranks[], std::vector<char>& seen) noexcept {
   seen.assign(group.peers.size(), 0);
-  if (n > 0 && ranks == nullptr) {
-    (void)call.fail(MPI_ERR_ARG, "argument 3 (ranks) is a null pointer, but argument 2 (n) is %d", n);
-    return false;
-  }
+  if (n > 0 && ranks == nullptr)
+    return call.fail(MPI_ERR_ARG, "argument 3 (ranks) is a null pointer, but argument 2 (n) is %d", n);
   for (int i = 0; i < n; ++i) {
     if (ranks[i] < 0 || ranks[i] >= group.size()) {
       (void)bad_rank(call, 3, "ranks", i, ranks[i], group);
       return false;
     }
-    if (std::exchange(seen[static_cast<std::size_t>(ranks[i])], 1) != 0) {
-      (void)call.fail(MPI_ERR_RANK,
-                      "argument 3 (ranks[%d]) is %d, which is in the list before; give each once", i,
-                      ranks[i]);
-      return false;
-    }
+    if (std::exchange(seen[static_cast<std::size_t>(ranks[i])], 1) != 0)
+      return call.fail(MPI_ERR_RANK,
+                       "argument 3 (ranks[%d]) is %d, which is in the list before; give each once", i,
+                       ranks[i]);
   }
   return true;
 }
 
 // The ranks that triplets of first, last and stride name.
 bool expand(Call& call, const Group& group, int n, int ranges[][3], std::vector<int>& ranks) noexcept {
-  if (n > 0 && ranges == nullptr) {
-    (void)call.fail(MPI_ERR_ARG, "argument 3 (ranges) is a null pointer, but argument 2 (n) is %d", n);
-    return false;
-  }
+  if (n > 0 && ranges == nullptr)
+    return call.fail(MPI_ERR_ARG, "argument 3 (ranges) is a null pointer, but argument 2 (n) is %d", n);
   std::vector<char> seen(group.peers.size(), 0);
   for (int i = 0; i < n; ++i) {
     const long first = ranges[i][0], last = ranges[i][1], stride = ranges[i][2];
-    if (stride == 0) {
-      (void)call.fail(MPI_ERR_ARG, "argument 3 (ranges[%d]) has stride 0; it must not be 0", i);
-      return false;
-    }
+    if (stride == 0)
+      return call.fail(MPI_ERR_ARG, "argument 3 (ranges[%d]) has stride 0; it must not be 0", i);
     for (long at : {first, last}) {
       if (at >= 0 && at < group.size()) continue;
       (void)bad_rank(call, 3, "ranges", i, static_cast<int>(at), group);
       return false;
     }
-    if ((stride > 0 && first > last) || (stride < 0 && first < last)) {
-      (void)call.fail(MPI_ERR_ARG, "argument 3 (ranges[%d]) goes from %ld to %ld by %ld: it names no rank", i,
-                      first, last, stride);
-      return false;
-    }
+    if ((stride > 0 && first > last) || (stride < 0 && first < last))
+      return call.fail(MPI_ERR_ARG, "argument 3 (ranges[%d]) goes from %ld to %ld by %ld: it names no rank",
+                       i, first, last, stride);
     for (long at = first; stride > 0 ? at <= last : at >= last; at += stride) {
-      if (std::exchange(seen[static_cast<std::size_t>(at)], 1) != 0) {
-        (void)call.fail(MPI_ERR_RANK, "argument 3 (ranges[%d]) names rank %ld, which is named before", i, at);
-        return false;
-      }
+      if (std::exchange(seen[static_cast<std::size_t>(at)], 1) != 0)
+        return call.fail(MPI_ERR_RANK, "argument 3 (ranges[%d]) names rank %ld, which is named before", i,
+                         at);
       ranks.push_back(static_cast<int>(at));
     }
   }
@@ -227,7 +216,7 @@ int group_range_excl(Call& call, Group* group, int n, int ranges[][3], MPI_Group
 }
 
 int group_free(Call& call, MPI_Group* group) {
-  Group* object = call.group(*group, {1, "group"});
+  Group* object = call.object(*group, {1, "group"});
   if (object == nullptr) return call.error();
   if (!object->predefined) {
     --object->users;

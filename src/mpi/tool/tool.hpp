@@ -7,7 +7,7 @@
 
 namespace herald::mpi {
 
-// MPI_T_init_thread calls not yet matched by MPI_T_finalize.
+// MPI_T_init_thread calls not yet matched by MPI_T_finalize; while there is none, other calls are refused.
 int tool_users() noexcept;
 
 // Text to a buffer of *length characters, as MPI_T gives strings: cut to fit, ended by a zero; *length
@@ -33,7 +33,3 @@ PvarGroup pvar_group(int index) noexcept;
 void forget_pvar_sessions() noexcept;
 
 }  // namespace herald::mpi
-
-// First line of every MPI_T function but init.
-#define HERALD_TOOL_STARTED \
-  if (tool_users() == 0) return MPI_T_ERR_NOT_INITIALIZED
