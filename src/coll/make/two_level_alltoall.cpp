@@ -2,6 +2,7 @@
 // Alltoall of short blocks over hosts with several ranks: each leader gathers the blocks of its host, the
 // leaders exchange them host by host, and each leader scatters the received blocks. Blocks are plain bytes in
 // scratch memory of the leaders.
+#include "coll/make/makers.hpp"
 #include "coll/make/two_level.hpp"
 
 namespace herald::coll {
@@ -110,10 +111,13 @@ void make(const CollSpec& spec, Builder& b) noexcept {
   l.on_host(back, true);
 }
 
+constexpr Algorithm kRows[] = {
+    {Op::alltoall, "two_level", "gathered on each host, one message between each pair of hosts, scattered",
+     fits, estimate, make},
+};
+
 }  // namespace
 
-const Algorithm kAlltoallTwoLevel{
-    Op::alltoall, "two_level", "gathered on each host, one message between each pair of hosts, scattered",
-    fits,         estimate,    make};
+constinit const std::span<const Algorithm> kTwoLevelAlltoallAlgorithms = kRows;
 
 }  // namespace herald::coll

@@ -2,6 +2,7 @@
 // Gather, scatter and allgather over hosts with several ranks: the blocks of a host move together. If ranks
 // are numbered host by host the blocks are contiguous in the buffer; else they are packed in scratch memory
 // in host order, as plain bytes.
+#include "coll/make/makers.hpp"
 #include "coll/make/two_level.hpp"
 
 namespace herald::coll {
@@ -250,22 +251,19 @@ void make_allgatherv(const CollSpec& spec, Builder& b) noexcept {
   copy_out(l, all);
 }
 
+constexpr Algorithm kRows[] = {
+    {Op::gather, "two_level", "gather on each host, then one message from each host", fits_two_level,
+     estimate_gather, make_gather},
+    {Op::scatter, "two_level", "one message to each host, then scatter on each host", fits_two_level,
+     estimate_scatter, make_scatter},
+    {Op::allgather, "two_level", "gather on each host, exchange among leaders, broadcast on each host",
+     fits_two_level, estimate_allgather, make_allgather},
+    {Op::allgatherv, "two_level", "gather on each host, exchange among leaders, broadcast on each host",
+     fits_two_level, estimate_allgatherv, make_allgatherv},
+};
+
 }  // namespace
 
-const Algorithm kGatherTwoLevel{
-    Op::gather,     "two_level",     "gather on each host, then one message from each host",
-    fits_two_level, estimate_gather, make_gather};
-const Algorithm kScatterTwoLevel{
-    Op::scatter,    "two_level",      "one message to each host, then scatter on each host",
-    fits_two_level, estimate_scatter, make_scatter};
-const Algorithm kAllgatherTwoLevel{
-    Op::allgather,  "two_level",        "gather on each host, exchange among leaders, broadcast on each host",
-    fits_two_level, estimate_allgather, make_allgather};
-const Algorithm kAllgathervTwoLevel{Op::allgatherv,
-                                    "two_level",
-                                    "gather on each host, exchange among leaders, broadcast on each host",
-                                    fits_two_level,
-                                    estimate_allgatherv,
-                                    make_allgatherv};
+constinit const std::span<const Algorithm> kTwoLevelGatherAlgorithms = kRows;
 
 }  // namespace herald::coll
