@@ -73,7 +73,7 @@ void exchange(const CollSpec& spec, Builder& b) noexcept {
   const int other = 1 - spec.rank;
   const Piece place = spec.recv.block(spec.rank), mine = spec.in_place ? place : spec.send.range(0, 1);
   const Piece theirs = spec.recv.block(other);
-  const bool direct = Builder::is_one_run(theirs);
+  const bool direct = is_one_run(theirs);
   const Piece room = direct ? theirs : b.scratch(theirs.bytes);
   b.post(0, room, false, other);
   if (!spec.in_place) b.copy(mine, place);
