@@ -2,13 +2,21 @@
 // Allreduce by messages.
 #include <vector>
 
+#include "coll/make/halving.hpp"
 #include "coll/make/items.hpp"
 #include "coll/make/makers.hpp"
 #include "coll/make/power_of_two.hpp"
-#include "coll/make/tree.hpp"
 
 namespace herald::coll {
 namespace {
+
+// A rank without a place gives its data to its neighbor, which returns the result.
+void make_extra(const CollSpec& spec, Builder& b) noexcept {
+  b.round(kExtraRound);
+  const StepId sent = b.send(spec.rank + 1, spec.own());
+  b.round(kResultRound);
+  b.recv(spec.rank + 1, spec.result(), {spec.in_place ? sent : kNone});
+}
 
 // Recursive-doubling allreduce: in round k places 2^k apart exchange their partial results and reduce them.
 // Each place then holds the result of an aligned group of neighbors, so rank order is kept for operations
@@ -27,7 +35,7 @@ class DoublingMaker {
   DoublingMaker(const CollSpec& spec, Builder& b) noexcept : spec_(spec), b_(b), pof2_(spec.size) {}
 
   void make() noexcept {
-    if (pof2_.is_extra(spec_.rank)) return make_aside();
+    if (pof2_.is_extra(spec_.rank)) return make_extra(spec_, b_);
     const int place = pof2_.place(spec_.rank);
     const bool paired = pof2_.paired(spec_.rank);
     const int reductions = log2_up(pof2_.places) + (paired ? 1 : 0);
@@ -60,13 +68,6 @@ class DoublingMaker {
   }
 
  private:
-  void make_aside() noexcept {
-    b_.round(kExtraRound);
-    const StepId sent = b_.send(spec_.rank + 1, spec_.own());
-    b_.round(kResultRound);
-    b_.recv(spec_.rank + 1, spec_.result(), {spec_.in_place ? sent : kNone});
-  }
-
   // The received data is in area_[next_]; `ours_left`: it is the right operand.
   void reduce(StepId got, StepId sent, bool ours_left) noexcept {
     const bool land = spec_.commutes ? !spec_.in_place : ours_left;
@@ -109,93 +110,43 @@ double estimate_rabenseifner(std::uint64_t bytes, const Shape& shape) noexcept {
          (share + aside) * size * shape.cost.reduce_byte_ns;
 }
 
-class RabenseifnerMaker {
- public:
-  RabenseifnerMaker(const CollSpec& spec, Builder& b) noexcept
-      : spec_(spec), b_(b), pof2_(spec.size), parts_{spec.recv.count, pof2_.places}, result_(spec.result()) {}
-
-  void make() noexcept {
-    if (pof2_.is_extra(spec_.rank)) {
-      b_.round(kExtraRound);
-      const StepId sent = b_.send(spec_.rank + 1, spec_.own());
-      b_.round(kResultRound);
-      b_.recv(spec_.rank + 1, result_, {spec_.in_place ? sent : kNone});
-      return;
-    }
-    place_ = pof2_.place(spec_.rank);
-    if (pof2_.paired(spec_.rank)) take_pair();
-    int round = 0;
-    for (int bit = pof2_.places / 2; bit > 0; bit /= 2) halve(bit, round++);
-    if (pof2_.places == 1 && !spec_.in_place && !reduced_) have(b_.copy(spec_.own(), result_));
-    for (int bit = 1; bit < pof2_.places; bit *= 2) gather(bit, --given_, round++);
-    if (pof2_.paired(spec_.rank)) {
-      b_.round(kResultRound);
-      needing_all(b_.send(spec_.rank - 1, result_));
-    }
-  }
-
- private:
-  void have(StepId step) noexcept { have_[known_++] = step; }
-  void needing_all(StepId step) noexcept {
-    for (int i = 0; i < known_; ++i) b_.depend(step, have_[i]);
-  }
-
-  void take_pair() noexcept {
-    b_.round(kExtraRound);
-    const Piece area = spec_.in_place ? b_.scratch_items(*result_.layout, result_.count) : result_;
-    const StepId got = b_.recv(spec_.rank - 1, area);
-    ready_ = spec_.in_place ? b_.reduce(area, result_, {got}) : b_.reduce(spec_.own(), result_, {got});
-    reduced_ = true;
-  }
-
-  // This place keeps one half of its parts and sends the other half to its partner.
-  void halve(int bit, int round) noexcept {
-    const int keep = place_ & ~(bit - 1), give = keep ^ bit;
-    const int partner = pof2_.rank(place_ ^ bit);
-    const bool from_user = !spec_.in_place && !reduced_ && bit == pof2_.places / 2;
-    const Piece mine = parts_.piece(result_, keep, keep + bit);
-    const Piece theirs = parts_.piece(from_user ? spec_.own() : result_, give, give + bit);
-    b_.round(round);
-    StepId got = kNone, sent = kNone;
-    Piece area = mine;
-    if (mine.bytes != 0) {
-      if (!from_user) area = b_.scratch_items(*mine.layout, mine.count);
-      got = b_.recv(partner, area);
-    }
-    if (theirs.bytes != 0) sent = b_.send(partner, theirs, {ready_});
-    if (mine.bytes != 0)
-      ready_ = from_user ? b_.reduce(parts_.piece(spec_.own(), keep, keep + bit), mine, {got})
-                         : b_.reduce(area, mine, {got, ready_});
-    sent_[given_++] = sent;
-    if (bit == 1) have(ready_);
-  }
-
-  void gather(int bit, int halving, int round) noexcept {
-    const int mine = place_ & ~(bit - 1), theirs = mine ^ bit;
-    const int partner = pof2_.rank(place_ ^ bit);
-    const Piece in = parts_.piece(result_, theirs, theirs + bit),
-                out = parts_.piece(result_, mine, mine + bit);
-    b_.round(round);
-    // The received half overwrites the half that was sent away when it was cut off.
-    const StepId got = in.bytes == 0 ? kNone : b_.recv(partner, in, {sent_[halving]});
-    if (out.bytes != 0) needing_all(b_.send(partner, out));
-    have(got);
-  }
-
-  const CollSpec& spec_;
-  Builder& b_;
-  const PowerOfTwo pof2_;
-  const ItemParts parts_;
-  const Piece result_;
-  int place_ = 0, given_ = 0, known_ = 0;
-  bool reduced_ = false;
-  StepId ready_ = kNone;
-  StepId sent_[kMaxRounds];
-  StepId have_[kMaxRounds + 2];
-};
-
 void make_rabenseifner(const CollSpec& spec, Builder& b) noexcept {
-  if (spec.bytes != 0) RabenseifnerMaker(spec, b).make();
+  if (spec.bytes == 0) return;
+  const PowerOfTwo pof2(spec.size);
+  const Piece own = spec.own(), result = spec.result();
+  if (pof2.is_extra(spec.rank)) return make_extra(spec, b);
+  const bool paired = pof2.paired(spec.rank);
+  StepId ready = kNone;
+  if (paired) {
+    b.round(kExtraRound);
+    const Piece area = spec.in_place ? b.scratch_items(*result.layout, result.count) : result;
+    const StepId got = b.recv(spec.rank - 1, area);
+    ready = b.reduce(spec.in_place ? area : own, result, {got});
+  }
+  const ItemParts parts{result.count, pof2.places};
+  const auto rank_of = [&](int place) { return pof2.rank(place); };
+  const int place = pof2.place(spec.rank);
+  Halving halving(b, parts, rank_of, own, result, paired || spec.in_place, ready);
+  halving.run(pof2.places, place);
+  StepId have[kMaxRounds + 2] = {halving.ready()};
+  if (spec.size == 1 && !spec.in_place) have[0] = b.copy(own, result);
+  int known = 1;
+  const auto send_all = [&](int to, const Piece& out) {
+    const StepId sent = b.send(to, out);
+    for (int i = 0; i < known; ++i) b.depend(sent, have[i]);
+  };
+  for (int bit = 1, round = halving.rounds(); bit < pof2.places; bit *= 2, ++round) {
+    const int mine = place & ~(bit - 1), theirs = mine ^ bit, partner = rank_of(place ^ bit);
+    const Piece in = parts.piece(result, theirs, theirs + bit), out = parts.piece(result, mine, mine + bit);
+    b.round(round);
+    // The received half overwrites the half that was sent away when it was cut off.
+    const StepId given = halving.sent(halving.rounds() - known);
+    const StepId got = in.bytes == 0 ? kNone : b.recv(partner, in, {given});
+    if (out.bytes != 0) send_all(partner, out);
+    have[known++] = got;
+  }
+  b.round(kResultRound);
+  if (paired) send_all(spec.rank - 1, result);
 }
 
 // Ring allreduce for long vectors and any number of ranks: n - 1 rounds of reduce-scatter, then n - 1 rounds

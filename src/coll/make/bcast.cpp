@@ -64,12 +64,10 @@ double estimate_binomial(std::uint64_t bytes, const Shape& shape) noexcept {
 void make_binomial(const CollSpec& spec, Builder& b) noexcept {
   const Piece data = spec.recv.range(0, 1);
   if (data.bytes == 0) return;
+  const Tree tree{spec.size};
   const int v = spec.relative(spec.rank);
-  StepId have = kNone;
-  int span = 1;  // ranks [v, v + span) are the subtree of this one
-  while (span < spec.size && (v & span) == 0) span *= 2;
-  if (v != 0) have = b.recv(spec.absolute(v - span), data);
-  for (int distance = span / 2; distance > 0; distance /= 2)
+  const StepId have = v == 0 ? kNone : b.recv(spec.absolute(tree.parent(v)), data);
+  for (int distance = tree.span(v) / 2; distance > 0; distance /= 2)
     if (v + distance < spec.size) b.send(spec.absolute(v + distance), data, {have});
 }
 
@@ -90,24 +88,29 @@ double estimate_scatter_doubling(std::uint64_t bytes, const Shape& shape) noexce
   return transfer_ns(shape, 2 * rounds, 2.0 * static_cast<double>(bytes) * (n - 1) / n);
 }
 
+// Scatters the parts down the tree. The step after which this rank has its own; kNone: at once.
+StepId scatter_parts(const CollSpec& spec, Builder& b, const ByteParts& parts, const Piece& data) noexcept {
+  const int v = spec.relative(spec.rank);
+  StepId mine = kNone;
+  b.round(0);
+  if (v != 0 && !parts.empty(v, parts.end(v)))
+    mine = b.recv(spec.absolute(parts.tree.parent(v)), parts.piece(data, v, parts.end(v)));
+  for (int child = v + parts.tree.span(v) / 2; child > v; child = v + (child - v) / 2)
+    if (child < spec.size && !parts.empty(child, parts.end(child)))
+      b.send(spec.absolute(child), parts.piece(data, child, parts.end(child)), {mine});
+  return mine;
+}
+
 void make_scatter_doubling(const CollSpec& spec, Builder& b) noexcept {
   const Piece data = spec.recv.range(0, 1);
   const int n = spec.size, v = spec.relative(spec.rank);
   const ByteParts parts(n, data.bytes);
-  StepId have[kMaxRounds + 1];  // dependencies of this rank's sends
-  int known = 0;
-  b.round(0);
-  if (v != 0 && !parts.empty(v, parts.end(v)))
-    have[known++] = b.recv(spec.absolute(parts.tree.parent(v)), parts.piece(data, v, parts.end(v)));
-  const StepId mine = known == 0 ? kNone : have[0];
-  for (int distance = parts.tree.span(v) / 2; distance > 0; distance /= 2)
-    if (!parts.empty(v + distance, parts.end(v + distance)))
-      b.send(spec.absolute(v + distance), parts.piece(data, v + distance, parts.end(v + distance)), {mine});
-
-  for (int distance = 1, round = 1; distance < n; distance *= 2, ++round) {
+  StepId have[kMaxRounds + 1] = {scatter_parts(spec, b, parts, data)};  // dependencies of this rank's sends
+  int known = 1;
+  for (int distance = 1; distance < n; distance *= 2) {
     const int ours = v & ~(distance - 1), theirs = ours ^ distance, partner = spec.absolute(v ^ distance);
     StepId got = kNone;
-    b.round(round);
+    b.round(known);
     // The first rank of a group has had all of the group's parts since the scatter.
     if (!parts.has(v, theirs) && !parts.empty(theirs, theirs + distance))
       got = b.recv(partner, parts.piece(data, theirs, theirs + distance));
@@ -122,64 +125,29 @@ void make_scatter_doubling(const CollSpec& spec, Builder& b) noexcept {
 bool fits_scatter_doubling(const Shape& shape) noexcept { return shape.ranks > 2 && is_power(shape.ranks); }
 
 // Broadcast of long data (van de Geijn): a binomial scatter of n parts, then a ring allgather. Each rank
-// moves about twice the data for any number of ranks. Parts are cut by bytes, because ranks may describe the
-// same data by different types.
+// moves about twice the data for any number of ranks.
 double estimate_scatter_allgather(std::uint64_t bytes, const Shape& shape) noexcept {
   const double n = shape.ranks;
   const double moved = 2.0 * static_cast<double>(bytes) * (n - 1) / n;
   return transfer_ns(shape, log2_up(shape.ranks) + n - 1, moved);
 }
 
-struct Parts {
-  int ranks;
-  std::uint64_t total, each;
-
-  std::uint64_t at(int part) const noexcept {
-    return std::min(total, each * static_cast<std::uint64_t>(part));
-  }
-  Piece piece(const Piece& data, int begin, int end) const noexcept {
-    return bytes_of(data, at(begin), at(end) - at(begin));
-  }
-  // Rank v has parts [v, end) after the scatter.
-  int end(int v) const noexcept {
-    int span = 1;
-    while (span < ranks && (v & span) == 0) span *= 2;
-    return std::min(ranks, v + span);
-  }
-  bool empty(int part) const noexcept { return at(part) == at(part + 1); }
-};
-
 void make_scatter_allgather(const CollSpec& spec, Builder& b) noexcept {
   const Piece data = spec.recv.range(0, 1);
   const int n = spec.size, v = spec.relative(spec.rank);
-  const auto ranks = static_cast<std::uint64_t>(n);
-  const Parts parts{n, data.bytes, (data.bytes + ranks - 1) / ranks};
-  const auto left = spec.absolute((v - 1 + n) % n), right = spec.absolute((v + 1) % n);
-
+  const ByteParts parts(n, data.bytes);
+  const int left = spec.absolute((v - 1 + n) % n), right = spec.absolute((v + 1) % n);
   b.window(kWindow, kWindow);
   std::vector<StepId> have(static_cast<std::size_t>(n), kNone);
-  int span = 1;
-  while (span < n && (v & span) == 0) span *= 2;
-  b.round(0);
-  if (v != 0 && parts.at(v) != parts.at(parts.end(v))) {
-    const StepId got = b.recv(spec.absolute(v - span), parts.piece(data, v, parts.end(v)));
-    for (int part = v; part < parts.end(v); ++part) have[static_cast<std::size_t>(part)] = got;
-  }
-  const StepId mine = have[static_cast<std::size_t>(v)];
-  for (int distance = span / 2; distance > 0; distance /= 2) {
-    const int child = v + distance;
-    if (child < n && parts.at(child) != parts.at(parts.end(child)))
-      b.send(spec.absolute(child), parts.piece(data, child, parts.end(child)), {mine});
-  }
-
+  const StepId mine = scatter_parts(spec, b, parts, data);
+  for (int part = v; part < parts.end(v); ++part) have[static_cast<std::size_t>(part)] = mine;
   // In round k part (v - k) goes to the right neighbor, unless the scatter has brought it there.
-  const auto had = [&](int rank, int part) { return part >= rank && part < parts.end(rank); };
   for (int k = 0; k < n - 1; ++k) {
     const int in = (v - k - 1 + n) % n, out = (v - k + n) % n;
     b.round(1 + k);
-    if (!parts.empty(in) && !had(v, in))
+    if (!parts.empty(in, in + 1) && !parts.has(v, in))
       have[static_cast<std::size_t>(in)] = b.recv(left, parts.piece(data, in, in + 1));
-    if (!parts.empty(out) && !had((v + 1) % n, out))
+    if (!parts.empty(out, out + 1) && !parts.has((v + 1) % n, out))
       b.send(right, parts.piece(data, out, out + 1), {have[static_cast<std::size_t>(out)]});
   }
 }

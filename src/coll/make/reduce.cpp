@@ -49,20 +49,8 @@ void make_linear(const CollSpec& spec, Builder& b) noexcept {
   }
   b.window(0, kWindow);
   const Piece result = spec.result();
-  Piece first = own;
-  StepId got = kNone;
-  if (spec.rank != 0) {
-    first = b.scratch_items(*own.layout, own.count);
-    got = b.recv(0, first);
-  }
   // In place the root's contribution lies in the result buffer: the result is copied there at the end.
-  ReduceChain chain(b, first, spec.in_place ? Piece{} : result, spec.size - 1, got);
-  for (int from = 1; from < spec.size; ++from) {
-    if (from == spec.rank)
-      chain.reduce_copy(own);
-    else
-      chain.reduce_message(from);
-  }
+  const ReduceChain chain = reduce_in_rank_order(spec, b, own, spec.in_place ? Piece{} : result);
   const Piece sum = chain.result();
   if (sum.buffer != result.buffer || sum.offset != result.offset) b.copy(sum, result, {chain.ready()});
 }

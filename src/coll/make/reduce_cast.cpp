@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reductions over the lane.
+#include "coll/make/blocks_together.hpp"
 #include "coll/make/cast.hpp"
 #include "coll/make/items.hpp"
 #include "coll/make/makers.hpp"
@@ -152,10 +153,7 @@ double estimate_reduce_scatter(std::uint64_t bytes, const Shape& shape) noexcept
 
 void make_reduce_scatter(const CollSpec& spec, Builder& b) noexcept {
   if (spec.bytes == 0) return;
-  const Piece first = spec.send.block(0), result = spec.result();
-  // The blocks are contiguous: together they are one run of items.
-  const Piece own = items_of(
-      first, 0, static_cast<std::int64_t>(spec.bytes / static_cast<std::uint64_t>(first.layout->size())));
+  const Piece own = blocks_together(spec), result = spec.result();
   const FanResult up = reduce_fan(spec, b, own, Piece{});
   Piece all = up.piece;
   StepId here = up.ready;
@@ -165,9 +163,7 @@ void make_reduce_scatter(const CollSpec& spec, Builder& b) noexcept {
     all = b.scratch_items(*own.layout, own.count);
     here = b.recv(0, all);
   }
-  std::int64_t at = 0;
-  for (int r = 0; r < spec.rank; ++r) at += spec.send.block(r).count;
-  b.copy(items_of(all, at, result.count), result, {here, up.ready});
+  b.copy(items_of(all, block_begin(spec, spec.rank), result.count), result, {here, up.ready});
 }
 
 constexpr const char* kTextReduceScatter =

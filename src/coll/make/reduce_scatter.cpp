@@ -23,13 +23,9 @@ double estimate_tree(std::uint64_t bytes, const Shape& shape) noexcept {
 void make_tree(const CollSpec& spec, Builder& b) noexcept {
   if (spec.bytes == 0) return;
   const int n = spec.size;
-  const Piece last = spec.send.block(n - 1), first = spec.send.block(0), result = spec.result();
-  // The blocks are contiguous: together they are one run of items.
-  Piece all = first;
-  const auto items = static_cast<std::int64_t>(spec.bytes / static_cast<std::uint64_t>(last.layout->size()));
-  all = items_of(all, 0, items);
+  const Piece result = spec.result();
   b.round(0);
-  const TreeResult tree = reduce_tree(spec, b, 0, all, Piece{});
+  const TreeResult tree = reduce_tree(spec, b, 0, blocks_together(spec), Piece{});
   b.round(1);
   if (spec.rank != 0) {
     if (result.bytes != 0) b.recv(0, result, {spec.in_place ? tree.own_read : kNone});
@@ -190,24 +186,6 @@ double estimate_ordered(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, 2 * others, others * part) + others * part * shape.cost.reduce_byte_ns;
 }
 
-// Reduces the contributions to this rank's block; returns where the result is and when.
-ReduceChain reduce_all(const CollSpec& spec, Builder& b, const Piece& own, const Piece& target) noexcept {
-  Piece first = own;
-  StepId got = kNone;
-  if (spec.rank != 0) {
-    first = b.scratch_items(*own.layout, own.count);
-    got = b.recv(0, first);
-  }
-  ReduceChain chain(b, first, target, spec.size - 1, got);
-  for (int from = 1; from < spec.size; ++from) {
-    if (from == spec.rank)
-      chain.reduce_copy(own);
-    else
-      chain.reduce_message(from);
-  }
-  return chain;
-}
-
 void make_ordered(const CollSpec& spec, Builder& b) noexcept {
   const Piece own = spec.send.block(spec.rank), result = spec.result();
   b.window(kWindow, kWindow);
@@ -215,7 +193,7 @@ void make_ordered(const CollSpec& spec, Builder& b) noexcept {
   StepId ready = kNone;
   if (own.bytes != 0) {
     // In place the result overwrites the input, so it is copied there at the end.
-    const ReduceChain chain = reduce_all(spec, b, own, spec.in_place ? Piece{} : result);
+    const ReduceChain chain = reduce_in_rank_order(spec, b, own, spec.in_place ? Piece{} : result);
     there = chain.result();
     ready = chain.ready();
   }

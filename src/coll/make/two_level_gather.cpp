@@ -240,8 +240,7 @@ void make_allgatherv(const CollSpec& spec, Builder& b) noexcept {
   all.blocks = byte_blocks(b.scratch(all.bytes), all.bytes);
   CollSpec inner = l.part(Op::gatherv, 0, 0);
   const Piece own = spec.in_place ? spec.recv.block(spec.rank) : spec.send.range(0, 1);
-  inner.send = Blocks{own.buffer, own.layout, own.count};
-  inner.send.offset = own.offset;
+  inner.send = item_blocks(own);
   inner.recv = all.whole(l.host);
   if (l.count == 1) b.copy(own, inner.recv.range(0, 1));
   inner.recv.counts = counts.data();

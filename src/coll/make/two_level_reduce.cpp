@@ -103,21 +103,15 @@ Piece by_hosts(Levels& l, const Piece& all) noexcept {
   return sorted;
 }
 
-Blocks blocks_at(const Piece& items) noexcept {
-  Blocks blocks{items.buffer, items.layout, items.count};
-  blocks.offset = items.offset;
-  return blocks;
-}
-
 void make_scatter(const CollSpec& spec, Builder& b) noexcept {
   if (spec.bytes == 0) return;
   Levels l(spec, b);
   Piece all = blocks_together(spec);
   CollSpec inner = l.part(Op::reduce, 0, spec.bytes);
-  inner.send = blocks_at(all);
+  inner.send = item_blocks(all);
   if (l.place == 0 && l.count > 1) {
     all = b.scratch_items(*all.layout, all.count);
-    inner.recv = blocks_at(all);
+    inner.recv = item_blocks(all);
   }
   l.on_host(inner, false);
   b.fence();
@@ -127,14 +121,14 @@ void make_scatter(const CollSpec& spec, Builder& b) noexcept {
   if (l.place == 0) {
     const Piece sorted = by_hosts(l, all);
     CollSpec outer = l.part(Op::reduce_scatter, 0, spec.bytes);
-    outer.send = blocks_at(sorted);
+    outer.send = item_blocks(sorted);
     outer.send.counts = parts.counts.data();
     outer.send.displacements = parts.displs.data();
     outer.recv = spec.recv;
     outer.in_place = l.count == 1 && spec.in_place && l.all.in_order();
     if (l.count > 1) {
       part = b.scratch_items(*all.layout, mine);
-      outer.recv = blocks_at(part);
+      outer.recv = item_blocks(part);
     }
     l.among_hosts(outer);
   }
@@ -148,7 +142,7 @@ void make_scatter(const CollSpec& spec, Builder& b) noexcept {
   CollSpec back = l.part(Op::scatterv, 0, 0);
   back.recv = spec.recv;
   if (l.place == 0) {
-    back.send = blocks_at(part);
+    back.send = item_blocks(part);
     back.send.counts = counts.data();
     back.send.displacements = displs.data();
   }

@@ -82,6 +82,15 @@ void make_world_comms() noexcept {
   runtime().self = make_predefined(MPI_COMM_SELF, "MPI_COMM_SELF", {engine.peers().rank()}, kSelfContext);
 }
 
+static_assert(MPI_CONGRUENT < MPI_SIMILAR && MPI_SIMILAR < MPI_UNEQUAL);
+int compare_members(const Group& one, const Group& other) noexcept {
+  std::vector<std::int32_t> a = one.peers, b = other.peers;
+  if (a == b) return MPI_CONGRUENT;
+  std::sort(a.begin(), a.end());
+  std::sort(b.begin(), b.end());
+  return a == b ? MPI_SIMILAR : MPI_UNEQUAL;
+}
+
 namespace api {
 namespace {
 
@@ -109,15 +118,6 @@ int end_comm(Call& call, MPI_Comm* handle) noexcept {
   release(comm);  // operations under way hold their own counts
   *handle = MPI_COMM_NULL;
   return MPI_SUCCESS;
-}
-
-static_assert(MPI_CONGRUENT < MPI_SIMILAR && MPI_SIMILAR < MPI_UNEQUAL);
-int compare_members(const Group& one, const Group& other) noexcept {
-  std::vector<std::int32_t> a = one.peers, b = other.peers;
-  if (a == b) return MPI_CONGRUENT;
-  std::sort(a.begin(), a.end());
-  std::sort(b.begin(), b.end());
-  return a == b ? MPI_SIMILAR : MPI_UNEQUAL;
 }
 
 // Counts that do not belong to an operation under way: the handle's, and requests that are done or not

@@ -73,11 +73,7 @@ void forget_cvar_handles() noexcept {
 
 namespace api {
 
-int t_cvar_get_num(Call&, int* num_cvar) {
-  if (num_cvar == nullptr) return MPI_T_ERR_INVALID;
-  *num_cvar = cvar_count();
-  return MPI_SUCCESS;
-}
+int t_cvar_get_num(Call&, int* num_cvar) { return give_number(cvar_count(), num_cvar); }
 
 int t_cvar_get_info(Call&, int cvar_index, char* name, int* name_len, int* verbosity, MPI_Datatype* datatype,
                     MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* scope) {

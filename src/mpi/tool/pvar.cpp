@@ -161,11 +161,7 @@ void forget_pvar_sessions() noexcept {
 
 namespace api {
 
-int t_pvar_get_num(Call&, int* num_pvar) {
-  if (num_pvar == nullptr) return MPI_T_ERR_INVALID;
-  *num_pvar = pvar_count();
-  return MPI_SUCCESS;
-}
+int t_pvar_get_num(Call&, int* num_pvar) { return give_number(pvar_count(), num_pvar); }
 
 int t_pvar_get_info(Call&, int pvar_index, char* name, int* name_len, int* verbosity, int* var_class,
                     MPI_Datatype* datatype, MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind,

@@ -125,11 +125,7 @@ int t_enum_get_item(Call&, MPI_T_enum enumtype, int index, int* value, char* nam
   return MPI_SUCCESS;
 }
 
-int t_category_get_num(Call&, int* num_cat) {
-  if (num_cat == nullptr) return MPI_T_ERR_INVALID;
-  *num_cat = kCategoryCount;
-  return MPI_SUCCESS;
-}
+int t_category_get_num(Call&, int* num_cat) { return give_number(kCategoryCount, num_cat); }
 
 int t_category_get_info(Call&, int cat_index, char* name, int* name_len, char* desc, int* desc_len,
                         int* num_cvars, int* num_pvars, int* num_categories) {
@@ -169,34 +165,19 @@ int t_category_get_events(Call&, int cat_index, int len, int indices[]) {
 }
 
 int t_category_get_num_events(Call&, int cat_index, int* num_events) {
-  if (!is_category(cat_index)) return MPI_T_ERR_INVALID_INDEX;
-  if (num_events == nullptr) return MPI_T_ERR_INVALID;
-  *num_events = 0;
-  return MPI_SUCCESS;
+  return is_category(cat_index) ? give_number(0, num_events) : MPI_T_ERR_INVALID_INDEX;
 }
 
 // Categories never change.
-int t_category_changed(Call&, int* update_number) {
-  if (update_number == nullptr) return MPI_T_ERR_INVALID;
-  *update_number = 0;
-  return MPI_SUCCESS;
-}
+int t_category_changed(Call&, int* update_number) { return give_number(0, update_number); }
 
-int t_event_get_num(Call&, int* num_events) {
-  if (num_events == nullptr) return MPI_T_ERR_INVALID;
-  *num_events = 0;
-  return MPI_SUCCESS;
-}
+int t_event_get_num(Call&, int* num_events) { return give_number(0, num_events); }
 
 int t_event_get_index(Call&, const char* name, int* event_index) {
   return name == nullptr || event_index == nullptr ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_NAME;
 }
 
-int t_source_get_num(Call&, int* num_sources) {
-  if (num_sources == nullptr) return MPI_T_ERR_INVALID;
-  *num_sources = 0;
-  return MPI_SUCCESS;
-}
+int t_source_get_num(Call&, int* num_sources) { return give_number(0, num_sources); }
 
 }  // namespace api
 }  // namespace herald::mpi

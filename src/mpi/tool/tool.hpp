@@ -14,6 +14,12 @@ int tool_users() noexcept;
 // becomes the size of the whole text. Either pointer may be null.
 void give_text(const char* text, char* out, int* length) noexcept;
 
+// A number that the caller must take.
+inline int give_number(int value, int* out) noexcept {
+  if (out == nullptr) return MPI_T_ERR_INVALID;
+  *out = value;
+  return MPI_SUCCESS;
+}
 template <class T>
 void give(T value, T* out) noexcept {
   if (out != nullptr) *out = value;
