@@ -140,9 +140,8 @@ void check_leaks(const Setup& setup, const Net& net, const Processes& processes,
     if (!net.is_alive(at)) continue;
     const Process& process = *processes[static_cast<std::size_t>(at)];
     const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
-    if (process.core().completions().sends_under_way != 0)
-      say(wrong, "leak: %llu sends of %d are still under way",
-          number(process.core().completions().sends_under_way), at);
+    if (process.core().sends_under_way() != 0)
+      say(wrong, "leak: %llu sends of %d are still under way", number(process.core().sends_under_way()), at);
     if (process.core().messages_held() != 0 && setup.dies < 0)
       say(wrong, "leak: %d still holds %llu messages", at, number(process.core().messages_held()));
     if (process.core().wants_to_send()) say(wrong, "leak: %d still has packets to send", at);

@@ -26,7 +26,7 @@ struct How {
   MPI_Request* request = nullptr;
 };
 
-// What a function returns after a failure: the error class, false or null.
+// The return value of a function after a failure: the error class, false or null.
 struct Failed {
   int error_class;
   operator int() const noexcept { return error_class; }

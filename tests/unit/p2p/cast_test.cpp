@@ -216,6 +216,6 @@ TEST(P2pCast, a_lane_that_closes_fails_what_waits_for_it) {
   world.core(0).casts().drop(3);
   EXPECT_TRUE(cast.done);
   EXPECT_EQ(cast.status, Status::group_lost);
-  EXPECT_EQ(world.core(0).completions().sends_under_way, 0u);
+  EXPECT_EQ(world.core(0).sends_under_way(), 0u);
   world.core(0).casts().drop(99);
 }

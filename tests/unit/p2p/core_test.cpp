@@ -46,7 +46,7 @@ TEST(P2pCore, long_send_pushes_little_and_is_done_only_when_pulled) {
   world.settle();
   EXPECT_TRUE(send.done && recv.done);
   EXPECT_EQ(recv.buffer, send.bytes);
-  EXPECT_EQ(world.core(0).completions().sends_under_way, 0u);
+  EXPECT_EQ(world.core(0).sends_under_way(), 0u);
 }
 
 TEST(P2pCore, push_bytes_zero_pushes_nothing) {
@@ -196,7 +196,7 @@ TEST(P2pCore, cancel_of_a_send_that_has_left_needs_an_answer) {
           EXPECT_TRUE(recv->done);
           EXPECT_EQ(recv->buffer, send.bytes);
         }
-        EXPECT_EQ(world.core(0).completions().sends_under_way, 0u);
+        EXPECT_EQ(world.core(0).sends_under_way(), 0u);
         EXPECT_EQ(world.core(0).counters().bad_packets + world.core(1).counters().bad_packets, 0u);
       }
 }

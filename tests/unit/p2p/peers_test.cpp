@@ -18,13 +18,13 @@ TEST(P2pPeers, a_table_that_grows_keeps_what_is_under_way) {
     world.deliver(0, 1);
     Recv recv(world, 1, 0, 1, 5000);
     Send to_self(world, 0, 0, 7, random_bytes(20, 3));
-    EXPECT_EQ(world.core(0).peers().next_wanting(), 1);
+    EXPECT_EQ(world.core(0).next_wanting(), 1);
     EXPECT_EQ(world.core(0).add_peer(), 2);
     EXPECT_EQ(world.core(1).add_peer(), 2);
     for (int i = 3; i < 100; ++i) EXPECT_EQ(world.core(0).add_peer(), i);
-    EXPECT_EQ(world.core(0).peers().wanting(), 2u);
-    EXPECT_EQ(world.core(0).peers().next_wanting(), 0) << "each in its turn";
-    EXPECT_EQ(world.core(0).peers().next_wanting(), 1);
+    EXPECT_EQ(world.core(0).wanting(), 2u);
+    EXPECT_EQ(world.core(0).next_wanting(), 0) << "each in its turn";
+    EXPECT_EQ(world.core(0).next_wanting(), 1);
     Recv second(world, 1, 0, 2, 50), mine(world, 0, 0, 7, 20);
     world.settle();
     EXPECT_TRUE(partly.done && queued.done && to_self.done);

@@ -288,8 +288,8 @@ class Scene {
     }
     for (int at = 0; at < world_.peers(); ++at) {
       EXPECT_EQ(world_.core(at).counters().bad_packets, 0u);
-      EXPECT_EQ(world_.core(at).completions().sends_under_way, 0u);
-      EXPECT_EQ(world_.core(at).completions().receives_under_way, 0u);
+      EXPECT_EQ(world_.core(at).sends_under_way(), 0u);
+      EXPECT_EQ(world_.core(at).receives_under_way(), 0u);
     }
   }
 

@@ -156,7 +156,7 @@ TEST(P2pServices, a_bulk_payload_goes_to_memory_of_the_handler) {
         EXPECT_GT(world.copier.read_bytes + world.copier.written_bytes, 20000u);
       }
       for (const int peer : {0, 1, 2}) {
-        EXPECT_EQ(world.core(peer).completions().sends_under_way + world.core(peer).completions().receives_under_way, 0u);
+        EXPECT_EQ(world.core(peer).sends_under_way() + world.core(peer).receives_under_way(), 0u);
         EXPECT_EQ(world.core(peer).messages_held(), 0u);
       }
     }
