@@ -74,7 +74,7 @@ bool LocalPeers::pump(p2p::PeerId peer) noexcept {
 
 // Where a message of one packet can be written at once; null: it has to wait its turn.
 std::byte* LocalPeers::claim_packet(LocalSender& to, p2p::PeerId peer, std::uint64_t bytes) noexcept {
-  if (!to.has_ring() || !core_.can_send_now(peer, bytes, to.packet_bytes())) return nullptr;
+  if (!to.has_ring() || !core_.sender().can_send_now(peer, bytes, to.packet_bytes())) return nullptr;
   return to.ring().claim(bytes > kInFirstLine ? path::RingShape::kPadded : path::RingShape::kWord);
 }
 
@@ -92,14 +92,14 @@ bool LocalPeers::try_send(p2p::SendOp& op) noexcept {
   LocalSender& to = sender(peer);
   std::byte* const room = claim_packet(to, peer, bytes);
   if (room == nullptr) return false;
-  publish_packet(to, peer, core_.send_now(op, room));
+  publish_packet(to, peer, core_.sender().send_now(op, room));
   drain_now_and_then(peer, bytes);
   return true;
 }
 
 void LocalPeers::request_space() noexcept {
-  for (std::size_t n = core_.wanting(); n != 0; --n) {
-    const p2p::PeerId peer = core_.next_wanting();
+  for (std::size_t n = core_.peers().wanting(); n != 0; --n) {
+    const p2p::PeerId peer = core_.peers().next_wanting();
     if (peer >= 0 && sender(peer).is_open()) sender(peer).request_space(rank_);
   }
 }

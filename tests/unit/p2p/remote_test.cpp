@@ -289,7 +289,8 @@ std::size_t send_at_once(World& world, int tag, Bytes bytes, Bytes& room) {
   op.to = 1;
   op.tag = tag;
   op.data = type::Cursor::bytes(bytes.data(), bytes.size());
-  const std::size_t size = world.core(0).send_now(op, std::as_writable_bytes(std::span(room)).data());
+  const std::size_t size =
+      world.core(0).sender().send_now(op, std::as_writable_bytes(std::span(room)).data());
   EXPECT_TRUE(op.done && op.status == Status::ok);
   return size;
 }
@@ -302,7 +303,7 @@ TEST(P2pRemote, send_now_writes_what_a_started_send_writes) {
   int shorts = 0, longs = 0;
   for (int i = 0; i < 400; ++i) {
     const Bytes bytes = random_bytes(chance.below(110), static_cast<std::uint64_t>(i));
-    const bool at_once = world.core(0).can_send_now(1, bytes.size(), kPacket);
+    const bool at_once = world.core(0).sender().can_send_now(1, bytes.size(), kPacket);
     Send other(twin, 0, 1, i, bytes);
     const Bytes* const packet = twin.transmit(0, 1);
     ASSERT_NE(packet, nullptr);
@@ -343,11 +344,11 @@ TEST(P2pRemote, send_now_writes_what_a_started_send_writes) {
 
 TEST(P2pRemote, send_now_is_refused_where_a_started_send_would_wait) {
   World world = remote(p2p::PushMode::pull, 1000);
-  EXPECT_TRUE(world.core(0).can_send_now(1, 100, kPacket));
-  EXPECT_FALSE(world.core(0).can_send_now(1, 101, kPacket));
+  EXPECT_TRUE(world.core(0).sender().can_send_now(1, 100, kPacket));
+  EXPECT_FALSE(world.core(0).sender().can_send_now(1, 101, kPacket));
   int sent = 0;
   const Bytes bytes = random_bytes(50, 1);
-  for (; sent < 100 && world.core(0).can_send_now(1, 50, kPacket); ++sent) {
+  for (; sent < 100 && world.core(0).sender().can_send_now(1, 50, kPacket); ++sent) {
     Bytes room(kPacket);
     room.resize(send_at_once(world, sent, bytes, room));
     world.link(0, 1).push_back(room);
@@ -355,17 +356,17 @@ TEST(P2pRemote, send_now_is_refused_where_a_started_send_would_wait) {
   EXPECT_EQ(sent, 8);  // each counts for 50 and 64 of the allowance
   world.settle();
   Send held(world, 0, 1, 99, bytes);
-  EXPECT_FALSE(world.core(0).can_send_now(1, 0, kPacket)) << "it would overtake";
+  EXPECT_FALSE(world.core(0).sender().can_send_now(1, 0, kPacket)) << "it would overtake";
   world.settle();
   for (int i = 0; i < sent; ++i) {
     Recv recv(world, 1, 0, i, 50);
     EXPECT_EQ(recv.buffer, bytes);
   }
   world.settle();
-  EXPECT_TRUE(world.core(0).can_send_now(1, 50, kPacket));
+  EXPECT_TRUE(world.core(0).sender().can_send_now(1, 50, kPacket));
   world.core(0).on_peer_gone(1);
-  EXPECT_FALSE(world.core(0).can_send_now(1, 50, kPacket));
+  EXPECT_FALSE(world.core(0).sender().can_send_now(1, 50, kPacket));
   World zero = remote(p2p::PushMode::zero), all = remote(p2p::PushMode::all);
-  EXPECT_FALSE(zero.core(0).can_send_now(1, 8, kPacket));
-  EXPECT_FALSE(all.core(0).can_send_now(1, 8, kPacket));
+  EXPECT_FALSE(zero.core(0).sender().can_send_now(1, 8, kPacket));
+  EXPECT_FALSE(all.core(0).sender().can_send_now(1, 8, kPacket));
 }
