@@ -150,8 +150,8 @@ Instant Process::wake_at() const {
 bool Process::pump(Instant now) {
   bool moved = false;
   p2p::Core& core = node_.core();
-  for (std::size_t n = core.wanting(); n != 0; --n) {
-    const p2p::PeerId to = core.next_wanting();
+  for (std::size_t n = core.peers().wanting(); n != 0; --n) {
+    const p2p::PeerId to = core.peers().next_wanting();
     if (to < 0) break;
     moved = node_.pump(now, to) || moved;
   }

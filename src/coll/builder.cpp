@@ -22,31 +22,33 @@ Piece plain(Piece piece) noexcept {
   return piece;
 }
 
-}  // namespace
-
-void Builder::keep(const type::Layout* layout) noexcept {
+void keep(Plan& plan, const type::Layout* layout) noexcept {
   if (layout == nullptr) return;
   // Few distinct layouts, except in alltoallw, where equal ones are adjacent.
-  const std::size_t seen = std::min<std::size_t>(plan_.layouts.size(), 4);
+  const std::size_t seen = std::min<std::size_t>(plan.layouts.size(), 4);
   for (std::size_t i = 0; i < seen; ++i)
-    if (plan_.layouts[plan_.layouts.size() - 1 - i].get() == layout) return;
-  plan_.layouts.emplace_back(layout);
+    if (plan.layouts[plan.layouts.size() - 1 - i].get() == layout) return;
+  plan.layouts.emplace_back(layout);
 }
+
+StepId last_of(const Plan& plan) noexcept { return static_cast<StepId>(plan.steps.size() - 1); }
+
+}  // namespace
 
 Step& Builder::add(StepKind kind, const Piece& a, After after) noexcept {
   Step& step = plan_.steps.emplace_back();
   step.kind = kind;
   step.tag = tag_;
   step.a = a;
-  keep(a.layout);
-  for (StepId earlier : after) depend(last(), earlier);
-  depend(last(), gate_);
+  keep(plan_, a.layout);
+  for (StepId earlier : after) depend(last_of(plan_), earlier);
+  depend(last_of(plan_), gate_);
   return step;
 }
 
 void Builder::depend(StepId step, StepId earlier) noexcept {
   if (step == kNone || earlier == kNone) return;
-  HERALD_ASSERT(earlier < step && step == last());
+  HERALD_ASSERT(earlier < step && step == last_of(plan_));
   edges_.push_back({earlier, step});
 }
 
@@ -62,22 +64,18 @@ StepId Builder::message(Lane& lane, Step& step, int partner) noexcept {
   if (lane.limit != 0 && number >= lane.limit) {
     const StepId before = lane.steps[number - lane.limit];
     step.slot = plan_.steps[before].slot;
-    depend(last(), before);
+    depend(last_of(plan_), before);
   } else {
     step.slot = plan_.slots++;
   }
-  lane.steps.push_back(last());
-  return last();
+  lane.steps.push_back(last_of(plan_));
+  return last_of(plan_);
 }
 
-StepId Builder::send(int to, const Piece& from, After after) noexcept {
-  return message(sends_, add(StepKind::send, plain(from), after), to);
-}
-
-StepId Builder::bundle(int to, const Piece& from, After after) noexcept {
-  const StepId id = send(to, from, after);
-  plan_.steps[id].bundled = true;
-  return id;
+StepId Builder::send(int to, const Piece& from, After after, bool bundled) noexcept {
+  Step& step = add(StepKind::send, plain(from), after);
+  step.bundled = bundled;
+  return message(sends_, step, to);
 }
 
 StepId Builder::recv(int from, const Piece& to, After after) noexcept {
@@ -93,8 +91,8 @@ StepId Builder::contribute(const Piece& from, const Piece& to, After after) noex
   step.b = plain(to);
   step.slot = plan_.slots++;
   plan_.has_fused = true;
-  keep(step.b.layout);
-  return last();
+  keep(plan_, step.b.layout);
+  return last_of(plan_);
 }
 
 StepId Builder::gather(int members, const Piece& to, After after) noexcept {
@@ -102,12 +100,12 @@ StepId Builder::gather(int members, const Piece& to, After after) noexcept {
   step.partner = members;
   step.slot = plan_.slots++;
   plan_.has_fused = true;
-  return last();
+  return last_of(plan_);
 }
 
 StepId Builder::announce(const Piece& from, After after) noexcept {
   add(StepKind::announce, plain(from), after).slot = plan_.slots++;
-  return last();
+  return last_of(plan_);
 }
 
 StepId Builder::copy(const Piece& from, const Piece& to, After after, bool cold) noexcept {
@@ -115,28 +113,21 @@ StepId Builder::copy(const Piece& from, const Piece& to, After after, bool cold)
   Step& step = add(StepKind::copy, plain(from), after);
   step.b = plain(to);
   step.cold = cold;
-  keep(step.b.layout);
-  return last();
+  keep(plan_, step.b.layout);
+  return last_of(plan_);
 }
 
 StepId Builder::reduce(const Piece& left, const Piece& inout, After after) noexcept {
   if (left.count == 0) return kNone;
   HERALD_ASSERT(left.layout != nullptr && left.layout == inout.layout && left.count == inout.count);
   add(StepKind::reduce, left, after).b = inout;
-  return last();
+  return last_of(plan_);
 }
 
 StepId Builder::check(const Piece& facts) noexcept {
   add(StepKind::check, facts, {});
   plan_.checked = true;
-  return last();
-}
-
-void Builder::gate(StepId step) noexcept {
-  gate_ = step;
-  part_ = step + 1;
-  tag_ = 0;
-  sends_ = recvs_ = Lane{};  // all earlier messages are complete
+  return last_of(plan_);
 }
 
 void Builder::map_ranks(std::span<const int> ranks, bool second) noexcept {
@@ -157,11 +148,14 @@ void Builder::fence() noexcept {
   StepId last_one = end - 1;
   if (ends != 1) {
     add(StepKind::copy, Piece{}, {});
-    last_one = last();
+    last_one = last_of(plan_);
     for (StepId step = part_; step < end; ++step)
       if (!followed[step - part_]) depend(last_one, step);
   }
-  gate(last_one);
+  gate_ = last_one;
+  part_ = last_one + 1;
+  tag_ = 0;
+  sends_ = recvs_ = Lane{};  // all earlier messages are complete
 }
 
 Step& Builder::add_shared(StepKind kind, int number, int partner, const Piece& a, After after) noexcept {
@@ -186,8 +180,8 @@ StepId Builder::post(int number, const Piece& from, bool copied, int wake, After
     piece = room;
   }
   add_shared(StepKind::post, number, wake, piece, after).copied = copied;
-  depend(last(), packed);
-  return last();
+  depend(last_of(plan_), packed);
+  return last_of(plan_);
 }
 
 StepId Builder::fetch(int from, int number, const Piece& to, std::uint64_t first, bool whole,
@@ -195,21 +189,21 @@ StepId Builder::fetch(int from, int number, const Piece& to, std::uint64_t first
   Step& step = add_shared(StepKind::fetch, number, from, plain(to), after);
   step.b.first = first;
   step.whole = whole;
-  return last();
+  return last_of(plan_);
 }
 
 StepId Builder::put(int to, int number, const Piece& from, After after) noexcept {
   add_shared(StepKind::put, number, to, plain(from), after);
-  return last();
+  return last_of(plan_);
 }
 
-bool Builder::is_one_run(const Piece& piece) noexcept { return plain(piece).layout == nullptr; }
+bool is_one_run(const Piece& piece) noexcept { return plain(piece).layout == nullptr; }
 
 StepId Builder::stream_write(int to, const Piece& from, std::uint32_t unit) noexcept {
   HERALD_ASSERT(!plan_.stream_writes);
   plan_.stream_writes = true;
   add_shared(StepKind::stream_write, 0, to, plain(from), {}).unit = unit;
-  return last();
+  return last_of(plan_);
 }
 
 StepId Builder::stream_read(int from, const Piece& to, std::uint32_t unit, bool cold) noexcept {
@@ -217,7 +211,7 @@ StepId Builder::stream_read(int from, const Piece& to, std::uint32_t unit, bool 
   step.whole = true;
   step.unit = unit;
   step.cold = cold;
-  return last();
+  return last_of(plan_);
 }
 
 StepId Builder::stream_reduce(const Piece& own, const Piece& to, int stream_to) noexcept {
@@ -226,23 +220,23 @@ StepId Builder::stream_reduce(const Piece& own, const Piece& to, int stream_to) 
   Step& step = add_shared(StepKind::stream_reduce, 0, stream_to, own, {});
   step.b = to;
   step.unit = static_cast<std::uint32_t>(own.layout->size());
-  return last();
+  return last_of(plan_);
 }
 
 StepId Builder::arrive(int barrier_word, int wake, After after) noexcept {
   add_shared(StepKind::arrive, barrier_word, wake, Piece{}, after);
-  return last();
+  return last_of(plan_);
 }
 
 StepId Builder::wait_arrived(int barrier_word, After after) noexcept {
   add_shared(StepKind::wait_arrived, barrier_word, kNoRank, Piece{}, after);
-  return last();
+  return last_of(plan_);
 }
 
 StepId Builder::combine(int barrier_word, const Piece& like, After after) noexcept {
   HERALD_ASSERT(barrier_word + 1 < kBarrierWords && like.layout->dense());
   add_shared(StepKind::combine, barrier_word, kAllRanks, like, after);
-  return last();
+  return last_of(plan_);
 }
 
 Piece Builder::scratch(std::uint64_t bytes) noexcept {

@@ -15,14 +15,16 @@
 
 namespace herald::coll {
 
+// Whether other processes can access it by its address.
+bool is_one_run(const Piece& piece) noexcept;
+
 class Builder {
  public:
   using After = std::initializer_list<StepId>;
 
-  StepId send(int to, const Piece& from, After after = {}) noexcept;
+  // `bundled`: packed with all others that may start at the same time. Only where there is a lane.
+  StepId send(int to, const Piece& from, After after = {}, bool bundled = false) noexcept;
   StepId recv(int from, const Piece& to, After after = {}) noexcept;
-  // To one rank, packed with all others that may start at the same time. Only where there is a lane.
-  StepId bundle(int to, const Piece& from, After after = {}) noexcept;
   // Bundled sends of this plan use a lane of just these ranks.
   void set_bundle_members(std::vector<int> ranks) noexcept { plan_.members = std::move(ranks); }
   StepId cast(const Piece& from, After after = {}) noexcept;
@@ -32,17 +34,14 @@ class Builder {
   StepId announce(const Piece& from, After after = {}) noexcept;
   StepId copy(const Piece& from, const Piece& to, After after = {}, bool cold = false) noexcept;
   StepId reduce(const Piece& left, const Piece& inout, After after = {}) noexcept;
-  // Compares the calls of all ranks (coll/check.hpp); with gate(), all later steps wait for that.
+  // Compares the calls of all ranks (coll/check.hpp).
   StepId check(const Piece& facts) noexcept;
-  void gate(StepId step) noexcept;
   // Shared-memory steps (coll/plan.hpp). Data posted without a copy must not change until all have read it.
   StepId post(int number, const Piece& from, bool copied, int wake, After after = {}) noexcept;
   StepId fetch(int from, int number, const Piece& to, std::uint64_t first, bool whole,
                After after = {}) noexcept;
   // Into the memory that `to` posted by address.
   StepId put(int to, int number, const Piece& from, After after = {}) noexcept;
-  // Whether other processes can access it by its address.
-  static bool is_one_run(const Piece& piece) noexcept;
   StepId stream_write(int to, const Piece& from, std::uint32_t unit = 1) noexcept;
   StepId stream_read(int from, const Piece& to, std::uint32_t unit = 1, bool cold = false) noexcept;
   // Dense items, each at most a chunk.
@@ -81,8 +80,6 @@ class Builder {
   Step& add(StepKind kind, const Piece& a, After after) noexcept;
   Step& add_shared(StepKind kind, int number, int partner, const Piece& a, After after) noexcept;
   StepId message(Lane& lane, Step& step, int partner) noexcept;
-  void keep(const type::Layout* layout) noexcept;
-  StepId last() const noexcept { return static_cast<StepId>(plan_.steps.size() - 1); }
 
   struct Edge {
     StepId from, to;

@@ -93,7 +93,7 @@ void exchange_facts(const CollSpec& spec, Builder& b) noexcept {
     b.depend(checked, have[i]);
     b.depend(checked, sent[i]);
   }
-  b.gate(checked);
+  b.fence();
 }
 
 Plan make_check(const CollSpec& spec) noexcept {

@@ -6,110 +6,25 @@
 #include "coll/make/makers.hpp"
 
 namespace herald::coll {
-namespace {
 
 // Ties go to the earlier row.
-constexpr const Algorithm* kTable[] = {
-    &kBarrierDissemination,
-    &kBarrierTree,
-    &kBcastBinomial,
-    &kBcastBinary,
-    &kBcastScatterDoubling,
-    &kBcastScatterAllgather,
-    &kBcastChain,
-    &kGatherLinear,
-    &kGatherBinomial,
-    &kGathervLinear,
-    &kGathervBinomial,
-    &kScatterLinear,
-    &kScatterBinomial,
-    &kScattervLinear,
-    &kScattervBinomial,
-    &kAllgatherDoubling,
-    &kAllgatherBruck,
-    &kAllgatherNeighbor,
-    &kAllgatherRing,
-    &kAllgathervRing,
-    &kAllgathervLinear,
-    &kAllgathervBruck,
-    &kAlltoallLinear,
-    &kAlltoallPairwise,
-    &kAlltoallBruck,
-    &kAlltoallvLinear,
-    &kAlltoallvPairwise,
-    &kAlltoallwLinear,
-    &kAlltoallwPairwise,
-    &kReduceBinomial,
-    &kReduceLinear,
-    &kReduceRabenseifner,
-    &kReducePipeline,
-    &kAllreduceDoubling,
-    &kAllreduceRabenseifner,
-    &kAllreduceRing,
-    &kReduceScatterTree,
-    &kReduceScatterPairwise,
-    &kReduceScatterHalving,
-    &kReduceScatterRing,
-    &kReduceScatterOrdered,
-    &kReduceScatterBlockTree,
-    &kReduceScatterBlockPairwise,
-    &kReduceScatterBlockHalving,
-    &kReduceScatterBlockRing,
-    &kReduceScatterBlockOrdered,
-    &kScanDoubling,
-    &kScanLinear,
-    &kExscanDoubling,
-    &kExscanLinear,
-    &kBarrierShared,
-    &kBcastShared,
-    &kBcastStream,
-    &kGatherShared,
-    &kGatherStream,
-    &kAllgatherShared,
-    &kAllgatherStream,
-    &kAlltoallShared,
-    &kReduceShared,
-    &kReduceStream,
-    &kAllreduceShared,
-    &kAllreduceStream,
-    &kBarrierCast,
-    &kBcastCast,
-    &kAllgatherCast,
-    &kAllreduceCast,
-    &kAllreduceScatterCast,
-    &kBarrierTwoLevel,
-    &kBcastTwoLevel,
-    &kGatherTwoLevel,
-    &kScatterTwoLevel,
-    &kAllgatherTwoLevel,
-    &kAllgathervTwoLevel,
-    &kReduceTwoLevel,
-    &kAllreduceTwoLevel,
-    &kAllgathervCast,
-    &kScatterCast,
-    &kAlltoallCast,
-    &kBarrierGatherCast,
-    &kAllgatherGatherCast,
-    &kAllreduceGatherCast,
-    &kReduceScatterCast,
-    &kReduceScatterBlockCast,
-    &kScattervPackedCast,
-    &kAlltoallvPackedCast,
-    &kAlltoallwPackedCast,
-    &kAlltoallTwoLevel,
-    &kReduceScatterTwoLevel,
-    &kReduceScatterBlockTwoLevel,
-    &kBarrierFused,
-    &kAllgatherFused,
-    &kAllreduceFused,
-};
-
-}  // namespace
-
-std::span<const Algorithm* const> algorithms() noexcept { return kTable; }
+std::span<const Algorithm* const> algorithms() noexcept {
+  static const auto& rows = *new auto([] {
+    std::vector<const Algorithm*> all;
+    for (const auto& family :
+         {kBarrierAlgorithms, kBcastAlgorithms, kGatherScatterAlgorithms, kAllgatherAlgorithms,
+          kAlltoallAlgorithms, kReduceAlgorithms, kAllreduceAlgorithms, kReduceScatterAlgorithms,
+          kScanAlgorithms, kSharedMoveAlgorithms, kSharedReduceAlgorithms, kStreamAlgorithms, kCastAlgorithms,
+          kReduceCastAlgorithms, kPackedCastAlgorithms, kTwoLevelMoveAlgorithms, kTwoLevelGatherAlgorithms,
+          kTwoLevelReduceAlgorithms, kTwoLevelAlltoallAlgorithms})
+      for (const Algorithm& row : family) all.push_back(&row);
+    return all;
+  }());
+  return rows;
+}
 
 const Algorithm* find_algorithm(Op op, std::string_view name) noexcept {
-  for (const Algorithm* row : kTable)
+  for (const Algorithm* row : algorithms())
     if (row->op == op && row->name == name) return row;
   return nullptr;
 }
@@ -117,7 +32,7 @@ const Algorithm* find_algorithm(Op op, std::string_view name) noexcept {
 const Algorithm& choose(Op op, std::uint64_t bytes, const Shape& shape) noexcept {
   const Algorithm* best = nullptr;
   double cost = 0;
-  for (const Algorithm* row : kTable) {
+  for (const Algorithm* row : algorithms()) {
     if (row->op != op || !row->fits(shape)) continue;
     const double mine = row->estimate(bytes, shape);
     if (best != nullptr && mine >= cost) continue;

@@ -76,12 +76,12 @@ template <class Send>
 bool LocalPeers::write_packet(Send& send, std::uint64_t bytes) noexcept {
   const p2p::PeerId peer = send.to;
   LocalSender& to = sender(peer);
-  if (!to.has_ring() || !core_.can_send_now(peer, bytes, to.packet_bytes())) return false;
+  if (!to.has_ring() || !core_.sender().can_send_now(peer, bytes, to.packet_bytes())) return false;
   path::RingWriter& ring = to.ring();
   std::byte* const room =
       ring.claim(bytes > kInFirstLine ? path::RingShape::kPadded : path::RingShape::kWord);
   if (room == nullptr) return false;
-  ring.hand_over(static_cast<std::uint32_t>(core_.send_now(send, room)));
+  ring.hand_over(static_cast<std::uint32_t>(core_.sender().send_now(send, room)));
   to.bell().ring_if_asleep();
   const int at = receiver_of_[static_cast<std::size_t>(peer)];
   ring.prepare(at >= 0 && to.heard_since(receivers_[static_cast<std::size_t>(at)].ring.position()));
@@ -96,8 +96,8 @@ bool LocalPeers::try_send(p2p::SendOp& op) noexcept {
 }
 
 void LocalPeers::request_space() noexcept {
-  for (std::size_t n = core_.wanting(); n != 0; --n) {
-    const p2p::PeerId peer = core_.next_wanting();
+  for (std::size_t n = core_.peers().wanting(); n != 0; --n) {
+    const p2p::PeerId peer = core_.peers().next_wanting();
     if (peer >= 0 && sender(peer).is_open()) sender(peer).request_space(rank_);
   }
 }

@@ -21,8 +21,8 @@ bool Transport::pump_lane(std::int32_t lane) noexcept { return net_->pump_lane(r
 
 bool Transport::pump_all() noexcept {
   bool moved = false;
-  for (std::size_t n = core_.wanting(); n != 0; --n) {
-    const p2p::PeerId peer = core_.next_wanting();
+  for (std::size_t n = core_.peers().wanting(); n != 0; --n) {
+    const p2p::PeerId peer = core_.peers().next_wanting();
     if (peer < 0) break;
     moved = pump(peer) || moved;
   }

@@ -16,7 +16,7 @@ bool Carrier::pump(PeerId to) noexcept {
     if (bytes == 0) continue;  // the operation failed instead
     mesh_->commit(to, bytes, borrowed);
     moved = true;
-    if (core_.take_urgent()) {
+    if (core_.sender().take_urgent()) {
       mesh_->set_backlog(to, true);
       return true;
     }
@@ -51,13 +51,13 @@ void Carrier::set_open(Door door) noexcept {
   door_ = door;
   if (door == Door::later) return;
   if (door == Door::open)
-    for (const Returned& each : returned_) core_.on_returned(each.peer, each.packets);
+    for (const Returned& each : returned_) core_.sender().on_returned(each.peer, each.packets);
   returned_.clear();
 }
 
 void Carrier::returned(rel::PeerId peer, std::uint32_t packets) noexcept {
   if (door_ == Door::open)
-    core_.on_returned(peer, packets);
+    core_.sender().on_returned(peer, packets);
   else if (door_ == Door::later)
     returned_.push_back({peer, packets});
 }

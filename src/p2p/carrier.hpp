@@ -24,7 +24,7 @@ class Carrier final : public rel::Listener {
   Door door() const noexcept { return door_; }
 
   // Moves packets for the peer from Core into the mesh until the window is closed. True if any moved.
-  // Stops early where Core::take_urgent() says so.
+  // Stops early where Sender::take_urgent() says so.
   bool pump(PeerId to) noexcept;
   // The same for all peers whose window has opened again.
   bool pump_ready() noexcept;

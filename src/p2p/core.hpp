@@ -39,13 +39,8 @@ class Core {
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
-  // Starts and ends of operations are traced, too; null: nowhere.
-  void set_trace(Trace* trace) noexcept { done_.trace = trace; }
   // Both ends call it before anything goes to the peer or comes from it: the peer is on another host.
   void set_remote(PeerId id) noexcept;
-  // One more peer, at run time. References to peers held inside Core move with it.
-  PeerId add_peer() noexcept { return peers_.add(); }
-  std::size_t peer_count() const noexcept { return peers_.size(); }
 
   // Operations must stay where they are until they are done.
   void start(SendOp& op) noexcept { sender_.start(op); }
@@ -63,16 +58,6 @@ class Core {
   void cancel(RecvOp& op) noexcept { receiver_.cancel(op); }
   void forget_context(std::uint64_t context) noexcept { receiver_.forget_context(context); }
 
-  // Whether a standard message can leave as one packet now: nothing waits for the peer, and a packet may have
-  // `room` bytes. Then send_now() writes the packet, and the send is done.
-  bool can_send_now(PeerId to, std::uint64_t bytes, std::size_t room) const noexcept {
-    return sender_.can_send_now(to, bytes, room);
-  }
-  template <class Send>  // SendOp, or const ShortSend
-  std::size_t send_now(Send& send, std::byte* room) noexcept {
-    return sender_.send_now(send, room);
-  }
-
   // Anything but `ok`: the packet was not taken; hand it in again later.
   Status on_packet(PeerId from, std::span<const std::byte> packet) noexcept;
   // The peer reads no more: operations that need it become done with Status::peer_lost.
@@ -85,14 +70,8 @@ class Core {
   bool wants_to_send(PeerId to) const noexcept { return peers_[to].linked(); }
   bool wants_to_send() const noexcept { return peers_.wanting() != 0; }
   // `borrowed` may be set to bytes in user memory that follow what was written. Their send waits until
-  // on_returned() has reported so many packets to the peer, the oldest first.
+  // Sender::on_returned() has reported so many packets to the peer, the oldest first.
   std::size_t poll_transmit(PeerId to, std::span<std::byte> room, Borrowed* borrowed = nullptr) noexcept;
-  void on_returned(PeerId to, std::uint32_t packets) noexcept { sender_.on_returned(to, packets); }
-  // The last packet was the beginning of a message that is to be pulled, and nothing else is under way: it
-  // should leave before more is written, so that the pull comes meanwhile.
-  bool take_urgent() noexcept { return sender_.take_urgent(); }
-  PeerId next_wanting() noexcept { return peers_.next_wanting(); }
-  std::size_t wanting() const noexcept { return peers_.wanting(); }
 
   // Sets `done` and calls on_done of the operations that have finished. True if there were any.
   bool run_finished() noexcept { return done_.run(); }
@@ -101,6 +80,8 @@ class Core {
   const CoreCounters& counters() const noexcept { return done_.counters; }
   std::uint64_t messages_held() const noexcept { return matcher_.messages_held(); }
 
+  PeerTable& peers() noexcept { return peers_; }
+  Sender& sender() noexcept { return sender_; }
   Casts& casts() noexcept { return casts_; }
   Completions& completions() noexcept { return done_; }
   DirectCopy& direct() noexcept { return direct_; }

@@ -11,7 +11,7 @@
 
 namespace herald::p2p {
 
-// What its header says about a message.
+// The header of a message, taken apart.
 struct Envelope {
   std::uint64_t context = 0;
   std::uint64_t bytes = 0;  // of the whole message

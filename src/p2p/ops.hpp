@@ -127,7 +127,7 @@ struct FusedOp : Op {
   type::Cursor into;
 };
 
-// What a probe sees of an unexpected message. A message that a matched probe removed from the queue belongs
+// The result of a probe: an unexpected message. A message that a matched probe removed from the queue belongs
 // to its caller until start_matched().
 struct Found {
   std::int32_t source = kAnySource;

@@ -20,7 +20,7 @@ class PeerTable {
   PeerTable(const PeerTable&) = delete;
   PeerTable& operator=(const PeerTable&) = delete;
 
-  PeerId add() noexcept;
+  PeerId add() noexcept;  // one more, at run time
   std::size_t size() const noexcept { return count_; }
   bool has(PeerId id) const noexcept { return id >= 0 && static_cast<std::size_t>(id) < count_; }
   Peer& operator[](PeerId id) noexcept { return peers_[static_cast<std::size_t>(id)]; }

@@ -29,6 +29,8 @@ class Sender {
 
   void start(SendOp& op) noexcept;
   void cancel(SendOp& op) noexcept;
+  // Whether a standard message can leave as one packet now: nothing waits for the peer, and a packet may have
+  // `room` bytes. Then send_now() writes the packet, and the send is done.
   bool can_send_now(PeerId id, std::uint64_t bytes, std::size_t room) const noexcept {
     const Peer& to = peers_[id];
     return !to.linked() && !to.gone && bytes + sizeof(wire::EagerPacket) <= room &&
@@ -39,6 +41,8 @@ class Sender {
 
   // The next packet of a send; 0: a send failed instead.
   std::size_t write_next(Peer& to, std::span<std::byte> room, Borrowed* borrowed) noexcept;
+  // The last packet was the beginning of a message that is to be pulled, and nothing else is under way: it
+  // should leave before more is written, so that the pull comes meanwhile.
   bool take_urgent() noexcept { return std::exchange(urgent_, false); }
   void on_returned(PeerId to, std::uint32_t packets) noexcept;
 

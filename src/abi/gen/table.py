@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads api.tbl and constants.tbl, and knows the C type of each parameter kind."""
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 HANDLES = {
     "COMMUNICATOR": "MPI_Comm", "DATATYPE": "MPI_Datatype", "GROUP": "MPI_Group", "INFO": "MPI_Info",
@@ -111,6 +111,8 @@ class Function:
     when: str
     returns: str
     params: list = field(default_factory=list)
+    family: str | None = None  # the blocking call of a collective with three forms
+    form: str = "wait"         # of How::Form
 
     @property
     def poly(self):
@@ -171,14 +173,25 @@ def lines(path):
                 yield line
 
 
+def all_forms(function):
+    """A collective and its nonblocking and persistent forms."""
+    function.family = function.name
+    more = [read_param("in info INFO"), read_param("out request REQUEST")]
+    for name, form, extra in ((f"MPI_I{function.name[4:].lower()}", "start", more[1:]),
+                              (f"{function.name}_init", "keep", more)):
+        yield replace(function, name=name, params=function.params + extra, form=form)
+    yield function
+
+
 def read_functions(path):
     result = []
     for line in lines(path):
         head, _, tail = line.partition(" :")
         name, status, when, returns = head.split()
         params = [read_param(t) for t in tail.split(";") if t.strip()]
-        result.append(Function(name, status, when, returns, params))
-    return result
+        function = Function(name, status.rstrip("+"), when, returns, params)
+        result += all_forms(function) if status.endswith("+") else [function]
+    return sorted(result, key=lambda f: f.name)
 
 
 @dataclass

@@ -1,44 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// coll/make/makers.hpp: the algorithms, each defined in its own file of this folder and listed in table.cpp,
-// and the constants that they share.
+// coll/make/makers.hpp: the algorithms by family, and terms that several of them share.
 #pragma once
 #include "coll/table.hpp"
 
 namespace herald::coll {
 
-extern const Algorithm kBarrierDissemination, kBarrierTree;
-extern const Algorithm kBcastBinomial, kBcastScatterDoubling, kBcastScatterAllgather, kBcastChain,
-    kBcastBinary;
-extern const Algorithm kGatherLinear, kGatherBinomial, kGathervLinear, kGathervBinomial;
-extern const Algorithm kScatterLinear, kScatterBinomial, kScattervLinear, kScattervBinomial;
-extern const Algorithm kAllgatherRing, kAllgatherDoubling, kAllgatherBruck, kAllgatherNeighbor;
-extern const Algorithm kAllgathervRing, kAllgathervBruck, kAllgathervLinear;
-extern const Algorithm kAlltoallLinear, kAlltoallPairwise, kAlltoallBruck;
-extern const Algorithm kAlltoallvLinear, kAlltoallvPairwise, kAlltoallwLinear, kAlltoallwPairwise;
-extern const Algorithm kReduceBinomial, kReduceLinear, kReduceRabenseifner, kReducePipeline;
-extern const Algorithm kAllreduceDoubling, kAllreduceRabenseifner, kAllreduceRing;
-extern const Algorithm kReduceScatterTree, kReduceScatterPairwise, kReduceScatterOrdered;
-extern const Algorithm kReduceScatterBlockTree, kReduceScatterBlockPairwise, kReduceScatterBlockOrdered;
-extern const Algorithm kReduceScatterHalving, kReduceScatterRing;
-extern const Algorithm kReduceScatterBlockHalving, kReduceScatterBlockRing;
-extern const Algorithm kScanDoubling, kScanLinear, kExscanDoubling, kExscanLinear;
-
-extern const Algorithm kBarrierShared, kBcastShared, kBcastStream, kGatherShared, kGatherStream,
-    kAllgatherShared, kAllgatherStream, kAlltoallShared, kReduceShared, kReduceStream, kAllreduceShared,
-    kAllreduceStream;
-
-extern const Algorithm kBarrierCast, kBcastCast, kAllgatherCast, kAllgathervCast, kAllreduceCast,
-    kAllreduceScatterCast, kScatterCast, kAlltoallCast;
-extern const Algorithm kBarrierGatherCast, kAllgatherGatherCast, kAllreduceGatherCast, kReduceScatterCast,
-    kReduceScatterBlockCast;
-extern const Algorithm kBarrierFused, kAllreduceFused, kAllgatherFused;
-extern const Algorithm kScattervPackedCast, kAlltoallvPackedCast, kAlltoallwPackedCast;
-
-extern const Algorithm kBarrierTwoLevel, kBcastTwoLevel, kGatherTwoLevel, kScatterTwoLevel,
-    kAllgatherTwoLevel, kAllgathervTwoLevel, kReduceTwoLevel, kAllreduceTwoLevel, kAlltoallTwoLevel,
-    kReduceScatterTwoLevel, kReduceScatterBlockTwoLevel;
+extern const std::span<const Algorithm> kBarrierAlgorithms, kBcastAlgorithms, kGatherScatterAlgorithms,
+    kAllgatherAlgorithms, kAlltoallAlgorithms, kReduceAlgorithms, kAllreduceAlgorithms,
+    kReduceScatterAlgorithms, kScanAlgorithms, kSharedMoveAlgorithms, kSharedReduceAlgorithms,
+    kStreamAlgorithms, kCastAlgorithms, kReduceCastAlgorithms, kPackedCastAlgorithms, kTwoLevelMoveAlgorithms,
+    kTwoLevelGatherAlgorithms, kTwoLevelReduceAlgorithms, kTwoLevelAlltoallAlgorithms;
 
 inline bool fits_any(const Shape&) noexcept { return true; }
+inline bool fits_three(const Shape& shape) noexcept { return shape.ranks > 2; }
+inline bool fits_commuting(const Shape& shape) noexcept { return shape.commutes; }
 
 // Messages that a rank of a ring, or the root of a linear algorithm, keeps outstanding.
 constexpr std::uint32_t kWindow = 16;

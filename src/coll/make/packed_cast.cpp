@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "coll/make/cast.hpp"
+#include "coll/make/makers.hpp"
 
 namespace herald::coll {
 namespace {
@@ -62,7 +63,7 @@ void pack(const CollSpec& spec, Builder& b, Delivery delivery, To to) noexcept {
   for (int i = 1; i < spec.size; ++i) {
     const Piece block = spec.send.block(to(i));
     if (block.bytes == 0) continue;
-    b.bundle(to(i), block);
+    b.send(to(i), block, {}, true);
     members.push_back(to(i));
   }
   if (delivery == Delivery::part) b.set_bundle_members(std::move(members));
@@ -70,7 +71,7 @@ void pack(const CollSpec& spec, Builder& b, Delivery delivery, To to) noexcept {
 
 void make_scatterv(const CollSpec& spec, Builder& b) noexcept {
   const Delivery delivery = spec.rank == spec.root ? choose_delivery(spec, kMostPacked) : Delivery::single;
-  if (delivery == Delivery::single) return kScattervLinear.make(spec, b);
+  if (delivery == Delivery::single) return find_algorithm(Op::scatterv, "linear")->make(spec, b);
   pack(spec, b, delivery, [&](int i) { return spec.absolute(i); });
   if (!spec.in_place) b.copy(spec.send.block(spec.rank), spec.recv.range(0, 1));
 }
@@ -84,11 +85,11 @@ bool has_long_part(const CollSpec& spec) noexcept {
 }
 
 // All ranks may multicast at once.
-void make_alltoall(const CollSpec& spec, Builder& b, const Algorithm& linear,
-                   const Algorithm& pairwise) noexcept {
+void make_alltoall(const CollSpec& spec, Builder& b) noexcept {
   const std::uint64_t most = std::min(kMostPacked, kCastTogether / static_cast<std::uint64_t>(spec.size));
   const Delivery delivery = spec.in_place ? Delivery::single : choose_delivery(spec, most);
-  if (delivery == Delivery::single) return (has_long_part(spec) ? pairwise : linear).make(spec, b);
+  if (delivery == Delivery::single)
+    return find_algorithm(spec.op, has_long_part(spec) ? "pairwise" : "linear")->make(spec, b);
   for (int k = 1; k < spec.size; ++k) {
     const int from = from_in_round(spec.rank, k, spec.size);
     const Piece in = spec.recv.block(from);
@@ -97,30 +98,25 @@ void make_alltoall(const CollSpec& spec, Builder& b, const Algorithm& linear,
   pack(spec, b, delivery, [&](int i) { return to_in_round(spec.rank, i, spec.size); });
   b.copy(spec.send.block(spec.rank), spec.recv.block(spec.rank));
 }
-void make_alltoallv(const CollSpec& spec, Builder& b) noexcept {
-  make_alltoall(spec, b, kAlltoallvLinear, kAlltoallvPairwise);
-}
-void make_alltoallw(const CollSpec& spec, Builder& b) noexcept {
-  make_alltoall(spec, b, kAlltoallwLinear, kAlltoallwPairwise);
-}
 
 // Never worse than separate messages: the maker falls back to them where packing does not pay.
 double estimate_scatterv(std::uint64_t bytes, const Shape& shape) noexcept {
-  return 0.9 * kScattervLinear.estimate(bytes, shape);
+  return 0.9 * find_algorithm(Op::scatterv, "linear")->estimate(bytes, shape);
 }
 double estimate_alltoall(std::uint64_t bytes, const Shape& shape) noexcept {
-  return 0.9 * kAlltoallvLinear.estimate(bytes, shape);
+  return 0.9 * find_algorithm(Op::alltoallv, "linear")->estimate(bytes, shape);
 }
 
 constexpr const char* kSummary = "short blocks for several ranks packed into multicast packets";
 
+constexpr Algorithm kRows[] = {
+    {Op::scatterv, "packed_cast", kSummary, fits_lane, estimate_scatterv, make_scatterv},
+    {Op::alltoallv, "packed_cast", kSummary, fits_lane, estimate_alltoall, make_alltoall},
+    {Op::alltoallw, "packed_cast", kSummary, fits_lane, estimate_alltoall, make_alltoall},
+};
+
 }  // namespace
 
-const Algorithm kScattervPackedCast{Op::scatterv, "packed_cast",     kSummary,
-                                    fits_lane,    estimate_scatterv, make_scatterv};
-const Algorithm kAlltoallvPackedCast{Op::alltoallv, "packed_cast",     kSummary,
-                                     fits_lane,     estimate_alltoall, make_alltoallv};
-const Algorithm kAlltoallwPackedCast{Op::alltoallw, "packed_cast",     kSummary,
-                                     fits_lane,     estimate_alltoall, make_alltoallw};
+constinit const std::span<const Algorithm> kPackedCastAlgorithms = kRows;
 
 }  // namespace herald::coll

@@ -69,4 +69,23 @@ class ReduceChain {
   bool own_is_target_ = false, at_target_ = false, use_spare_ = false;
 };
 
+// Reduces the contributions of all ranks, which send theirs to this one, in rank order.
+inline ReduceChain reduce_in_rank_order(const CollSpec& spec, Builder& b, const Piece& own,
+                                        const Piece& target) noexcept {
+  Piece first = own;
+  StepId got = kNone;
+  if (spec.rank != 0) {
+    first = b.scratch_items(*own.layout, own.count);
+    got = b.recv(0, first);
+  }
+  ReduceChain chain(b, first, target, spec.size - 1, got);
+  for (int from = 1; from < spec.size; ++from) {
+    if (from == spec.rank)
+      chain.reduce_copy(own);
+    else
+      chain.reduce_message(from);
+  }
+  return chain;
+}
+
 }  // namespace herald::coll

@@ -47,9 +47,9 @@ inline Blocks byte_blocks(const Piece& scratch, std::uint64_t bytes_each) noexce
   blocks.offset = scratch.offset;
   return blocks;
 }
-inline Blocks item_blocks(const Piece& scratch) noexcept {
-  Blocks blocks{Buffer::scratch, scratch.layout, scratch.count};
-  blocks.offset = scratch.offset;
+inline Blocks item_blocks(const Piece& items) noexcept {
+  Blocks blocks{items.buffer, items.layout, items.count};
+  blocks.offset = items.offset;
   return blocks;
 }
 

@@ -2,6 +2,7 @@
 // Alltoall of short blocks over hosts with several ranks: each leader gathers the blocks of its host, the
 // leaders exchange them host by host, and each leader scatters the received blocks. Blocks are plain bytes in
 // scratch memory of the leaders.
+#include "coll/make/makers.hpp"
 #include "coll/make/two_level.hpp"
 
 namespace herald::coll {
@@ -26,7 +27,7 @@ double estimate(std::uint64_t bytes, const Shape& shape) noexcept {
 
 // Blocks at a leader: a row for each of its ranks; or a field for each host, where the blocks of one rank are
 // contiguous.
-struct FusedOpsTest {
+struct LeaderBlocks {
   const Levels& l;
   Piece rows, fields;
 
@@ -42,21 +43,21 @@ struct FusedOpsTest {
 };
 
 // `out`: rows to fields, by local sender; else received fields, by remote sender, to rows.
-void sort(const FusedOpsTest& fused_ops, bool out) noexcept {
-  const Cluster& all = fused_ops.l.all;
+void sort(const LeaderBlocks& at_leader, bool out) noexcept {
+  const Cluster& all = at_leader.l.all;
   for (int host = 0; host < all.hosts(); ++host)
     for (int other = 0; other < all.count(host); ++other)
-      for (int place = 0; place < fused_ops.l.count; ++place) {
-        const Piece row = fused_ops.in_row(place, all.on_host(host)[static_cast<std::size_t>(other)]);
+      for (int place = 0; place < at_leader.l.count; ++place) {
+        const Piece row = at_leader.in_row(place, all.on_host(host)[static_cast<std::size_t>(other)]);
         if (out)
-          fused_ops.l.b.copy(row, fused_ops.in_field(host, place * all.count(host) + other));
+          at_leader.l.b.copy(row, at_leader.in_field(host, place * all.count(host) + other));
         else
-          fused_ops.l.b.copy(fused_ops.in_field(host, other * fused_ops.l.count + place), row);
+          at_leader.l.b.copy(at_leader.in_field(host, other * at_leader.l.count + place), row);
       }
 }
 
 // Between the leaders: fields of one to fields of the other.
-void exchange(Levels& l, const FusedOpsTest& from, const FusedOpsTest& to) noexcept {
+void exchange(Levels& l, const LeaderBlocks& from, const LeaderBlocks& to) noexcept {
   const auto field = from.field_bytes(0);
   CollSpec outer = l.part(l.all.equal() ? Op::alltoall : Op::alltoallv, 0, l.all.equal() ? field : 0);
   outer.send = byte_blocks(from.fields, field);
@@ -86,7 +87,7 @@ void make(const CollSpec& spec, Builder& b) noexcept {
   inner.send = all_blocks(spec.in_place ? spec.recv : spec.send, spec.size);
   back.recv = all_blocks(spec.recv, spec.size);
   const bool leads = l.place == 0;
-  FusedOpsTest out{l, {}, {}}, in{l, {}, {}};
+  LeaderBlocks out{l, {}, {}}, in{l, {}, {}};
   if (leads) {
     const std::uint64_t room = row * static_cast<std::uint64_t>(l.count);
     out.rows = b.scratch(room);
@@ -110,10 +111,13 @@ void make(const CollSpec& spec, Builder& b) noexcept {
   l.on_host(back, true);
 }
 
+constexpr Algorithm kRows[] = {
+    {Op::alltoall, "two_level", "gathered on each host, one message between each pair of hosts, scattered",
+     fits, estimate, make},
+};
+
 }  // namespace
 
-const Algorithm kAlltoallTwoLevel{
-    Op::alltoall, "two_level", "gathered on each host, one message between each pair of hosts, scattered",
-    fits,         estimate,    make};
+constinit const std::span<const Algorithm> kTwoLevelAlltoallAlgorithms = kRows;
 
 }  // namespace herald::coll

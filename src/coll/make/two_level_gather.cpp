@@ -2,6 +2,7 @@
 // Gather, scatter and allgather over hosts with several ranks: the blocks of a host move together. If ranks
 // are numbered host by host the blocks are contiguous in the buffer; else they are packed in scratch memory
 // in host order, as plain bytes.
+#include "coll/make/makers.hpp"
 #include "coll/make/two_level.hpp"
 
 namespace herald::coll {
@@ -239,8 +240,7 @@ void make_allgatherv(const CollSpec& spec, Builder& b) noexcept {
   all.blocks = byte_blocks(b.scratch(all.bytes), all.bytes);
   CollSpec inner = l.part(Op::gatherv, 0, 0);
   const Piece own = spec.in_place ? spec.recv.block(spec.rank) : spec.send.range(0, 1);
-  inner.send = Blocks{own.buffer, own.layout, own.count};
-  inner.send.offset = own.offset;
+  inner.send = item_blocks(own);
   inner.recv = all.whole(l.host);
   if (l.count == 1) b.copy(own, inner.recv.range(0, 1));
   inner.recv.counts = counts.data();
@@ -250,22 +250,19 @@ void make_allgatherv(const CollSpec& spec, Builder& b) noexcept {
   copy_out(l, all);
 }
 
+constexpr Algorithm kRows[] = {
+    {Op::gather, "two_level", "gather on each host, then one message from each host", fits_two_level,
+     estimate_gather, make_gather},
+    {Op::scatter, "two_level", "one message to each host, then scatter on each host", fits_two_level,
+     estimate_scatter, make_scatter},
+    {Op::allgather, "two_level", "gather on each host, exchange among leaders, broadcast on each host",
+     fits_two_level, estimate_allgather, make_allgather},
+    {Op::allgatherv, "two_level", "gather on each host, exchange among leaders, broadcast on each host",
+     fits_two_level, estimate_allgatherv, make_allgatherv},
+};
+
 }  // namespace
 
-const Algorithm kGatherTwoLevel{
-    Op::gather,     "two_level",     "gather on each host, then one message from each host",
-    fits_two_level, estimate_gather, make_gather};
-const Algorithm kScatterTwoLevel{
-    Op::scatter,    "two_level",      "one message to each host, then scatter on each host",
-    fits_two_level, estimate_scatter, make_scatter};
-const Algorithm kAllgatherTwoLevel{
-    Op::allgather,  "two_level",        "gather on each host, exchange among leaders, broadcast on each host",
-    fits_two_level, estimate_allgather, make_allgather};
-const Algorithm kAllgathervTwoLevel{Op::allgatherv,
-                                    "two_level",
-                                    "gather on each host, exchange among leaders, broadcast on each host",
-                                    fits_two_level,
-                                    estimate_allgatherv,
-                                    make_allgatherv};
+constinit const std::span<const Algorithm> kTwoLevelGatherAlgorithms = kRows;
 
 }  // namespace herald::coll

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Barrier and broadcast over hosts with several ranks.
+#include "coll/make/makers.hpp"
 #include "coll/make/two_level.hpp"
 
 namespace herald::coll {
@@ -67,13 +68,15 @@ void make_bcast(const CollSpec& spec, Builder& b) noexcept {
   l.on_host(inner, true);
 }
 
+constexpr Algorithm kRows[] = {
+    {Op::barrier, "two_level", "each host by itself, their leaders among themselves, each host again",
+     fits_two_level, estimate_barrier, make_barrier},
+    {Op::bcast, "two_level", "among the leaders of the hosts, then on each host", fits_two_level,
+     estimate_bcast, make_bcast},
+};
+
 }  // namespace
 
-const Algorithm kBarrierTwoLevel{
-    Op::barrier,    "two_level",      "each host by itself, their leaders among themselves, each host again",
-    fits_two_level, estimate_barrier, make_barrier};
-const Algorithm kBcastTwoLevel{
-    Op::bcast,      "two_level",    "among the leaders of the hosts, then on each host",
-    fits_two_level, estimate_bcast, make_bcast};
+constinit const std::span<const Algorithm> kTwoLevelMoveAlgorithms = kRows;
 
 }  // namespace herald::coll

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce and allreduce over hosts with several ranks. An operation that does not commute needs ranks that are
-// numbered host by host.
+// Reductions over hosts with several ranks.
+#include "coll/make/blocks_together.hpp"
+#include "coll/make/makers.hpp"
 #include "coll/make/two_level.hpp"
 
 namespace herald::coll {
 namespace {
 
+// Reduce and allreduce over hosts with several ranks. An operation that does not commute needs ranks that are
+// numbered host by host.
 double estimate_reduce(std::uint64_t bytes, const Shape& shape) noexcept {
   return host_ns(Op::reduce, bytes, shape) + leaders_ns(Op::reduce, bytes, shape);
 }
@@ -61,15 +64,105 @@ void make_allreduce(const CollSpec& spec, Builder& b) noexcept {
   l.on_host(inner, true);
 }
 
+// Reduce-scatter over hosts with several ranks: each leader reduces its host's contributions, the leaders
+// reduce-scatter among themselves, and each scatters on its host. If ranks are not numbered host by host,
+// leaders first permute the blocks; then the operation must commute.
+double estimate_scatter(std::uint64_t bytes, const Shape& shape) noexcept {
+  const double copies = (shape.host_order ? 0 : 1) + 1.0 / shape.hosts;
+  return host_ns(Op::reduce, bytes, shape) + leaders_ns(Op::reduce_scatter, bytes, shape) +
+         host_ns(Op::scatterv, 0, shape) + copies * static_cast<double>(bytes) * shape.cost.copy_byte_ns;
+}
+
+// Items of each host, and where they begin if blocks are stored host by host.
+struct HostParts {
+  std::vector<std::int64_t> counts, displs;
+};
+HostParts parts_of_hosts(const Levels& l) noexcept {
+  HostParts parts;
+  std::int64_t at = 0;
+  for (int host = 0; host < l.all.hosts(); ++host) {
+    parts.displs.push_back(at);
+    for (const int rank : l.all.on_host(host)) at += l.spec.send.block(rank).count;
+    parts.counts.push_back(at - parts.displs.back());
+  }
+  return parts;
+}
+
+// All blocks, host by host; `all`: contiguous by rank.
+Piece by_hosts(Levels& l, const Piece& all) noexcept {
+  if (l.all.in_order()) return all;
+  const Piece sorted = l.b.scratch_items(*all.layout, all.count);
+  std::int64_t at = 0;
+  for (int host = 0; host < l.all.hosts(); ++host)
+    for (const int rank : l.all.on_host(host)) {
+      const std::int64_t begin = block_begin(l.spec, rank), count = block_begin(l.spec, rank + 1) - begin;
+      l.b.copy(items_of(all, begin, count), items_of(sorted, at, count));
+      at += count;
+    }
+  l.b.fence();
+  return sorted;
+}
+
+void make_scatter(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  Levels l(spec, b);
+  Piece all = blocks_together(spec);
+  CollSpec inner = l.part(Op::reduce, 0, spec.bytes);
+  inner.send = item_blocks(all);
+  if (l.place == 0 && l.count > 1) {
+    all = b.scratch_items(*all.layout, all.count);
+    inner.recv = item_blocks(all);
+  }
+  l.on_host(inner, false);
+  b.fence();
+  const HostParts parts = parts_of_hosts(l);
+  const std::int64_t mine = parts.counts[static_cast<std::size_t>(l.host)];
+  Piece part;
+  if (l.place == 0) {
+    const Piece sorted = by_hosts(l, all);
+    CollSpec outer = l.part(Op::reduce_scatter, 0, spec.bytes);
+    outer.send = item_blocks(sorted);
+    outer.send.counts = parts.counts.data();
+    outer.send.displacements = parts.displs.data();
+    outer.recv = spec.recv;
+    outer.in_place = l.count == 1 && spec.in_place && l.all.in_order();
+    if (l.count > 1) {
+      part = b.scratch_items(*all.layout, mine);
+      outer.recv = item_blocks(part);
+    }
+    l.among_hosts(outer);
+  }
+  b.fence();
+  if (mine == 0) return;
+  std::vector<std::int64_t> counts, displs;
+  for (const int rank : l.all.on_host(l.host)) {
+    displs.push_back(counts.empty() ? 0 : displs.back() + counts.back());
+    counts.push_back(spec.send.block(rank).count);
+  }
+  CollSpec back = l.part(Op::scatterv, 0, 0);
+  back.recv = spec.recv;
+  if (l.place == 0) {
+    back.send = item_blocks(part);
+    back.send.counts = counts.data();
+    back.send.displacements = displs.data();
+  }
+  l.on_host(back, true);
+}
+
+constexpr const char* kTextScatter =
+    "reduced on each host, then among leaders, then distributed on each host";
+
+constexpr Algorithm kRows[] = {
+    {Op::reduce, "two_level", "on each host, then among one rank of each", fits_two_level, estimate_reduce,
+     make_reduce},
+    {Op::allreduce, "two_level", "reduced on each host, then among leaders, then distributed on each host",
+     fits_two_level, estimate_allreduce, make_allreduce},
+    {Op::reduce_scatter, "two_level", kTextScatter, fits_two_level, estimate_scatter, make_scatter},
+    {Op::reduce_scatter_block, "two_level", kTextScatter, fits_two_level, estimate_scatter, make_scatter},
+};
+
 }  // namespace
 
-const Algorithm kReduceTwoLevel{Op::reduce,     "two_level",     "on each host, then among one rank of each",
-                                fits_two_level, estimate_reduce, make_reduce};
-const Algorithm kAllreduceTwoLevel{Op::allreduce,
-                                   "two_level",
-                                   "reduced on each host, then among leaders, then distributed on each host",
-                                   fits_two_level,
-                                   estimate_allreduce,
-                                   make_allreduce};
+constinit const std::span<const Algorithm> kTwoLevelReduceAlgorithms = kRows;
 
 }  // namespace herald::coll

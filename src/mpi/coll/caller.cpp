@@ -8,6 +8,7 @@
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/deferred.hpp"
 #include "mpi/coll/op.hpp"
+#include "mpi/core/check.hpp"
 #include "mpi/core/tables.hpp"
 
 namespace herald::mpi {
@@ -51,6 +52,7 @@ int run_plan(Call& call, Comm& comm, coll::CachedPlan* cached, const CollBinding
 int give_request(Call& call, Comm& comm, std::unique_ptr<Work> work, How how) noexcept {
   if (!work) return no_memory(call);
   *how.request = handle_of(new_work(&comm, std::move(work), how.form == How::Form::keep));
+  if (how.form == How::Form::start) runtime().progress_thread(call);
   return MPI_SUCCESS;
 }
 
@@ -83,50 +85,43 @@ Caller::Caller(Call& call, Comm& comm, coll::Op op, How how, int root) noexcept
 }
 
 bool Caller::check_type(const Datatype* type, Arg arg, std::int64_t index) noexcept {
+  if (type != nullptr && type->committed) return true;
   char element[32] = "";
   if (index >= 0) std::snprintf(element, sizeof element, "[%lld]", static_cast<long long>(index));
-  if (type == nullptr)
-    (void)call_.fail(MPI_ERR_TYPE, "argument %d (%s%s) is not a valid datatype: give one that exists",
-                     arg.number, arg.name, element);
-  else if (!type->committed)
-    (void)call_.fail(MPI_ERR_TYPE,
-                     "argument %d (%s%s) is a datatype that is not committed; call MPI_Type_commit first",
-                     arg.number, arg.name, element);
-  return !call_.failed();
+  return call_.fail(MPI_ERR_TYPE, "argument %d (%s%s) is %s", arg.number, arg.name, element,
+                    type == nullptr ? "not a valid datatype: give one that exists"
+                                    : "a datatype that is not committed; call MPI_Type_commit first");
 }
 
 bool Caller::check_fits(const Datatype& type, MPI_Count count, int blocks, Arg arg) noexcept {
-  call_.count(count, arg);
+  check_count(call_, count, arg);
   if (call_.failed()) return false;
   if (__builtin_mul_overflow(count, blocks, &count)) count = INT64_MAX;
   if (type.layout->fits(count)) return true;
-  (void)call_.fail(MPI_ERR_COUNT, "argument %d (%s): so many items of this datatype do not fit into memory",
-                   arg.number, arg.name);
-  return false;
+  return call_.fail(MPI_ERR_COUNT, "argument %d (%s): so many items of this datatype do not fit into memory",
+                    arg.number, arg.name);
 }
 
-void Caller::check_buffer(const void* buffer, Arg arg, MPI_Count count, const Datatype& type) noexcept {
+void Caller::check_place(const void* buffer, Arg arg, MPI_Count count, const Datatype& type) noexcept {
   if (is_in_place(buffer))
     (void)call_.fail(MPI_ERR_BUFFER,
                      "argument %d (%s) is MPI_IN_PLACE, which means nothing %s; give a buffer", arg.number,
                      arg.name, at_root() ? "here" : "at this rank");
   else
-    call_.buffer(buffer, count, &type, arg);
+    check_buffer(call_, buffer, count, &type, arg);
 }
 
 void Caller::side(coll::Blocks& blocks, const void*& place, const Data& data, int many) noexcept {
   if (call_.failed() || !check_type(data.type, data.type_arg)) return;
   if (!check_fits(*data.type, data.count, many, data.count_arg)) return;
-  check_buffer(data.buffer, data.buffer_arg, data.count, *data.type);
+  check_place(data.buffer, data.buffer_arg, data.count, *data.type);
   place = data.buffer;
   blocks.layout = data.type->layout.get();
   blocks.count = data.count;
 }
 
-bool Caller::check_arrays(int count, Counts counts, Arg counts_arg, Counts displacements,
-                          Arg displacements_arg) noexcept {
-  call_.out(counts.null() ? nullptr : this, counts_arg);
-  call_.out(displacements.null() ? nullptr : this, displacements_arg);
+bool Caller::check_counts(int count, Counts counts, Arg counts_arg) noexcept {
+  check_pointer(call_, counts.null() ? nullptr : this, counts_arg);
   for (int i = 0; i < count && !call_.failed(); ++i) {
     const MPI_Count items = counts[static_cast<std::size_t>(i)];
     if (items < 0)
@@ -136,51 +131,47 @@ bool Caller::check_arrays(int count, Counts counts, Arg counts_arg, Counts displ
   return !call_.failed();
 }
 
-void Caller::side(coll::Blocks& blocks, const void*& place, const DataV& data) noexcept {
-  if (call_.failed() || !check_type(data.type, data.type_arg)) return;
-  const int partners = comm_.partner_count;
-  if (!check_arrays(partners, data.counts, data.counts_arg, data.displacements, data.displacements_arg))
-    return;
-  const auto n = static_cast<std::size_t>(partners);
-  CollCall::Rows& rows = rows_of(blocks);
+template <class Type>
+bool Caller::add_rows(const coll::Blocks& blocks, const DataArray<Type>& data) noexcept {
+  check_pointer(call_, data.counts.null() ? nullptr : this, data.counts_arg);
+  check_pointer(call_, data.displacements.null() ? nullptr : this, data.displacements_arg);
+  if (call_.failed() || !check_counts(comm_.partner_count, data.counts, data.counts_arg)) return false;
+  const auto n = static_cast<std::size_t>(comm_.partner_count);
+  CollCall::Rows& rows = &blocks == &spec_.send ? collective_.send_rows : collective_.recv_rows;
   rows = {true, key_.words().size(), n};
   std::int64_t* words = key_.grow(2 * n);
-  MPI_Count largest = 0, at_begin = 0;
   for (std::size_t i = 0; i < n; ++i) {
     words[i] = data.counts[i];
     words[n + i] = data.displacements[i];
+  }
+  return true;
+}
+
+void Caller::side(coll::Blocks& blocks, const void*& place, const DataV& data) noexcept {
+  if (call_.failed() || !check_type(data.type, data.type_arg) || !add_rows(blocks, data)) return;
+  MPI_Count largest = 0, at_begin = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(comm_.partner_count); ++i) {
     largest = std::max(largest, data.counts[i]);
     if (data.displacements[i] == 0) at_begin = std::max(at_begin, data.counts[i]);
   }
   if (!check_fits(*data.type, largest, 1, data.counts_arg)) return;
   // Displacements may be addresses and the buffer null: only a buffer that is certainly wrong is refused.
-  check_buffer(data.buffer, data.buffer_arg, at_begin, *data.type);
+  check_place(data.buffer, data.buffer_arg, at_begin, *data.type);
   place = data.buffer;
   blocks.layout = data.type->layout.get();
 }
 
 void Caller::side(coll::Blocks& blocks, const void*& place, const DataW& data) noexcept {
-  const int partners = comm_.partner_count;
-  if (call_.failed() ||
-      !check_arrays(partners, data.counts, data.counts_arg, data.displacements, data.displacements_arg))
-    return;
-  call_.out(data.types, data.types_arg);
-  const auto n = static_cast<std::size_t>(partners);
-  CollCall::Rows& rows = rows_of(blocks);
-  rows = {true, key_.words().size(), n};
-  std::int64_t* words = key_.grow(2 * n);
-  for (std::size_t i = 0; i < n; ++i) {
-    words[i] = data.counts[i];
-    words[n + i] = data.displacements[i];
-  }
+  if (call_.failed() || !add_rows(blocks, data)) return;
+  check_pointer(call_, data.type, data.type_arg);
   std::vector<const type::Layout*>& layouts =
       &blocks == &spec_.send ? collective_.send_layouts : collective_.recv_layouts;
-  for (std::size_t i = 0; i < n && !call_.failed(); ++i) {
-    const Datatype* type = find(data.types[i]);
-    if (!check_type(type, data.types_arg, static_cast<std::int64_t>(i))) return;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(comm_.partner_count) && !call_.failed(); ++i) {
+    const Datatype* type = find(data.type[i]);
+    if (!check_type(type, data.type_arg, static_cast<std::int64_t>(i))) return;
     if (!check_fits(*type, data.counts[i], 1, data.counts_arg)) return;
     if (is_in_place(data.buffer) || data.displacements[i] == 0)
-      check_buffer(data.buffer, data.buffer_arg, data.counts[i], *type);
+      check_place(data.buffer, data.buffer_arg, data.counts[i], *type);
     layouts.push_back(type->layout.get());
     key_.add_layout(type->layout.get());
   }
@@ -196,7 +187,7 @@ void Caller::reduction(Op* op, Datatype* datatype) noexcept {
 }
 
 void Caller::send_in_parts(Counts counts, Arg counts_arg) noexcept {
-  if (call_.failed() || !check_arrays(comm_.size, counts, counts_arg, counts, counts_arg)) return;
+  if (call_.failed() || !check_counts(comm_.size, counts, counts_arg)) return;
   const auto n = static_cast<std::size_t>(comm_.size);
   collective_.send_rows = {true, key_.words().size(), n};
   std::int64_t* words = key_.grow(2 * n);
@@ -210,7 +201,7 @@ void Caller::send_in_parts(Counts counts, Arg counts_arg) noexcept {
 
 void Caller::distinct(const void* one, Arg one_arg, const void* other, Arg other_arg,
                       std::uint64_t bytes) noexcept {
-  if (call_.failed() || bytes == 0 || one == nullptr || one != other) return;
+  if (call_.failed() || spec_.sides != nullptr || bytes == 0 || one == nullptr || one != other) return;
   (void)call_.fail(
       MPI_ERR_BUFFER,
       "arguments %d (%s) and %d (%s) are the same buffer; give MPI_IN_PLACE as one, or two buffers",

@@ -14,13 +14,6 @@
 
 namespace herald::mpi {
 
-// The three forms of every collective.
-struct How {
-  enum class Form : std::uint8_t { wait, start, keep };
-  Form form = Form::wait;
-  MPI_Request* request = nullptr;
-};
-
 // A buffer argument with its counts and types; numbers and names as in the standard.
 struct Data {
   const void* buffer;
@@ -30,26 +23,20 @@ struct Data {
   Datatype* type;
   Arg type_arg;
 };
-struct DataV {
+// The same with an array of counts and displacements; of types too: MPI_Alltoallw.
+template <class Type>
+struct DataArray {
   const void* buffer;
   Arg buffer_arg;
   Counts counts;
   Arg counts_arg;
   Counts displacements;
   Arg displacements_arg;
-  Datatype* type;
+  Type type;
   Arg type_arg;
 };
-struct DataW {
-  const void* buffer;
-  Arg buffer_arg;
-  Counts counts;
-  Arg counts_arg;
-  Counts displacements;
-  Arg displacements_arg;
-  const MPI_Datatype* types;
-  Arg types_arg;
-};
+using DataV = DataArray<Datatype*>;
+using DataW = DataArray<const MPI_Datatype*>;
 
 class Caller {
  public:
@@ -57,7 +44,11 @@ class Caller {
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
 
-  bool at_root() const noexcept { return comm_.rank == spec_.root; }
+  bool at_root() const noexcept {
+    return spec_.root == (spec_.sides == nullptr ? comm_.rank : coll::kRootSelf);
+  }
+  // This rank exchanges data with the root: not in the root's own group of an inter-communicator.
+  bool faces_root() const noexcept { return spec_.root >= 0; }
   // Checks, and makes it the send or receive side. `blocks`: how many blocks of `count` lie in the buffer.
   void send(const Data& data, int blocks = 1) noexcept { side(spec_.send, binding_.send, data, blocks); }
   void recv(const Data& data, int blocks = 1) noexcept { side(spec_.recv, recv_, data, blocks); }
@@ -65,7 +56,10 @@ class Caller {
   void recv(const DataV& data) noexcept { side(spec_.recv, recv_, data); }
   void send(const DataW& data) noexcept { side(spec_.send, binding_.send, data); }
   void recv(const DataW& data) noexcept { side(spec_.recv, recv_, data); }
-  void in_place() noexcept { spec_.in_place = true; }
+  // The data of this side is in the other buffer.
+  bool in_place(const void* buffer, bool allowed = true) noexcept {
+    return spec_.in_place = buffer == MPI_IN_PLACE && allowed && spec_.sides == nullptr;
+  }
   // The operation, and that it fits the type of the receive side (or of the send side).
   void reduction(Op* op, Datatype* datatype) noexcept;
   // Blocks of the send side that lie one after another, of these sizes (MPI_Reduce_scatter).
@@ -74,7 +68,9 @@ class Caller {
   void distinct(const void* one, Arg one_arg, const void* other, Arg other_arg, std::uint64_t bytes) noexcept;
 
   // If the call passes its checks, the cache finds it by this key.
-  void remember(const CallKey& call_key) noexcept { call_key_ = &call_key; }
+  void remember(const CallKey& call_key) noexcept {
+    call_key_ = spec_.sides == nullptr ? &call_key : nullptr;
+  }
 
   coll::CollSpec& spec() noexcept { return spec_; }
   bool failed() const noexcept { return call_.failed(); }
@@ -84,15 +80,14 @@ class Caller {
  private:
   bool check_type(const Datatype* type, Arg arg, std::int64_t index = -1) noexcept;
   bool check_fits(const Datatype& type, MPI_Count count, int blocks, Arg arg) noexcept;
-  void check_buffer(const void* buffer, Arg arg, MPI_Count count, const Datatype& type) noexcept;
+  void check_place(const void* buffer, Arg arg, MPI_Count count, const Datatype& type) noexcept;
   void side(coll::Blocks& blocks, const void*& place, const Data& data, int many) noexcept;
   void side(coll::Blocks& blocks, const void*& place, const DataV& data) noexcept;
   void side(coll::Blocks& blocks, const void*& place, const DataW& data) noexcept;
-  bool check_arrays(int count, Counts counts, Arg counts_arg, Counts displacements,
-                    Arg displacements_arg) noexcept;
-  CollCall::Rows& rows_of(const coll::Blocks& blocks) noexcept {
-    return &blocks == &spec_.send ? collective_.send_rows : collective_.recv_rows;
-  }
+  bool check_counts(int count, Counts counts, Arg counts_arg) noexcept;
+  // Checks counts and displacements of all partners, and adds them to the key; false: they are not valid.
+  template <class Type>
+  bool add_rows(const coll::Blocks& blocks, const DataArray<Type>& data) noexcept;
   int finish_failed() noexcept;
   int check_persistent() noexcept;
   exec::Runner* make_check(coll::Form form) noexcept;
@@ -116,7 +111,8 @@ class Caller {
 int run_again(Call& call, Comm& comm, coll::CachedPlan* cached, const CollBinding& binding, How how) noexcept;
 // The plan of such a call, blocking or nonblocking, with a count for the caller; null if there is none.
 inline coll::CachedPlan* recall(Comm& comm, How how, const CallKey& call_key) noexcept {
-  return how.form != How::Form::keep ? coll_state(comm).call_cache.find(call_key) : nullptr;
+  return how.form != How::Form::keep && comm.remote == nullptr ? coll_state(comm).call_cache.find(call_key)
+                                                               : nullptr;
 }
 
 inline bool is_in_place(const void* buffer) noexcept { return buffer == MPI_IN_PLACE; }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpi/coll/move.cpp: barrier, and the collectives that move data to, from or between all ranks.
+// Over an inter-communicator only the rank that passes MPI_ROOT acts in the root's group; the arguments of
+// the other ranks there are ignored. MPI_IN_PLACE is not allowed.
+#include "calls.hpp"
 #include "mpi/coll/args.hpp"
-#include "mpi/coll/collectives.hpp"
 
-namespace herald::mpi {
+namespace herald::mpi::api {
 namespace {
 
 // The address of block `rank` in a buffer of blocks.
@@ -13,9 +15,22 @@ const void* block_at(const void* buffer, std::int64_t items, const Datatype* typ
              : static_cast<const std::byte*>(buffer) + items * type->layout->extent();
 }
 
+// This rank's block in `all` and its single buffer on the other side must not be the same memory.
+void distinct_block(Caller& caller, const Comm& comm, const void* all, Arg all_arg, Counts counts,
+                    Counts displs, const Datatype* type, const void* single, Arg single_arg) noexcept {
+  if (caller.failed() || comm.remote != nullptr) return;
+  const auto me = static_cast<std::size_t>(comm.rank);
+  const void* mine = block_at(all, displs[me], type);
+  const std::uint64_t bytes = bytes_of(counts[me], type);
+  if (all_arg.number < single_arg.number)
+    caller.distinct(mine, all_arg, single, single_arg, bytes);
+  else
+    caller.distinct(single, single_arg, mine, all_arg, bytes);
+}
+
 }  // namespace
 
-int coll_barrier(Call& call, Comm* comm, How how) noexcept {
+int barrier(Call& call, Comm* comm, How how) {
   const CallKey call_key{.op = coll::Op::barrier};
   if (coll::CachedPlan* cached = recall(*comm, how, call_key)) return run_again(call, *comm, cached, {}, how);
   Caller caller(call, *comm, coll::Op::barrier, how);
@@ -23,58 +38,50 @@ int coll_barrier(Call& call, Comm* comm, How how) noexcept {
   return caller.go(0);
 }
 
-int coll_bcast(Call& call, void* buffer, MPI_Count count, Datatype* datatype, int root, Comm* comm,
-               How how) noexcept {
+int bcast(Call& call, void* buffer, MPI_Count count, Datatype* datatype, int root, Comm* comm, How how) {
   const CallKey call_key{.op = coll::Op::bcast, .root = root, .count = count, .type = datatype};
   if (buffer != nullptr && !is_in_place(buffer))
     if (coll::CachedPlan* cached = recall(*comm, how, call_key))
       return run_again(call, *comm, cached, {.recv = buffer}, how);
   Caller caller(call, *comm, coll::Op::bcast, how, root);
   caller.remember(call_key);
-  caller.recv(Data{buffer, {1, "buffer"}, count, {2, "count"}, datatype, {3, "datatype"}});
+  const Data data{buffer, {1, "buffer"}, count, {2, "count"}, datatype, {3, "datatype"}};
+  if (caller.faces_root())
+    caller.recv(data);
+  else if (caller.at_root())
+    caller.send(data);
   return caller.go(bytes_of(count, datatype));
 }
 
-int coll_gather(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
-                MPI_Count recvcount, Datatype* recvtype, int root, Comm* comm, How how) noexcept {
+int gather(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+           MPI_Count recvcount, Datatype* recvtype, int root, Comm* comm, How how) {
   Caller caller(call, *comm, coll::Op::gather, how, root);
-  const bool in_place = is_in_place(sendbuf) && caller.at_root();
-  if (in_place)
-    caller.in_place();
-  else
+  if (caller.faces_root() && !caller.in_place(sendbuf, caller.at_root()))
     caller.send(sent(sendbuf, sendcount, sendtype));
   if (!caller.at_root()) return caller.go(bytes_of(sendcount, sendtype));
-  caller.recv(received(recvbuf, recvcount, recvtype, 4), comm->size);
+  caller.recv(received(recvbuf, recvcount, recvtype, 4), comm->partner_count);
   caller.distinct(sendbuf, {1, "sendbuf"}, block_at(recvbuf, comm->rank * recvcount, recvtype),
                   {4, "recvbuf"}, bytes_of(recvcount, recvtype));
   return caller.go(bytes_of(recvcount, recvtype));
 }
 
-int coll_gatherv(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
-                 Counts recvcounts, Counts displs, Datatype* recvtype, int root, Comm* comm,
-                 How how) noexcept {
+int gatherv(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+            Counts recvcounts, Counts displs, Datatype* recvtype, int root, Comm* comm, How how) {
   Caller caller(call, *comm, coll::Op::gatherv, how, root);
-  if (is_in_place(sendbuf) && caller.at_root())
-    caller.in_place();
-  else
+  if (caller.faces_root() && !caller.in_place(sendbuf, caller.at_root()))
     caller.send(sent(sendbuf, sendcount, sendtype));
   if (!caller.at_root()) return caller.go(0);
   caller.recv(received(recvbuf, recvcounts, displs, {6, "displs"}, recvtype));
-  if (!caller.failed()) {
-    const auto me = static_cast<std::size_t>(comm->rank);
-    caller.distinct(sendbuf, {1, "sendbuf"}, block_at(recvbuf, displs[me], recvtype), {4, "recvbuf"},
-                    bytes_of(recvcounts[me], recvtype));
-  }
+  distinct_block(caller, *comm, recvbuf, {4, "recvbuf"}, recvcounts, displs, recvtype, sendbuf,
+                 {1, "sendbuf"});
   return caller.go(0);
 }
 
-int coll_scatter(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
-                 MPI_Count recvcount, Datatype* recvtype, int root, Comm* comm, How how) noexcept {
+int scatter(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+            MPI_Count recvcount, Datatype* recvtype, int root, Comm* comm, How how) {
   Caller caller(call, *comm, coll::Op::scatter, how, root);
-  if (caller.at_root()) caller.send(sent(sendbuf, sendcount, sendtype), comm->size);
-  if (is_in_place(recvbuf) && caller.at_root())
-    caller.in_place();
-  else
+  if (caller.at_root()) caller.send(sent(sendbuf, sendcount, sendtype), comm->partner_count);
+  if (caller.faces_root() && !caller.in_place(recvbuf, caller.at_root()))
     caller.recv(received(recvbuf, recvcount, recvtype, 4));
   if (!caller.at_root()) return caller.go(bytes_of(recvcount, recvtype));
   caller.distinct(block_at(sendbuf, comm->rank * sendcount, sendtype), {1, "sendbuf"}, recvbuf,
@@ -82,25 +89,20 @@ int coll_scatter(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype*
   return caller.go(bytes_of(sendcount, sendtype));
 }
 
-int coll_scatterv(Call& call, const void* sendbuf, Counts sendcounts, Counts displs, Datatype* sendtype,
-                  void* recvbuf, MPI_Count recvcount, Datatype* recvtype, int root, Comm* comm,
-                  How how) noexcept {
+int scatterv(Call& call, const void* sendbuf, Counts sendcounts, Counts displs, Datatype* sendtype,
+             void* recvbuf, MPI_Count recvcount, Datatype* recvtype, int root, Comm* comm, How how) {
   Caller caller(call, *comm, coll::Op::scatterv, how, root);
   if (caller.at_root()) caller.send(sent(sendbuf, sendcounts, displs, {3, "displs"}, sendtype));
-  if (is_in_place(recvbuf) && caller.at_root())
-    caller.in_place();
-  else
+  if (caller.faces_root() && !caller.in_place(recvbuf, caller.at_root()))
     caller.recv(received(recvbuf, recvcount, recvtype, 5));
-  if (caller.at_root() && !caller.failed()) {
-    const auto me = static_cast<std::size_t>(comm->rank);
-    caller.distinct(block_at(sendbuf, displs[me], sendtype), {1, "sendbuf"}, recvbuf, {5, "recvbuf"},
-                    bytes_of(sendcounts[me], sendtype));
-  }
+  if (caller.at_root())
+    distinct_block(caller, *comm, sendbuf, {1, "sendbuf"}, sendcounts, displs, sendtype, recvbuf,
+                   {5, "recvbuf"});
   return caller.go(0);
 }
 
-int coll_allgather(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
-                   MPI_Count recvcount, Datatype* recvtype, Comm* comm, How how) noexcept {
+int allgather(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+              MPI_Count recvcount, Datatype* recvtype, Comm* comm, How how) {
   const CallKey call_key{.op = coll::Op::allgather, .count = recvcount, .type = recvtype};
   const bool alike = sendcount == recvcount && sendtype == recvtype && !is_in_place(sendbuf);
   if (alike && sendbuf != nullptr && recvbuf != nullptr && !is_in_place(recvbuf) &&
@@ -109,69 +111,52 @@ int coll_allgather(Call& call, const void* sendbuf, MPI_Count sendcount, Datatyp
       return run_again(call, *comm, cached, {.send = sendbuf, .recv = recvbuf}, how);
   Caller caller(call, *comm, coll::Op::allgather, how);
   if (alike) caller.remember(call_key);
-  if (is_in_place(sendbuf))
-    caller.in_place();
-  else
-    caller.send(sent(sendbuf, sendcount, sendtype));
-  caller.recv(received(recvbuf, recvcount, recvtype, 4), comm->size);
+  if (!caller.in_place(sendbuf)) caller.send(sent(sendbuf, sendcount, sendtype));
+  caller.recv(received(recvbuf, recvcount, recvtype, 4), comm->partner_count);
   caller.distinct(sendbuf, {1, "sendbuf"}, block_at(recvbuf, comm->rank * recvcount, recvtype),
                   {4, "recvbuf"}, bytes_of(recvcount, recvtype));
   return caller.go(bytes_of(recvcount, recvtype));
 }
 
-int coll_allgatherv(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
-                    Counts recvcounts, Counts displs, Datatype* recvtype, Comm* comm, How how) noexcept {
+int allgatherv(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+               Counts recvcounts, Counts displs, Datatype* recvtype, Comm* comm, How how) {
   Caller caller(call, *comm, coll::Op::allgatherv, how);
-  if (is_in_place(sendbuf))
-    caller.in_place();
-  else
-    caller.send(sent(sendbuf, sendcount, sendtype));
+  if (!caller.in_place(sendbuf)) caller.send(sent(sendbuf, sendcount, sendtype));
   caller.recv(received(recvbuf, recvcounts, displs, {6, "displs"}, recvtype));
-  if (caller.failed()) return caller.go(0);
-  const auto me = static_cast<std::size_t>(comm->rank);
-  caller.distinct(sendbuf, {1, "sendbuf"}, block_at(recvbuf, displs[me], recvtype), {4, "recvbuf"},
-                  bytes_of(recvcounts[me], recvtype));
+  distinct_block(caller, *comm, recvbuf, {4, "recvbuf"}, recvcounts, displs, recvtype, sendbuf,
+                 {1, "sendbuf"});
   std::uint64_t total = 0;
-  for (int i = 0; i < comm->size; ++i) total += bytes_of(recvcounts[static_cast<std::size_t>(i)], recvtype);
+  for (std::size_t i = 0; !caller.failed() && i < static_cast<std::size_t>(comm->partner_count); ++i)
+    total += bytes_of(recvcounts[i], recvtype);
   return caller.go(total);
 }
 
-int coll_alltoall(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
-                  MPI_Count recvcount, Datatype* recvtype, Comm* comm, How how) noexcept {
+int alltoall(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+             MPI_Count recvcount, Datatype* recvtype, Comm* comm, How how) {
   Caller caller(call, *comm, coll::Op::alltoall, how);
-  if (is_in_place(sendbuf))
-    caller.in_place();
-  else
-    caller.send(sent(sendbuf, sendcount, sendtype), comm->size);
-  caller.recv(received(recvbuf, recvcount, recvtype, 4), comm->size);
+  if (!caller.in_place(sendbuf)) caller.send(sent(sendbuf, sendcount, sendtype), comm->partner_count);
+  caller.recv(received(recvbuf, recvcount, recvtype, 4), comm->partner_count);
   caller.distinct(sendbuf, {1, "sendbuf"}, recvbuf, {4, "recvbuf"}, bytes_of(recvcount, recvtype));
   return caller.go(bytes_of(recvcount, recvtype));
 }
 
-int coll_alltoallv(Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls, Datatype* sendtype,
-                   void* recvbuf, Counts recvcounts, Counts rdispls, Datatype* recvtype, Comm* comm,
-                   How how) noexcept {
+int alltoallv(Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls, Datatype* sendtype,
+              void* recvbuf, Counts recvcounts, Counts rdispls, Datatype* recvtype, Comm* comm, How how) {
   Caller caller(call, *comm, coll::Op::alltoallv, how);
-  if (is_in_place(sendbuf))
-    caller.in_place();
-  else
-    caller.send(sent(sendbuf, sendcounts, sdispls, {3, "sdispls"}, sendtype));
+  if (!caller.in_place(sendbuf)) caller.send(sent(sendbuf, sendcounts, sdispls, {3, "sdispls"}, sendtype));
   caller.recv(received(recvbuf, recvcounts, rdispls, {7, "rdispls"}, recvtype));
   caller.distinct(sendbuf, {1, "sendbuf"}, recvbuf, {5, "recvbuf"}, 1);
   return caller.go(0);
 }
 
-int coll_alltoallw(Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls,
-                   const MPI_Datatype* sendtypes, void* recvbuf, Counts recvcounts, Counts rdispls,
-                   const MPI_Datatype* recvtypes, Comm* comm, How how) noexcept {
+int alltoallw(Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls,
+              const MPI_Datatype sendtypes[], void* recvbuf, Counts recvcounts, Counts rdispls,
+              const MPI_Datatype recvtypes[], Comm* comm, How how) {
   Caller caller(call, *comm, coll::Op::alltoallw, how);
-  if (is_in_place(sendbuf))
-    caller.in_place();
-  else
-    caller.send(sent(sendbuf, sendcounts, sdispls, sendtypes));
+  if (!caller.in_place(sendbuf)) caller.send(sent(sendbuf, sendcounts, sdispls, sendtypes));
   caller.recv(received(recvbuf, recvcounts, rdispls, recvtypes));
   caller.distinct(sendbuf, {1, "sendbuf"}, recvbuf, {5, "recvbuf"}, 1);
   return caller.go(0);
 }
 
-}  // namespace herald::mpi
+}  // namespace herald::mpi::api

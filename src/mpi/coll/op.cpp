@@ -7,6 +7,7 @@
 #include <climits>
 
 #include "calls.hpp"
+#include "mpi/core/check.hpp"
 #include "mpi/core/tables.hpp"
 
 namespace herald::mpi {
@@ -84,7 +85,7 @@ int op_create(Call& call, void* user_fn, int commute, MPI_Op* op) {
 }
 
 int op_free(Call& call, MPI_Op* op) {
-  Op* object = call.op(*op, {1, "op"});
+  Op* object = call.object(*op, {1, "op"});
   if (object == nullptr) return call.error();
   if (object->kind == Op::Kind::predefined)
     return call.fail(MPI_ERR_OP, "argument 1 (op) is %s, which cannot be freed", object->name);
@@ -111,8 +112,8 @@ int reduce_local(Call& call, const void* inbuf, void* inoutbuf, MPI_Count count,
     return call.fail(MPI_ERR_BUFFER, "argument %d is MPI_IN_PLACE, which means nothing here; give a buffer",
                      inbuf == MPI_IN_PLACE ? 1 : 2);
   if (count > 0 && datatype->layout->size() > 0) {
-    call.buffer(inbuf, count, datatype, {1, "inbuf"});
-    call.buffer(inoutbuf, count, datatype, {2, "inoutbuf"});
+    check_buffer(call, inbuf, count, datatype, {1, "inbuf"});
+    check_buffer(call, inoutbuf, count, datatype, {2, "inoutbuf"});
     if (call.failed()) return call.error();
     if (inbuf == inoutbuf)
       return call.fail(MPI_ERR_BUFFER,

@@ -82,6 +82,15 @@ void make_world_comms() noexcept {
   runtime().self = make_predefined(MPI_COMM_SELF, "MPI_COMM_SELF", {engine.peers().rank()}, kSelfContext);
 }
 
+static_assert(MPI_CONGRUENT < MPI_SIMILAR && MPI_SIMILAR < MPI_UNEQUAL);
+int compare_members(const Group& one, const Group& other) noexcept {
+  std::vector<std::int32_t> a = one.peers, b = other.peers;
+  if (a == b) return MPI_CONGRUENT;
+  std::sort(a.begin(), a.end());
+  std::sort(b.begin(), b.end());
+  return a == b ? MPI_SIMILAR : MPI_UNEQUAL;
+}
+
 namespace api {
 namespace {
 
@@ -99,7 +108,7 @@ int give_name(Call& call, const char* name, char* out, int* length) noexcept {
 }
 
 int end_comm(Call& call, MPI_Comm* handle) noexcept {
-  Comm* comm = call.comm(*handle, {1, "comm"});
+  Comm* comm = call.object(*handle, {1, "comm"});
   if (comm == nullptr) return call.error();
   if (comm->predefined)
     return call.fail(MPI_ERR_COMM, "argument 1 (comm) is %s, which cannot be freed", comm->name.c_str());
@@ -109,15 +118,6 @@ int end_comm(Call& call, MPI_Comm* handle) noexcept {
   release(comm);  // operations under way hold their own counts
   *handle = MPI_COMM_NULL;
   return MPI_SUCCESS;
-}
-
-static_assert(MPI_CONGRUENT < MPI_SIMILAR && MPI_SIMILAR < MPI_UNEQUAL);
-int compare_members(const Group& one, const Group& other) noexcept {
-  std::vector<std::int32_t> a = one.peers, b = other.peers;
-  if (a == b) return MPI_CONGRUENT;
-  std::sort(a.begin(), a.end());
-  std::sort(b.begin(), b.end());
-  return a == b ? MPI_SIMILAR : MPI_UNEQUAL;
 }
 
 // Counts that do not belong to an operation under way: the handle's, and requests that are done or not
@@ -162,7 +162,7 @@ int comm_free(Call& call, MPI_Comm* comm) { return end_comm(call, comm); }
 
 // Each member waits for its own operations, then for the other members.
 int comm_disconnect(Call& call, MPI_Comm* comm) {
-  Comm* object = call.comm(*comm, {1, "comm"});
+  Comm* object = call.object(*comm, {1, "comm"});
   if (object == nullptr) return call.error();
   if (!object->predefined) {
     wait_until([object] { return object->refs == idle_counts(object); });

@@ -11,6 +11,8 @@ class Call;
 
 // A group of these peers, with one count for the caller and no handle of the program's.
 Group* make_group(std::vector<std::int32_t> peers, Session* session) noexcept;
+// MPI_CONGRUENT, MPI_SIMILAR or MPI_UNEQUAL.
+int compare_members(const Group& one, const Group& other) noexcept;
 // Gives the program a handle: one more user, one more count.
 MPI_Group hand_out(Group* group) noexcept;
 

@@ -98,8 +98,7 @@ bool within(Call& call, const Group& group, const Comm& comm) noexcept {
   std::sort(members.begin(), members.end());
   for (std::size_t i = 0; i < group.peers.size(); ++i) {
     if (std::binary_search(members.begin(), members.end(), group.peers[i])) continue;
-    (void)call.fail(MPI_ERR_GROUP, "argument 2 (group): its rank %zu is not in the communicator", i);
-    return false;
+    return call.fail(MPI_ERR_GROUP, "argument 2 (group): its rank %zu is not in the communicator", i);
   }
   return true;
 }

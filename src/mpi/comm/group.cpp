@@ -54,7 +54,16 @@ class Places {
   std::unordered_map<std::int32_t, int> places_;
 };
 
-int bad_rank(Call& call, int number, const char* name, int index, int rank, const Group& group) noexcept {
+// The members of `group` that are in the other group, or those that are not.
+std::vector<std::int32_t> members_of(const Group& group, const Group& other, bool in_other) noexcept {
+  std::vector<std::int32_t> peers;
+  const Places places(other);
+  for (std::int32_t peer : group.peers)
+    if ((places.of(peer) != MPI_UNDEFINED) == in_other) peers.push_back(peer);
+  return peers;
+}
+
+Failed bad_rank(Call& call, int number, const char* name, int index, int rank, const Group& group) noexcept {
   if (group.size() == 0)
     return call.fail(MPI_ERR_RANK, "argument %d (%s[%d]) is %d, but the group is empty", number, name, index,
                      rank);
@@ -65,53 +74,38 @@ int bad_rank(Call& call, int number, const char* name, int index, int rank, cons
 // Marks the ranks, each once; fails the call on one that is out of range or comes twice.
 bool mark(Call& call, const Group& group, int n, const int ranks[], std::vector<char>& seen) noexcept {
   seen.assign(group.peers.size(), 0);
-  if (n > 0 && ranks == nullptr) {
-    (void)call.fail(MPI_ERR_ARG, "argument 3 (ranks) is a null pointer, but argument 2 (n) is %d", n);
-    return false;
-  }
+  if (n > 0 && ranks == nullptr)
+    return call.fail(MPI_ERR_ARG, "argument 3 (ranks) is a null pointer, but argument 2 (n) is %d", n);
   for (int i = 0; i < n; ++i) {
-    if (ranks[i] < 0 || ranks[i] >= group.size()) {
-      (void)bad_rank(call, 3, "ranks", i, ranks[i], group);
-      return false;
-    }
-    if (std::exchange(seen[static_cast<std::size_t>(ranks[i])], 1) != 0) {
-      (void)call.fail(MPI_ERR_RANK,
-                      "argument 3 (ranks[%d]) is %d, which is in the list before; give each once", i,
-                      ranks[i]);
-      return false;
-    }
+    if (ranks[i] < 0 || ranks[i] >= group.size()) return bad_rank(call, 3, "ranks", i, ranks[i], group);
+    if (std::exchange(seen[static_cast<std::size_t>(ranks[i])], 1) != 0)
+      return call.fail(MPI_ERR_RANK,
+                       "argument 3 (ranks[%d]) is %d, which is in the list before; give each once", i,
+                       ranks[i]);
   }
   return true;
 }
 
 // The ranks that triplets of first, last and stride name.
 bool expand(Call& call, const Group& group, int n, int ranges[][3], std::vector<int>& ranks) noexcept {
-  if (n > 0 && ranges == nullptr) {
-    (void)call.fail(MPI_ERR_ARG, "argument 3 (ranges) is a null pointer, but argument 2 (n) is %d", n);
-    return false;
-  }
+  if (n > 0 && ranges == nullptr)
+    return call.fail(MPI_ERR_ARG, "argument 3 (ranges) is a null pointer, but argument 2 (n) is %d", n);
   std::vector<char> seen(group.peers.size(), 0);
   for (int i = 0; i < n; ++i) {
     const long first = ranges[i][0], last = ranges[i][1], stride = ranges[i][2];
-    if (stride == 0) {
-      (void)call.fail(MPI_ERR_ARG, "argument 3 (ranges[%d]) has stride 0; it must not be 0", i);
-      return false;
-    }
+    if (stride == 0)
+      return call.fail(MPI_ERR_ARG, "argument 3 (ranges[%d]) has stride 0; it must not be 0", i);
     for (long at : {first, last}) {
       if (at >= 0 && at < group.size()) continue;
-      (void)bad_rank(call, 3, "ranges", i, static_cast<int>(at), group);
-      return false;
+      return bad_rank(call, 3, "ranges", i, static_cast<int>(at), group);
     }
-    if ((stride > 0 && first > last) || (stride < 0 && first < last)) {
-      (void)call.fail(MPI_ERR_ARG, "argument 3 (ranges[%d]) goes from %ld to %ld by %ld: it names no rank", i,
-                      first, last, stride);
-      return false;
-    }
+    if ((stride > 0 && first > last) || (stride < 0 && first < last))
+      return call.fail(MPI_ERR_ARG, "argument 3 (ranges[%d]) goes from %ld to %ld by %ld: it names no rank",
+                       i, first, last, stride);
     for (long at = first; stride > 0 ? at <= last : at >= last; at += stride) {
-      if (std::exchange(seen[static_cast<std::size_t>(at)], 1) != 0) {
-        (void)call.fail(MPI_ERR_RANK, "argument 3 (ranges[%d]) names rank %ld, which is named before", i, at);
-        return false;
-      }
+      if (std::exchange(seen[static_cast<std::size_t>(at)], 1) != 0)
+        return call.fail(MPI_ERR_RANK, "argument 3 (ranges[%d]) names rank %ld, which is named before", i,
+                         at);
       ranks.push_back(static_cast<int>(at));
     }
   }
@@ -158,41 +152,25 @@ int group_translate_ranks(Call& call, Group* group1, int n, const int ranks1[], 
 }
 
 int group_compare(Call&, Group* group1, Group* group2, int* result) {
-  if (group1->peers == group2->peers) {
-    *result = MPI_IDENT;
-    return MPI_SUCCESS;
-  }
-  std::vector<std::int32_t> a = group1->peers, b = group2->peers;
-  std::sort(a.begin(), a.end());
-  std::sort(b.begin(), b.end());
-  *result = a == b ? MPI_SIMILAR : MPI_UNEQUAL;
+  const int members = compare_members(*group1, *group2);
+  *result = members == MPI_CONGRUENT ? MPI_IDENT : members;
   return MPI_SUCCESS;
 }
 
 int group_union(Call&, Group* group1, Group* group2, MPI_Group* newgroup) {
-  std::vector<std::int32_t> peers = group1->peers;
-  const Places places(*group1);
-  for (std::int32_t peer : group2->peers)
-    if (places.of(peer) == MPI_UNDEFINED) peers.push_back(peer);
+  std::vector<std::int32_t> peers = group1->peers, more = members_of(*group2, *group1, false);
+  peers.insert(peers.end(), more.begin(), more.end());
   *newgroup = give_group(std::move(peers), group1->size() > 0 ? *group1 : *group2);
   return MPI_SUCCESS;
 }
 
 int group_intersection(Call&, Group* group1, Group* group2, MPI_Group* newgroup) {
-  std::vector<std::int32_t> peers;
-  const Places places(*group2);
-  for (std::int32_t peer : group1->peers)
-    if (places.of(peer) != MPI_UNDEFINED) peers.push_back(peer);
-  *newgroup = give_group(std::move(peers), *group1);
+  *newgroup = give_group(members_of(*group1, *group2, true), *group1);
   return MPI_SUCCESS;
 }
 
 int group_difference(Call&, Group* group1, Group* group2, MPI_Group* newgroup) {
-  std::vector<std::int32_t> peers;
-  const Places places(*group2);
-  for (std::int32_t peer : group1->peers)
-    if (places.of(peer) == MPI_UNDEFINED) peers.push_back(peer);
-  *newgroup = give_group(std::move(peers), *group1);
+  *newgroup = give_group(members_of(*group1, *group2, false), *group1);
   return MPI_SUCCESS;
 }
 
@@ -227,7 +205,7 @@ int group_range_excl(Call& call, Group* group, int n, int ranges[][3], MPI_Group
 }
 
 int group_free(Call& call, MPI_Group* group) {
-  Group* object = call.group(*group, {1, "group"});
+  Group* object = call.object(*group, {1, "group"});
   if (object == nullptr) return call.error();
   if (!object->predefined) {
     --object->users;

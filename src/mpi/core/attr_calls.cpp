@@ -17,17 +17,11 @@ auto plain(F* function) noexcept -> void (*)() {
 // The key, if it may be used with this kind of object.
 Keyval* good_key(Call& call, int number, ObjectKind kind) noexcept {
   Keyval* key = keyval(number);
+  if (key != nullptr && key->kind == kind) return key;
   if (number == MPI_KEYVAL_INVALID)
-    (void)call.fail(MPI_ERR_KEYVAL, "argument 2 (keyval) is MPI_KEYVAL_INVALID; give a key that was made");
-  else if (key == nullptr)
-    (void)call.fail(MPI_ERR_KEYVAL, "argument 2 (keyval) is %d, which was never made, or has been freed",
-                    number);
-  else if (key->kind != kind)
-    (void)call.fail(MPI_ERR_KEYVAL, "argument 2 (keyval) is %d, which was made for another kind of object",
-                    number);
-  else
-    return key;
-  return nullptr;
+    return call.fail(MPI_ERR_KEYVAL, "argument 2 (keyval) is MPI_KEYVAL_INVALID; give a key that was made");
+  return call.fail(MPI_ERR_KEYVAL, "argument 2 (keyval) is %d, which was %s", number,
+                   key == nullptr ? "never made, or has been freed" : "made for another kind of object");
 }
 
 bool is_predefined(int number) noexcept {
@@ -85,15 +79,6 @@ int get(Call& call, AttributeStore store, int number, void* value, int* flag) no
   return MPI_SUCCESS;
 }
 
-int get_comm(Call& call, Comm* comm, int number, void* value, int* flag) noexcept {
-  if (!is_predefined(number) || number >= MPI_WIN_BASE)
-    return get(call, store_of(*comm), number, value, flag);
-  int* found = predefined_value(*comm, number);
-  *flag = found != nullptr;
-  if (found != nullptr) *static_cast<void**>(value) = found;
-  return MPI_SUCCESS;
-}
-
 int set(Call& call, AttributeStore store, int number, void* value) noexcept {
   if (is_predefined(number)) return refuse_predefined(call, number);
   Keyval* key = good_key(call, number, store.kind);
@@ -112,9 +97,6 @@ int comm_create_keyval(Call&, MPI_Comm_copy_attr_function* copy, MPI_Comm_delete
                        int* number, void* extra) {
   return create_key(ObjectKind::comm, copy, remove, number, extra);
 }
-int keyval_create(Call&, MPI_Copy_function* copy, MPI_Delete_function* remove, int* number, void* extra) {
-  return create_key(ObjectKind::comm, copy, remove, number, extra);
-}
 int type_create_keyval(Call&, MPI_Type_copy_attr_function* copy, MPI_Type_delete_attr_function* remove,
                        int* number, void* extra) {
   return create_key(ObjectKind::type, copy, remove, number, extra);
@@ -125,14 +107,10 @@ int win_create_keyval(Call&, MPI_Win_copy_attr_function* copy, MPI_Win_delete_at
 }
 
 int comm_free_keyval(Call& call, int* number) { return free_key(call, number, ObjectKind::comm); }
-int keyval_free(Call& call, int* number) { return free_key(call, number, ObjectKind::comm); }
 int type_free_keyval(Call& call, int* number) { return free_key(call, number, ObjectKind::type); }
 int win_free_keyval(Call& call, int* number) { return free_key(call, number, ObjectKind::win); }
 
 int comm_set_attr(Call& call, Comm* comm, int number, void* value) {
-  return set(call, store_of(*comm), number, value);
-}
-int attr_put(Call& call, Comm* comm, int number, void* value) {
   return set(call, store_of(*comm), number, value);
 }
 int type_set_attr(Call& call, Datatype* datatype, int number, void* value) {
@@ -140,17 +118,18 @@ int type_set_attr(Call& call, Datatype* datatype, int number, void* value) {
 }
 
 int comm_get_attr(Call& call, Comm* comm, int number, void* value, int* flag) {
-  return get_comm(call, comm, number, value, flag);
-}
-int attr_get(Call& call, Comm* comm, int number, void* value, int* flag) {
-  return get_comm(call, comm, number, value, flag);
+  if (!is_predefined(number) || number >= MPI_WIN_BASE)
+    return get(call, store_of(*comm), number, value, flag);
+  int* found = predefined_value(*comm, number);
+  *flag = found != nullptr;
+  if (found != nullptr) *static_cast<void**>(value) = found;
+  return MPI_SUCCESS;
 }
 int type_get_attr(Call& call, Datatype* datatype, int number, void* value, int* flag) {
   return get(call, store_of(*datatype), number, value, flag);
 }
 
 int comm_delete_attr(Call& call, Comm* comm, int number) { return remove(call, store_of(*comm), number); }
-int attr_delete(Call& call, Comm* comm, int number) { return remove(call, store_of(*comm), number); }
 int type_delete_attr(Call& call, Datatype* datatype, int number) {
   return remove(call, store_of(*datatype), number);
 }

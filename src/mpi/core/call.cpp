@@ -4,12 +4,13 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "mpi/core/check.hpp"
 #include "mpi/core/errors.hpp"
 
 namespace herald::mpi {
 
-int Call::fail(int error_class, const char* format, ...) noexcept {
-  if (error_ != MPI_SUCCESS) return error_;
+Failed Call::fail(int error_class, const char* format, ...) noexcept {
+  if (error_ != MPI_SUCCESS) return {error_};
   error_ = error_class;
   LastError& last = last_error();
   last.error_class = error_class;
@@ -17,68 +18,59 @@ int Call::fail(int error_class, const char* format, ...) noexcept {
   va_start(args, format);
   std::vsnprintf(last.text, sizeof last.text, format, args);
   va_end(args);
-  return error_class;
+  return {error_class};
 }
 
-void Call::bad_handle(Arg arg, int error_class, const char* what, bool null) noexcept {
-  if (null)
-    (void)fail(error_class, "argument %d (%s) is the null %s; give a valid one", arg.number, arg.name, what);
-  else
-    (void)fail(error_class, "argument %d (%s) is not a %s: it was never made, or it has been freed",
-               arg.number, arg.name, what);
-}
-
-void Call::bad_comm(Arg arg, MPI_Comm handle) noexcept {
-  if (handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF)
+void Call::bad_handle(Arg arg, HandleKind kind, const void* handle) noexcept {
+  if (kind.error_class == MPI_ERR_COMM && (handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF))
     (void)fail(MPI_ERR_COMM, "argument %d (%s) is %s, which exists from MPI_Init to MPI_Finalize only",
                arg.number, arg.name, handle == MPI_COMM_WORLD ? "MPI_COMM_WORLD" : "MPI_COMM_SELF");
+  else if (kind.null == handle)
+    (void)fail(kind.error_class, "argument %d (%s) is the null %s; give a valid one", arg.number, arg.name,
+               kind.noun);
   else
-    bad_handle(arg, MPI_ERR_COMM, "communicator", handle == MPI_COMM_NULL);
+    (void)fail(kind.error_class, "argument %d (%s) is not a %s: it was never made, or it has been freed",
+               arg.number, arg.name, kind.noun);
 }
 
-void Call::bad_value(Arg arg, int error_class, MPI_Count value, const char* rule) noexcept {
-  (void)fail(error_class, "argument %d (%s) is %lld; it %s", arg.number, arg.name,
-             static_cast<long long>(value), rule);
+void bad_value(Call& call, Arg arg, int error_class, MPI_Count value) noexcept {
+  (void)call.fail(error_class, "argument %d (%s) is %lld; it must not be negative", arg.number, arg.name,
+                  static_cast<long long>(value));
 }
 
-void Call::bad_rank(Arg arg, int error_class, int rank, const Comm* comm, bool wildcard) noexcept {
-  const char* also = error_class == MPI_ERR_ROOT
-                         ? comm->remote == nullptr ? "" : ", MPI_ROOT or MPI_PROC_NULL"
-                     : wildcard ? ", MPI_ANY_SOURCE or MPI_PROC_NULL"
-                                : " or MPI_PROC_NULL";
-  (void)fail(error_class,
-             "argument %d (%s) is %d; the communicator %s has ranks 0 to %d%s: use one of them%s", arg.number,
-             arg.name, rank, comm->name.empty() ? "given" : comm->name.c_str(), comm->partner_count - 1,
-             comm->remote == nullptr ? "" : " in its other group", also);
+void bad_rank(Call& call, Arg arg, int error_class, int rank, const Comm& comm, bool wildcard) noexcept {
+  const char* also = error_class == MPI_ERR_ROOT ? comm.remote == nullptr ? "" : ", MPI_ROOT or MPI_PROC_NULL"
+                     : wildcard                  ? ", MPI_ANY_SOURCE or MPI_PROC_NULL"
+                                                 : " or MPI_PROC_NULL";
+  (void)call.fail(error_class,
+                  "argument %d (%s) is %d; the communicator %s has ranks 0 to %d%s: use one of them%s",
+                  arg.number, arg.name, rank, comm.name.empty() ? "given" : comm.name.c_str(),
+                  comm.partner_count - 1, comm.remote == nullptr ? "" : " in its other group", also);
 }
 
-void Call::bad_tag(Arg arg, int value, bool wildcard) noexcept {
-  (void)fail(MPI_ERR_TAG, "argument %d (%s) is %d; tags are 0 to MPI_TAG_UB%s", arg.number, arg.name, value,
-             wildcard ? ", or MPI_ANY_TAG" : "");
+void bad_tag(Call& call, Arg arg, int value, bool wildcard) noexcept {
+  (void)call.fail(MPI_ERR_TAG, "argument %d (%s) is %d; tags are 0 to MPI_TAG_UB%s", arg.number, arg.name,
+                  value, wildcard ? ", or MPI_ANY_TAG" : "");
 }
 
-void Call::not_committed(Arg arg) noexcept {
-  (void)fail(MPI_ERR_TYPE, "argument %d (%s) is a datatype that is not committed; call MPI_Type_commit first",
-             arg.number, arg.name);
+void not_committed(Call& call, Arg arg) noexcept {
+  (void)call.fail(MPI_ERR_TYPE,
+                  "argument %d (%s) is a datatype that is not committed; call MPI_Type_commit first",
+                  arg.number, arg.name);
 }
 
-void Call::null_buffer(const Datatype* datatype, Arg arg) noexcept {
+void null_buffer(Call& call, const Datatype& datatype, Arg arg) noexcept {
   // MPI_BOTTOM is the null pointer in the ABI: with absolute displacements it is right.
-  const type::Layout& layout = *datatype->layout;
+  const type::Layout& layout = *datatype.layout;
   if (layout.size() == 0 || layout.true_lb() >= 4096 || layout.true_lb() < 0) return;
-  (void)fail(MPI_ERR_BUFFER,
-             "argument %d (%s) is a null pointer, but there is data to move; give the buffer's address",
-             arg.number, arg.name);
+  (void)call.fail(MPI_ERR_BUFFER,
+                  "argument %d (%s) is a null pointer, but there is data to move; give the buffer's address",
+                  arg.number, arg.name);
 }
 
-void Call::null_pointer(Arg arg) noexcept {
-  (void)fail(MPI_ERR_ARG, "argument %d (%s) is a null pointer; give the address of a variable", arg.number,
-             arg.name);
-}
-
-void Call::too_large(MPI_Count elements, Arg arg) noexcept {
-  (void)fail(MPI_ERR_COUNT, "%lld elements at argument %d (%s) span more than 64 bits can address",
-             static_cast<long long>(elements), arg.number, arg.name);
+void null_pointer(Call& call, Arg arg) noexcept {
+  (void)call.fail(MPI_ERR_ARG, "argument %d (%s) is a null pointer; give the address of a variable",
+                  arg.number, arg.name);
 }
 
 int Call::later(const char* what) noexcept {

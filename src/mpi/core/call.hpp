@@ -4,6 +4,8 @@
 // Out: objects; or a message that names call, argument and cure, handed to the right error handler.
 // The first failed check decides; later ones do nothing.
 #pragma once
+#include <type_traits>
+
 #include "mpi/core/counts.hpp"
 #include "mpi/core/objects.hpp"
 #include "mpi/core/runtime.hpp"
@@ -16,6 +18,24 @@ struct Arg {
 };
 
 enum class When : std::uint8_t { live, any, tool };
+
+// The three forms of every collective.
+struct How {
+  enum class Form : std::uint8_t { wait, start, keep };
+  Form form = Form::wait;
+  MPI_Request* request = nullptr;
+};
+
+// The return value of a function after a failure: the error class, false or null.
+struct Failed {
+  int error_class;
+  operator int() const noexcept { return error_class; }
+  operator bool() const noexcept { return false; }
+  template <class T>
+  operator T*() const noexcept {
+    return nullptr;
+  }
+};
 
 class Call {
  public:
@@ -36,111 +56,26 @@ class Call {
   bool failed() const noexcept { return error_ != MPI_SUCCESS; }
   int error() const noexcept { return error_; }  // the class of the first failed check
 
-  // Handles to objects. Null and failed() if the handle is not valid.
-  Comm* comm(MPI_Comm handle, Arg arg) noexcept {
-    Comm* object = find(handle);
-    if (object == nullptr) return bad_comm(arg, handle), nullptr;
-    if (comm_ == nullptr && !failed()) comm_ = object;
-    return object;
+  // The object of a handle; null and failed() if the handle is not valid.
+  template <class Handle>
+  auto* object(Handle handle, Arg arg) noexcept {
+    auto* found = find(handle);
+    if (found == nullptr) [[unlikely]]
+      bad_handle(arg, kind_of(handle), handle);
+    if constexpr (std::is_same_v<Handle, MPI_Comm>)
+      if (comm_ == nullptr && !failed()) comm_ = found;
+    if constexpr (std::is_same_v<Handle, MPI_Session>)
+      if (session_ == nullptr && !failed()) session_ = found;
+    return found;
   }
-  Comm* maybe_comm(MPI_Comm handle, Arg arg) noexcept {
-    return handle == MPI_COMM_NULL ? nullptr : comm(handle, arg);
-  }
-  Datatype* datatype(MPI_Datatype handle, Arg arg) noexcept {
-    Datatype* object = find(handle);
-    if (object == nullptr) bad_handle(arg, MPI_ERR_TYPE, "datatype", handle == MPI_DATATYPE_NULL);
-    return object;
-  }
-  Datatype* maybe_datatype(MPI_Datatype handle, Arg) noexcept { return find(handle); }
-  Datatype* committed(MPI_Datatype handle, Arg arg) noexcept {
-    Datatype* object = datatype(handle, arg);
-    if (object != nullptr && !object->committed) not_committed(arg);
-    return object;
-  }
-  // No data moves to or from MPI_PROC_NULL: any datatype is allowed there, the null one too.
-  Datatype* committed_for(int rank, MPI_Datatype handle, Arg arg) noexcept {
-    if (rank == MPI_PROC_NULL && find(handle) == nullptr) [[unlikely]]
-      return find(MPI_BYTE);
-    return committed(handle, arg);
-  }
-  Group* group(MPI_Group handle, Arg arg) noexcept {
-    Group* object = find(handle);
-    if (object == nullptr) bad_handle(arg, MPI_ERR_GROUP, "group", handle == MPI_GROUP_NULL);
-    return object;
-  }
-  Info* info(MPI_Info handle, Arg arg) noexcept {
-    Info* object = find(handle);
-    if (object == nullptr) bad_handle(arg, MPI_ERR_INFO, "info", handle == MPI_INFO_NULL);
-    return object;
-  }
-  Info* maybe_info(MPI_Info handle, Arg arg) noexcept {
-    return handle == MPI_INFO_NULL ? nullptr : info(handle, arg);
-  }
-  Errhandler* errhandler(MPI_Errhandler handle, Arg arg) noexcept {
-    Errhandler* object = find(handle);
-    if (object == nullptr)
-      bad_handle(arg, MPI_ERR_ERRHANDLER, "error handler", handle == MPI_ERRHANDLER_NULL);
-    return object;
-  }
-  Op* op(MPI_Op handle, Arg arg) noexcept {
-    Op* object = find(handle);
-    if (object == nullptr) bad_handle(arg, MPI_ERR_OP, "operation", handle == MPI_OP_NULL);
-    return object;
-  }
-  Session* session(MPI_Session handle, Arg arg) noexcept {
-    Session* object = find(handle);
-    if (object == nullptr)
-      return bad_handle(arg, MPI_ERR_SESSION, "session", handle == MPI_SESSION_NULL), nullptr;
-    if (session_ == nullptr && !failed()) session_ = object;
-    return object;
+  // The same; null also for the null handle.
+  template <class Handle>
+  auto* maybe(Handle handle, Arg arg) noexcept {
+    return handle == kind_of(handle).null ? nullptr : object(handle, arg);
   }
 
-  // Values.
-  void count(MPI_Count value, Arg arg) noexcept {
-    if (value < 0) [[unlikely]]
-      bad_value(arg, MPI_ERR_COUNT, value, "must not be negative");
-  }
-  void length(MPI_Count value, Arg arg) noexcept {
-    if (value < 0) [[unlikely]]
-      bad_value(arg, MPI_ERR_ARG, value, "must not be negative");
-  }
-  void dest(int rank, const Comm* comm, Arg arg) noexcept {
-    if (comm != nullptr && !comm->names(rank) && rank != MPI_PROC_NULL) [[unlikely]]
-      bad_rank(arg, MPI_ERR_RANK, rank, comm, false);
-  }
-  void source(int rank, const Comm* comm, Arg arg) noexcept {
-    if (comm != nullptr && !comm->names(rank) && rank != MPI_PROC_NULL && rank != MPI_ANY_SOURCE) [[unlikely]]
-      bad_rank(arg, MPI_ERR_RANK, rank, comm, true);
-  }
-  void root(int rank, const Comm* comm, Arg arg) noexcept {
-    if (comm != nullptr && !comm->names(rank) && !comm->has_own_roots(rank)) [[unlikely]]
-      bad_rank(arg, MPI_ERR_ROOT, rank, comm, false);
-  }
-  void tag(int value, Arg arg) noexcept {
-    if (value < 0) [[unlikely]]
-      bad_tag(arg, value, false);
-  }
-  void recv_tag(int value, Arg arg) noexcept {
-    if (value < 0 && value != MPI_ANY_TAG) [[unlikely]]
-      bad_tag(arg, value, true);
-  }
-  void buffer(const void* address, MPI_Count elements, const Datatype* datatype, Arg arg) noexcept {
-    if (address == nullptr && elements > 0 && datatype != nullptr) [[unlikely]]
-      null_buffer(datatype, arg);
-  }
-  void out(const void* address, Arg arg) noexcept {
-    if (address == nullptr) [[unlikely]]
-      null_pointer(arg);
-  }
-  void text(const char* string, Arg arg) noexcept { out(string, arg); }
-  template <class F>
-  void function(F* address, Arg arg) noexcept {
-    if (address == nullptr) [[unlikely]]
-      null_pointer(arg);
-  }
-
-  // Describes the failure (printf-like; the name of the call is put before the text). Returns the class.
-  [[gnu::format(printf, 3, 4)]] int fail(int error_class, const char* format, ...) noexcept;
+  // Describes the failure (printf-like; the name of the call is put before the text).
+  [[gnu::format(printf, 3, 4)]] Failed fail(int error_class, const char* format, ...) noexcept;
 
   // Selects the error handler for errors of this call; by default that of the communicator or session among
   // the arguments, else of MPI_COMM_SELF.
@@ -157,15 +92,7 @@ class Call {
 
  private:
   friend class Runtime;
-  void bad_handle(Arg arg, int error_class, const char* what, bool null) noexcept;
-  void bad_comm(Arg arg, MPI_Comm handle) noexcept;
-  void bad_value(Arg arg, int error_class, MPI_Count value, const char* rule) noexcept;
-  void bad_rank(Arg arg, int error_class, int rank, const Comm* comm, bool wildcard) noexcept;
-  void bad_tag(Arg arg, int value, bool wildcard) noexcept;
-  void not_committed(Arg arg) noexcept;
-  void null_buffer(const Datatype* datatype, Arg arg) noexcept;
-  void null_pointer(Arg arg) noexcept;
-  void too_large(MPI_Count elements, Arg arg) noexcept;
+  void bad_handle(Arg arg, HandleKind kind, const void* handle) noexcept;
   int raise(int error) noexcept;
 
   const char* function_;

@@ -20,11 +20,10 @@ MPI_Errhandler hand_out(Errhandler* errhandler) noexcept {
 bool check_errhandler(Call& call, const Errhandler& errhandler, ObjectKind kind, int number) noexcept {
   if (errhandler.made_for == ObjectKind::any || errhandler.made_for == kind) return true;
   static constexpr const char* kNames[] = {"Comm", "Comm", "Type", "Win", "File", "Session"};
-  (void)call.fail(MPI_ERR_ERRHANDLER,
-                  "argument %d (errhandler) was made for another kind of object; make one with "
-                  "MPI_%s_create_errhandler",
-                  number, kNames[static_cast<int>(kind)]);
-  return false;
+  return call.fail(MPI_ERR_ERRHANDLER,
+                   "argument %d (errhandler) was made for another kind of object; make one with "
+                   "MPI_%s_create_errhandler",
+                   number, kNames[static_cast<int>(kind)]);
 }
 
 namespace api {
@@ -100,7 +99,7 @@ int session_create_errhandler(Call&, MPI_Session_errhandler_function* function, 
 }
 
 int errhandler_free(Call& call, MPI_Errhandler* errhandler) {
-  Errhandler* object = call.errhandler(*errhandler, {1, "errhandler"});
+  Errhandler* object = call.object(*errhandler, {1, "errhandler"});
   if (object == nullptr) return call.error();
   if (!object->predefined) {
     --object->users;

@@ -19,6 +19,14 @@ struct Object {
   std::uint32_t handle = 0;  // as the program knows it; 0 once the program has freed it
   std::uint32_t refs = 1;    // one for the program's handle; all calls run under the engine's lock
 };
+template <class H>
+struct ObjectOf : Object {
+  using Handle = H;
+};
+template <class T>
+typename T::Handle handle_of(const T* object) noexcept {
+  return reinterpret_cast<typename T::Handle>(std::uintptr_t{object->handle});
+}
 
 template <class T>
 class HandleTable {

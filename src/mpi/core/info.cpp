@@ -42,17 +42,15 @@ namespace {
 bool good_key(Call& call, const char* key) noexcept {
   const std::size_t length = std::strlen(key);
   if (length > 0 && length < MPI_MAX_INFO_KEY) return true;
-  (void)call.fail(MPI_ERR_INFO_KEY, "argument 2 (key) has %zu characters; a key has 1 to %d", length,
-                  MPI_MAX_INFO_KEY - 1);
-  return false;
+  return call.fail(MPI_ERR_INFO_KEY, "argument 2 (key) has %zu characters; a key has 1 to %d", length,
+                   MPI_MAX_INFO_KEY - 1);
 }
 
 bool writable(Call& call, const Info* info) noexcept {
   if (info != tables().env_info) return true;
-  (void)call.fail(MPI_ERR_INFO,
-                  "argument 1 (info) is MPI_INFO_ENV, which cannot be changed; change a copy "
-                  "made with MPI_Info_dup");
-  return false;
+  return call.fail(MPI_ERR_INFO,
+                   "argument 1 (info) is MPI_INFO_ENV, which cannot be changed; change a copy "
+                   "made with MPI_Info_dup");
 }
 
 // The value, cut to `room` characters and ended by a zero.
@@ -77,7 +75,7 @@ int info_dup(Call&, Info* info, MPI_Info* newinfo) {
 }
 
 int info_free(Call& call, MPI_Info* info) {
-  Info* object = call.info(*info, {1, "info"});
+  Info* object = call.object(*info, {1, "info"});
   if (object == nullptr || !writable(call, object)) return call.error();
   tables().infos.destroy(object);
   *info = MPI_INFO_NULL;

@@ -14,8 +14,8 @@ std::uintptr_t number(Handle handle) noexcept {
 }
 
 template <class T>
-void drop(HandleTable<T>& table, T* object) noexcept {
-  if (--object->refs == 0) table.destroy(object);
+void drop(HandleTable<T>& table, T* object, bool predefined) noexcept {
+  if (!predefined && --object->refs == 0) table.destroy(object);
 }
 
 }  // namespace
@@ -33,7 +33,6 @@ Comm::~Comm() {
   if (errhandler != nullptr) release(errhandler);
 }
 
-void retain(Comm* comm) noexcept { ++comm->refs; }
 void release(Comm* comm) noexcept {
   if (--comm->refs != 0) return;
   if (comm->context != 0 && runtime().live()) {
@@ -47,22 +46,10 @@ void release(Comm* comm) noexcept {
     tables().comms.destroy(comm);
 }
 
-void retain(Group* group) noexcept { ++group->refs; }
-void release(Group* group) noexcept {
-  if (!group->predefined) drop(tables().groups, group);
-}
-void retain(Errhandler* errhandler) noexcept { ++errhandler->refs; }
-void release(Errhandler* errhandler) noexcept {
-  if (!errhandler->predefined) drop(tables().errhandlers, errhandler);
-}
-void retain(Datatype* datatype) noexcept { ++datatype->refs; }
-void release(Datatype* datatype) noexcept {
-  if (!datatype->predefined) drop(tables().datatypes, datatype);
-}
-void retain(Op* op) noexcept { ++op->refs; }
-void release(Op* op) noexcept {
-  if (op->kind != Op::Kind::predefined) drop(tables().ops, op);
-}
+void release(Group* group) noexcept { drop(tables().groups, group, group->predefined); }
+void release(Errhandler* handler) noexcept { drop(tables().errhandlers, handler, handler->predefined); }
+void release(Datatype* datatype) noexcept { drop(tables().datatypes, datatype, datatype->predefined); }
+void release(Op* op) noexcept { drop(tables().ops, op, op->kind == Op::Kind::predefined); }
 
 Comm* find(MPI_Comm handle) noexcept {
   if (handle == MPI_COMM_WORLD) return runtime().world;

@@ -23,14 +23,14 @@ struct Attributes {
   std::vector<std::pair<int, void*>> values;  // keyval, value
 };
 
-struct Info : Object {
+struct Info : ObjectOf<MPI_Info> {
   std::vector<std::pair<std::string, std::string>> entries;  // in the order they were set
 };
 
 // Objects that can have attributes or an error handler.
 enum class ObjectKind : std::uint8_t { any, comm, type, win, file, session };
 
-struct Errhandler : Object {
+struct Errhandler : ObjectOf<MPI_Errhandler> {
   enum class Kind : std::uint8_t { fatal, abort, give_back, user };
   Kind kind = Kind::fatal;
   ObjectKind made_for = ObjectKind::any;
@@ -41,7 +41,7 @@ struct Errhandler : Object {
 
 struct Session;
 
-struct Group : Object {
+struct Group : ObjectOf<MPI_Group> {
   std::vector<std::int32_t> peers;  // the member's rank in the world, by rank in the group
   int rank = MPI_UNDEFINED;         // of this process
   Session* session = nullptr;
@@ -50,7 +50,7 @@ struct Group : Object {
   int size() const noexcept { return static_cast<int>(peers.size()); }
 };
 
-struct Op : Object {
+struct Op : ObjectOf<MPI_Op> {
   enum class Kind : std::uint8_t { predefined, user, user_large };
   Kind kind = Kind::predefined;
   int builtin = 0;  // op::Kind when predefined
@@ -61,7 +61,7 @@ struct Op : Object {
 
 struct Contents;  // how the datatype was made (mpi/type/datatype.hpp)
 
-struct Datatype : Object {
+struct Datatype : ObjectOf<MPI_Datatype> {
   type::LayoutRef layout;
   bool committed = false;
   bool predefined = false;
@@ -72,7 +72,7 @@ struct Datatype : Object {
 
 struct SendBuffer;  // buffered sends (mpi/p2p/bsend.hpp); shared pointers destroy it without its definition
 
-struct Session : Object {
+struct Session : ObjectOf<MPI_Session> {
   Errhandler* errhandler = nullptr;
   std::shared_ptr<SendBuffer> buffer;
   int thread_level = MPI_THREAD_SINGLE;
@@ -93,7 +93,7 @@ constexpr std::uint32_t kFirstContextCount = 16;
 // Marks messages between the leaders of two groups that make an inter-communicator.
 constexpr std::uint64_t kLeaders = std::uint64_t{1} << 62;
 
-struct Comm : Object {
+struct Comm : ObjectOf<MPI_Comm> {
   std::uint64_t context = 0;
   Group* group = nullptr;  // holds a count
   int rank = 0;
@@ -128,15 +128,11 @@ struct Comm : Object {
 };
 
 // Reference counts. `release` destroys at zero.
-void retain(Comm* comm) noexcept;
+inline void retain(Object* object) noexcept { ++object->refs; }
 void release(Comm* comm) noexcept;
-void retain(Group* group) noexcept;
 void release(Group* group) noexcept;
-void retain(Errhandler* errhandler) noexcept;
 void release(Errhandler* errhandler) noexcept;
-void retain(Datatype* datatype) noexcept;
 void release(Datatype* datatype) noexcept;
-void retain(Op* op) noexcept;
 void release(Op* op) noexcept;
 
 // From a handle to its object; null if there is none (null handles too).
@@ -148,24 +144,20 @@ Op* find(MPI_Op handle) noexcept;
 Info* find(MPI_Info handle) noexcept;
 Session* find(MPI_Session handle) noexcept;
 
-inline MPI_Comm handle_of(const Comm* o) noexcept {
-  return reinterpret_cast<MPI_Comm>(std::uintptr_t{o->handle});
-}
-inline MPI_Group handle_of(const Group* o) noexcept {
-  return reinterpret_cast<MPI_Group>(std::uintptr_t{o->handle});
-}
-inline MPI_Errhandler handle_of(const Errhandler* o) noexcept {
-  return reinterpret_cast<MPI_Errhandler>(std::uintptr_t{o->handle});
-}
-inline MPI_Datatype handle_of(const Datatype* o) noexcept {
-  return reinterpret_cast<MPI_Datatype>(std::uintptr_t{o->handle});
-}
-inline MPI_Op handle_of(const Op* o) noexcept { return reinterpret_cast<MPI_Op>(std::uintptr_t{o->handle}); }
-inline MPI_Info handle_of(const Info* o) noexcept {
-  return reinterpret_cast<MPI_Info>(std::uintptr_t{o->handle});
-}
-inline MPI_Session handle_of(const Session* o) noexcept {
-  return reinterpret_cast<MPI_Session>(std::uintptr_t{o->handle});
+// How errors name a kind of handle.
+struct HandleKind {
+  int error_class;
+  const char* noun;
+  const void* null;
+};
+inline HandleKind kind_of(MPI_Comm) noexcept { return {MPI_ERR_COMM, "communicator", MPI_COMM_NULL}; }
+inline HandleKind kind_of(MPI_Group) noexcept { return {MPI_ERR_GROUP, "group", MPI_GROUP_NULL}; }
+inline HandleKind kind_of(MPI_Datatype) noexcept { return {MPI_ERR_TYPE, "datatype", MPI_DATATYPE_NULL}; }
+inline HandleKind kind_of(MPI_Op) noexcept { return {MPI_ERR_OP, "operation", MPI_OP_NULL}; }
+inline HandleKind kind_of(MPI_Info) noexcept { return {MPI_ERR_INFO, "info", MPI_INFO_NULL}; }
+inline HandleKind kind_of(MPI_Session) noexcept { return {MPI_ERR_SESSION, "session", MPI_SESSION_NULL}; }
+inline HandleKind kind_of(MPI_Errhandler) noexcept {
+  return {MPI_ERR_ERRHANDLER, "error handler", MPI_ERRHANDLER_NULL};
 }
 
 }  // namespace herald::mpi

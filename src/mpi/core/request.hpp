@@ -40,7 +40,7 @@ struct Work {
   }  // the request is about to be freed; the call returns the error
 };
 
-struct Request : Object {
+struct Request : ObjectOf<MPI_Request> {
   enum class Kind : std::uint8_t {
     send,
     recv,
@@ -97,9 +97,6 @@ void finish_work(Request& request, int error) noexcept;
 void destroy(Request* request) noexcept;
 
 Request* find(MPI_Request handle) noexcept;
-inline MPI_Request handle_of(const Request* r) noexcept {
-  return reinterpret_cast<MPI_Request>(std::uintptr_t{r->handle});
-}
 
 template <class Done>
 void wait_until(Done done) noexcept {

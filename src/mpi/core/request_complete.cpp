@@ -113,12 +113,10 @@ void explain(Call& call, const Request& request, int error) noexcept {
 Request* active_request(Call& call, MPI_Request handle, Arg arg) noexcept {
   if (handle == MPI_REQUEST_NULL) return nullptr;
   Request* request = find(handle);
-  if (request == nullptr) {
-    (void)call.fail(MPI_ERR_REQUEST,
-                    "argument %d (%s) is not a request: it was never made, or it is complete or freed",
-                    arg.number, arg.name);
-    return nullptr;
-  }
+  if (request == nullptr)
+    return call.fail(MPI_ERR_REQUEST,
+                     "argument %d (%s) is not a request: it was never made, or it is complete or freed",
+                     arg.number, arg.name);
   return request->active ? request : nullptr;
 }
 

@@ -62,7 +62,7 @@ int session_init(Call& call, Info* info, Errhandler* errhandler, MPI_Session* se
 }
 
 int session_finalize(Call& call, MPI_Session* session) {
-  Session* object = call.session(*session, {1, "session"});
+  Session* object = call.object(*session, {1, "session"});
   if (object == nullptr) return call.error();
   flush_all_buffers();
   // Objects made from the session that were not freed stay valid without it.

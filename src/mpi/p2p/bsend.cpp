@@ -56,11 +56,9 @@ SendBuffer* buffer_for(const Comm& comm) noexcept {
 SendBuffer::Pending* store(Call& call, const p2p::SendOp& message, Comm& comm) noexcept {
   SendBuffer* buffer = buffer_for(comm);
   const std::size_t bytes = message.data.total();
-  if (buffer == nullptr) {
-    (void)call.fail(MPI_ERR_BUFFER,
-                    "no buffer is attached for a message of %zu bytes; call MPI_Buffer_attach first", bytes);
-    return nullptr;
-  }
+  if (buffer == nullptr)
+    return call.fail(MPI_ERR_BUFFER,
+                     "no buffer is attached for a message of %zu bytes; call MPI_Buffer_attach first", bytes);
   std::size_t offset = 0;
   SendBuffer::Pending* before = nullptr;
   const std::size_t room = rounded(bytes);
@@ -70,14 +68,12 @@ SendBuffer::Pending* store(Call& call, const p2p::SendOp& message, Comm& comm) n
       runtime().engine().progress();
       fits = find_room(*buffer, room, offset, before);
     }
-    if (!fits) {
-      (void)call.fail(
+    if (!fits)
+      return call.fail(
           MPI_ERR_BUFFER,
           "the attached buffer of %zu bytes has no room for another message of %zu bytes; attach a larger "
           "one, or MPI_BUFFER_AUTOMATIC",
           buffer->bytes, bytes);
-      return nullptr;
-    }
   }
   auto* entry = new SendBuffer::Pending;
   entry->owner = buffer;

@@ -37,22 +37,16 @@ void start_request(Request& request) noexcept {
 
 Request* startable(Call& call, MPI_Request handle) noexcept {
   Request* request = find(handle);
-  if (request == nullptr) {
-    (void)call.fail(MPI_ERR_REQUEST,
-                    "argument 1 (request) is not a request; make one with MPI_Send_init or the like");
-    return nullptr;
-  }
+  if (request == nullptr)
+    return call.fail(MPI_ERR_REQUEST,
+                     "argument 1 (request) is not a request; make one with MPI_Send_init or the like");
   if (request->comm != nullptr) call.blame(request->comm);
-  if (!request->persistent) {
-    (void)call.fail(MPI_ERR_REQUEST,
-                    "argument 1 (request) is not persistent; only requests made by *_init can be started");
-    return nullptr;
-  }
-  if (request->active) {
-    (void)call.fail(MPI_ERR_REQUEST,
-                    "argument 1 (request) is active already; wait for it before starting it again");
-    return nullptr;
-  }
+  if (!request->persistent)
+    return call.fail(MPI_ERR_REQUEST,
+                     "argument 1 (request) is not persistent; only requests made by *_init can be started");
+  if (request->active)
+    return call.fail(MPI_ERR_REQUEST,
+                     "argument 1 (request) is active already; wait for it before starting it again");
   return request;
 }
 

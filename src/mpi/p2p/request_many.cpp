@@ -18,20 +18,17 @@ std::uintptr_t number(MPI_Request handle) noexcept { return reinterpret_cast<std
 
 // All handles are null or valid.
 bool valid(Call& call, int count, const MPI_Request* handles) noexcept {
-  if (count > 0 && handles == nullptr) {
-    (void)call.fail(MPI_ERR_ARG,
-                    "argument 2 (array_of_requests) is a null pointer, but there are %d requests", count);
-    return false;
-  }
+  if (count > 0 && handles == nullptr)
+    return call.fail(MPI_ERR_ARG,
+                     "argument 2 (array_of_requests) is a null pointer, but there are %d requests", count);
   const HandleTable<Request>& requests = all_requests();
   for (int i = 0; i < count; ++i) {
     if (handles[i] == MPI_REQUEST_NULL || requests.find(number(handles[i])) != nullptr) continue;
-    (void)call.fail(
+    return call.fail(
         MPI_ERR_REQUEST,
         "argument 2 (array_of_requests): entry %d is not a request: it was never made, or it is complete "
         "or freed",
         i);
-    return false;
   }
   return true;
 }

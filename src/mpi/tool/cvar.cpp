@@ -15,7 +15,7 @@ namespace {
 constexpr int kTextRoom = 1024;
 constexpr const char* kPrefix = "herald_";
 
-struct CvarHandle : Object {
+struct CvarHandle : ObjectOf<MPI_T_cvar_handle> {
   int index = 0;
 };
 
@@ -73,16 +73,10 @@ void forget_cvar_handles() noexcept {
 
 namespace api {
 
-int t_cvar_get_num(Call&, int* num_cvar) {
-  HERALD_TOOL_STARTED;
-  if (num_cvar == nullptr) return MPI_T_ERR_INVALID;
-  *num_cvar = cvar_count();
-  return MPI_SUCCESS;
-}
+int t_cvar_get_num(Call&, int* num_cvar) { return give_number(cvar_count(), num_cvar); }
 
 int t_cvar_get_info(Call&, int cvar_index, char* name, int* name_len, int* verbosity, MPI_Datatype* datatype,
                     MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* scope) {
-  HERALD_TOOL_STARTED;
   const KnobRow* row = row_at(cvar_index);
   if (row == nullptr) return MPI_T_ERR_INVALID_INDEX;
   const Shape shape = shape_of(*row);
@@ -100,7 +94,6 @@ int t_cvar_get_info(Call&, int cvar_index, char* name, int* name_len, int* verbo
 }
 
 int t_cvar_get_index(Call&, const char* name, int* cvar_index) {
-  HERALD_TOOL_STARTED;
   if (name == nullptr || cvar_index == nullptr) return MPI_T_ERR_INVALID;
   const std::size_t prefix = std::strlen(kPrefix);
   for (int i = 0; std::strncmp(name, kPrefix, prefix) == 0 && i < cvar_count(); ++i) {
@@ -112,19 +105,17 @@ int t_cvar_get_index(Call&, const char* name, int* cvar_index) {
 }
 
 int t_cvar_handle_alloc(Call&, int cvar_index, void*, MPI_T_cvar_handle* handle, int* count) {
-  HERALD_TOOL_STARTED;
   const KnobRow* row = row_at(cvar_index);
   if (row == nullptr) return MPI_T_ERR_INVALID_INDEX;
   if (handle == nullptr || count == nullptr) return MPI_T_ERR_INVALID;
   CvarHandle* made = handles().create();
   made->index = cvar_index;
-  *handle = reinterpret_cast<MPI_T_cvar_handle>(std::uintptr_t{made->handle});
+  *handle = handle_of(made);
   *count = shape_of(*row) == Shape::text ? kTextRoom : 1;
   return MPI_SUCCESS;
 }
 
 int t_cvar_handle_free(Call&, MPI_T_cvar_handle* handle) {
-  HERALD_TOOL_STARTED;
   if (handle == nullptr) return MPI_T_ERR_INVALID;
   CvarHandle* object = find(*handle);
   if (object == nullptr) return MPI_T_ERR_INVALID_HANDLE;
@@ -134,7 +125,6 @@ int t_cvar_handle_free(Call&, MPI_T_cvar_handle* handle) {
 }
 
 int t_cvar_read(Call&, MPI_T_cvar_handle handle, void* buf) {
-  HERALD_TOOL_STARTED;
   const CvarHandle* object = find(handle);
   if (object == nullptr) return MPI_T_ERR_INVALID_HANDLE;
   if (buf == nullptr) return MPI_T_ERR_INVALID;
@@ -157,7 +147,6 @@ int t_cvar_read(Call&, MPI_T_cvar_handle handle, void* buf) {
 }
 
 int t_cvar_write(Call&, MPI_T_cvar_handle handle, const void* buf) {
-  HERALD_TOOL_STARTED;
   const CvarHandle* object = find(handle);
   if (object == nullptr) return MPI_T_ERR_INVALID_HANDLE;
   if (buf == nullptr) return MPI_T_ERR_INVALID;

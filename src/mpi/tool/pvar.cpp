@@ -13,78 +13,74 @@ namespace {
 
 using Value = unsigned long long;
 
-p2p::CoreCounters counters() noexcept {
-  return runtime().has_engine() ? runtime().engine().counters() : p2p::CoreCounters();
-}
-
 struct Row {
   const char* name;
-  int kind;  // MPI_T_PVAR_CLASS_
-  PvarGroup group;
+  int kind;
   Value (*read)();
   const char* text;
+  PvarGroup group = PvarGroup::traffic;
 };
+
+constexpr int kCounter = MPI_T_PVAR_CLASS_COUNTER, kBytes = MPI_T_PVAR_CLASS_AGGREGATE,
+              kLevel = MPI_T_PVAR_CLASS_LEVEL;
+
+template <std::uint64_t p2p::CoreCounters::*kMember>
+Value read() {
+  return runtime().has_engine() ? runtime().engine().counters().*kMember : 0;
+}
 
 constexpr Row kRows[] = {
-    {"herald_messages_sent", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
-     [] { return Value{counters().sent}; }, "messages sent"},
-    {"herald_bytes_sent", MPI_T_PVAR_CLASS_AGGREGATE, PvarGroup::traffic,
-     [] { return Value{counters().sent_bytes}; }, "bytes of user data in the messages sent"},
-    {"herald_messages_received", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
-     [] { return Value{counters().received}; }, "messages received"},
-    {"herald_bytes_received", MPI_T_PVAR_CLASS_AGGREGATE, PvarGroup::traffic,
-     [] { return Value{counters().received_bytes}; }, "bytes of user data in the messages received"},
-    {"herald_messages_unexpected", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
-     [] { return Value{counters().unexpected}; },
+    {"herald_messages_sent", kCounter, read<&p2p::CoreCounters::sent>, "messages sent"},
+    {"herald_bytes_sent", kBytes, read<&p2p::CoreCounters::sent_bytes>,
+     "bytes of user data in the messages sent"},
+    {"herald_messages_received", kCounter, read<&p2p::CoreCounters::received>, "messages received"},
+    {"herald_bytes_received", kBytes, read<&p2p::CoreCounters::received_bytes>,
+     "bytes of user data in the messages received"},
+    {"herald_messages_unexpected", kCounter, read<&p2p::CoreCounters::unexpected>,
      "messages that arrived before a matching receive was posted"},
-    {"herald_packets_bad", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
-     [] { return Value{counters().bad_packets}; }, "invalid packets that were dropped"},
-    {"herald_unexpected_held", MPI_T_PVAR_CLASS_LEVEL, PvarGroup::traffic,
-     [] { return Value{counters().held}; }, "unexpected messages that are held now"},
-    {"herald_bytes_mapped", MPI_T_PVAR_CLASS_AGGREGATE, PvarGroup::traffic,
-     [] { return Value{counters().mapped_bytes}; },
+    {"herald_packets_bad", kCounter, read<&p2p::CoreCounters::bad_packets>,
+     "invalid packets that were dropped"},
+    {"herald_unexpected_held", kLevel, read<&p2p::CoreCounters::held>,
+     "unexpected messages that are held now"},
+    {"herald_bytes_mapped", kBytes, read<&p2p::CoreCounters::mapped_bytes>,
      "bytes of long messages that this process copied to or from mapped memory of peers"},
-    {"herald_bytes_kernel", MPI_T_PVAR_CLASS_AGGREGATE, PvarGroup::traffic,
-     [] { return Value{counters().kernel_bytes}; },
+    {"herald_bytes_kernel", kBytes, read<&p2p::CoreCounters::kernel_bytes>,
      "bytes of long messages that this process had the kernel copy to or from memory of peers"},
-    {"herald_casts", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
-     [] { return Value{counters().cast_packets}; }, "packets for all members of a lane, sent by multicast"},
-    {"herald_casts_missed", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
-     [] { return Value{counters().cast_missed}; },
+    {"herald_casts", kCounter, read<&p2p::CoreCounters::cast_packets>,
+     "packets for all members of a lane, sent by multicast"},
+    {"herald_casts_missed", kCounter, read<&p2p::CoreCounters::cast_missed>,
      "packets of other members that were lost on their way by multicast"},
-    {"herald_casts_unicast", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
-     [] { return Value{counters().cast_unicast}; },
+    {"herald_casts_unicast", kCounter, read<&p2p::CoreCounters::cast_unicast>,
      "packets of lanes sent to one member, which lost them or does not receive multicast"},
-    {"herald_multicast_unheard", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
-     [] { return Value{counters().unheard}; }, "times that a member stopped receiving our multicast"},
-    {"herald_multicast_heard_again", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
-     [] { return Value{counters().heard_again}; }, "times that such a member received it again"},
-    {"herald_multicast_foreign", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
-     [] { return Value{counters().foreign}; }, "datagrams of other jobs on our multicast addresses"},
-    {"herald_lanes_moved", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
-     [] { return Value{counters().lanes_moved}; }, "lanes that moved to another multicast address"},
-    {"herald_fused", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
-     [] { return Value{counters().fused_count}; },
+    {"herald_multicast_unheard", kCounter, read<&p2p::CoreCounters::unheard>,
+     "times that a member stopped receiving our multicast"},
+    {"herald_multicast_heard_again", kCounter, read<&p2p::CoreCounters::heard_again>,
+     "times that such a member received it again"},
+    {"herald_multicast_foreign", kCounter, read<&p2p::CoreCounters::foreign>,
+     "datagrams of other jobs on our multicast addresses"},
+    {"herald_lanes_moved", kCounter, read<&p2p::CoreCounters::lanes_moved>,
+     "lanes that moved to another multicast address"},
+    {"herald_fused", kCounter, read<&p2p::CoreCounters::fused_count>,
      "packets of fused exchanges, by which short collectives of several hosts run"},
-    {"herald_fused_resent", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
-     [] { return Value{counters().fused_resent}; }, "those of them that were sent again"},
-    {"herald_collectives", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
-     [] { return Value{exec::counters.runs}; }, "collectives begun, those of the library among them"},
-    {"herald_collectives_shared", MPI_T_PVAR_CLASS_COUNTER, PvarGroup::traffic,
-     [] { return Value{exec::counters.shared_runs}; }, "those of them that use the segment of this host"},
-    {"herald_requests", MPI_T_PVAR_CLASS_LEVEL, PvarGroup::objects,
-     [] { return Value{tables().requests.live()}; }, "requests that exist"},
-    {"herald_communicators", MPI_T_PVAR_CLASS_LEVEL, PvarGroup::objects,
-     [] { return Value{tables().comms.live()}; }, "communicators that the program made"},
-    {"herald_datatypes", MPI_T_PVAR_CLASS_LEVEL, PvarGroup::objects,
-     [] { return Value{tables().datatypes.live()}; }, "datatypes that the program made"},
+    {"herald_fused_resent", kCounter, read<&p2p::CoreCounters::fused_resent>,
+     "those of them that were sent again"},
+    {"herald_collectives", kCounter, [] { return Value{exec::counters.runs}; },
+     "collectives begun, those of the library among them"},
+    {"herald_collectives_shared", kCounter, [] { return Value{exec::counters.shared_runs}; },
+     "those of them that use the segment of this host"},
+    {"herald_requests", kLevel, [] { return Value{tables().requests.live()}; }, "requests that exist",
+     PvarGroup::objects},
+    {"herald_communicators", kLevel, [] { return Value{tables().comms.live()}; },
+     "communicators that the program made", PvarGroup::objects},
+    {"herald_datatypes", kLevel, [] { return Value{tables().datatypes.live()}; },
+     "datatypes that the program made", PvarGroup::objects},
 };
 
-bool is_level(const Row& row) noexcept { return row.kind == MPI_T_PVAR_CLASS_LEVEL; }
+bool is_level(const Row& row) noexcept { return row.kind == kLevel; }
 
-struct PvarSession : Object {};
+struct PvarSession : ObjectOf<MPI_T_pvar_session> {};
 
-struct PvarHandle : Object {
+struct PvarHandle : ObjectOf<MPI_T_pvar_handle> {
   std::uint32_t session = 0;
   const Row* row = nullptr;
   bool running = false;
@@ -165,17 +161,11 @@ void forget_pvar_sessions() noexcept {
 
 namespace api {
 
-int t_pvar_get_num(Call&, int* num_pvar) {
-  HERALD_TOOL_STARTED;
-  if (num_pvar == nullptr) return MPI_T_ERR_INVALID;
-  *num_pvar = pvar_count();
-  return MPI_SUCCESS;
-}
+int t_pvar_get_num(Call&, int* num_pvar) { return give_number(pvar_count(), num_pvar); }
 
 int t_pvar_get_info(Call&, int pvar_index, char* name, int* name_len, int* verbosity, int* var_class,
                     MPI_Datatype* datatype, MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind,
                     int* readonly, int* continuous, int* atomic) {
-  HERALD_TOOL_STARTED;
   if (pvar_index < 0 || pvar_index >= pvar_count()) return MPI_T_ERR_INVALID_INDEX;
   const Row& row = kRows[pvar_index];
   give_text(row.name, name, name_len);
@@ -192,7 +182,6 @@ int t_pvar_get_info(Call&, int pvar_index, char* name, int* name_len, int* verbo
 }
 
 int t_pvar_get_index(Call&, const char* name, int var_class, int* pvar_index) {
-  HERALD_TOOL_STARTED;
   if (name == nullptr || pvar_index == nullptr) return MPI_T_ERR_INVALID;
   for (int i = 0; i < pvar_count(); ++i) {
     if (std::strcmp(name, kRows[i].name) != 0 || kRows[i].kind != var_class) continue;
@@ -203,14 +192,12 @@ int t_pvar_get_index(Call&, const char* name, int var_class, int* pvar_index) {
 }
 
 int t_pvar_session_create(Call&, MPI_T_pvar_session* pe_session) {
-  HERALD_TOOL_STARTED;
   if (pe_session == nullptr) return MPI_T_ERR_INVALID;
-  *pe_session = reinterpret_cast<MPI_T_pvar_session>(std::uintptr_t{sessions().create()->handle});
+  *pe_session = handle_of(sessions().create());
   return MPI_SUCCESS;
 }
 
 int t_pvar_session_free(Call&, MPI_T_pvar_session* pe_session) {
-  HERALD_TOOL_STARTED;
   if (pe_session == nullptr) return MPI_T_ERR_INVALID;
   if (!is_session(*pe_session)) return MPI_T_ERR_INVALID_SESSION;
   handles().each([&](PvarHandle& handle) {
@@ -223,20 +210,18 @@ int t_pvar_session_free(Call&, MPI_T_pvar_session* pe_session) {
 
 int t_pvar_handle_alloc(Call&, MPI_T_pvar_session pe_session, int pvar_index, void*,
                         MPI_T_pvar_handle* handle, int* count) {
-  HERALD_TOOL_STARTED;
   if (!is_session(pe_session)) return MPI_T_ERR_INVALID_SESSION;
   if (pvar_index < 0 || pvar_index >= pvar_count()) return MPI_T_ERR_INVALID_INDEX;
   if (handle == nullptr || count == nullptr) return MPI_T_ERR_INVALID;
   PvarHandle* made = handles().create();
   made->session = number(pe_session);
   made->row = &kRows[pvar_index];
-  *handle = reinterpret_cast<MPI_T_pvar_handle>(std::uintptr_t{made->handle});
+  *handle = handle_of(made);
   *count = 1;
   return MPI_SUCCESS;
 }
 
 int t_pvar_handle_free(Call&, MPI_T_pvar_session pe_session, MPI_T_pvar_handle* handle) {
-  HERALD_TOOL_STARTED;
   if (handle == nullptr) return MPI_T_ERR_INVALID;
   int error = MPI_SUCCESS;
   PvarHandle* object = find(pe_session, *handle, error);
@@ -247,22 +232,18 @@ int t_pvar_handle_free(Call&, MPI_T_pvar_session pe_session, MPI_T_pvar_handle* 
 }
 
 int t_pvar_start(Call&, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
-  HERALD_TOOL_STARTED;
   return for_handles(pe_session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP, [](PvarHandle& each) { each.start(); });
 }
 
 int t_pvar_stop(Call&, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
-  HERALD_TOOL_STARTED;
   return for_handles(pe_session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP, [](PvarHandle& each) { each.stop(); });
 }
 
 int t_pvar_reset(Call&, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
-  HERALD_TOOL_STARTED;
   return for_handles(pe_session, handle, MPI_T_ERR_PVAR_NO_WRITE, [](PvarHandle& each) { each.set(0); });
 }
 
 int t_pvar_read(Call&, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle, void* buf) {
-  HERALD_TOOL_STARTED;
   int error = MPI_SUCCESS;
   const PvarHandle* object = find(pe_session, handle, error);
   if (object == nullptr) return error;
@@ -272,7 +253,6 @@ int t_pvar_read(Call&, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle, 
 }
 
 int t_pvar_write(Call&, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle, const void* buf) {
-  HERALD_TOOL_STARTED;
   if (buf == nullptr) return MPI_T_ERR_INVALID;
   if (handle == MPI_T_PVAR_ALL_HANDLES) return MPI_T_ERR_INVALID_HANDLE;
   const Value value = *static_cast<const Value*>(buf);
@@ -281,7 +261,6 @@ int t_pvar_write(Call&, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
 }
 
 int t_pvar_readreset(Call&, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle, void* buf) {
-  HERALD_TOOL_STARTED;
   if (buf == nullptr) return MPI_T_ERR_INVALID;
   if (handle == MPI_T_PVAR_ALL_HANDLES) return MPI_T_ERR_INVALID_HANDLE;
   return for_handles(pe_session, handle, MPI_T_ERR_PVAR_NO_ATOMIC, [buf](PvarHandle& each) {

@@ -99,7 +99,6 @@ int t_init_thread(Call&, int required, int* provided) {
 }
 
 int t_finalize(Call&) {
-  HERALD_TOOL_STARTED;
   if (--users == 0) {
     forget_cvar_handles();
     forget_pvar_sessions();
@@ -108,7 +107,6 @@ int t_finalize(Call&) {
 }
 
 int t_enum_get_info(Call&, MPI_T_enum enumtype, int* num, char* name, int* name_len) {
-  HERALD_TOOL_STARTED;
   const KnobRow* row = enum_of(enumtype);
   if (row == nullptr) return MPI_T_ERR_INVALID_HANDLE;
   give(choice_count(row->choices), num);
@@ -117,7 +115,6 @@ int t_enum_get_info(Call&, MPI_T_enum enumtype, int* num, char* name, int* name_
 }
 
 int t_enum_get_item(Call&, MPI_T_enum enumtype, int index, int* value, char* name, int* name_len) {
-  HERALD_TOOL_STARTED;
   const KnobRow* row = enum_of(enumtype);
   if (row == nullptr) return MPI_T_ERR_INVALID_HANDLE;
   int length = 0;
@@ -128,16 +125,10 @@ int t_enum_get_item(Call&, MPI_T_enum enumtype, int index, int* value, char* nam
   return MPI_SUCCESS;
 }
 
-int t_category_get_num(Call&, int* num_cat) {
-  HERALD_TOOL_STARTED;
-  if (num_cat == nullptr) return MPI_T_ERR_INVALID;
-  *num_cat = kCategoryCount;
-  return MPI_SUCCESS;
-}
+int t_category_get_num(Call&, int* num_cat) { return give_number(kCategoryCount, num_cat); }
 
 int t_category_get_info(Call&, int cat_index, char* name, int* name_len, char* desc, int* desc_len,
                         int* num_cvars, int* num_pvars, int* num_categories) {
-  HERALD_TOOL_STARTED;
   if (!is_category(cat_index)) return MPI_T_ERR_INVALID_INDEX;
   give_text(kCategories[cat_index].name, name, name_len);
   give_text(kCategories[cat_index].text, desc, desc_len);
@@ -148,7 +139,6 @@ int t_category_get_info(Call&, int cat_index, char* name, int* name_len, char* d
 }
 
 int t_category_get_index(Call&, const char* name, int* cat_index) {
-  HERALD_TOOL_STARTED;
   if (name == nullptr || cat_index == nullptr) return MPI_T_ERR_INVALID;
   for (int i = 0; i < kCategoryCount; ++i) {
     if (std::strcmp(name, kCategories[i].name) != 0) continue;
@@ -159,59 +149,35 @@ int t_category_get_index(Call&, const char* name, int* cat_index) {
 }
 
 int t_category_get_cvars(Call&, int cat_index, int len, int indices[]) {
-  HERALD_TOOL_STARTED;
   return is_category(cat_index) ? give_list(cvars_of(cat_index), len, indices) : MPI_T_ERR_INVALID_INDEX;
 }
 
 int t_category_get_pvars(Call&, int cat_index, int len, int indices[]) {
-  HERALD_TOOL_STARTED;
   return is_category(cat_index) ? give_list(pvars_of(cat_index), len, indices) : MPI_T_ERR_INVALID_INDEX;
 }
 
 int t_category_get_categories(Call&, int cat_index, int len, int indices[]) {
-  HERALD_TOOL_STARTED;
   return is_category(cat_index) ? give_list({}, len, indices) : MPI_T_ERR_INVALID_INDEX;
 }
 
 int t_category_get_events(Call&, int cat_index, int len, int indices[]) {
-  HERALD_TOOL_STARTED;
   return is_category(cat_index) ? give_list({}, len, indices) : MPI_T_ERR_INVALID_INDEX;
 }
 
 int t_category_get_num_events(Call&, int cat_index, int* num_events) {
-  HERALD_TOOL_STARTED;
-  if (!is_category(cat_index)) return MPI_T_ERR_INVALID_INDEX;
-  if (num_events == nullptr) return MPI_T_ERR_INVALID;
-  *num_events = 0;
-  return MPI_SUCCESS;
+  return is_category(cat_index) ? give_number(0, num_events) : MPI_T_ERR_INVALID_INDEX;
 }
 
 // Categories never change.
-int t_category_changed(Call&, int* update_number) {
-  HERALD_TOOL_STARTED;
-  if (update_number == nullptr) return MPI_T_ERR_INVALID;
-  *update_number = 0;
-  return MPI_SUCCESS;
-}
+int t_category_changed(Call&, int* update_number) { return give_number(0, update_number); }
 
-int t_event_get_num(Call&, int* num_events) {
-  HERALD_TOOL_STARTED;
-  if (num_events == nullptr) return MPI_T_ERR_INVALID;
-  *num_events = 0;
-  return MPI_SUCCESS;
-}
+int t_event_get_num(Call&, int* num_events) { return give_number(0, num_events); }
 
 int t_event_get_index(Call&, const char* name, int* event_index) {
-  HERALD_TOOL_STARTED;
   return name == nullptr || event_index == nullptr ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_NAME;
 }
 
-int t_source_get_num(Call&, int* num_sources) {
-  HERALD_TOOL_STARTED;
-  if (num_sources == nullptr) return MPI_T_ERR_INVALID;
-  *num_sources = 0;
-  return MPI_SUCCESS;
-}
+int t_source_get_num(Call&, int* num_sources) { return give_number(0, num_sources); }
 
 }  // namespace api
 }  // namespace herald::mpi

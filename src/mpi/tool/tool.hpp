@@ -7,13 +7,19 @@
 
 namespace herald::mpi {
 
-// MPI_T_init_thread calls not yet matched by MPI_T_finalize.
+// MPI_T_init_thread calls not yet matched by MPI_T_finalize; while there is none, other calls are refused.
 int tool_users() noexcept;
 
 // Text to a buffer of *length characters, as MPI_T gives strings: cut to fit, ended by a zero; *length
 // becomes the size of the whole text. Either pointer may be null.
 void give_text(const char* text, char* out, int* length) noexcept;
 
+// A number that the caller must take.
+inline int give_number(int value, int* out) noexcept {
+  if (out == nullptr) return MPI_T_ERR_INVALID;
+  *out = value;
+  return MPI_SUCCESS;
+}
 template <class T>
 void give(T value, T* out) noexcept {
   if (out != nullptr) *out = value;
@@ -33,7 +39,3 @@ PvarGroup pvar_group(int index) noexcept;
 void forget_pvar_sessions() noexcept;
 
 }  // namespace herald::mpi
-
-// First line of every MPI_T function but init.
-#define HERALD_TOOL_STARTED \
-  if (tool_users() == 0) return MPI_T_ERR_NOT_INITIALIZED

@@ -66,23 +66,18 @@ namespace {
 // False, with the call failed, if the plain calls cannot express how the datatype was made.
 bool can_tell(Call& call, const Contents& contents) noexcept {
   if (call.large() || !contents.large) return true;
-  (void)call.fail(MPI_ERR_TYPE, "argument 1 (datatype) was made with large counts; call %s_c",
-                  call.function());
-  return false;
+  return call.fail(MPI_ERR_TYPE, "argument 1 (datatype) was made with large counts; call %s_c",
+                   call.function());
 }
 
 template <class T>
 bool fits(Call& call, MPI_Count room, const std::vector<T>& values, const void* array, Arg arg) noexcept {
-  if (room < static_cast<MPI_Count>(values.size())) {
-    (void)call.fail(MPI_ERR_ARG,
-                    "argument %d (%s) is %lld, but there are %zu; ask MPI_Type_get_envelope first",
-                    arg.number, arg.name, static_cast<long long>(room), values.size());
-    return false;
-  }
-  if (array == nullptr && !values.empty()) {
-    (void)call.fail(MPI_ERR_ARG, "the array for argument %d (%s) is a null pointer", arg.number, arg.name);
-    return false;
-  }
+  if (room < static_cast<MPI_Count>(values.size()))
+    return call.fail(MPI_ERR_ARG,
+                     "argument %d (%s) is %lld, but there are %zu; ask MPI_Type_get_envelope first",
+                     arg.number, arg.name, static_cast<long long>(room), values.size());
+  if (array == nullptr && !values.empty())
+    return call.fail(MPI_ERR_ARG, "the array for argument %d (%s) is a null pointer", arg.number, arg.name);
   return true;
 }
 
@@ -116,19 +111,17 @@ int type_get_contents(Call& call, Datatype* datatype, MPI_Count max_integers, MP
                       MPI_Count max_large_counts, MPI_Count max_datatypes, int array_of_integers[],
                       MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[],
                       MPI_Datatype array_of_datatypes[]) {
-  if (datatype->contents == nullptr) {
+  if (datatype->contents == nullptr)
     return call.fail(MPI_ERR_TYPE, "argument 1 (datatype) is predefined (%s) and has no contents",
                      datatype->name.c_str());
-  }
   const Contents& contents = *datatype->contents;
   if (!can_tell(call, contents) ||
       !fits(call, max_integers, contents.integers, array_of_integers, {2, "max_integers"}) ||
       !fits(call, max_addresses, contents.addresses, array_of_addresses, {3, "max_addresses"}) ||
       !fits(call, max_large_counts, contents.counts, array_of_large_counts, {4, "max_large_counts"}) ||
       !fits(call, max_datatypes, contents.ingredients, array_of_datatypes,
-            {call.large() ? 5 : 4, "max_datatypes"})) {
+            {call.large() ? 5 : 4, "max_datatypes"}))
     return call.error();
-  }
   std::copy(contents.integers.begin(), contents.integers.end(), array_of_integers);
   std::copy(contents.addresses.begin(), contents.addresses.end(), array_of_addresses);
   std::copy(contents.counts.begin(), contents.counts.end(), array_of_large_counts);

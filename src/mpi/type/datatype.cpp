@@ -7,6 +7,7 @@
 
 #include "calls.hpp"
 #include "mpi/core/attr.hpp"
+#include "mpi/core/check.hpp"
 #include "mpi/core/status.hpp"
 #include "mpi/core/tables.hpp"
 #include "type/pack.hpp"
@@ -36,18 +37,16 @@ int deliver(Call& call, Status status, type::LayoutRef layout, std::shared_ptr<c
 
 bool has_array(Call& call, bool null, MPI_Count length, Arg arg) noexcept {
   if (!null || length <= 0) return true;
-  (void)call.fail(MPI_ERR_ARG, "argument %d (%s) is a null pointer; give an array of %lld elements",
-                  arg.number, arg.name, static_cast<long long>(length));
-  return false;
+  return call.fail(MPI_ERR_ARG, "argument %d (%s) is a null pointer; give an array of %lld elements",
+                   arg.number, arg.name, static_cast<long long>(length));
 }
 
 bool at_least(Call& call, type::Ints values, std::int64_t least, Arg arg) noexcept {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] >= least) continue;
-    (void)call.fail(MPI_ERR_ARG, "argument %d (%s): element %zu is %lld; it must be at least %lld",
-                    arg.number, arg.name, i, static_cast<long long>(values[i]),
-                    static_cast<long long>(least));
-    return false;
+    return call.fail(MPI_ERR_ARG, "argument %d (%s): element %zu is %lld; it must be at least %lld",
+                     arg.number, arg.name, i, static_cast<long long>(values[i]),
+                     static_cast<long long>(least));
   }
   return true;
 }
@@ -62,30 +61,9 @@ const MPI_Status* given(Call& call, const MPI_Status* status) noexcept {
   return status;
 }
 
-int set_elements(Call& call, MPI_Status* status, const Datatype& datatype, MPI_Count count) noexcept {
-  if (given(call, status) == nullptr) return call.error();
-  if (count < 0) {
-    return call.fail(MPI_ERR_COUNT, "argument 3 (count) is %lld; it must not be negative",
-                     static_cast<long long>(count));
-  }
-  const std::int64_t bytes = type::bytes_of_elements(*datatype.layout, count);
-  if (bytes < 0) return call.fail(MPI_ERR_COUNT, "argument 3 (count) is more than 64 bits of bytes");
-  set_status_bytes(*status, bytes);
-  return MPI_SUCCESS;
-}
-
-int get_elements_of(Call& call, const MPI_Status* status, const Datatype& datatype,
-                    MPI_Count* count) noexcept {
-  if (given(call, status) == nullptr) return call.error();
-  const std::int64_t elements =
-      type::elements_in(*datatype.layout, static_cast<std::uint64_t>(status_bytes(*status)));
-  *count = elements < 0 ? MPI_UNDEFINED : elements;
-  return MPI_SUCCESS;
-}
-
 // A handle passed by pointer.
 Datatype* pointed(Call& call, const MPI_Datatype* handle) noexcept {
-  return call.datatype(*handle, {1, "datatype"});
+  return call.object(*handle, {1, "datatype"});
 }
 
 }  // namespace
@@ -102,10 +80,9 @@ int type_commit(Call& call, MPI_Datatype* datatype) {
 int type_free(Call& call, MPI_Datatype* datatype) {
   Datatype* object = pointed(call, datatype);
   if (object == nullptr) return call.error();
-  if (object->predefined) {
+  if (object->predefined)
     return call.fail(MPI_ERR_TYPE, "argument 1 (datatype) is predefined (%s), which cannot be freed",
                      object->name.empty() ? "without a name" : object->name.c_str());
-  }
   if (const int error = delete_attributes(call, store_of(*object)); error != MPI_SUCCESS) return error;
   tables().datatypes.retire(object);
   release(object);
@@ -134,7 +111,7 @@ int type_set_name(Call&, Datatype* datatype, const char* type_name) {
 }
 
 int type_get_name(Call& call, Datatype* datatype, char* type_name, int* resultlen) {
-  call.out(type_name, {2, "type_name"});
+  check_pointer(call, type_name, {2, "type_name"});
   if (call.failed()) return call.error();
   const char* name = datatype == nullptr ? "MPI_DATATYPE_NULL" : datatype->name.c_str();
   const std::size_t length = std::strlen(name);
@@ -147,24 +124,17 @@ int type_size(Call&, Datatype* datatype, MPI_Count* size) {
   *size = datatype->layout->size();
   return MPI_SUCCESS;
 }
-int type_size_x(Call& call, Datatype* datatype, MPI_Count* size) { return type_size(call, datatype, size); }
 
 int type_get_extent(Call&, Datatype* datatype, MPI_Count* lb, MPI_Count* extent) {
   *lb = datatype->layout->lb();
   *extent = datatype->layout->extent();
   return MPI_SUCCESS;
 }
-int type_get_extent_x(Call& call, Datatype* datatype, MPI_Count* lb, MPI_Count* extent) {
-  return type_get_extent(call, datatype, lb, extent);
-}
 
 int type_get_true_extent(Call&, Datatype* datatype, MPI_Count* true_lb, MPI_Count* true_extent) {
   *true_lb = datatype->layout->true_lb();
   *true_extent = datatype->layout->true_extent();
   return MPI_SUCCESS;
-}
-int type_get_true_extent_x(Call& call, Datatype* datatype, MPI_Count* true_lb, MPI_Count* true_extent) {
-  return type_get_true_extent(call, datatype, true_lb, true_extent);
 }
 
 int get_address(Call&, const void* location, MPI_Aint* address) {
@@ -181,17 +151,22 @@ int get_count(Call& call, const MPI_Status* status, Datatype* datatype, MPI_Coun
 }
 
 int get_elements(Call& call, const MPI_Status* status, Datatype* datatype, MPI_Count* count) {
-  return get_elements_of(call, status, *datatype, count);
-}
-int get_elements_x(Call& call, const MPI_Status* status, Datatype* datatype, MPI_Count* count) {
-  return get_elements_of(call, status, *datatype, count);
+  if (given(call, status) == nullptr) return call.error();
+  const std::int64_t elements =
+      type::elements_in(*datatype->layout, static_cast<std::uint64_t>(status_bytes(*status)));
+  *count = elements < 0 ? MPI_UNDEFINED : elements;
+  return MPI_SUCCESS;
 }
 
 int status_set_elements(Call& call, MPI_Status* status, Datatype* datatype, MPI_Count count) {
-  return set_elements(call, status, *datatype, count);
-}
-int status_set_elements_x(Call& call, MPI_Status* status, Datatype* datatype, MPI_Count count) {
-  return set_elements(call, status, *datatype, count);
+  if (given(call, status) == nullptr) return call.error();
+  if (count < 0)
+    return call.fail(MPI_ERR_COUNT, "argument 3 (count) is %lld; it must not be negative",
+                     static_cast<long long>(count));
+  const std::int64_t bytes = type::bytes_of_elements(*datatype->layout, count);
+  if (bytes < 0) return call.fail(MPI_ERR_COUNT, "argument 3 (count) is more than 64 bits of bytes");
+  set_status_bytes(*status, bytes);
+  return MPI_SUCCESS;
 }
 
 }  // namespace api

@@ -24,9 +24,8 @@ void add_displacements(Contents& contents, type::Ints displacements, bool in_byt
 int make_indexed(Call& call, MPI_Count count, Counts blocklengths, Counts displacements,
                  const Datatype& oldtype, bool in_bytes, MPI_Datatype* newtype) {
   if (!has_array(call, blocklengths.null(), count, {2, "array_of_blocklengths"}) ||
-      !has_array(call, displacements.null(), count, {3, "array_of_displacements"})) {
+      !has_array(call, displacements.null(), count, {3, "array_of_displacements"}))
     return call.error();
-  }
   const WideArray blocks{blocklengths, count}, at{displacements, count};
   if (!at_least(call, blocks, 0, {2, "array_of_blocklengths"})) return call.error();
   auto contents = begin(call, in_bytes ? MPI_COMBINER_HINDEXED : MPI_COMBINER_INDEXED, oldtype);
@@ -108,9 +107,8 @@ int type_create_struct(Call& call, MPI_Count count, Counts array_of_blocklengths
                        MPI_Datatype* newtype) {
   if (!has_array(call, array_of_blocklengths.null(), count, {2, "array_of_blocklengths"}) ||
       !has_array(call, array_of_displacements.null(), count, {3, "array_of_displacements"}) ||
-      !has_array(call, array_of_types == nullptr, count, {4, "array_of_types"})) {
+      !has_array(call, array_of_types == nullptr, count, {4, "array_of_types"}))
     return call.error();
-  }
   const WideArray blocks{array_of_blocklengths, count}, at{array_of_displacements, count};
   if (!at_least(call, blocks, 0, {2, "array_of_blocklengths"})) return call.error();
   auto contents = std::make_shared<Contents>(MPI_COMBINER_STRUCT, call.large());
@@ -119,7 +117,7 @@ int type_create_struct(Call& call, MPI_Count count, Counts array_of_blocklengths
   contents->add_addresses(at);
   std::vector<const type::Layout*> items;
   for (MPI_Count i = 0; i < count; ++i) {
-    const Datatype* item = call.datatype(array_of_types[i], {4, "array_of_types"});
+    const Datatype* item = call.object(array_of_types[i], {4, "array_of_types"});
     if (item == nullptr) return call.error();
     contents->add(*item);
     items.push_back(item->layout.get());

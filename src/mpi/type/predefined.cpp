@@ -134,12 +134,10 @@ const Real kReals[] = {
 };
 
 int make_f90(Call& call, int combiner, int p, int r, MPI_Datatype* newtype) {
-  if (p == MPI_UNDEFINED && r == MPI_UNDEFINED) {
+  if (p == MPI_UNDEFINED && r == MPI_UNDEFINED)
     return call.fail(MPI_ERR_ARG, "arguments 1 (p) and 2 (r) are both MPI_UNDEFINED; give at least one");
-  }
-  if ((p < 0 && p != MPI_UNDEFINED) || (r < 0 && r != MPI_UNDEFINED)) {
+  if ((p < 0 && p != MPI_UNDEFINED) || (r < 0 && r != MPI_UNDEFINED))
     return call.fail(MPI_ERR_ARG, "arguments 1 (p) and 2 (r) are %d and %d; they must not be negative", p, r);
-  }
   for (const Real& row : kReals) {
     if (p > row.digits || r > row.range) continue;  // MPI_UNDEFINED is lower than any
     const Basic basic = combiner == MPI_COMBINER_F90_REAL ? row.real : row.complex;
@@ -213,12 +211,11 @@ int type_match_size(Call& call, int typeclass, int size, MPI_Datatype* datatype)
       {MPI_TYPECLASS_COMPLEX, 8, Basic::f_complex},    {MPI_TYPECLASS_COMPLEX, 16, Basic::f_double_complex},
       {MPI_TYPECLASS_COMPLEX, 32, Basic::f_complex32}};
   if (typeclass != MPI_TYPECLASS_INTEGER && typeclass != MPI_TYPECLASS_REAL &&
-      typeclass != MPI_TYPECLASS_COMPLEX) {
+      typeclass != MPI_TYPECLASS_COMPLEX)
     return call.fail(MPI_ERR_ARG,
                      "argument 1 (typeclass) is %d; it must be MPI_TYPECLASS_INTEGER, MPI_TYPECLASS_REAL or "
                      "MPI_TYPECLASS_COMPLEX",
                      typeclass);
-  }
   for (const auto& [klass, bytes, basic] : kSizes) {
     if (klass != typeclass || bytes != size) continue;
     *datatype = handle_of(predefined_datatype(basic));

@@ -18,13 +18,13 @@ TEST(P2pPeers, a_table_that_grows_keeps_what_is_under_way) {
     world.deliver(0, 1);
     Recv recv(world, 1, 0, 1, 5000);
     Send to_self(world, 0, 0, 7, random_bytes(20, 3));
-    EXPECT_EQ(world.core(0).next_wanting(), 1);
-    EXPECT_EQ(world.core(0).add_peer(), 2);
-    EXPECT_EQ(world.core(1).add_peer(), 2);
-    for (int i = 3; i < 100; ++i) EXPECT_EQ(world.core(0).add_peer(), i);
-    EXPECT_EQ(world.core(0).wanting(), 2u);
-    EXPECT_EQ(world.core(0).next_wanting(), 0) << "each in its turn";
-    EXPECT_EQ(world.core(0).next_wanting(), 1);
+    EXPECT_EQ(world.core(0).peers().next_wanting(), 1);
+    EXPECT_EQ(world.core(0).peers().add(), 2);
+    EXPECT_EQ(world.core(1).peers().add(), 2);
+    for (int i = 3; i < 100; ++i) EXPECT_EQ(world.core(0).peers().add(), i);
+    EXPECT_EQ(world.core(0).peers().wanting(), 2u);
+    EXPECT_EQ(world.core(0).peers().next_wanting(), 0) << "each in its turn";
+    EXPECT_EQ(world.core(0).peers().next_wanting(), 1);
     Recv second(world, 1, 0, 2, 50), mine(world, 0, 0, 7, 20);
     world.settle();
     EXPECT_TRUE(partly.done && queued.done && to_self.done);
@@ -37,7 +37,7 @@ TEST(P2pPeers, a_table_that_grows_keeps_what_is_under_way) {
 
 TEST(P2pPeers, messages_go_to_a_peer_that_came_later) {
   p2p::Core first({.peers = 1, .me = 0}), later({.peers = 2, .me = 1});
-  ASSERT_EQ(first.add_peer(), 1);
+  ASSERT_EQ(first.peers().add(), 1);
   Bytes out = random_bytes(30, 1), in(30);
   p2p::SendOp send;
   send.to = 1;
@@ -51,7 +51,7 @@ TEST(P2pPeers, messages_go_to_a_peer_that_came_later) {
   later.start(recv);
   first.start(send);
   std::byte room[200];
-  const std::size_t size = first.poll_transmit(first.next_wanting(), room);
+  const std::size_t size = first.poll_transmit(first.peers().next_wanting(), room);
   EXPECT_EQ(later.on_packet(0, {room, size}), Status::ok);
   EXPECT_TRUE(recv.done);
   EXPECT_EQ(in, out);

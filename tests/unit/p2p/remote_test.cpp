@@ -293,7 +293,7 @@ TEST(P2pRemote, send_now_writes_what_a_started_send_writes) {
     const Bytes bytes = random_bytes(chance.below(110), static_cast<std::uint64_t>(i));
     const p2p::ShortSend what{
         .context = 1, .data = bytes.data(), .bytes = bytes.size(), .to = 1, .tag = i, .source = 0};
-    const bool at_once = world.core(0).can_send_now(1, bytes.size(), kPacket);
+    const bool at_once = world.core(0).sender().can_send_now(1, bytes.size(), kPacket);
     Send other(twin, 0, 1, i, bytes);
     const Bytes* const packet = twin.transmit(0, 1);
     ASSERT_NE(packet, nullptr);
@@ -301,7 +301,7 @@ TEST(P2pRemote, send_now_writes_what_a_started_send_writes) {
     EXPECT_EQ(at_once, packet->size() == head + bytes.size()) << i;
     if (at_once && chance.below(4) != 0) {
       Bytes room(kPacket);
-      room.resize(world.core(0).send_now(what, std::as_writable_bytes(std::span(room)).data()));
+      room.resize(world.core(0).sender().send_now(what, std::as_writable_bytes(std::span(room)).data()));
       EXPECT_EQ(room, *packet) << i;
       world.link(0, 1).push_back(room);
       ++shorts;
@@ -334,13 +334,13 @@ TEST(P2pRemote, send_now_writes_what_a_started_send_writes) {
 
 TEST(P2pRemote, send_now_is_refused_where_a_started_send_would_wait) {
   World world = remote(p2p::PushMode::pull, 1000);
-  EXPECT_TRUE(world.core(0).can_send_now(1, 100, kPacket));
-  EXPECT_FALSE(world.core(0).can_send_now(1, 101, kPacket));
+  EXPECT_TRUE(world.core(0).sender().can_send_now(1, 100, kPacket));
+  EXPECT_FALSE(world.core(0).sender().can_send_now(1, 101, kPacket));
   int sent = 0;
   const Bytes bytes = random_bytes(50, 1);
-  for (; sent < 100 && world.core(0).can_send_now(1, 50, kPacket); ++sent) {
+  for (; sent < 100 && world.core(0).sender().can_send_now(1, 50, kPacket); ++sent) {
     Bytes room(kPacket);
-    room.resize(world.core(0).send_now(
+    room.resize(world.core(0).sender().send_now(
         {.context = 1, .data = bytes.data(), .bytes = 50, .to = 1, .tag = sent, .source = 0},
         std::as_writable_bytes(std::span(room)).data()));
     world.link(0, 1).push_back(room);
@@ -348,17 +348,17 @@ TEST(P2pRemote, send_now_is_refused_where_a_started_send_would_wait) {
   EXPECT_EQ(sent, 8);  // each counts for 50 and 64 of the allowance
   world.settle();
   Send held(world, 0, 1, 99, bytes);
-  EXPECT_FALSE(world.core(0).can_send_now(1, 0, kPacket)) << "it would overtake";
+  EXPECT_FALSE(world.core(0).sender().can_send_now(1, 0, kPacket)) << "it would overtake";
   world.settle();
   for (int i = 0; i < sent; ++i) {
     Recv recv(world, 1, 0, i, 50);
     EXPECT_EQ(recv.buffer, bytes);
   }
   world.settle();
-  EXPECT_TRUE(world.core(0).can_send_now(1, 50, kPacket));
+  EXPECT_TRUE(world.core(0).sender().can_send_now(1, 50, kPacket));
   world.core(0).on_peer_gone(1);
-  EXPECT_FALSE(world.core(0).can_send_now(1, 50, kPacket));
+  EXPECT_FALSE(world.core(0).sender().can_send_now(1, 50, kPacket));
   World zero = remote(p2p::PushMode::zero), all = remote(p2p::PushMode::all);
-  EXPECT_FALSE(zero.core(0).can_send_now(1, 8, kPacket));
-  EXPECT_FALSE(all.core(0).can_send_now(1, 8, kPacket));
+  EXPECT_FALSE(zero.core(0).sender().can_send_now(1, 8, kPacket));
+  EXPECT_FALSE(all.core(0).sender().can_send_now(1, 8, kPacket));
 }

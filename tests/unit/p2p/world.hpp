@@ -105,9 +105,9 @@ class World {
   // Starts it, or sends it now where that is possible, at random.
   void start(int from, p2p::SendOp& op) {
     if (sends_now && chance.below(2) == 0 && op.lane < 0 && op.mode != p2p::SendMode::synchronous &&
-        core(from).can_send_now(op.to, op.data.total(), packet_bytes_)) {
+        core(from).sender().can_send_now(op.to, op.data.total(), packet_bytes_)) {
       Bytes room(packet_bytes_);
-      room.resize(core(from).send_now(op, std::as_writable_bytes(std::span(room)).data()));
+      room.resize(core(from).sender().send_now(op, std::as_writable_bytes(std::span(room)).data()));
       link(from, op.to).push_back(std::move(room));
     } else {
       core(from).start(op);

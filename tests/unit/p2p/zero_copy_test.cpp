@@ -52,7 +52,7 @@ struct Borrower {
     go();
   }
   void give_back(std::uint32_t packets) {
-    world.core(0).on_returned(1, packets);
+    world.core(0).sender().on_returned(1, packets);
     world.core(0).run_finished();
   }
 };
@@ -158,10 +158,10 @@ TEST(P2pZeroCopy, the_beginning_of_a_long_message_is_urgent) {
   Send send(it.world, 0, 1, 3, random_bytes(5000, 1)), small(it.world, 0, 1, 3, random_bytes(50, 1));
   Bytes room(kPacket);
   ASSERT_NE(it.world.core(0).poll_transmit(1, std::as_writable_bytes(std::span(room))), 0u);
-  EXPECT_TRUE(it.world.core(0).take_urgent());
-  EXPECT_FALSE(it.world.core(0).take_urgent());
+  EXPECT_TRUE(it.world.core(0).sender().take_urgent());
+  EXPECT_FALSE(it.world.core(0).sender().take_urgent());
   ASSERT_NE(it.world.core(0).poll_transmit(1, std::as_writable_bytes(std::span(room))), 0u);
-  EXPECT_FALSE(it.world.core(0).take_urgent());
+  EXPECT_FALSE(it.world.core(0).sender().take_urgent());
 }
 
 TEST(P2pZeroCopy, what_begins_while_another_is_under_way_is_not) {
@@ -169,7 +169,7 @@ TEST(P2pZeroCopy, what_begins_while_another_is_under_way_is_not) {
   Send one(it.world, 0, 1, 3, random_bytes(5000, 1)), two(it.world, 0, 1, 3, random_bytes(5000, 2));
   Bytes room(kPacket);
   ASSERT_NE(it.world.core(0).poll_transmit(1, std::as_writable_bytes(std::span(room))), 0u);
-  EXPECT_TRUE(it.world.core(0).take_urgent());
+  EXPECT_TRUE(it.world.core(0).sender().take_urgent());
   ASSERT_NE(it.world.core(0).poll_transmit(1, std::as_writable_bytes(std::span(room))), 0u);
-  EXPECT_FALSE(it.world.core(0).take_urgent());
+  EXPECT_FALSE(it.world.core(0).sender().take_urgent());
 }

@@ -1,14 +1,40 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allreduce over the lane. Short vectors: each rank multicasts its vector and reduces all of them in rank
-// order; or rank 0 reduces and multicasts the result. Long vectors: each rank reduces one part, which the
-// others send to it, and multicasts the result in turns (turns.hpp).
+// Reductions over the lane.
+#include "coll/make/blocks_together.hpp"
+#include "coll/make/cast.hpp"
 #include "coll/make/items.hpp"
-#include "coll/make/reduce_fan.hpp"
+#include "coll/make/makers.hpp"
+#include "coll/make/reduce_chain.hpp"
 #include "coll/make/turns.hpp"
 
 namespace herald::coll {
 namespace {
 
+// Reduces up a wide tree to rank 0. Rank order is kept.
+struct FanResult {
+  Piece piece;   // rank 0: the result
+  StepId ready;  // rank 0: complete; others: sent, and the contribution may be overwritten
+};
+
+// At rank 0 the result is written to `target`, if that has a layout.
+FanResult reduce_fan(const CollSpec& spec, Builder& b, const Piece& own, const Piece& target) noexcept {
+  const FanTree tree(spec.rank, spec.size);
+  ReduceChain chain(b, own, spec.rank == 0 ? target : Piece{}, static_cast<int>(tree.children.size()));
+  for (const int child : tree.children) chain.reduce_message(child);
+  if (spec.rank != 0) return {Piece{}, b.send(tree.parent, chain.result(), {chain.ready()})};
+  if (target.layout == nullptr) return {chain.result(), chain.ready()};
+  const StepId ready = chain.copy_to_target();
+  return {target, ready};
+}
+double reduce_fan_ns(const Shape& shape, double bytes) noexcept {
+  const int depth = FanTree::depth(shape.ranks), width = std::min(shape.ranks - 1, kFanIn);
+  return depth * (shape.cost.message_ns +
+                  width * (kReceiveNs + bytes * (shape.cost.byte_ns + shape.cost.reduce_byte_ns)));
+}
+
+// Allreduce over the lane. Short vectors: each rank multicasts its vector and reduces all of them in rank
+// order; or rank 0 reduces and multicasts the result. Long vectors: each rank reduces one part, which the
+// others send to it, and multicasts the result in turns (turns.hpp).
 // result = v0 op (v1 op (... op v[n-1])), with vector r in `all` at r.
 StepId reduce_in_order(Builder& b, const std::vector<Piece>& all, const std::vector<StepId>& ready,
                        const Piece& result, StepId free) noexcept {
@@ -118,18 +144,48 @@ void make_fused(const CollSpec& spec, Builder& b) noexcept {
   b.copy(parts.back(), result, {step});
 }
 
+// Reduce-scatter of short vectors over the lane: rank 0 reduces and multicasts everything; each rank copies
+// its part out.
+double estimate_reduce_scatter(std::uint64_t bytes, const Shape& shape) noexcept {
+  const double size = static_cast<double>(bytes);
+  return reduce_fan_ns(shape, size) + transfer_ns(shape, 1, size) + size * shape.cost.copy_byte_ns;
+}
+
+void make_reduce_scatter(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.bytes == 0) return;
+  const Piece own = blocks_together(spec), result = spec.result();
+  const FanResult up = reduce_fan(spec, b, own, Piece{});
+  Piece all = up.piece;
+  StepId here = up.ready;
+  if (spec.rank == 0) {
+    here = b.cast(all, {up.ready});
+  } else {
+    all = b.scratch_items(*own.layout, own.count);
+    here = b.recv(0, all);
+  }
+  b.copy(items_of(all, block_begin(spec, spec.rank), result.count), result, {here, up.ready});
+}
+
+constexpr const char* kTextReduceScatter =
+    "reduced to one rank, which multicasts everything; each takes its part";
+
+constexpr Algorithm kRows[] = {
+    {Op::allreduce, "fused", "all contribute to one rank, which reduces and multicasts", fits_fused,
+     estimate_fused, make_fused},
+    {Op::allreduce, "cast", "each rank multicasts its vector and reduces all of them", fits_lane,
+     estimate_short, make_short},
+    {Op::allreduce, "gather_cast", "reduced to one rank, which multicasts", fits_lane, estimate_gather,
+     make_gather},
+    {Op::allreduce, "scatter_cast", "each rank reduces a part and multicasts it", fits_lane, estimate_long,
+     make_long},
+    {Op::reduce_scatter, "gather_cast", kTextReduceScatter, fits_lane, estimate_reduce_scatter,
+     make_reduce_scatter},
+    {Op::reduce_scatter_block, "gather_cast", kTextReduceScatter, fits_lane, estimate_reduce_scatter,
+     make_reduce_scatter},
+};
+
 }  // namespace
 
-const Algorithm kAllreduceFused{
-    Op::allreduce, "fused",        "all contribute to one rank, which reduces and multicasts",
-    fits_fused,    estimate_fused, make_fused};
-const Algorithm kAllreduceCast{
-    Op::allreduce, "cast",         "each rank multicasts its vector and reduces all of them",
-    fits_lane,     estimate_short, make_short};
-const Algorithm kAllreduceGatherCast{Op::allreduce, "gather_cast",   "reduced to one rank, which multicasts",
-                                     fits_lane,     estimate_gather, make_gather};
-const Algorithm kAllreduceScatterCast{
-    Op::allreduce, "scatter_cast", "each rank reduces a part and multicasts it",
-    fits_lane,     estimate_long,  make_long};
+constinit const std::span<const Algorithm> kReduceCastAlgorithms = kRows;
 
 }  // namespace herald::coll
