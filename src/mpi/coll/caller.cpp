@@ -117,20 +117,32 @@ void Caller::check_buffer(const void* buffer, Arg arg, MPI_Count count, const Da
 void Caller::side(coll::Blocks& blocks, const void*& place, const Data& data, int many) noexcept {
   if (call_.failed() || !check_type(data.type, data.type_arg)) return;
   if (!check_fits(*data.type, data.count, many, data.count_arg)) return;
-  check_buffer(data.buffer, data.buffer_arg, data.count, *data.type);
+  check_buffer(data.buffer, data.buffer_arg, many > 0 ? data.count : 0, *data.type);
   place = data.buffer;
   blocks.layout = data.type->layout.get();
   blocks.count = data.count;
 }
 
-bool Caller::check_arrays(int count, Counts counts, Arg counts_arg, Counts displacements,
+std::size_t Caller::count_blocks(const coll::Blocks& blocks) const noexcept {
+  if (spec_.neighbors == nullptr) return static_cast<std::size_t>(comm_.partner_count);
+  return (&blocks == &spec_.send ? spec_.neighbors->destinations : spec_.neighbors->sources).size();
+}
+
+bool Caller::is_null_block(const coll::Blocks& blocks, std::size_t i) const noexcept {
+  if (spec_.neighbors == nullptr) return false;
+  const auto& edges = &blocks == &spec_.send ? spec_.neighbors->destinations : spec_.neighbors->sources;
+  return edges[i].rank == coll::kNoRank;
+}
+
+bool Caller::check_arrays(std::size_t count, Counts counts, Arg counts_arg, Counts displacements,
                           Arg displacements_arg) noexcept {
+  if (count == 0) return !call_.failed();
   call_.out(counts.null() ? nullptr : this, counts_arg);
   call_.out(displacements.null() ? nullptr : this, displacements_arg);
-  for (int i = 0; i < count && !call_.failed(); ++i) {
-    const MPI_Count items = counts[static_cast<std::size_t>(i)];
+  for (std::size_t i = 0; i < count && !call_.failed(); ++i) {
+    const MPI_Count items = counts[i];
     if (items < 0)
-      (void)call_.fail(MPI_ERR_COUNT, "argument %d (%s[%d]) is %lld; it must not be negative",
+      (void)call_.fail(MPI_ERR_COUNT, "argument %d (%s[%zu]) is %lld; it must not be negative",
                        counts_arg.number, counts_arg.name, i, static_cast<long long>(items));
   }
   return !call_.failed();
@@ -138,10 +150,8 @@ bool Caller::check_arrays(int count, Counts counts, Arg counts_arg, Counts displ
 
 void Caller::side(coll::Blocks& blocks, const void*& place, const DataV& data) noexcept {
   if (call_.failed() || !check_type(data.type, data.type_arg)) return;
-  const int partners = comm_.partner_count;
-  if (!check_arrays(partners, data.counts, data.counts_arg, data.displacements, data.displacements_arg))
-    return;
-  const auto n = static_cast<std::size_t>(partners);
+  const std::size_t n = count_blocks(blocks);
+  if (!check_arrays(n, data.counts, data.counts_arg, data.displacements, data.displacements_arg)) return;
   CollCall::Rows& rows = rows_of(blocks);
   rows = {true, key_.words().size(), n};
   std::int64_t* words = key_.grow(2 * n);
@@ -150,7 +160,8 @@ void Caller::side(coll::Blocks& blocks, const void*& place, const DataV& data) n
     words[i] = data.counts[i];
     words[n + i] = data.displacements[i];
     largest = std::max(largest, data.counts[i]);
-    if (data.displacements[i] == 0) at_begin = std::max(at_begin, data.counts[i]);
+    if (data.displacements[i] == 0 && !is_null_block(blocks, i))
+      at_begin = std::max(at_begin, data.counts[i]);
   }
   if (!check_fits(*data.type, largest, 1, data.counts_arg)) return;
   // Displacements may be addresses and the buffer null: only a buffer that is certainly wrong is refused.
@@ -160,12 +171,11 @@ void Caller::side(coll::Blocks& blocks, const void*& place, const DataV& data) n
 }
 
 void Caller::side(coll::Blocks& blocks, const void*& place, const DataW& data) noexcept {
-  const int partners = comm_.partner_count;
+  const std::size_t n = count_blocks(blocks);
   if (call_.failed() ||
-      !check_arrays(partners, data.counts, data.counts_arg, data.displacements, data.displacements_arg))
+      !check_arrays(n, data.counts, data.counts_arg, data.displacements, data.displacements_arg))
     return;
-  call_.out(data.types, data.types_arg);
-  const auto n = static_cast<std::size_t>(partners);
+  if (n != 0) call_.out(data.types, data.types_arg);
   CollCall::Rows& rows = rows_of(blocks);
   rows = {true, key_.words().size(), n};
   std::int64_t* words = key_.grow(2 * n);
@@ -176,10 +186,11 @@ void Caller::side(coll::Blocks& blocks, const void*& place, const DataW& data) n
   std::vector<const type::Layout*>& layouts =
       &blocks == &spec_.send ? collective_.send_layouts : collective_.recv_layouts;
   for (std::size_t i = 0; i < n && !call_.failed(); ++i) {
-    const Datatype* type = find(data.types[i]);
+    const bool null_block = is_null_block(blocks, i);
+    const Datatype* type = find(null_block ? MPI_BYTE : data.types[i]);
     if (!check_type(type, data.types_arg, static_cast<std::int64_t>(i))) return;
     if (!check_fits(*type, data.counts[i], 1, data.counts_arg)) return;
-    if (is_in_place(data.buffer) || data.displacements[i] == 0)
+    if (is_in_place(data.buffer) || (data.displacements[i] == 0 && !null_block))
       check_buffer(data.buffer, data.buffer_arg, data.counts[i], *type);
     layouts.push_back(type->layout.get());
     key_.add_layout(type->layout.get());
@@ -196,7 +207,9 @@ void Caller::reduction(Op* op, Datatype* datatype) noexcept {
 }
 
 void Caller::send_in_parts(Counts counts, Arg counts_arg) noexcept {
-  if (call_.failed() || !check_arrays(comm_.size, counts, counts_arg, counts, counts_arg)) return;
+  if (call_.failed() ||
+      !check_arrays(static_cast<std::size_t>(comm_.size), counts, counts_arg, counts, counts_arg))
+    return;
   const auto n = static_cast<std::size_t>(comm_.size);
   collective_.send_rows = {true, key_.words().size(), n};
   std::int64_t* words = key_.grow(2 * n);

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Neighborhood collectives, each in three forms.
+#include <algorithm>
+
+#include "calls.hpp"
+#include "mpi/coll/args.hpp"
+#include "mpi/topo/topology.hpp"
+
+namespace herald::mpi::api {
+namespace {
+
+// The neighbours of this rank in `comm`, argument `number`; null and failed if it has no topology.
+const coll::Neighbors* neighbors_of(Call& call, const Comm& comm, int number) noexcept {
+  const Topology* topology = comm.topology.get();
+  if (topology == nullptr)
+    (void)call.fail(MPI_ERR_TOPOLOGY,
+                    "argument %d (comm) has no topology; give a communicator that MPI_Cart_create, "
+                    "MPI_Dist_graph_create or the like made",
+                    number);
+  else if (!topology->symmetric)
+    (void)call.fail(MPI_ERR_TOPOLOGY,
+                    "argument %d (comm) has a graph in which some edges have no edge back; neighborhood "
+                    "collectives need both, or a topology of MPI_Dist_graph_create",
+                    number);
+  return call.failed() ? nullptr : &topology->neighbors;
+}
+
+// Blocks of a buffer; none if all neighbours are MPI_PROC_NULL, so that the buffer may be null.
+int blocks_for(const std::vector<coll::Edge>& edges) noexcept {
+  const auto exists = [](const coll::Edge& edge) { return edge.rank != coll::kNoRank; };
+  return std::any_of(edges.begin(), edges.end(), exists) ? static_cast<int>(edges.size()) : 0;
+}
+
+template <coll::Op op>
+int equal_how(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf,
+              MPI_Count recvcount, Datatype* recvtype, Comm* comm, How how) noexcept {
+  const coll::Neighbors* neighbors = neighbors_of(call, *comm, 7);
+  if (neighbors == nullptr) return call.error();
+  Caller caller(call, *comm, op, how);
+  caller.neighbors(*neighbors);
+  const int outgoing = blocks_for(neighbors->destinations), incoming = blocks_for(neighbors->sources);
+  caller.send(sent(sendbuf, sendcount, sendtype),
+              op == coll::Op::neighbor_allgather ? std::min(outgoing, 1) : outgoing);
+  caller.recv(received(recvbuf, recvcount, recvtype, 4), incoming);
+  if (outgoing > 0 && incoming > 0)
+    caller.distinct(sendbuf, {1, "sendbuf"}, recvbuf, {4, "recvbuf"}, bytes_of(recvcount, recvtype));
+  return caller.go(bytes_of(sendcount, sendtype));
+}
+constexpr auto neighbor_allgather_how = equal_how<coll::Op::neighbor_allgather>;
+constexpr auto neighbor_alltoall_how = equal_how<coll::Op::neighbor_alltoall>;
+
+int neighbor_allgatherv_how(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sendtype,
+                            void* recvbuf, Counts recvcounts, Counts displs, Datatype* recvtype, Comm* comm,
+                            How how) noexcept {
+  const coll::Neighbors* neighbors = neighbors_of(call, *comm, 8);
+  if (neighbors == nullptr) return call.error();
+  Caller caller(call, *comm, coll::Op::neighbor_allgatherv, how);
+  caller.neighbors(*neighbors);
+  caller.send(sent(sendbuf, sendcount, sendtype), std::min(blocks_for(neighbors->destinations), 1));
+  caller.recv(received(recvbuf, recvcounts, displs, {6, "displs"}, recvtype));
+  return caller.go(0);
+}
+
+// Both buffers may be the same: a halo exchange moves parts of one array to others.
+int neighbor_alltoallv_how(Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls,
+                           Datatype* sendtype, void* recvbuf, Counts recvcounts, Counts rdispls,
+                           Datatype* recvtype, Comm* comm, How how) noexcept {
+  const coll::Neighbors* neighbors = neighbors_of(call, *comm, 9);
+  if (neighbors == nullptr) return call.error();
+  Caller caller(call, *comm, coll::Op::neighbor_alltoallv, how);
+  caller.neighbors(*neighbors);
+  caller.send(sent(sendbuf, sendcounts, sdispls, {3, "sdispls"}, sendtype));
+  caller.recv(received(recvbuf, recvcounts, rdispls, {7, "rdispls"}, recvtype));
+  return caller.go(0);
+}
+
+int neighbor_alltoallw_how(Call& call, const void* sendbuf, Counts sendcounts, const MPI_Aint* sdispls,
+                           const MPI_Datatype* sendtypes, void* recvbuf, Counts recvcounts,
+                           const MPI_Aint* rdispls, const MPI_Datatype* recvtypes, Comm* comm,
+                           How how) noexcept {
+  const coll::Neighbors* neighbors = neighbors_of(call, *comm, 9);
+  if (neighbors == nullptr) return call.error();
+  Caller caller(call, *comm, coll::Op::neighbor_alltoallw, how);
+  caller.neighbors(*neighbors);
+  caller.send(sent(sendbuf, sendcounts, Counts(sdispls), sendtypes));
+  caller.recv(received(recvbuf, recvcounts, Counts(rdispls), recvtypes));
+  return caller.go(0);
+}
+
+}  // namespace
+
+#define HERALD_LIST(...) __VA_ARGS__
+#define HERALD_NEIGHBORHOOD(name, parameters, arguments)                                                  \
+  int name(Call& call, HERALD_LIST parameters) { return name##_how(call, HERALD_LIST arguments, How{}); } \
+  int i##name(Call& call, HERALD_LIST parameters, MPI_Request* request) {                                 \
+    const int error = name##_how(call, HERALD_LIST arguments, How{How::Form::start, request});            \
+    runtime().progress_thread(call);                                                                      \
+    return error;                                                                                         \
+  }                                                                                                       \
+  int name##_init(Call& call, HERALD_LIST parameters, Info*, MPI_Request* request) {                      \
+    return name##_how(call, HERALD_LIST arguments, How{How::Form::keep, request});                        \
+  }
+
+// clang-format off
+#define HERALD_EQUAL (const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf, MPI_Count recvcount, Datatype* recvtype, Comm* comm)
+
+HERALD_NEIGHBORHOOD(neighbor_allgather, HERALD_EQUAL, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+HERALD_NEIGHBORHOOD(neighbor_allgatherv, (const void* sendbuf, MPI_Count sendcount, Datatype* sendtype, void* recvbuf, Counts recvcounts, Counts displs, Datatype* recvtype, Comm* comm),
+                    (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm))
+HERALD_NEIGHBORHOOD(neighbor_alltoall, HERALD_EQUAL, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+HERALD_NEIGHBORHOOD(neighbor_alltoallv, (const void* sendbuf, Counts sendcounts, Counts sdispls, Datatype* sendtype, void* recvbuf, Counts recvcounts, Counts rdispls, Datatype* recvtype, Comm* comm),
+                    (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm))
+HERALD_NEIGHBORHOOD(neighbor_alltoallw, (const void* sendbuf, Counts sendcounts, const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, Counts recvcounts, const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], Comm* comm),
+                    (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm))
+// clang-format on
+
+}  // namespace herald::mpi::api
