@@ -13,6 +13,11 @@
 namespace herald::mpi {
 namespace {
 
+// Block `i` belongs to MPI_PROC_NULL.
+bool is_null(const std::vector<coll::Edge>* edges, std::size_t i) noexcept {
+  return edges != nullptr && (*edges)[i].rank == coll::kNoRank;
+}
+
 int no_memory(Call& call) noexcept {
   return call.fail(MPI_ERR_NO_MEM, "no memory for the work area of this collective");
 }
@@ -123,15 +128,9 @@ void Caller::side(coll::Blocks& blocks, const void*& place, const Data& data, in
   blocks.count = data.count;
 }
 
-std::size_t Caller::count_blocks(const coll::Blocks& blocks) const noexcept {
-  if (spec_.neighbors == nullptr) return static_cast<std::size_t>(comm_.partner_count);
-  return (&blocks == &spec_.send ? spec_.neighbors->destinations : spec_.neighbors->sources).size();
-}
-
-bool Caller::is_null_block(const coll::Blocks& blocks, std::size_t i) const noexcept {
-  if (spec_.neighbors == nullptr) return false;
-  const auto& edges = &blocks == &spec_.send ? spec_.neighbors->destinations : spec_.neighbors->sources;
-  return edges[i].rank == coll::kNoRank;
+const std::vector<coll::Edge>* Caller::edges_of(const coll::Blocks& blocks) const noexcept {
+  if (spec_.neighbors == nullptr) return nullptr;
+  return &blocks == &spec_.send ? &spec_.neighbors->destinations : &spec_.neighbors->sources;
 }
 
 bool Caller::check_arrays(std::size_t count, Counts counts, Arg counts_arg, Counts displacements,
@@ -150,7 +149,8 @@ bool Caller::check_arrays(std::size_t count, Counts counts, Arg counts_arg, Coun
 
 void Caller::side(coll::Blocks& blocks, const void*& place, const DataV& data) noexcept {
   if (call_.failed() || !check_type(data.type, data.type_arg)) return;
-  const std::size_t n = count_blocks(blocks);
+  const std::vector<coll::Edge>* edges = edges_of(blocks);
+  const std::size_t n = edges != nullptr ? edges->size() : static_cast<std::size_t>(comm_.partner_count);
   if (!check_arrays(n, data.counts, data.counts_arg, data.displacements, data.displacements_arg)) return;
   CollCall::Rows& rows = rows_of(blocks);
   rows = {true, key_.words().size(), n};
@@ -160,8 +160,7 @@ void Caller::side(coll::Blocks& blocks, const void*& place, const DataV& data) n
     words[i] = data.counts[i];
     words[n + i] = data.displacements[i];
     largest = std::max(largest, data.counts[i]);
-    if (data.displacements[i] == 0 && !is_null_block(blocks, i))
-      at_begin = std::max(at_begin, data.counts[i]);
+    if (data.displacements[i] == 0 && !is_null(edges, i)) at_begin = std::max(at_begin, data.counts[i]);
   }
   if (!check_fits(*data.type, largest, 1, data.counts_arg)) return;
   // Displacements may be addresses and the buffer null: only a buffer that is certainly wrong is refused.
@@ -171,7 +170,8 @@ void Caller::side(coll::Blocks& blocks, const void*& place, const DataV& data) n
 }
 
 void Caller::side(coll::Blocks& blocks, const void*& place, const DataW& data) noexcept {
-  const std::size_t n = count_blocks(blocks);
+  const std::vector<coll::Edge>* edges = edges_of(blocks);
+  const std::size_t n = edges != nullptr ? edges->size() : static_cast<std::size_t>(comm_.partner_count);
   if (call_.failed() ||
       !check_arrays(n, data.counts, data.counts_arg, data.displacements, data.displacements_arg))
     return;
@@ -186,7 +186,7 @@ void Caller::side(coll::Blocks& blocks, const void*& place, const DataW& data) n
   std::vector<const type::Layout*>& layouts =
       &blocks == &spec_.send ? collective_.send_layouts : collective_.recv_layouts;
   for (std::size_t i = 0; i < n && !call_.failed(); ++i) {
-    const bool null_block = is_null_block(blocks, i);
+    const bool null_block = is_null(edges, i);
     const Datatype* type = find(null_block ? MPI_BYTE : data.types[i]);
     if (!check_type(type, data.types_arg, static_cast<std::int64_t>(i))) return;
     if (!check_fits(*type, data.counts[i], 1, data.counts_arg)) return;

@@ -67,8 +67,6 @@ class Caller {
   void send(const DataW& data) noexcept { side(spec_.send, binding_.send, data); }
   void recv(const DataW& data) noexcept { side(spec_.recv, recv_, data); }
   void in_place() noexcept { spec_.in_place = true; }
-  // The blocks of both sides belong to these neighbours, not to the ranks.
-  void neighbors(const coll::Neighbors& neighbors) noexcept { spec_.neighbors = &neighbors; }
   // The operation, and that it fits the type of the receive side (or of the send side).
   void reduction(Op* op, Datatype* datatype) noexcept;
   // Blocks of the send side that lie one after another, of these sizes (MPI_Reduce_scatter).
@@ -93,9 +91,9 @@ class Caller {
   void side(coll::Blocks& blocks, const void*& place, const DataW& data) noexcept;
   bool check_arrays(std::size_t count, Counts counts, Arg counts_arg, Counts displacements,
                     Arg displacements_arg) noexcept;
-  // How many counts a side has, and whether block `i` belongs to MPI_PROC_NULL.
-  std::size_t count_blocks(const coll::Blocks& blocks) const noexcept;
-  bool is_null_block(const coll::Blocks& blocks, std::size_t i) const noexcept;
+  // Of a neighborhood collective: the neighbours that the blocks of a side belong to; null: they belong to
+  // ranks.
+  const std::vector<coll::Edge>* edges_of(const coll::Blocks& blocks) const noexcept;
   CollCall::Rows& rows_of(const coll::Blocks& blocks) noexcept {
     return &blocks == &spec_.send ? collective_.send_rows : collective_.recv_rows;
   }

@@ -37,7 +37,7 @@ int equal_how(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* se
   const coll::Neighbors* neighbors = neighbors_of(call, *comm, 7);
   if (neighbors == nullptr) return call.error();
   Caller caller(call, *comm, op, how);
-  caller.neighbors(*neighbors);
+  caller.spec().neighbors = neighbors;
   const int outgoing = blocks_for(neighbors->destinations), incoming = blocks_for(neighbors->sources);
   caller.send(sent(sendbuf, sendcount, sendtype),
               op == coll::Op::neighbor_allgather ? std::min(outgoing, 1) : outgoing);
@@ -55,7 +55,7 @@ int neighbor_allgatherv_how(Call& call, const void* sendbuf, MPI_Count sendcount
   const coll::Neighbors* neighbors = neighbors_of(call, *comm, 8);
   if (neighbors == nullptr) return call.error();
   Caller caller(call, *comm, coll::Op::neighbor_allgatherv, how);
-  caller.neighbors(*neighbors);
+  caller.spec().neighbors = neighbors;
   caller.send(sent(sendbuf, sendcount, sendtype), std::min(blocks_for(neighbors->destinations), 1));
   caller.recv(received(recvbuf, recvcounts, displs, {6, "displs"}, recvtype));
   return caller.go(0);
@@ -68,7 +68,7 @@ int neighbor_alltoallv_how(Call& call, const void* sendbuf, Counts sendcounts, C
   const coll::Neighbors* neighbors = neighbors_of(call, *comm, 9);
   if (neighbors == nullptr) return call.error();
   Caller caller(call, *comm, coll::Op::neighbor_alltoallv, how);
-  caller.neighbors(*neighbors);
+  caller.spec().neighbors = neighbors;
   caller.send(sent(sendbuf, sendcounts, sdispls, {3, "sdispls"}, sendtype));
   caller.recv(received(recvbuf, recvcounts, rdispls, {7, "rdispls"}, recvtype));
   return caller.go(0);
@@ -81,7 +81,7 @@ int neighbor_alltoallw_how(Call& call, const void* sendbuf, Counts sendcounts, c
   const coll::Neighbors* neighbors = neighbors_of(call, *comm, 9);
   if (neighbors == nullptr) return call.error();
   Caller caller(call, *comm, coll::Op::neighbor_alltoallw, how);
-  caller.neighbors(*neighbors);
+  caller.spec().neighbors = neighbors;
   caller.send(sent(sendbuf, sendcounts, Counts(sdispls), sendtypes));
   caller.recv(received(recvbuf, recvcounts, Counts(rdispls), recvtypes));
   return caller.go(0);
