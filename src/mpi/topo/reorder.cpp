@@ -38,18 +38,19 @@ std::vector<int> order_of(const coll::Cluster& cluster, const Owners& owners) no
 }
 
 // Grows the part of each host from a vertex with few neighbours left, always by the vertex with the most
-// edges into the part.
+// edges into the part, among equals by the one that was reached first: that keeps parts compact.
 Owners grown(const Graph& graph, const coll::Cluster& cluster) noexcept {
   struct Candidate {
     std::int64_t edges;
-    int vertex;
+    int reached, vertex;
     bool operator<(const Candidate& other) const noexcept {
-      return edges != other.edges ? edges < other.edges : vertex > other.vertex;
+      return edges != other.edges ? edges < other.edges : reached > other.reached;
     }
   };
   const int n = graph.size();
   Owners owners(at(n), coll::kNoRank);
   std::vector<std::int64_t> left(at(n), 0), inside(at(n));
+  std::vector<int> reached(at(n));
   for (int v = 0; v < n; ++v)
     for (std::size_t e = graph.begin(v); e < graph.end(v); ++e) left[at(v)] += graph.weight[e];
   const auto seed = [&] {
@@ -61,6 +62,8 @@ Owners grown(const Graph& graph, const coll::Cluster& cluster) noexcept {
   for (int host = 0; host < cluster.hosts(); ++host) {
     std::priority_queue<Candidate> queue;
     std::fill(inside.begin(), inside.end(), 0);
+    std::fill(reached.begin(), reached.end(), 0);
+    int vertices = 0;
     for (int count = 0; count < cluster.count(host); ++count) {
       while (!queue.empty() && (owners[at(queue.top().vertex)] != coll::kNoRank ||
                                 queue.top().edges != inside[at(queue.top().vertex)]))
@@ -71,7 +74,8 @@ Owners grown(const Graph& graph, const coll::Cluster& cluster) noexcept {
         const int peer = graph.to[e];
         left[at(peer)] -= graph.weight[e];
         inside[at(peer)] += graph.weight[e];
-        if (owners[at(peer)] == coll::kNoRank) queue.push({inside[at(peer)], peer});
+        if (reached[at(peer)] == 0) reached[at(peer)] = ++vertices;
+        if (owners[at(peer)] == coll::kNoRank) queue.push({inside[at(peer)], reached[at(peer)], peer});
       }
     }
   }

@@ -203,6 +203,11 @@ TEST(TopoReorder, cliques_of_a_graph_go_to_one_host_each) {
   }
 }
 
+TEST(TopoReorder, a_grid_given_as_a_graph_is_cut_into_compact_parts) {
+  const Grid square{{4, 4}, {0, 0}};
+  EXPECT_EQ(after(graph_of(square), reorder_graph(graph_of(square), by_blocks(16, 4)), by_blocks(16, 4)), 16);
+}
+
 TEST(TopoReorder, weights_count) {
   // A ring of four with two heavy edges: 0-3 and 1-2.
   Graph graph;
