@@ -41,7 +41,7 @@ bool check_rank(Call& call, int rank, int size, Arg arg) noexcept {
 
 std::vector<int> hosts_of(const Comm& comm, int count) noexcept {
   std::vector<int> hosts;
-  for (int i = 0; i < count; ++i) hosts.push_back(runtime().engine().host_number(comm.peer(i)));
+  for (int i = 0; i < count; ++i) hosts.push_back(runtime().engine().peers().host_number(comm.peer(i)));
   return hosts;
 }
 
