@@ -82,7 +82,12 @@ const char* meaning_of_size(coll::Op op) {
     case Op::gatherv:
     case Op::scatterv:
     case Op::alltoallv:
-    case Op::alltoallw: return "not every rank knows the sizes: the choice does not depend on them";
+    case Op::alltoallw:
+    case Op::neighbor_allgather:
+    case Op::neighbor_allgatherv:
+    case Op::neighbor_alltoall:
+    case Op::neighbor_alltoallv:
+    case Op::neighbor_alltoallw: return "not every rank knows the sizes: the choice does not depend on them";
   }
   return "";
 }

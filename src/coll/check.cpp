@@ -14,11 +14,11 @@ bool has_root(Op op) noexcept {
   return op == Op::bcast || op == Op::gather || op == Op::gatherv || op == Op::scatter ||
          op == Op::scatterv || op == Op::reduce;
 }
-bool has_reduction(Op op) noexcept { return op >= Op::reduce; }
+bool has_reduction(Op op) noexcept { return op >= Op::reduce && op <= Op::exscan; }
 // Sizes that may differ between ranks are not compared.
 bool has_bytes(Op op) noexcept {
   return op != Op::barrier && op != Op::gatherv && op != Op::scatterv && op != Op::alltoallv &&
-         op != Op::alltoallw;
+         op != Op::alltoallw && op < Op::neighbor_allgather;
 }
 
 bool match(const Facts& a, const Facts& b) noexcept {

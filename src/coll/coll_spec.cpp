@@ -35,6 +35,11 @@ const char* name_of(Op op) noexcept {
     case Op::reduce_scatter_block: return "reduce_scatter_block";
     case Op::scan: return "scan";
     case Op::exscan: return "exscan";
+    case Op::neighbor_allgather: return "neighbor_allgather";
+    case Op::neighbor_allgatherv: return "neighbor_allgatherv";
+    case Op::neighbor_alltoall: return "neighbor_alltoall";
+    case Op::neighbor_alltoallv: return "neighbor_alltoallv";
+    case Op::neighbor_alltoallw: return "neighbor_alltoallw";
   }
   return "";
 }

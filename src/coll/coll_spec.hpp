@@ -27,8 +27,13 @@ enum class Op : std::uint8_t {
   reduce_scatter_block,
   scan,
   exscan,
+  neighbor_allgather,
+  neighbor_allgatherv,
+  neighbor_alltoall,
+  neighbor_alltoallv,
+  neighbor_alltoallw,
 };
-constexpr int kOps = 17;
+constexpr int kOps = 17;  // with algorithms to choose from; neighborhood collectives come after them
 const char* name_of(Op op) noexcept;  // in lower case, as in HERALD_COLL
 
 // Lane of a call from one rank to several. pick: the cheapest, maybe none; whole: the communicator's; part:
@@ -59,6 +64,8 @@ struct Sides {
 };
 constexpr int kRootSelf = -1, kRootOwnGroup = -2;  // CollSpec::root, as MPI_ROOT and MPI_PROC_NULL
 
+struct Neighbors;  // coll/neighbors.hpp
+
 struct CollSpec {
   Op op = Op::barrier;
   int rank = 0, size = 1, root = 0;
@@ -75,6 +82,7 @@ struct CollSpec {
   const Cluster* cluster = nullptr;  // placement of ranks; null: one per host, or all on one
   // Not null: rank and size are those of this rank's group, and the root is a rank of the other one.
   const Sides* sides = nullptr;
+  const Neighbors* neighbors = nullptr;  // of a neighborhood collective
   Blocks send, recv;
 
   // This rank's contribution to a reduction, and the location of its result.

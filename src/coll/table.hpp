@@ -29,6 +29,8 @@ const Algorithm& choose(Op op, std::uint64_t bytes, const Shape& shape) noexcept
 
 // With `checked` the ranks first compare their calls (coll/check.hpp).
 Plan make_plan(const Algorithm& algorithm, const CollSpec& spec, bool checked = false) noexcept;
+// For neighborhood collectives: CollSpec::neighbors is set. Nothing to choose, so it is not in the table.
+extern const Algorithm kNeighborhood;
 // Between two groups: CollSpec::sides is set. Its parts are the cheapest plans for the ranks of each group.
 Plan make_plan_between(const CollSpec& spec) noexcept;
 

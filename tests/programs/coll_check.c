@@ -21,6 +21,27 @@ static void expect(int error, const char* first, const char* second) {
   }
 }
 
+static void neighbor_case(MPI_Comm comm) {
+  int data[2] = {0}, out[2], error;
+  const int periodic = 1;
+  MPI_Request request;
+  MPI_Comm ring;
+  char last[100];
+  OK(MPI_Cart_create(comm, 1, &size, &periodic, 0, &ring));
+  if (odd() && size > 1) {
+    OK(MPI_Ineighbor_allgather(data, 1, MPI_INT, out, 1, MPI_INT, ring, &request));
+    error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  } else {
+    error = MPI_Neighbor_alltoall(data, 1, MPI_INT, out, 1, MPI_INT, ring);
+  }
+  OK(MPI_Comm_free(&ring));
+  sprintf(last, "rank %d calls MPI_Ineighbor_allgather", size - 1);
+  if (size > 1)
+    expect(error, "rank 0 calls MPI_Neighbor_alltoall, ", last);
+  else
+    CHECK(error == MPI_SUCCESS);
+}
+
 static void call_case(const char* name, MPI_Comm comm) {
   int data[20] = {0}, out[20];
   char wanted[2][100];
@@ -92,15 +113,22 @@ static void call_case(const char* name, MPI_Comm comm) {
     CHECK(error == MPI_SUCCESS);
 }
 
+static void run_case(const char* name, MPI_Comm comm) {
+  if (strcmp(name, "neighbor") == 0)
+    neighbor_case(comm);
+  else
+    call_case(name, comm);
+}
+
 int main(int argc, char** argv) {
   static const char* const cases[] = {"root",        "bytes",      "items", "reduction", "order",
-                                      "nonblocking", "persistent", "init",  "refused"};
+                                      "nonblocking", "persistent", "init",  "neighbor",  "refused"};
   int i, op, form;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (argc > 1) {
-    call_case(argv[1], MPI_COMM_WORLD);
+    run_case(argv[1], MPI_COMM_WORLD);
   } else {
     /* Calls that match succeed, twice each: with a new plan and a cached one. */
     for (op = 0; op < COLLECTIVES; op++)
@@ -119,7 +147,7 @@ int main(int argc, char** argv) {
       MPI_Comm comm;
       OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
       OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
-      call_case(cases[i], comm);
+      run_case(cases[i], comm);
       OK(MPI_Comm_free(&comm));
     }
   }

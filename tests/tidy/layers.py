@@ -8,7 +8,7 @@ from cpp_text import code_only, includes, without_comments
 ORDER = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'node', 'coll', 'path', 'boot', 'engine', 'exec',
          'mpi', 'abi']
 # The subfolders of src/mpi, lowest first: each may include those before it (src/mpi/README.md).
-MPI_ORDER = ['core', 'type', 'p2p', 'coll', 'comm', 'tool', 'env']
+MPI_ORDER = ['core', 'type', 'p2p', 'coll', 'comm', 'topo', 'tool', 'env']
 # The simulated network may include the pure rooms, which it drives instead of the engine.
 SIM = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'node', 'coll']
 PURE = ['wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'node', 'coll']

@@ -8,7 +8,7 @@ PARTS = {
     "info": "info objects", "errhandler": "errors and error handlers", "env": "start, end, environment, sessions",
     "handle": "handles as integers", "tool": "MPI_T control and performance variables",
     "partitioned": "partitioned communication",
-    "topology": "process topologies and neighborhood collectives",
+    "topology": "process topologies",
     "rma": "one-sided communication", "io": "MPI-IO", "dynamic": "dynamic processes",
     "tool-events": "MPI_T events",
 }

@@ -95,6 +95,8 @@ class Param:
             return f"char** {name}[]"
         if self.kind == "ARGUMENT_LIST":
             return f"char* {name}[]" if self.pointer is False else f"char*** {name}"
+        if self.kind == "WEIGHT":  # MPI_UNWEIGHTED is no address: compilers must not take it for an array
+            return f"{const}int* {name}"
         if self.array:
             if "," in self.length:
                 return f"{const}{self.base(big)} {name}[][{self.length.split(',')[1]}]"

@@ -41,7 +41,12 @@ class Between {
       case Op::reduce_scatter:
       case Op::reduce_scatter_block: return reduce_scatter();
       case Op::scan:
-      case Op::exscan: return;  // not defined between groups
+      case Op::exscan:
+      case Op::neighbor_allgather:
+      case Op::neighbor_allgatherv:
+      case Op::neighbor_alltoall:
+      case Op::neighbor_alltoallv:
+      case Op::neighbor_alltoallw: return;  // not defined between groups
     }
   }
 

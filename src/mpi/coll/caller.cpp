@@ -14,6 +14,11 @@
 namespace herald::mpi {
 namespace {
 
+// Block `i` belongs to MPI_PROC_NULL.
+bool is_null(const std::vector<coll::Edge>* edges, std::size_t i) noexcept {
+  return edges != nullptr && (*edges)[i].rank == coll::kNoRank;
+}
+
 int no_memory(Call& call) noexcept {
   return call.fail(MPI_ERR_NO_MEM, "no memory for the work area of this collective");
 }
@@ -114,18 +119,28 @@ void Caller::check_place(const void* buffer, Arg arg, MPI_Count count, const Dat
 void Caller::side(coll::Blocks& blocks, const void*& place, const Data& data, int many) noexcept {
   if (call_.failed() || !check_type(data.type, data.type_arg)) return;
   if (!check_fits(*data.type, data.count, many, data.count_arg)) return;
-  check_place(data.buffer, data.buffer_arg, data.count, *data.type);
+  check_place(data.buffer, data.buffer_arg, many > 0 ? data.count : 0, *data.type);
   place = data.buffer;
   blocks.layout = data.type->layout.get();
   blocks.count = data.count;
 }
 
-bool Caller::check_counts(int count, Counts counts, Arg counts_arg) noexcept {
-  check_pointer(call_, counts.null() ? nullptr : this, counts_arg);
-  for (int i = 0; i < count && !call_.failed(); ++i) {
-    const MPI_Count items = counts[static_cast<std::size_t>(i)];
+const std::vector<coll::Edge>* Caller::edges_of(const coll::Blocks& blocks) const noexcept {
+  if (spec_.neighbors == nullptr) return nullptr;
+  return &blocks == &spec_.send ? &spec_.neighbors->destinations : &spec_.neighbors->sources;
+}
+
+std::size_t Caller::block_count(const coll::Blocks& blocks) const noexcept {
+  const std::vector<coll::Edge>* edges = edges_of(blocks);
+  return edges != nullptr ? edges->size() : static_cast<std::size_t>(comm_.partner_count);
+}
+
+bool Caller::check_counts(std::size_t count, Counts counts, Arg counts_arg) noexcept {
+  if (count != 0) check_pointer(call_, counts.null() ? nullptr : this, counts_arg);
+  for (std::size_t i = 0; i < count && !call_.failed(); ++i) {
+    const MPI_Count items = counts[i];
     if (items < 0)
-      (void)call_.fail(MPI_ERR_COUNT, "argument %d (%s[%d]) is %lld; it must not be negative",
+      (void)call_.fail(MPI_ERR_COUNT, "argument %d (%s[%zu]) is %lld; it must not be negative",
                        counts_arg.number, counts_arg.name, i, static_cast<long long>(items));
   }
   return !call_.failed();
@@ -133,10 +148,10 @@ bool Caller::check_counts(int count, Counts counts, Arg counts_arg) noexcept {
 
 template <class Type>
 bool Caller::add_rows(const coll::Blocks& blocks, const DataArray<Type>& data) noexcept {
-  check_pointer(call_, data.counts.null() ? nullptr : this, data.counts_arg);
-  check_pointer(call_, data.displacements.null() ? nullptr : this, data.displacements_arg);
-  if (call_.failed() || !check_counts(comm_.partner_count, data.counts, data.counts_arg)) return false;
-  const auto n = static_cast<std::size_t>(comm_.partner_count);
+  const std::size_t n = block_count(blocks);
+  if (!check_counts(n, data.counts, data.counts_arg)) return false;
+  if (n != 0) check_pointer(call_, data.displacements.null() ? nullptr : this, data.displacements_arg);
+  if (call_.failed()) return false;
   CollCall::Rows& rows = &blocks == &spec_.send ? collective_.send_rows : collective_.recv_rows;
   rows = {true, key_.words().size(), n};
   std::int64_t* words = key_.grow(2 * n);
@@ -149,10 +164,11 @@ bool Caller::add_rows(const coll::Blocks& blocks, const DataArray<Type>& data) n
 
 void Caller::side(coll::Blocks& blocks, const void*& place, const DataV& data) noexcept {
   if (call_.failed() || !check_type(data.type, data.type_arg) || !add_rows(blocks, data)) return;
+  const std::vector<coll::Edge>* edges = edges_of(blocks);
   MPI_Count largest = 0, at_begin = 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(comm_.partner_count); ++i) {
+  for (std::size_t i = 0; i < block_count(blocks); ++i) {
     largest = std::max(largest, data.counts[i]);
-    if (data.displacements[i] == 0) at_begin = std::max(at_begin, data.counts[i]);
+    if (data.displacements[i] == 0 && !is_null(edges, i)) at_begin = std::max(at_begin, data.counts[i]);
   }
   if (!check_fits(*data.type, largest, 1, data.counts_arg)) return;
   // Displacements may be addresses and the buffer null: only a buffer that is certainly wrong is refused.
@@ -162,15 +178,18 @@ void Caller::side(coll::Blocks& blocks, const void*& place, const DataV& data) n
 }
 
 void Caller::side(coll::Blocks& blocks, const void*& place, const DataW& data) noexcept {
+  const std::vector<coll::Edge>* edges = edges_of(blocks);
+  const std::size_t n = block_count(blocks);
   if (call_.failed() || !add_rows(blocks, data)) return;
-  check_pointer(call_, data.type, data.type_arg);
+  if (n != 0) check_pointer(call_, data.type, data.type_arg);
   std::vector<const type::Layout*>& layouts =
       &blocks == &spec_.send ? collective_.send_layouts : collective_.recv_layouts;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(comm_.partner_count) && !call_.failed(); ++i) {
-    const Datatype* type = find(data.type[i]);
+  for (std::size_t i = 0; i < n && !call_.failed(); ++i) {
+    const bool null_block = is_null(edges, i);
+    const Datatype* type = find(null_block ? MPI_BYTE : data.type[i]);
     if (!check_type(type, data.type_arg, static_cast<std::int64_t>(i))) return;
     if (!check_fits(*type, data.counts[i], 1, data.counts_arg)) return;
-    if (is_in_place(data.buffer) || data.displacements[i] == 0)
+    if (is_in_place(data.buffer) || (data.displacements[i] == 0 && !null_block))
       check_place(data.buffer, data.buffer_arg, data.counts[i], *type);
     layouts.push_back(type->layout.get());
     key_.add_layout(type->layout.get());
@@ -187,7 +206,7 @@ void Caller::reduction(Op* op, Datatype* datatype) noexcept {
 }
 
 void Caller::send_in_parts(Counts counts, Arg counts_arg) noexcept {
-  if (call_.failed() || !check_counts(comm_.size, counts, counts_arg)) return;
+  if (call_.failed() || !check_counts(static_cast<std::size_t>(comm_.size), counts, counts_arg)) return;
   const auto n = static_cast<std::size_t>(comm_.size);
   collective_.send_rows = {true, key_.words().size(), n};
   std::int64_t* words = key_.grow(2 * n);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "coll/coll_spec.hpp"
+#include "coll/neighbors.hpp"
 #include "mpi/coll/state.hpp"
 #include "mpi/coll/work.hpp"
 #include "mpi/core/call.hpp"
@@ -84,8 +85,12 @@ class Caller {
   void side(coll::Blocks& blocks, const void*& place, const Data& data, int many) noexcept;
   void side(coll::Blocks& blocks, const void*& place, const DataV& data) noexcept;
   void side(coll::Blocks& blocks, const void*& place, const DataW& data) noexcept;
-  bool check_counts(int count, Counts counts, Arg counts_arg) noexcept;
-  // Checks counts and displacements of all partners, and adds them to the key; false: they are not valid.
+  // Of a neighborhood collective: the neighbours that the blocks of a side belong to; null: they belong to
+  // ranks.
+  const std::vector<coll::Edge>* edges_of(const coll::Blocks& blocks) const noexcept;
+  std::size_t block_count(const coll::Blocks& blocks) const noexcept;
+  bool check_counts(std::size_t count, Counts counts, Arg counts_arg) noexcept;
+  // Checks counts and displacements of all blocks, and adds them to the key; false: they are not valid.
   template <class Type>
   bool add_rows(const coll::Blocks& blocks, const DataArray<Type>& data) noexcept;
   int finish_failed() noexcept;

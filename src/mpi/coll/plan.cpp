@@ -36,6 +36,7 @@ void point_to_rows(CollCall& call, const coll::Key& key) noexcept {
 
 coll::Plan make_plan(CommColl& state, const coll::CollSpec& spec) noexcept {
   if (spec.sides != nullptr) return coll::make_plan_between(spec);
+  if (spec.neighbors != nullptr) return coll::make_plan(coll::kNeighborhood, spec, checks_collectives());
   const coll::Shape shape = state.team.shape_for(spec);
   return coll::make_plan(choose_algorithm(spec, shape), state.team.place(spec, shape), checks_collectives());
 }

@@ -191,10 +191,5 @@ int comm_get_parent(Call&, MPI_Comm* parent) {
   return MPI_SUCCESS;
 }
 
-int topo_test(Call&, Comm*, int* status) {
-  *status = MPI_UNDEFINED;
-  return MPI_SUCCESS;
-}
-
 }  // namespace api
 }  // namespace herald::mpi

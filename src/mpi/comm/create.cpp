@@ -34,7 +34,7 @@ Comm* join(Comm& comm, const std::vector<SplitEntry>& entries) noexcept {
 namespace api {
 namespace {
 
-// The same members, attributes copied, no context yet. Null if a copy callback failed.
+// The same members and topology, attributes copied, no context yet. Null if a copy callback failed.
 Comm* twin(Call& call, Comm& comm, const Info* info) noexcept {
   retain(comm.group);
   if (comm.remote != nullptr) retain(comm.remote);
@@ -45,6 +45,7 @@ Comm* twin(Call& call, Comm& comm, const Info* info) noexcept {
     release(copy);
     return nullptr;
   }
+  copy->topology = comm.topology;
   if (info != nullptr)
     take_hints(*copy, *info);
   else

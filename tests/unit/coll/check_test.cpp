@@ -60,6 +60,16 @@ TEST(CollCheck, the_same_call_matches) {
   for (int op = 0; op < kOps; ++op) EXPECT_EQ(difference(all_of(static_cast<Op>(op), 5)), "");
 }
 
+TEST(CollCheck, neighborhood_collectives_are_named_and_their_sizes_are_not_compared) {
+  std::vector<Facts> all = all_of(Op::neighbor_alltoallw, 3);
+  all[1] = facts_of(ask_of(Op::neighbor_alltoallw, 1, 3, 0, 9));
+  all[1].form = Form::blocking;
+  EXPECT_EQ(difference(all), "");
+  all[2] = all_of(Op::neighbor_allgather, 3)[2];
+  all[2].form = Form::persistent;
+  EXPECT_EQ(difference(all), "rank 0 calls MPI_Neighbor_alltoallw, rank 2 calls MPI_Neighbor_allgather_init");
+}
+
 TEST(CollCheck, each_difference_is_found_and_named_by_all_ranks) {
   std::vector<Facts> all = all_of(Op::bcast, 4);
   all[2].root = 3;
