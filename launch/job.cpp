@@ -211,10 +211,11 @@ void Job::check_pmi() {
   const PmiServer& pmi = pmi_.server();
   if (pmi.aborted()) {
     const PmiAbort& abort = *pmi.aborted();
-    const int code = abort.code & 0xff;
-    fail(code == 0 && abort.code != 0 ? 1 : code,
-         cat(children_.describe(abort.rank), " called MPI_Abort with code ", abort.code,
-             abort.message.empty() ? "" : ": ", abort.message));
+    std::string text = abort.by_exit ? cat(" exited with code ", abort.code, " without MPI_Finalize")
+                                     : cat(" called MPI_Abort with code ", abort.code);
+    if (abort.status != abort.code) text += cat("; the exit status is ", abort.status);
+    if (!abort.message.empty()) text += ": " + abort.message;
+    fail(abort.status, children_.describe(abort.rank) + text);
     end_job(0);
   }
   if (ending_ && !term_at_) return;
