@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch/job.cpp: the event loop of a job, and its PMI sockets.
 #include "job.hpp"
 
-#include <fcntl.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <signal.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <utility>
 
 #include "machine.hpp"
+#include "rank_starter.hpp"
 #include "text.hpp"
 
 namespace herald::launch {
 namespace {
 
-constexpr std::size_t kReadBytes = 64 * 1024;
-constexpr std::size_t kPmiOutLimit = 1
-                                     << 20;  // back-pressure: a rank must read its replies before it asks on
+constexpr Millis kDrainAgain = 20;  // the reader of mpiexec's output is slow
+
+Millis clock_now() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
 
 std::vector<int> apps_of_ranks(const JobPlan& plan) {
   std::vector<int> out;
@@ -31,114 +29,82 @@ std::vector<int> apps_of_ranks(const JobPlan& plan) {
   return out;
 }
 
+Inherited with_raised_file_limit(const JobPlan& plan) {
+  Inherited inherited;
+  raise_file_limit(plan, inherited);
+  return inherited;
+}
+
 }  // namespace
 
 Job::Job(JobPlan plan)
     : plan_(std::move(plan)),
-      ranks_(static_cast<std::size_t>(plan_.size)),
-      pmi_(cat("kvs_", plan_.job_id), apps_of_ranks(plan_), plan_.universe),
-      read_buffer_(kReadBytes) {}
-
-Job::~Job() {
-  signal_groups(SIGKILL);
-  for (const Rank& rank : ranks_)
-    if (rank.pid > 0) waitpid(rank.pid, nullptr, 0);
-}
-
-Millis Job::now() const {
-  using namespace std::chrono;
-  return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+      inherited_(with_raised_file_limit(plan_)),
+      signals_(inherited_),
+      children_(plan_.size, plan_.host),
+      pmi_(poller_, PmiServer(cat("kvs_", plan_.job_id), apps_of_ranks(plan_), plan_.universe),
+           static_cast<std::size_t>(plan_.size)),
+      output_(poller_, plan_.size, plan_.label),
+      now_(clock_now()) {
+  poller_.watch(signals_.fd(), EPOLLIN, Tag::signals);
 }
 
 int Job::run() {
-  now_ = now();
-  raise_file_limit();
-  epoll_ = epoll_create1(EPOLL_CLOEXEC);
-  null_ = open("/dev/null", O_RDWR | O_CLOEXEC);
-  pmi_as_ = fcntl(null_, F_DUPFD_CLOEXEC, 3);  // reserves the number of the ranks' PMI socket
-  if (epoll_ < 0 || null_ < 0 || pmi_as_ < 0)
-    throw std::runtime_error(cat("cannot open /dev/null or an epoll descriptor: ", std::strerror(errno)));
-  for (AppPlan& app : plan_.apps) {
-    app.env.push_back(cat("PMI_FD=", pmi_as_));
-    app.env.push_back(cat("PMI_SIZE=", plan_.size));
-    app.env.push_back(cat("MPI_LOCALNRANKS=", plan_.size));
-    app.env.push_back(cat("HERALD_JOB_ID=", plan_.job_id));
-    app.env.push_back(cat("HERALD_JOB_KEY=", plan_.job_key));
-  }
-  block_signals();
-  open_streams();
   if (plan_.timeout_s > 0) timeout_at_ = now_ + plan_.timeout_s * 1000;
-  if (start_all()) {
-    std::vector<pid_t> groups;
-    for (const Rank& rank : ranks_) groups.push_back(rank.pid);
-    guard_.start(groups, plan_.job_id);
-  } else {
-    end_job(0);
-    kill_at_ = now_;  // no rank has started its work
-  }
+  start();
   on_timers();
   flush_output();
   while (!finished()) run_once();
   return finish();
 }
 
-void Job::watch(int fd, unsigned events, Tag tag, int rank, int which) {
-  epoll_event event{};
-  event.events = events;
-  event.data.u64 = static_cast<std::uint64_t>(tag) << 40 | static_cast<std::uint64_t>(which) << 32 |
-                   static_cast<std::uint32_t>(rank);
-  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0 && errno == EEXIST)
-    epoll_ctl(epoll_, EPOLL_CTL_MOD, fd, &event);
+void Job::start() {
+  RankStarter starter(plan_, inherited_, {poller_, children_, pmi_, output_, input_});
+  if (const int code = starter.start_all()) {
+    code_ = code;
+    end_job(0);
+    kill_at_ = now_;  // no rank has started its work
+  } else {
+    guard_.start(children_.groups(), plan_.job_id);
+  }
 }
-
-void Job::unwatch(int fd) { epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr); }
 
 int Job::wait_ms() const {
   std::optional<Millis> first;
   const auto sooner = [&](const std::optional<Millis>& at) {
     if (at && (!first || *at < *first)) first = at;
   };
-  for (const auto& at : {timeout_at_, term_at_, kill_at_, drain_at_}) sooner(at);
-  if (alive_ == 0) sooner(give_up_at_);
+  for (const auto& at : {timeout_at_, term_at_, kill_at_, drain_at_, output_.next_deadline()}) sooner(at);
+  if (children_.alive() == 0) sooner(give_up_at_);
   if (input_) sooner(input_->next_deadline());
-  for (const Stream& stream : streams_)
-    if (stream.sink->empty()) sooner(stream.mux->next_deadline());
   if (!first) return -1;
-  return static_cast<int>(std::clamp<Millis>(*first - now(), 0, 1000 * 1000));
+  return static_cast<int>(std::clamp<Millis>(*first - clock_now(), 0, 1000 * 1000));
 }
 
 void Job::run_once() {
-  std::array<epoll_event, 128> events;
-  const int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), wait_ms());
-  now_ = now();
+  const auto ready = poller_.wait(wait_ms());
+  now_ = clock_now();
   // Exits first: errors that other ranks report are often consequences of an exit.
-  for (int i = 0; i < count; ++i)
-    if (events[static_cast<std::size_t>(i)].data.u64 >> 40 == static_cast<std::uint64_t>(Tag::signals))
-      on_signals();
-  for (int i = 0; i < count; ++i)
-    dispatch(events[static_cast<std::size_t>(i)].events, events[static_cast<std::size_t>(i)].data.u64);
-  flush_pmi();
+  if (std::any_of(ready.begin(), ready.end(), [](const Ready& each) { return each.tag == Tag::signals; }))
+    on_signals();
+  for (const Ready& each : ready) dispatch(each);
+  pmi_.flush();
   check_pmi();
   on_timers();
   flush_output();
 }
 
-void Job::dispatch(unsigned events, std::uint64_t data) {
-  const int rank = static_cast<int>(data & 0xffffffffU);
-  const int which = static_cast<int>(data >> 32 & 0xff);
-  switch (static_cast<Tag>(data >> 40)) {
+void Job::dispatch(const Ready& ready) {
+  switch (ready.tag) {
     case Tag::signals: break;
-    case Tag::pmi:
-      if (events & EPOLLOUT) write_pmi(rank);
-      if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) read_pmi(rank);
-      break;
-    case Tag::output: read_output(rank, which); break;
+    case Tag::pmi: pmi_.on_ready(ready.rank, ready.events); break;
+    case Tag::output: output_.read(ready.rank, ready.which, now_); break;
     case Tag::sink: break;  // run_once() calls flush_output()
     case Tag::input_source:
       if (input_) input_->on_source(now_);
       break;
     case Tag::input_target:
-      if (input_) input_->on_target(rank);
+      if (input_) input_->on_target(ready.rank);
       break;
   }
 }
@@ -155,85 +121,156 @@ void Job::on_timers() {
   }
   if (term_at_ && *term_at_ <= now_) {
     term_at_.reset();
-    if (unfinalized_rank_ >= 0 && !code_ && alive_ > 0)
-      fail(1, cat(describe(unfinalized_rank_), " exited with code 0 without MPI_Finalize; ending the job"));
-    signal_groups(SIGTERM);
-    signal_groups(SIGCONT);
+    if (unfinalized_rank_ >= 0 && !code_ && children_.alive() > 0)
+      fail(1, cat(children_.describe(unfinalized_rank_),
+                  " exited with code 0 without MPI_Finalize; ending the job"));
+    children_.signal_groups(SIGTERM);
+    children_.signal_groups(SIGCONT);
   }
   if (kill_at_ && *kill_at_ <= now_) {
     kill_at_.reset();
-    signal_groups(SIGKILL);
+    children_.signal_groups(SIGKILL);
   }
   if (input_) input_->on_time(now_);
-  for (Stream& stream : streams_)
-    if (stream.sink->empty()) stream.mux->on_time(now_);
-  const bool nothing_left = alive_ == 0 && open_outputs_ == 0 && !drained_;
-  if (nothing_left || (drain_at_ && *drain_at_ <= now_ && alive_ == 0)) drain();
+  output_.on_time(now_);
+  if (drain_at_ && *drain_at_ <= now_ && children_.alive() == 0) drain();
 }
 
-void Job::read_pmi(int rank) {
-  Rank& state = ranks_[static_cast<std::size_t>(rank)];
-  while (state.pmi >= 0 && pmi_.output(rank).size() < kPmiOutLimit) {
-    const ssize_t n = read(state.pmi, read_buffer_.data(), read_buffer_.size());
-    if (n > 0) {
-      pmi_.on_bytes(rank, {read_buffer_.data(), static_cast<std::size_t>(n)});
-      if (static_cast<std::size_t>(n) < read_buffer_.size())
-        return;  // level-triggered epoll reports the rest
-    } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-      close_pmi(rank);
-    } else if (errno == EAGAIN) {
-      return;
+void Job::on_signals() {
+  while (const auto info = signals_.next()) {
+    const int number = static_cast<int>(info->ssi_signo);
+    switch (number) {
+      case SIGCHLD: on_exits(static_cast<pid_t>(info->ssi_pid)); break;
+      case SIGUSR1:
+      case SIGUSR2: children_.signal_alive(number); break;
+      case SIGTSTP:
+        children_.signal_groups(SIGSTOP);
+        raise(SIGSTOP);
+        break;
+      case SIGCONT: children_.signal_groups(SIGCONT); break;
+      default: on_user_signal(number); break;
     }
   }
 }
 
-void Job::flush_pmi() {
-  for (int rank : pmi_.take_dirty()) write_pmi(rank);
-}
-
-void Job::write_pmi(int rank) {
-  Rank& state = ranks_[static_cast<std::size_t>(rank)];
-  std::string& out = pmi_.output(rank);
-  while (state.pmi >= 0 && !out.empty()) {
-    const ssize_t n = send(state.pmi, out.data(), out.size(), MSG_NOSIGNAL);
-    if (n >= 0) {
-      out.erase(0, static_cast<std::size_t>(n));
-    } else if (errno == EAGAIN) {
-      break;
-    } else if (errno != EINTR) {
-      out.clear();  // the rank has closed its end; what it sent before can still be read
-    }
+void Job::on_user_signal(int number) {
+  if (user_ended_) {  // the second signal
+    kill_at_ = now_;
+    term_at_.reset();
+    give_up_at_ = now_;
+    return;
   }
-  const bool writing = state.pmi >= 0 && !out.empty();
-  if (state.pmi >= 0 && writing != state.pmi_writing) {
-    unwatch(state.pmi);
-    watch(state.pmi, writing ? EPOLLOUT : EPOLLIN, Tag::pmi, rank, 0);
-    state.pmi_writing = writing;
+  user_ended_ = true;
+  const int alive = children_.alive();
+  if (plan_.verbose || !plan_.quiet)
+    report(cat("ending ", alive, alive == 1 ? " rank" : " ranks", " after ", strsignal(number), " (signal ",
+               number, "); a second signal kills them"));
+  if (!code_) code_ = 128 + number;
+  if (alive == 0) give_up_at_ = now_ + kDrain;
+  end_job(0);
+  if (term_at_) {
+    term_at_ = now_;
+    kill_at_ = now_ + kGrace;
   }
 }
 
-void Job::close_pmi(int rank) {
-  Rank& state = ranks_[static_cast<std::size_t>(rank)];
-  if (state.pmi < 0) return;
-  unwatch(state.pmi);
-  close(std::exchange(state.pmi, -1));
+void Job::on_exits(pid_t first) {
+  const std::vector<Exit> exits = children_.take_exits(first);
+  for (const Exit& exit : exits) on_exit(exit);
+  if (children_.alive() > 0 || exits.empty()) return;
+  // The last rank has exited.
+  if (user_ended_) give_up_at_ = now_ + kDrain + kGrace;
+  term_at_.reset();
+  timeout_at_.reset();
+  drain_at_ = ending_ ? kill_at_.value_or(now_) : now_ + kDrain;
+}
+
+void Job::on_exit(const Exit& exit) {
+  const auto [rank, code, by_signal] = exit;
+  pmi_.on_exit(rank);
+  if (input_) input_->on_rank_end(rank);
+  check_pmi();
+  const PmiServer& pmi = pmi_.server();
+  const bool in_mpi = pmi.initialized(rank) && !pmi.finalized(rank);
+  const std::string who = children_.describe(rank);
+  if (plan_.verbose) report(cat(who, by_signal ? " ended by signal " : " exited with code ", code));
+  if (by_signal) {
+    if (!ending_ || term_at_)
+      fail(128 + code, cat(who, " ended by signal ", code, " (", strsignal(code), ")"));
+    if (!plan_.keep_going) end_job(0);
+  } else if (code != 0) {
+    if (!ending_ || term_at_) fail(code, cat(who, " exited with code ", code));
+    if (!plan_.keep_going) end_job(in_mpi ? 0 : kExitDelay);
+  } else if (in_mpi && children_.alive() > 0 && !ending_ && !plan_.keep_going) {
+    unfinalized_rank_ = rank;
+    end_job(kExitDelay);
+  }
+}
+
+void Job::check_pmi() {
+  const PmiServer& pmi = pmi_.server();
+  if (pmi.aborted()) {
+    const PmiAbort& abort = *pmi.aborted();
+    std::string text = abort.by_exit ? cat(" exited with code ", abort.code, " without MPI_Finalize")
+                                     : cat(" called MPI_Abort with code ", abort.code);
+    if (abort.status != abort.code) text += cat("; the exit status is ", abort.status);
+    if (!abort.message.empty()) text += ": " + abort.message;
+    fail(abort.status, children_.describe(abort.rank) + text);
+    end_job(0);
+  }
+  if (ending_ && !term_at_) return;
+  if (const auto stalled = pmi.stalled_barrier()) {
+    fail(1, cat(children_.describe(stalled->missing), " ended while rank ", stalled->waiting,
+                " waits for it in a barrier (it did not call MPI_Finalize, or never MPI_Init)"));
+    end_job(0);
+  }
+}
+
+void Job::fail(int code, const std::string& message) {
+  if (code_) return;  // the first failure decides the exit code
+  code_ = code;
+  report(message);
+}
+
+void Job::end_job(Millis delay) {
+  const Millis at = now_ + delay;
+  if (!ending_ || (term_at_ && at < *term_at_)) {
+    term_at_ = at;
+    kill_at_ = at + kGrace;
+  }
+  ending_ = true;
+}
+
+// All ranks have exited: ends the processes that they started, and reads what the pipes hold.
+void Job::drain() {
+  drain_at_.reset();
+  if (!output_.is_drained()) children_.signal_groups(SIGKILL);
+  drained_ = output_.drain(now_);
+  if (!drained_) drain_at_ = now_ + kDrainAgain;
+}
+
+void Job::flush_output() {
+  bool again = true;
+  while (again) {
+    const std::string failure = output_.flush();
+    again = is_over() && !drained_;
+    if (again) drain();
+    if (failure.empty()) continue;
+    fail(1, failure);
+    if (!ending_) end_job(0);
+    again = true;
+  }
 }
 
 bool Job::finished() const {
-  if (alive_ > 0) return false;
+  if (children_.alive() > 0) return false;
   if (give_up_at_ && *give_up_at_ <= now_) return true;
-  if (open_outputs_ > 0) return false;
-  for (const Stream& stream : streams_)
-    if (!stream.sink->empty() || !stream.mux->ready().empty()) return false;
-  return drained_;
+  return drained_ && output_.is_empty();
 }
 
 int Job::finish() {
-  signal_groups(SIGKILL);  // processes that the ranks started and left
-  for (Rank& rank : ranks_) {
-    if (rank.pid > 0) waitpid(rank.pid, nullptr, 0);
-    rank.pid = -1;
-  }
+  children_.signal_groups(SIGKILL);  // processes that the ranks started and left
+  children_.reap();
   guard_.stop();
   remove_job_files(plan_.job_id);
   return code_.value_or(0);

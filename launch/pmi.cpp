@@ -163,9 +163,18 @@ void PmiServer::barrier_in(int rank) {
 
 void PmiServer::abort(int rank, std::string_view line) {
   if (abort_) return;
-  const auto code = to_int(field(line, "exitcode").value_or("1"));
-  std::string message(field(line, "message", true).value_or(field(line, "error_msg", true).value_or("")));
-  abort_ = PmiAbort{rank, static_cast<int>(code.value_or(1)), std::move(message)};
+  const auto number = [line](const char* key, int otherwise) {
+    const auto text = field(line, key);
+    return static_cast<int>((text ? to_int(*text) : std::nullopt).value_or(otherwise));
+  };
+  PmiAbort abort;
+  abort.rank = rank;
+  abort.code = number("exitcode", 1);
+  abort.status = (abort.code & 0xff) == 0 && abort.code != 0 ? 1 : abort.code & 0xff;
+  abort.by_exit = field(line, "exited").has_value();
+  abort.code = number(abort.by_exit ? "exited" : "given", abort.code);
+  abort.message = field(line, "message", true).value_or(field(line, "error_msg", true).value_or(""));
+  abort_ = std::move(abort);
 }
 
 void PmiServer::on_exit(int rank) {

@@ -16,7 +16,9 @@ inline constexpr std::size_t kPmiKeyMax = 64, kPmiValueMax = 1024, kPmiLineMax =
 
 struct PmiAbort {
   int rank = -1;
-  int code = 1;
+  int status = 1;        // exit status of the job
+  int code = 1;          // as the rank gave it
+  bool by_exit = false;  // the rank exits without MPI_Finalize
   std::string message;
 };
 

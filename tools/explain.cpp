@@ -93,6 +93,7 @@ const char* meaning_of_size(coll::Op op) {
 }
 
 std::string time_text(double ns) {
+  if (ns >= coll::kNeverNs) return "does not fit";
   if (ns < 1e3) return fmt::format("{:.0f} ns", ns);
   if (ns < 1e6) return fmt::format("{:.1f} us", ns / 1e3);
   if (ns < 1e9) return fmt::format("{:.1f} ms", ns / 1e6);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tools/herald.cpp: the `herald` command: a table of subcommands.
 #include <CLI/CLI.hpp>
+#include <iostream>
 #include <string>
 
 #include "build_facts.hpp"
 #include "commands.hpp"
 
 namespace {
+
+constexpr int kUsageCode = 2;  // as of mpiexec
 
 // A new subcommand is a file and a row here.
 constexpr herald::tools::AddCommand kCommands[] = {
@@ -19,12 +22,15 @@ constexpr herald::tools::AddCommand kCommands[] = {
 int main(int argc, char** argv) {
   CLI::App program{"herald: tools of Herald MPI", "herald"};
   program.set_version_flag("--version", std::string("herald ") + herald::tools::kVersion);
-  program.require_subcommand(1);
+  program.require_subcommand(0, 1);
   for (const auto add : kCommands) add(program);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return program.exit(error);
+    const int code = program.exit(error);
+    return code < static_cast<int>(CLI::ExitCodes::IncorrectConstruction) ? code : kUsageCode;
   }
-  return 0;
+  if (!program.get_subcommands().empty()) return 0;
+  std::cerr << program.help();
+  return kUsageCode;
 }

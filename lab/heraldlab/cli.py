@@ -11,7 +11,7 @@ from . import counters, faults, hosts, jobs, labs, network, state, tool
 _TEXT = '''hosts and a switch made from Linux namespaces, to run MPI jobs on. Needs root. Each host has its own network,
 host name, shared memory and /etc/hosts; files, process numbers and the clock are the machine's.'''
 _MORE = '''examples:
-  herald-lab up 8 --rate 100mbit --loss 1%%
+  herald-lab up 8 --rate 100mbit --loss 1%
   herald-lab run ./a.out                      one rank on each host, under Open MPI's mpirun
   herald-lab run --engine hydra -n 16 ./a.out
   herald-lab exec h1 ping -c 3 h2
@@ -189,10 +189,10 @@ def parser():
     one.add_argument('host')
     one.add_argument('command', nargs=argparse.REMAINDER, metavar='COMMAND')
     one = command('fault', do_fault, 'inject and remove faults of the network', epilog='''faults:
-  loss 10%% [--at each|all|h3]  lose UDP packets: independently at each receiver, the same at all, or on one link
-  duplicate 1%%                 deliver UDP packets twice
-  corrupt 1%%                   change four bytes of UDP packets; their checksum does not show it
-  multicast 100%% [--at h3,h4]  drop multicast of jobs, to all or to these; 0%%: forward it again
+  loss 10% [--at each|all|h3]  lose UDP packets: independently at each receiver, the same at all, or on one link
+  duplicate 1%                 deliver UDP packets twice
+  corrupt 1%                   change four bytes of UDP packets; their checksum does not show it
+  multicast 100% [--at h3,h4]  drop multicast of jobs, to all or to these; 0%: forward it again
   partition h1,h2              these reach only each other
   link h3 down                 remove the carrier of all links of h3 (h3:eth1: of one link); up: restore it
   kill h3                      set the links of a host down and kill its processes

@@ -38,7 +38,9 @@ Rows rows_to(const Setup& setup, const Processes& processes, std::int32_t at) {
     for (const Step& step : setup.script.steps[static_cast<std::size_t>(from)]) {
       if (step.what != Do::send && step.what != Do::tell) continue;
       const SendSpec& send = setup.script.sends[step.index];
-      if (send.to != at || !each->has_send(step.index) || each->send_of(step.index).cancelled) continue;
+      if (send.to != at || !each->messages().has_send(step.index) ||
+          each->messages().send_of(step.index).cancelled)
+        continue;
       rows[{from, send.context}].push_back(step.index);
     }
   }
@@ -48,7 +50,7 @@ Rows rows_to(const Setup& setup, const Processes& processes, std::int32_t at) {
 void check_one(const Setup& setup, const Process& process, std::int32_t at, std::uint32_t index, Rows& rows,
                std::vector<std::string>& wrong) {
   const RecvSpec& spec = setup.script.receives[index];
-  const Recv& recv = process.recv_of(index);
+  const Recv& recv = process.messages().recv_of(index);
   if (recv.cancelled) {
     if (!recv.unwanted) say(wrong, "receive %u at %d was cancelled though nobody asked", index, at);
     return;
@@ -99,7 +101,8 @@ void check_contents(const Setup& setup, const Net& net, const Processes& process
     if (!net.is_alive(at)) continue;
     const Process& process = *processes[static_cast<std::size_t>(at)];
     Rows rows = rows_to(setup, processes, at);
-    for (const std::uint32_t index : process.order()) check_one(setup, process, at, index, rows, wrong);
+    for (const std::uint32_t index : process.messages().order())
+      check_one(setup, process, at, index, rows, wrong);
     if (setup.dies >= 0) continue;  // some receives found nobody
     for (const auto& [key, row] : rows)
       if (!row.empty()) say(wrong, "message %u from %d to %d was never received", row.front(), key.first, at);
@@ -112,11 +115,11 @@ void check_sends(const Setup& setup, const Net& net, const Processes& processes,
     const SendSpec& spec = setup.script.sends[i];
     if (!net.is_alive(spec.from)) continue;
     const Process& process = *processes[static_cast<std::size_t>(spec.from)];
-    if (!process.has_send(i)) {
+    if (!process.messages().has_send(i)) {
       say(wrong, "send %u of %d was never started", i, spec.from);
       continue;
     }
-    const Send& send = process.send_of(i);
+    const Send& send = process.messages().send_of(i);
     if (send.cancelled && !send.recalled)
       say(wrong, "send %u of %d was cancelled though nobody asked", i, spec.from);
     const bool may_be_lost = spec.to == setup.dies;
@@ -128,7 +131,8 @@ void check_sends(const Setup& setup, const Net& net, const Processes& processes,
     const RecvSpec& spec = setup.script.receives[i];
     if (!net.is_alive(spec.at)) continue;
     const Process& process = *processes[static_cast<std::size_t>(spec.at)];
-    if (process.has_recv(i) && process.recv_of(i).status == Status::peer_lost && spec.source != setup.dies)
+    if (process.messages().has_recv(i) && process.messages().recv_of(i).status == Status::peer_lost &&
+        spec.source != setup.dies)
       say(wrong, "receive %u at %d from %d ended with peer_lost, but %d lives", i, spec.at, spec.source,
           spec.source);
   }

@@ -69,7 +69,7 @@ void Judge::judge(std::uint32_t index) {
     else if (!processes_[static_cast<std::size_t>(member)]->core().is_gone(setup_.dies))
       say(index, member, "a peer is lost, and it is not known which");
   }
-  // What a member that has failed passes on means nothing: the library ends the job.
+  // Data that a failed member passes on are not checked: the library ends the job.
   if (!whole) return;
   for (const std::int32_t member : members) {
     const std::string what = run_of(member, index)->judge();

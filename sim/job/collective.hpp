@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sim/job/collective.hpp: one collective at one process: a plan of coll/, run as the library runs it, over
-// data that follow from a seed, and what the definition of the operation says about the result.
+// sim/job/collective.hpp: one collective at one process: a plan of coll/, run as the library runs it.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -11,6 +10,7 @@
 #include "coll/run.hpp"
 #include "coll/table.hpp"
 #include "p2p/core.hpp"
+#include "sim/job/collective_data.hpp"
 #include "sim/job/script.hpp"
 
 namespace herald::sim {
@@ -36,8 +36,8 @@ class Collective {
   void number_fused(std::uint32_t number) noexcept { fused_ = number; }
   Status status() const noexcept { return status_; }
   std::string awaited() const;  // members from whom something is still to come, and what is to go
-  // What is wrong with the result; empty: nothing.
-  std::string judge() const;
+  // The first error in the result; empty: none.
+  std::string judge() const { return data_.judge(); }
 
   Instant started_at{}, done_at{};
 
@@ -49,34 +49,20 @@ class Collective {
     std::unique_ptr<p2p::RecvOp> recv;
     std::unique_ptr<p2p::FusedOp> fused;
   };
-  void make_buffers();
-  coll::CollSpec make_ask();
-  void by_type(coll::CollSpec& ask);
   void advance();
   void perform(coll::StepId id);
   void post(const coll::Step& step, coll::StepId id);
   void fused(const coll::Step& step, coll::StepId id);
   static void on_done(p2p::Op& op);
-  std::uint32_t item(std::int32_t from, std::uint64_t i) const noexcept;
-  std::uint32_t wanted(std::uint64_t i) const noexcept;
-  std::int64_t part(std::int32_t place) const noexcept;
-  std::int64_t parts_before(std::int32_t place) const noexcept;
-  std::int64_t parts() const noexcept {
-    return parts_before(static_cast<std::int32_t>(lane_.members.size()));
-  }
 
   const CollSpec& spec_;
   const LaneSpec& lane_;
-  const std::uint32_t index_;
   const std::int32_t place_, lane_id_;
   std::int32_t deals_by_;  // -1: single messages
-  const std::uint64_t seed_;
   p2p::Core& core_;
   const StartFused start_fused_;
   std::uint32_t fused_ = 0;
-  std::vector<std::uint32_t> send_, recv_;
-  std::vector<std::int64_t> send_counts_, send_places_, recv_counts_, recv_places_;
-  std::vector<const type::Layout*> layouts_;
+  CollectiveData data_;
   std::vector<std::byte> scratch_;
   coll::Plan plan_;
   coll::Run run_;

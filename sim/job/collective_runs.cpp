@@ -16,7 +16,7 @@ GroupId group_number(const group::Address& address) noexcept {
 bool NetGroups::join(const group::Address& group) noexcept {
   const GroupId number = group_number(group);
   if (joined_.size() >= most_ && joined_.count(number) == 0) return false;
-  if (joined_[number]++ == 0) net_.join(number, me_, 0);
+  if (joined_[number]++ == 0) net_.fabric().join(number, me_, 0);
   ++joins_;
   return true;
 }
@@ -26,7 +26,7 @@ void NetGroups::leave(const group::Address& group) noexcept {
   if (found == joined_.end()) return;
   --joins_;
   if (--found->second != 0) return;
-  net_.leave(found->first, me_, 0);
+  net_.fabric().leave(found->first, me_, 0);
   joined_.erase(found);
 }
 
@@ -52,7 +52,7 @@ void CollectiveRuns::open(std::uint32_t lane) {
   if (script_lane_.size() <= static_cast<std::size_t>(id))
     script_lane_.resize(static_cast<std::size_t>(id) + 1);
   script_lane_[static_cast<std::size_t>(id)] = lane;
-  if (!addresses_.used) net_.join(lane, me_, 0);
+  if (!addresses_.used) net_.fabric().join(lane, me_, 0);
 }
 
 void CollectiveRuns::close(std::uint32_t lane) {
@@ -63,7 +63,7 @@ void CollectiveRuns::close(std::uint32_t lane) {
     return true;
   });
   node_.lanes().close(ids_[lane]);
-  if (!addresses_.used) net_.leave(lane, me_, 0);
+  if (!addresses_.used) net_.fabric().leave(lane, me_, 0);
   ids_[lane] = -1;
 }
 

@@ -88,8 +88,8 @@ void check_memory(const Setup& setup, const Result& result, std::vector<std::str
                           static_cast<double>(result.most_buffered), static_cast<double>(most)));
 }
 
-// What is not as one of us sent it is dropped and counted, every single one. Brief reports for lanes that are
-// not there any more are, too: nobody can tell whether they are as sent.
+// Every corrupted or foreign datagram is dropped and counted. Compact contributions to lanes that are closed
+// are counted too: a receiver cannot tell whether they are intact.
 void check_strangers(const Net& net, const Processes& processes, std::vector<std::string>& wrong) {
   rel::MeshCounters sum;
   rel::LaneCounters lanes;
@@ -155,7 +155,7 @@ Result run_job(const Setup& setup, Watcher* watcher) {
   net.run(net.now() + setup.after);  // late copies may still come
   const double pairs = static_cast<double>(setup.net.hosts) * (setup.net.hosts - 1);
   const auto chat = static_cast<double>(net.counters().sent - sent);
-  // What is still on its way, and what comes again late, is answered.
+  // Datagrams in transit and late duplicates are answered.
   const auto again = static_cast<double>(under_way + net.counters().duplicated);
   const double quiet = again + pairs * (8 + kChatPerSecond * static_cast<double>(setup.after.ns) / 1e9);
   if (chat > quiet)

@@ -48,7 +48,7 @@ struct Result {
 
 Result run_job(const Setup& setup, Watcher* watcher = nullptr);
 
-// What the judgement is made of (check.cpp). Each adds to `wrong`.
+// The checks of a finished job (check.cpp). Each adds to `wrong`.
 using Processes = std::vector<std::unique_ptr<Process>>;
 void check_contents(const Setup& setup, const Net& net, const Processes& processes,
                     std::vector<std::string>& wrong);

@@ -188,9 +188,11 @@ void Maker::deaf_ports() {
   for (HostId host = 0; host < setup_.net.hosts; ++host) {
     if (chance_.below(2) == 0) continue;
     const std::string name = "the port of host " + std::to_string(host);
-    plan(begin, name + " drops multicast", [host](Net& net) { net.set_multicast_to(host, 0, false); });
+    plan(begin, name + " drops multicast",
+         [host](Net& net) { net.fabric().set_multicast_to(host, 0, false); });
     if (heals)
-      plan(end, name + " forwards multicast", [host](Net& net) { net.set_multicast_to(host, 0, true); });
+      plan(end, name + " forwards multicast",
+           [host](Net& net) { net.fabric().set_multicast_to(host, 0, true); });
   }
 }
 
@@ -203,7 +205,7 @@ void Maker::addresses() {
   own.pool.bits = one_of<std::uint32_t>({20, 20, 29});
   own.most_groups = one_of<std::uint32_t>({64, 64, 3, 2, 1});
   own.poor = chance_.below(2) == 0 ? -1 : some_host();
-  setup_.after = milliseconds(7000);  // what comes late of others' lanes is kept for a while
+  setup_.after = milliseconds(7000);  // receivers keep late datagrams of foreign lanes for a while
 }
 
 // Somebody else sends to the address of a lane, or to one that it may move to.
@@ -218,7 +220,7 @@ void Maker::strangers() {
       bytes[1] = static_cast<std::byte>(wire::DatagramKind::cast);
     const auto count = between(chance_, 20, 200);
     plan(some_time(), "a stranger sends to group " + std::to_string(group), [=](Net& net) {
-      for (std::int64_t i = 0; i < count; ++i) net.send_foreign(0, group, bytes);
+      for (std::int64_t i = 0; i < count; ++i) net.fabric().send_foreign(0, group, bytes);
     });
   }
 }
@@ -227,18 +229,19 @@ void Maker::happenings() {
   if (setup_.process.addresses.used) strangers();
   switch (trouble_) {
     case LaneTrouble::mute:
-      plan({}, "the switch drops multicast", [](Net& net) { net.set_multicast(0, false); });
+      plan({}, "the switch drops multicast", [](Net& net) { net.fabric().set_multicast(0, false); });
       if (chance_.below(2) == 0)
-        plan(some_time(), "the switch forwards multicast", [](Net& net) { net.set_multicast(0, true); });
+        plan(some_time(), "the switch forwards multicast",
+             [](Net& net) { net.fabric().set_multicast(0, true); });
       break;
     case LaneTrouble::deaf: deaf_ports(); break;
     case LaneTrouble::flap: {
       Instant at = some_time();
       for (std::uint64_t n = chance_.below(4) + 1; n != 0; --n) {
-        plan(at, "the switch drops multicast", [](Net& net) { net.set_multicast(0, false); });
+        plan(at, "the switch drops multicast", [](Net& net) { net.fabric().set_multicast(0, false); });
         if (n == 1 && chance_.below(2) == 0) break;
         at = at + microseconds(between(chance_, 50, chance_.below(2) == 0 ? 2000 : 200'000));
-        plan(at, "the switch forwards multicast", [](Net& net) { net.set_multicast(0, true); });
+        plan(at, "the switch forwards multicast", [](Net& net) { net.fabric().set_multicast(0, true); });
         at = at + microseconds(between(chance_, 50, chance_.below(2) == 0 ? 2000 : 200'000));
       }
       break;
@@ -256,7 +259,7 @@ void Maker::limit() {
   const auto calls = static_cast<double>(setup_.script.collectives.size());
   const double allowed =
       2 + computing_ + 30 * line_ / (kept * kept * kept) + 20 * loss_ + 0.5 * calls * loss_;
-  // Who keeps nothing that is out of order waits for each packet that is late.
+  // A receiver that keeps no packet out of order waits for each late packet.
   const double waits = goes_back() ? 0.01 * packets_ * (loss_ + setup_.net.faults.reorder) : 0;
   setup_.limit = Duration{static_cast<std::int64_t>((allowed + waits) * 1e9)};
 }

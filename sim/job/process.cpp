@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <utility>
 
-#include "base/fatal.hpp"
 #include "sim/job/pattern.hpp"
 #include "sim/net/chance.hpp"
 
@@ -59,15 +58,13 @@ Process::Process(Net& net, const Script& script, HostId me, std::uint64_t seed, 
       script_(script),
       steps_(script.steps[static_cast<std::size_t>(me)]),
       me_(me),
-      seed_(seed),
       config_(config),
       tap_(pattern_seed(seed, 1'000'000 + static_cast<std::uint64_t>(me)),
            pattern_seed(seed, 3'000'000 + static_cast<std::uint64_t>(me)), config.tap),
       node_(core_config(config, me, script.steps.size())),
       runs_(net, script, me, seed, config.addresses,
             connect(node_, node_config(config, me, script.steps.size(), seed), tap_, net.config().links)),
-      sends_(script.sends.size()),
-      recvs_(script.receives.size()) {
+      messages_(script, me, seed, node_.core()) {
   net.attach(me, *this);
 }
 
@@ -177,7 +174,7 @@ void Process::put(const rel::Tx& tx) {
     return net_.multicast(me_, 0, runs_.group_of(lane), tx.datagram);
   }
   const std::uint8_t link = link_to(tx.to, tx.link);
-  if (config_.hears_of_links && !net_.is_up(me_, link)) broken_.push_back({tx.to, tx.link});
+  if (config_.hears_of_links && !net_.fabric().is_up(me_, link)) broken_.push_back({tx.to, tx.link});
   net_.send(me_, link, tx.to, tx.datagram, tx.rest);
 }
 
@@ -199,7 +196,7 @@ void Process::on_death(HostId peer) {
 }
 
 bool Process::run_steps(Instant now) {
-  bool moved = look_for_probed();
+  bool moved = messages_.look_for_probed();
   while (step_ < steps_.size() && run_step(now, steps_[step_])) {
     ++step_;
     moved = true;
@@ -212,11 +209,11 @@ bool Process::run_steps(Instant now) {
 bool Process::run_step(Instant now, const Step& step) {
   switch (step.what) {
     case Do::send:
-    case Do::tell: start_send(step.index); return true;
-    case Do::receive: start_receive(step.index); return true;
-    case Do::wait_send: return sends_[step.index]->done;
-    case Do::wait_receive: return recvs_[step.index] != nullptr && recvs_[step.index]->done;
-    case Do::wait_all: return pending_ == 0 && runs_.all_done();
+    case Do::tell: start_send(step); return true;
+    case Do::receive: messages_.start_receive(step.index); return true;
+    case Do::wait_send: return messages_.is_sent(step.index);
+    case Do::wait_receive: return messages_.is_received(step.index);
+    case Do::wait_all: return messages_.pending() == 0 && runs_.all_done();
     case Do::open_lane: runs_.open(step.index); return true;
     case Do::close_lane: runs_.close(step.index); return true;
     case Do::collect: runs_.start(step.index, now); return true;
@@ -232,17 +229,17 @@ bool Process::run_step(Instant now, const Step& step) {
       if (now < resting_until_) return false;
       resting_ = false;
       return true;
-    case Do::recall: {
-      Send& send = *sends_[step.index];
-      send.recalled = true;
-      const bool was_done = send.done;
-      node_.core().cancel(send);
-      if (was_done && !send.done) ++pending_;
-      return true;
-    }
-    case Do::heed: heed(step.index); return true;
+    case Do::recall: messages_.recall(step.index); return true;
+    case Do::heed: messages_.heed(step.index); return true;
   }
   return true;
+}
+
+void Process::start_send(const Step& step) {
+  messages_.start_send(step.index, step.what == Do::tell);
+  if (!config_.sends_at_once) return;
+  (void)node_.pump(now_, script_.sends[step.index].to);
+  transmit(now_);
 }
 
 void Process::compute(Instant now, Duration how_long) {
@@ -252,122 +249,17 @@ void Process::compute(Instant now, Duration how_long) {
   net_.pause(me_, kept_alive ? config_.keep_alive : how_long);
 }
 
-void Process::on_done(p2p::Op& op) {
-  auto& me = *static_cast<Process*>(op.owner);
-  HERALD_ASSERT(me.pending_ != 0);
-  --me.pending_;
-}
-
-void Process::start_send(std::uint32_t index) {
-  const SendSpec& spec = script_.sends[index];
-  sends_[index] = std::make_unique<Send>();
-  Send& send = *sends_[index];
-  send.memory = std::make_unique_for_overwrite<std::byte[]>(spec.bytes);
-  fill_pattern(seed_, index, {send.memory.get(), spec.bytes});
-  if (steps_[step_].what == Do::tell) send.memory[0] = std::byte{sends_[index - 1]->cancelled};
-  send.context = spec.context;
-  send.tag = spec.tag;
-  send.to = spec.to;
-  send.source = me_;
-  send.mode = spec.mode;
-  send.owner = this;
-  send.on_done = on_send_done;
-  send.data = type::Cursor::bytes(send.memory.get(), spec.bytes);
-  ++pending_;
-  node_.core().start(send);
-  if (!config_.sends_at_once) return;
-  (void)node_.pump(now_, spec.to);
-  transmit(now_);
-}
-
-void Process::start_receive(std::uint32_t index) {
-  const RecvSpec& spec = script_.receives[index];
-  recvs_[index] = std::make_unique<Recv>();
-  Recv& recv = *recvs_[index];
-  recv.memory = std::make_unique<std::byte[]>(spec.room);
-  recv.context = spec.context;
-  recv.source = spec.source;
-  recv.awaited = spec.source;
-  recv.tag = spec.tag;
-  recv.owner = this;
-  recv.on_done = on_done;
-  recv.data = type::Cursor::bytes(recv.memory.get(), spec.room);
-  ++pending_;
-  if (spec.probed) {
-    probing_.push_back(index);
-    look_for_probed();
-    return;
-  }
-  order_.push_back(index);
-  node_.core().start(recv);
-}
-
-bool Process::look_for_probed() {
-  bool found_any = false;
-  for (std::size_t i = 0; i < probing_.size();) {
-    const std::uint32_t index = probing_[i];
-    Recv& recv = *recvs_[index];
-    p2p::Found found;
-    const bool lost = recv.source != p2p::kAnySource && node_.core().is_gone(recv.source);
-    if (node_.core().take(recv.context, recv.source, recv.tag, found)) {
-      order_.push_back(index);
-      node_.core().start_matched(recv, found.message);
-    } else if (lost) {
-      recv.done = true;
-      recv.status = Status::peer_lost;
-      --pending_;
-    } else {
-      ++i;
-      continue;
-    }
-    found_any = true;
-    probing_.erase(probing_.begin() + static_cast<std::ptrdiff_t>(i));
-  }
-  return found_any;
-}
-
-// What was asked back: if it will not come, nobody waits for it; if it will, it is received.
-void Process::heed(std::uint32_t index) {
-  const Recv& news = *recvs_[index + 1];
-  const bool started = recvs_[index] != nullptr;
-  if (news.status != Status::ok) return;
-  if (news.memory[0] == std::byte{0}) {
-    if (!started) start_receive(index);
-  } else if (started) {
-    recvs_[index]->unwanted = true;
-    node_.core().cancel(*recvs_[index]);
-  }
-}
-
 std::string Process::state() const {
   char text[256];
   std::snprintf(
       text, sizeof text,
       "process %d: step %zu of %zu, %llu operations under way, %s, %llu bytes buffered, %llu messages held, "
       "%u peers gone\n",
-      me_, step_, steps_.size(), static_cast<unsigned long long>(pending_),
+      me_, step_, steps_.size(), static_cast<unsigned long long>(messages_.pending()),
       mesh().is_flushed() ? "flushed" : "not flushed",
       static_cast<unsigned long long>(mesh().buffered_bytes()),
       static_cast<unsigned long long>(node_.core().messages_held()), node_.core().gone_count());
-  std::string out = text;
-  int shown = 0;
-  for (std::size_t i = 0; i < sends_.size(); ++i)
-    if (sends_[i] != nullptr && !sends_[i]->done && shown++ < 4) {
-      const SendSpec& spec = script_.sends[i];
-      std::snprintf(text, sizeof text, "  send %zu to %d, tag %d, %llu bytes, phase %d, %llu left\n", i,
-                    spec.to, spec.tag, static_cast<unsigned long long>(spec.bytes),
-                    static_cast<int>(sends_[i]->phase),
-                    static_cast<unsigned long long>(sends_[i]->data.remaining()));
-      out += text;
-    }
-  for (std::size_t i = 0; i < recvs_.size(); ++i)
-    if (recvs_[i] != nullptr && !recvs_[i]->done && shown++ < 8) {
-      const Recv& recv = *recvs_[i];
-      std::snprintf(text, sizeof text, "  receive %zu from %d, tag %d, room %llu, phase %d, %llu come\n", i,
-                    recv.source, recv.tag, static_cast<unsigned long long>(script_.receives[i].room),
-                    static_cast<int>(recv.phase), static_cast<unsigned long long>(recv.data.position()));
-      out += text;
-    }
+  std::string out = text + messages_.state();
   if (!script_.lanes.empty()) out += runs_.state();
   return out;
 }

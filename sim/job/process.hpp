@@ -3,7 +3,6 @@
 // and a script in the program's place. In:  turns from the network. Out: datagrams; what became of each
 // operation.
 #pragma once
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,21 +10,12 @@
 
 #include "node/node.hpp"
 #include "sim/job/collective_runs.hpp"
+#include "sim/job/messages.hpp"
 #include "sim/job/script.hpp"
 #include "sim/job/tap.hpp"
 #include "sim/net/net.hpp"
 
 namespace herald::sim {
-
-struct Send : p2p::SendOp {
-  std::unique_ptr<std::byte[]> memory;
-  bool recalled = false;
-};
-
-struct Recv : p2p::RecvOp {
-  std::unique_ptr<std::byte[]> memory;
-  bool unwanted = false;  // taken back: no message will come
-};
 
 struct ProcessConfig {
   rel::MeshConfig mesh;    // `me` and `peers` are filled in
@@ -50,7 +40,9 @@ class Process final : public Node {
   Instant wake_at() const override;
 
   // All steps are done and all that we sent has been acknowledged.
-  bool is_finished() const noexcept { return step_ == steps_.size() && pending_ == 0 && runs_.all_done(); }
+  bool is_finished() const noexcept {
+    return step_ == steps_.size() && messages_.pending() == 0 && runs_.all_done();
+  }
   bool is_flushed() const noexcept { return is_finished() && node_.is_flushed(); }
   Instant finished_at() const noexcept { return finished_at_; }
   // The launcher says so.
@@ -59,14 +51,9 @@ class Process final : public Node {
   const p2p::Core& core() const noexcept { return node_.core(); }
   const rel::Mesh& mesh() const noexcept { return node_.mesh(); }
   const rel::Lanes& lanes() const noexcept { return node_.lanes().lanes(); }
+  const Messages& messages() const noexcept { return messages_; }
   const CollectiveRuns& runs() const noexcept { return runs_; }
   std::uint64_t refused() const noexcept { return refused_; }  // datagrams of lanes that no lane took
-  // Receives in the order in which they were started (or found their message, if probed).
-  const std::vector<std::uint32_t>& order() const noexcept { return order_; }
-  const Send& send_of(std::uint32_t index) const { return *sends_[index]; }
-  const Recv& recv_of(std::uint32_t index) const { return *recvs_[index]; }
-  bool has_send(std::uint32_t index) const { return sends_[index] != nullptr; }
-  bool has_recv(std::uint32_t index) const { return recvs_[index] != nullptr; }
   std::uint64_t most_buffered() const noexcept { return most_buffered_; }
   std::uint64_t idle_turns() const noexcept { return idle_turns_; }
   std::string state() const;
@@ -78,40 +65,28 @@ class Process final : public Node {
   bool run_steps(Instant now);
   bool run_step(Instant now, const Step& step);
   void compute(Instant now, Duration how_long);
-  void start_send(std::uint32_t index);
-  void start_receive(std::uint32_t index);
-  bool look_for_probed();
-  void heed(std::uint32_t index);
+  void start_send(const Step& step);
   bool pump(Instant now);
   bool transmit(Instant now);
   void put(const rel::Tx& tx);
   bool drop_lost();
   std::uint8_t link_to(HostId peer, rel::LinkId link) const noexcept;
   rel::LinkId link_from(HostId peer, std::uint8_t link) const noexcept;
-  static void on_done(p2p::Op& op);
-  static void on_send_done(p2p::Op& op) {  // as in a program: from now on there is something else
-    std::fill_n(static_cast<Send&>(op).memory.get(), op.data.total(), std::byte{0xee});
-    on_done(op);
-  }
 
   Net& net_;
   const Script& script_;
   const std::vector<Step>& steps_;
   const HostId me_;
-  const std::uint64_t seed_;
   const ProcessConfig config_;
   Tap tap_;
   node::Node node_;
   CollectiveRuns runs_;
+  Messages messages_;
   rel::TxBatch batch_;
   std::vector<std::pair<rel::PeerId, rel::LinkId>> broken_;  // of the batch
-  std::vector<std::unique_ptr<Send>> sends_;                 // of the script; null if not ours or not started
-  std::vector<std::unique_ptr<Recv>> recvs_;
-  std::vector<std::uint32_t> order_, probing_;
   std::size_t step_ = 0;
   Instant now_, resting_until_, computing_until_, finished_at_ = kNever;
   bool was_computing_ = false;  // since the last turn of the program
-  std::uint64_t pending_ = 0;   // operations that are not done
   std::uint64_t most_buffered_ = 0, idle_turns_ = 0;
   std::uint64_t sent_ = 0;  // datagrams
   std::uint64_t refused_ = 0;

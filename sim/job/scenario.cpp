@@ -168,10 +168,10 @@ void Maker::happenings() {
         const bool one_way = is(Trouble::one_way);
         const Instant begin = setup_.trouble_ends + up_to(chance_, likely_);
         plan(begin, one_way ? "partition, one way" : "partition",
-             [sides = sides(), one_way](Net& net) { net.partition(sides, kNoLink, one_way); });
+             [sides = sides(), one_way](Net& net) { net.fabric().partition(sides, kNoLink, one_way); });
         plan(begin +
                  milliseconds(between(chance_, 1, chance_.below(2) == 0 ? (twice != 0 ? 2500 : 5000) : 200)),
-             "the partition heals", [](Net& net) { net.partition({}); });
+             "the partition heals", [](Net& net) { net.fabric().partition({}); });
       }
       break;
     case Trouble::pause: pauses(); break;
@@ -189,10 +189,11 @@ void Maker::link_happenings() {
   const auto bad = static_cast<std::uint8_t>(chance_.below(links));
   if (is(Trouble::plug)) {
     const Instant off = some_time();
-    plan(off, "switch " + std::to_string(bad) + " is off", [bad](Net& net) { net.set_switch(bad, false); });
+    plan(off, "switch " + std::to_string(bad) + " is off",
+         [bad](Net& net) { net.fabric().set_switch(bad, false); });
     if (chance_.below(3) != 0)
       plan(off + milliseconds(between(chance_, 1, 1500)), "switch " + std::to_string(bad) + " is on",
-           [bad](Net& net) { net.set_switch(bad, true); });
+           [bad](Net& net) { net.fabric().set_switch(bad, true); });
     return;
   }
   setup_.process.hears_of_links = chance_.below(2) == 0;
@@ -200,15 +201,15 @@ void Maker::link_happenings() {
   const std::string name = "link " + std::to_string(bad) + " of host " + std::to_string(host);
   Instant at = some_time();
   for (std::uint64_t n = chance_.below(4) + 1; n != 0; --n) {
-    plan(at, name + " is down", [host, bad](Net& net) { net.set_link(host, bad, false); });
+    plan(at, name + " is down", [host, bad](Net& net) { net.fabric().set_link(host, bad, false); });
     if (n == 1 && chance_.below(2) == 0) break;  // for good
     at = at + milliseconds(between(chance_, 1, 400));
-    plan(at, name + " is up", [host, bad](Net& net) { net.set_link(host, bad, true); });
+    plan(at, name + " is up", [host, bad](Net& net) { net.fabric().set_link(host, bad, true); });
     at = at + milliseconds(between(chance_, 1, 400));
   }
 }
 
-// What the lines need, several times, and more where much is lost; computing and repair of tails besides.
+// The limit is a multiple of the time on the lines, more with high loss, plus computing and repair of tails.
 void Maker::limit() {
   const double kept = 1 - loss_;
   const double base = is(Trouble::link) || is(Trouble::plug) ? 1 : 2;

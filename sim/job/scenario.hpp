@@ -75,7 +75,7 @@ struct NamedLane {
 };
 std::span<const NamedLane> lane_troubles() noexcept;
 
-// What lanes do besides, under one of these troubles, chosen by the seed.
+// The way in which lanes are used, under one of these troubles, chosen by the seed.
 enum class LaneWay : std::uint8_t {
   usual,
   simple,       // Simple Broadcast of paper 000

@@ -118,7 +118,7 @@ void Writer::receives_of(std::int32_t at, std::vector<std::uint32_t>& out) {
     receive.room = send.bytes;
     out.push_back(add_receive(receive));
   }
-  // Room: for whatever may come, or (now and then) for less. What may come is the largest of the context.
+  // A receive has room for the largest message of its context, or now and then for less.
   for (const std::uint32_t index : out) {
     RecvSpec& receive = script.receives[index];
     std::uint64_t most = 0;
@@ -325,7 +325,7 @@ void Writer::recall() {
     of(from).insert(of(from).end(), sender.begin(), sender.end());
     threads[static_cast<std::size_t>(to)].push_back(receiver);
   }
-  // Who waits for news has told its own first.
+  // A process tells its own news before it waits for news of others.
   for (std::int32_t at = 0; at < limits_.processes; ++at) {
     for (const auto& thread : threads[static_cast<std::size_t>(at)])
       of(at).insert(of(at).end(), thread.begin(), thread.end());

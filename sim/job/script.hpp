@@ -86,7 +86,7 @@ struct Script {
   std::uint64_t busiest_bytes() const noexcept;
 };
 
-// What a program may do.
+// Limits of a generated program.
 struct ScriptLimits {
   std::int32_t processes = 2;
   std::uint32_t messages = 100;

@@ -29,7 +29,7 @@ class SetupMaker {
   void spoil();
   void storm();
   void some_loss();     // troubles seldom come alone
-  void end_faults();    // what every setup has of them, and the sum of losses
+  void end_faults();    // faults that every setup has, and the sum of losses
   void pauses();        // hosts that stop for a while
   void preemptions();   // processors that hosts share are taken away
   void death();         // of a host
@@ -37,7 +37,7 @@ class SetupMaker {
 
   Prng chance_;
   Setup& setup_;
-  double loss_ = 0;    // what is to be expected in all
+  double loss_ = 0;    // expected share of datagrams, in all
   Duration likely_{};  // how long the job takes if nothing goes wrong
 };
 

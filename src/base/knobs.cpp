@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 namespace herald {
@@ -108,23 +109,27 @@ std::string keys_of(std::string_view words) {
   return keys;
 }
 
-// The words that row.words permits for a key; empty if the key is not there.
-std::string_view choices_of(std::string_view words, std::string_view key) {
+// The words that row.words permits for a key, empty if it takes none; nothing if the key is not there.
+std::optional<std::string_view> choices_of(std::string_view words, std::string_view key) {
   while (!words.empty()) {
     const std::string_view item = next_item(words, ';');
+    if (item == key) return "";
     if (item.substr(0, item.find('=')) == key) return item.substr(key.size() + 1);
   }
   return {};
 }
 
-// The error in a list of key=word, or nothing.
+// The error in a list of key=word or key, or nothing.
 std::string check_list(std::string_view words, std::string_view list) {
   std::string_view rest = list;
   while (!rest.empty()) {
     const std::string_view item = next_item(rest, ',');
     const std::string_view key = item.substr(0, item.find('='));
-    const std::string_view choices = choices_of(words, key);
-    if (choices.empty()) return "names " + quoted(key) + ", which is none of " + keys_of(words);
+    const auto found = choices_of(words, key);
+    if (!found) return "names " + quoted(key) + ", which is none of " + keys_of(words);
+    const std::string_view choices = *found;
+    if (choices.empty() && item == key) continue;
+    if (choices.empty()) return "gives " + quoted(key) + " a value, which it does not take";
     if (key.size() == item.size()) return "must say " + std::string(key) + "=" + std::string(choices);
     const std::string_view word = item.substr(key.size() + 1);
     if (word.empty() || !is_choice(choices, word))

@@ -38,7 +38,7 @@ class Alone final : public Boot {
     return Status::ok;
   }
 
-  void abort(int, const char*) noexcept override {}
+  void abort(const Abort&) noexcept override {}
   Status finalize() override { return Status::ok; }
   const std::string& last_error() const noexcept override { return error_; }
 

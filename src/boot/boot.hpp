@@ -13,6 +13,15 @@
 
 namespace herald::boot {
 
+// The end of the job by one rank: MPI_Abort, a fatal error, or an exit without MPI_Finalize.
+struct Abort {
+  int code;  // as the program gave it
+  const char* message;
+  bool by_exit = false;
+  // Launchers take the low byte as the exit status; an aborted job never looks like a success.
+  int status() const noexcept { return (code & 0xff) != 0 ? code & 0xff : 1; }
+};
+
 class Boot {
  public:
   Boot() = default;
@@ -36,8 +45,9 @@ class Boot {
   virtual Status fence() = 0;
   virtual Status get(int rank, std::string_view key, std::string& value) = 0;
 
-  // Requests the end of the whole job from the launcher. Returns; the caller then calls _exit(code).
-  virtual void abort(int code, const char* message) noexcept = 0;
+  // Requests the end of the whole job from the launcher. Returns; the caller then calls
+  // _exit(abort.status()).
+  virtual void abort(const Abort& abort) noexcept = 0;
   // Disconnects from the launcher, with a barrier before it where the launcher needs one.
   virtual Status finalize() = 0;
   // A sentence about the last call that did not return ok.

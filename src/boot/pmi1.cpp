@@ -186,12 +186,15 @@ Status Pmi1::get(int rank, std::string_view key, std::string& value) {
   }
 }
 
-void Pmi1::abort(int code, const char*) noexcept {
+void Pmi1::abort(const Abort& abort) noexcept {
   if (!serving_.exchange(false)) return;
   wait_until_read(STDOUT_FILENO, kReadMs);
   wait_until_read(STDERR_FILENO, kReadMs);
-  char line[64];
-  int length = std::snprintf(line, sizeof line, "cmd=abort exitcode=%d\n", code);
+  // Our mpiexec reads the keys after exitcode; others ignore them.
+  char given[32] = "", line[96];
+  if (abort.by_exit || abort.code != abort.status())
+    std::snprintf(given, sizeof given, " %s=%d", abort.by_exit ? "exited" : "given", abort.code);
+  const int length = std::snprintf(line, sizeof line, "cmd=abort exitcode=%d%s\n", abort.status(), given);
   channel_.write_last_words({line, static_cast<std::size_t>(length)});
 }
 

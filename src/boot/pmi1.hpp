@@ -31,7 +31,7 @@ class Pmi1 final : public Boot {
   Status put(std::string_view key, std::string_view value) override;
   Status fence() override;
   Status get(int rank, std::string_view key, std::string& value) override;
-  void abort(int code, const char* message) noexcept override;
+  void abort(const Abort& abort) noexcept override;
   Status finalize() override;
   const std::string& last_error() const noexcept override { return error_; }
 

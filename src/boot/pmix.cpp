@@ -138,7 +138,7 @@ class Pmix final : public Boot {
   Status put(std::string_view key, std::string_view value) override;
   Status fence() override;
   Status get(int rank, std::string_view key, std::string& value) override;
-  void abort(int code, const char* message) noexcept override;
+  void abort(const Abort& abort) noexcept override;
   Status finalize() override;
   const std::string& last_error() const noexcept override { return error_; }
 
@@ -276,13 +276,13 @@ Status Pmix::get(int rank, std::string_view key, std::string& value) {
   return Status::ok;
 }
 
-void Pmix::abort(int code, const char* message) noexcept {
+void Pmix::abort(const Abort& abort) noexcept {
   if (!serving_.exchange(false)) return;
   auto* job = static_cast<AbortJob*>(std::calloc(1, sizeof(AbortJob)));  // never freed: the process ends
   if (job == nullptr) return;
   job->call = library_.abort;
-  job->code = code;
-  std::strncpy(job->message, message != nullptr ? message : "", sizeof job->message - 1);
+  job->code = abort.status();
+  std::strncpy(job->message, abort.message != nullptr ? abort.message : "", sizeof job->message - 1);
   pthread_t thread;
   if (::pthread_create(&thread, nullptr, run_abort, job) != 0) return;
   ::pthread_detach(thread);

@@ -101,6 +101,7 @@ struct RecvOp : Op {
   std::int32_t from_source = kAnySource;
   std::int32_t from_tag = kAnyTag;
   std::uint64_t bytes = 0;  // received (at most the room in `data`); status is `truncated` if more were sent
+  std::uint64_t sent_bytes = 0;  // of a message that is truncated
   // Core's own
   RecvPhase phase = RecvPhase::idle;
   std::uint32_t id = 0;        // names this operation in data packets

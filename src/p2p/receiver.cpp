@@ -64,6 +64,8 @@ void Receiver::finish(RecvOp& op, Status status) noexcept {
   const std::uint64_t room = op.data.total();
   const std::uint64_t wanted = std::min(envelope.bytes, room);
   op.status = envelope.bytes > room ? Status::truncated : Status::ok;
+  if (envelope.bytes > room) [[unlikely]]
+    op.sent_bytes = envelope.bytes;
   op.bytes = std::min<std::uint64_t>(arrived, room);
   if (op.bytes != 0) op.data.unpack(payload, static_cast<std::size_t>(op.bytes));
   if (op.bytes != wanted) return deliver_rest(op, envelope, payload, arrived, wanted);

@@ -43,6 +43,10 @@ int main(void) {
   wrong |= extent != 208;
   MPI_Type_free(&made);
 
+  MPI_Errhandler_set(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  wrong |= MPI_Type_ub(MPI_INT, NULL) == MPI_SUCCESS || MPI_Type_lb(MPI_INT, NULL) == MPI_SUCCESS;
+  wrong |= MPI_Type_extent(MPI_INT, NULL) == MPI_SUCCESS || MPI_Address(&lb, NULL) == MPI_SUCCESS;
+
   MPI_Errhandler_get(MPI_COMM_WORLD, &before);
   MPI_Errhandler_create(note, &handler);
   MPI_Errhandler_set(MPI_COMM_WORLD, handler);

@@ -28,6 +28,13 @@ class Helpers(unittest.TestCase):
         for text in ('101%', '2', '-1%', '1%%', '', 'x'):
             self.assertRaises(tool.LabError, faults.part, text)
 
+    def test_help_writes_a_share_as_the_user_does(self):
+        for words in (['--help'], ['fault', '--help'], ['up', '--help']):
+            done = subprocess.run([sys.executable, '-c', 'import sys; from heraldlab import cli; cli.main(sys.argv[1:])', *words],
+                                  capture_output=True, text=True, cwd=SOURCE + '/lab', check=False)
+            self.assertIn('1%', done.stdout, words)
+            self.assertNotIn('%%', done.stdout, words)
+
     def test_sizes_and_rates(self):
         self.assertEqual([cli.bytes_of(text) for text in ('7', '256k', '1M')], [7, 262144, 1048576])
         self.assertEqual([cli.rate_of(text) for text in ('none', '100mbit', '1gbit')], ['', '100mbit', '1gbit'])

@@ -28,7 +28,7 @@ boot::Boot* running = nullptr;  // null again after finalize
 [[noreturn]] void fail(const std::string& what) {
   std::fprintf(stderr, "boot_probe: %s\n", what.c_str());
   std::fflush(stderr);
-  if (running != nullptr) running->abort(3, what.c_str());
+  if (running != nullptr) running->abort({3, what.c_str()});
   ::_exit(3);
 }
 
@@ -39,7 +39,7 @@ void must(Status status, const char* what) {
 // As in the MPI layer for a program that exits without MPI_Finalize.
 void exit_hook() {
   if (running == nullptr) return;
-  running->abort(1, "exit without finalize");
+  running->abort({1, "exit without finalize"});
   ::_exit(1);
 }
 
@@ -96,7 +96,7 @@ void missing() {
 void die(const std::string& how, int code) {
   if (how == "abort" || how == "fence-abort") {
     ::usleep(100'000);  // until the others sleep or wait in the fence
-    running->abort(code, "boot_probe was asked to abort");
+    running->abort({code, "boot_probe was asked to abort"});
     ::_exit(code);
   }
   if (how == "kill" || how == "fence-kill") {

@@ -54,6 +54,52 @@ static void arguments(void) {
   free(displs);
 }
 
+/* One buffer for both sides is right if no piece is sent and received, and refused otherwise. */
+static void shared_buffer(void) {
+  const size_t n = (size_t)size;
+  int i, *data = malloc(2 * n * sizeof(int)), *counts = calloc(n, sizeof(int)),
+         *from = calloc(n, sizeof(int)), *to = calloc(n, sizeof(int));
+  MPI_Datatype *types = malloc(n * sizeof(MPI_Datatype)), column;
+  MPI_Request request;
+  OK(MPI_Type_vector(2, 1, 2, MPI_INT, &column));
+  OK(MPI_Type_commit(&column));
+  for (i = 0; i < size; i++) types[i] = MPI_INT;
+  OK(MPI_Alltoallv(data, counts, from, MPI_INT, data, counts, to, MPI_INT, comm));
+  OK(MPI_Alltoallw(data, counts, from, types, data, counts, to, types, comm));
+  OK(MPI_Ialltoallv(data, counts, from, MPI_INT, data, counts, to, MPI_INT, comm, &request));
+  OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  for (i = 0; i < size; i++) {
+    counts[i] = 1;
+    from[i] = i;
+    to[i] = size + i;
+    data[i] = rank * 100 + i;
+    data[size + i] = -1;
+  }
+  OK(MPI_Alltoallv(data, counts, from, MPI_INT, data, counts, to, MPI_INT, comm));
+  for (i = 0; i < size; i++) CHECK(data[i] == rank * 100 + i && data[size + i] == i * 100 + rank);
+  to[size - 1] = 0;
+  CHECK_CLASS(MPI_Alltoallv(data, counts, from, MPI_INT, data, counts, to, MPI_INT, comm), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Alltoallv(data, counts, from, column, data, counts, from, column, comm), MPI_ERR_BUFFER);
+  for (i = 0; i < size; i++) from[i] *= 4, to[i] = from[i] + 4 * size;
+  OK(MPI_Alltoallw(data, counts, from, types, data, counts, to, types, comm));
+  for (i = 0; i < size; i++) CHECK(data[size + i] == i * 100 + rank);
+  to[0] = from[size - 1] + 3;
+  CHECK_CLASS(MPI_Alltoallw(data, counts, from, types, data, counts, to, types, comm), MPI_ERR_BUFFER);
+  OK(MPI_Type_free(&column));
+  free(types), free(to), free(from), free(counts), free(data);
+}
+
+static void too_many_bytes(void) {
+  MPI_Count* counts = calloc((size_t)size, sizeof(MPI_Count));
+  int in[4] = {0}, out[4] = {0};
+  counts[0] = ((MPI_Count)1 << 62) + 3;
+  CHECK_CLASS(MPI_Reduce_scatter_c(in, out, counts, MPI_INT, MPI_SUM, comm), MPI_ERR_COUNT);
+  counts[0] = counts[size - 1] = INT64_MAX;
+  CHECK_CLASS(MPI_Reduce_scatter_c(in, out, counts, MPI_CHAR, MPI_SUM, comm), MPI_ERR_COUNT);
+  CHECK_CLASS(MPI_Alltoall_c(in, INT64_MAX / 4, MPI_INT, out, INT64_MAX / 2, MPI_INT, comm), MPI_ERR_COUNT);
+  free(counts);
+}
+
 static void still_in_step(void) {
   int one = 1, sum = 0;
   OK(MPI_Barrier(comm));
@@ -190,6 +236,8 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   arguments();
+  shared_buffer();
+  too_many_bytes();
   still_in_step();
   wrong_at_the_root_only();
   truncation();

@@ -132,6 +132,32 @@ static void check_children(MPI_Comm inter, int left) {
   MPI_Group_free(&group);
 }
 
+static void check_split_type(MPI_Comm inter, int left) {
+  MPI_Comm part = MPI_COMM_NULL;
+  int local, remote, mine, on_host = 0;
+  MPI_Comm_size(inter, &local);
+  MPI_Comm_remote_size(inter, &remote);
+  MPI_Comm_rank(inter, &mine);
+  /* On one host all take part, backwards; then no member of the other group does. */
+  OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &part));
+  MPI_Comm_size(part, &on_host);
+  OK(MPI_Comm_free(&part));
+  OK(MPI_Comm_split_type(inter, MPI_COMM_TYPE_SHARED, -mine, MPI_INFO_NULL, &part));
+  CHECK(part != MPI_COMM_NULL || on_host < size);
+  if (part != MPI_COMM_NULL) {
+    int is_inter = 0, n = -1, far = -1, at = -1;
+    MPI_Comm_test_inter(part, &is_inter);
+    MPI_Comm_size(part, &n);
+    MPI_Comm_remote_size(part, &far);
+    MPI_Comm_rank(part, &at);
+    CHECK(is_inter && (on_host < size || (n == local && far == remote && at == local - 1 - mine)));
+    talk(part, 8);
+    OK(MPI_Comm_free(&part));
+  }
+  OK(MPI_Comm_split_type(inter, rank < left ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &part));
+  CHECK(part == MPI_COMM_NULL);
+}
+
 static void check_errors(MPI_Comm inter, MPI_Comm half) {
   int n = -1, remote = 0;
   MPI_Comm other = MPI_COMM_NULL;
@@ -158,6 +184,7 @@ int main(int argc, char** argv) {
     check_shape(inter, left);
     talk(inter, 3);
     check_children(inter, left);
+    check_split_type(inter, left);
     check_merge(inter, left, 0, 1);
     check_merge(inter, left, 1, 0);
     check_merge(inter, left, 1, 1);

@@ -86,6 +86,9 @@ int main(int argc, char** argv) {
   if (is("init_twice", argc, argv)) MPI_Init(&argc, &argv);
   if (is("abort_zero", argc, argv) && rank == 1) MPI_Abort(MPI_COMM_WORLD, 0);
   if (is("abort_256", argc, argv) && rank == 1) MPI_Abort(MPI_COMM_WORLD, 256);
+  if (is("abort_0", argc, argv) && rank == 1) MPI_Abort(MPI_COMM_WORLD, 0);
+  if (is("abort_300", argc, argv) && rank == 1) MPI_Abort(MPI_COMM_WORLD, 300);
+  if (is("exit_0", argc, argv) && rank == 1) exit(0);
   if (is("abort_blocked", argc, argv) && rank == 1) {
     block_stdout();
     MPI_Abort(MPI_COMM_WORLD, 5);

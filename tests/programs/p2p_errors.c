@@ -38,6 +38,28 @@ static void arguments(int size) {
   CHECK_CLASS(MPI_Buffer_detach(&value, &value), MPI_ERR_BUFFER);
 }
 
+/* The number of bytes would wrap: to 12 for integers, to 0 for the long type. */
+static void too_many_bytes(void) {
+  const MPI_Count many = ((MPI_Count)1 << 62) + 3, part = (MPI_Count)1 << 59;
+  int value[4] = {0}, in[4] = {0};
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Datatype type;
+  CHECK_CLASS(MPI_Send_c(value, many, MPI_INT, 0, 0, MPI_COMM_SELF), MPI_ERR_COUNT);
+  CHECK_CLASS(MPI_Recv_c(in, many, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE), MPI_ERR_COUNT);
+  CHECK_CLASS(MPI_Isend_c(value, many, MPI_INT, 0, 0, MPI_COMM_SELF, &request), MPI_ERR_COUNT);
+  CHECK_CLASS(MPI_Send_init_c(value, many, MPI_INT, 0, 0, MPI_COMM_SELF, &request), MPI_ERR_COUNT);
+  CHECK_CLASS(
+      MPI_Sendrecv_c(value, 1, MPI_INT, 0, 0, in, many, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE),
+      MPI_ERR_COUNT);
+  CHECK_CLASS(MPI_Bcast_c(value, many, MPI_INT, 0, MPI_COMM_SELF), MPI_ERR_COUNT);
+  CHECK_CLASS(MPI_Reduce_local_c(value, in, many, MPI_INT, MPI_SUM), MPI_ERR_COUNT);
+  CHECK(request == MPI_REQUEST_NULL);
+  OK(MPI_Type_contiguous_c(part, MPI_INT, &type));
+  OK(MPI_Type_commit(&type));
+  CHECK_CLASS(MPI_Send(value, 8, type, 0, 0, MPI_COMM_SELF), MPI_ERR_COUNT);
+  OK(MPI_Type_free(&type));
+}
+
 static void the_message_says_what_to_do(int size) {
   int value = 0, length = 0, code = MPI_Send(&value, 1, MPI_INT, size + 3, 0, MPI_COMM_WORLD);
   char text[MPI_MAX_ERROR_STRING];
@@ -48,7 +70,8 @@ static void the_message_says_what_to_do(int size) {
 
 static void truncation(int rank, int peer) {
   for (int big = 0; big < 2; big++) {
-    int n = big ? 50000 : 10, small[5] = {1, 2, 3, 4, 5}, *out = calloc((size_t)n, sizeof(int));
+    char text[MPI_MAX_ERROR_STRING], sizes[80];
+    int code, length, n = big ? 50000 : 10, small[5] = {1, 2, 3, 4, 5}, *out = calloc((size_t)n, sizeof(int));
     MPI_Request requests[2];
     MPI_Status statuses[2];
     OK(MPI_Irecv(small, 4, MPI_INT, peer, 50, MPI_COMM_WORLD, &requests[0]));
@@ -57,7 +80,11 @@ static void truncation(int rank, int peer) {
     CHECK(statuses[0].MPI_ERROR == MPI_ERR_TRUNCATE && statuses[1].MPI_ERROR == MPI_SUCCESS);
     CHECK(small[4] == 5);
     OK(MPI_Isend(out, n, MPI_INT, peer, 51, MPI_COMM_WORLD, &requests[1]));
-    CHECK_CLASS(MPI_Recv(small, 4, MPI_INT, peer, 51, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+    code = MPI_Recv(small, 4, MPI_INT, peer, 51, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK_CLASS(code, MPI_ERR_TRUNCATE);
+    OK(MPI_Error_string(code, text, &length));
+    sprintf(sizes, "has %zu bytes, the receive buffer 16;", (size_t)n * sizeof(int));
+    CHECK(strstr(text, sizes) != NULL);
     CHECK(small[4] == 5);
     OK(MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
     free(out);
@@ -90,6 +117,7 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   arguments(size);
+  too_many_bytes();
   the_message_says_what_to_do(size);
   truncation(rank, (rank ^ 1) < size ? (rank ^ 1) : rank);
   broken_elements((rank ^ 1) < size ? (rank ^ 1) : rank);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What could go wrong: an index or status that belongs to another request, inactive and null requests
-   counted, requests taken twice, get_status changing the request, probes that lose or double a message.
+   counted, requests taken twice, get_status changing the request, an empty status with an old error, probes
+   that lose or double a message.
  */
 #include "check.h"
 
@@ -107,6 +108,49 @@ static void probes(int rank, int peer) {
   OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
 }
 
+/* The status of a null request, or of no request, is empty, its error MPI_SUCCESS. */
+static void check_empty(MPI_Status* status) {
+  int count = -1;
+  OK(MPI_Get_count(status, MPI_INT, &count));
+  CHECK(status->MPI_ERROR == MPI_SUCCESS && status->MPI_SOURCE == MPI_ANY_SOURCE);
+  CHECK(status->MPI_TAG == MPI_ANY_TAG && count == 0);
+  status->MPI_ERROR = 77;
+}
+
+static void empty(void) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Status status;
+  int count, flag = 0, index = 0;
+  status.MPI_ERROR = 77;
+  OK(MPI_Wait(&request, &status));
+  check_empty(&status);
+  OK(MPI_Test(&request, &flag, &status));
+  check_empty(&status);
+  OK(MPI_Request_get_status(request, &flag, &status));
+  check_empty(&status);
+  for (count = 0; count < 2; count++) {
+    OK(MPI_Waitany(count, &request, &index, &status));
+    check_empty(&status);
+    OK(MPI_Testany(count, &request, &index, &flag, &status));
+    check_empty(&status);
+    OK(MPI_Request_get_status_any(count, &request, &index, &flag, &status));
+    check_empty(&status);
+    CHECK(flag && index == MPI_UNDEFINED);
+  }
+}
+
+static void fields_take_any_value(void) {
+  MPI_Status status;
+  int source, tag, error;
+  OK(MPI_Status_set_source(&status, MPI_ANY_SOURCE));
+  OK(MPI_Status_set_tag(&status, MPI_ANY_TAG));
+  OK(MPI_Status_set_error(&status, 123456));
+  OK(MPI_Status_get_source(&status, &source));
+  OK(MPI_Status_get_tag(&status, &tag));
+  OK(MPI_Status_get_error(&status, &error));
+  CHECK(source == MPI_ANY_SOURCE && tag == MPI_ANY_TAG && error == 123456);
+}
+
 static void inactive(void) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Status status;
@@ -130,5 +174,7 @@ int main(int argc, char** argv) {
   all_and_status(peer);
   probes(rank, peer);
   inactive();
+  empty();
+  fields_take_any_value();
   return check_finalize();
 }

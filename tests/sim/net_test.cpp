@@ -170,8 +170,8 @@ TEST(SimNet, a_link_that_goes_down_takes_along_what_is_on_it) {
   config.links = 2;
   Cluster cluster(config);
   flood(cluster, 100);
-  cluster.net.at(Instant{300'000}, "down", [](Net& net) { net.set_link(1, 0, false); });
-  cluster.net.at(Instant{400'000}, "up", [](Net& net) { net.set_link(1, 0, true); });
+  cluster.net.at(Instant{300'000}, "down", [](Net& net) { net.fabric().set_link(1, 0, false); });
+  cluster.net.at(Instant{400'000}, "up", [](Net& net) { net.fabric().set_link(1, 0, true); });
   cluster.net.run(kLong);
   const std::size_t heard = cluster[1].seen.size();
   EXPECT_GT(heard, 80u);
@@ -183,7 +183,7 @@ TEST(SimNet, links_are_separate) {
   NetConfig config = quick();
   config.links = 2;
   Cluster cluster(config);
-  cluster.net.set_switch(0, false);
+  cluster.net.fabric().set_switch(0, false);
   cluster[0].act = [&](Instant) {
     cluster.net.send(0, 0, 1, kFull);
     cluster.net.send(0, 1, 1, kFull);
@@ -198,7 +198,7 @@ TEST(SimNet, a_partition_divides_and_heals) {
     NetConfig config = quick();
     config.hosts = 4;
     Cluster cluster(config);
-    cluster.net.partition({0, 0, 1, 1}, kNoLink, one_way);
+    cluster.net.fabric().partition({0, 0, 1, 1}, kNoLink, one_way);
     for (std::size_t from = 0; from < 4; ++from)
       cluster[from].act = [&cluster, from](Instant now) {
         if (now.ns != 0 && now.ns != 1'000'000) return;
@@ -208,7 +208,7 @@ TEST(SimNet, a_partition_divides_and_heals) {
     cluster.net.run(Instant{500'000});
     EXPECT_EQ(cluster[0].seen.size(), one_way ? 3u : 1u);  // the lower side hears the higher one
     EXPECT_EQ(cluster[2].seen.size(), 1u);
-    cluster.net.partition({});
+    cluster.net.fabric().partition({});
     for (HostId host = 0; host < 4; ++host) cluster.net.poke(host, Instant{1'000'000});
     cluster.net.run(kLong);
     EXPECT_EQ(cluster[2].seen.size(), 4u);
@@ -280,8 +280,8 @@ TEST(SimNet, multicast_costs_one_line_and_reaches_the_members) {
   NetConfig config = quick();
   config.hosts = 5;
   Cluster cluster(config);
-  for (HostId host : {0, 1, 2, 3}) cluster.net.join(9, host, 0);
-  cluster.net.set_multicast_to(3, 0, false);
+  for (HostId host : {0, 1, 2, 3}) cluster.net.fabric().join(9, host, 0);
+  cluster.net.fabric().set_multicast_to(3, 0, false);
   cluster[0].act = [&](Instant now) {
     if (now.ns == 0) cluster.net.multicast(0, 0, 9, kFull);
   };
@@ -293,7 +293,7 @@ TEST(SimNet, multicast_costs_one_line_and_reaches_the_members) {
   EXPECT_EQ(cluster[4].seen.size(), 0u);  // not a member
   EXPECT_EQ(cluster.net.counters().sent, 1u);
   EXPECT_EQ(cluster[1].seen[0].at.ns, cluster[2].seen[0].at.ns);
-  cluster.net.set_multicast(0, false);
+  cluster.net.fabric().set_multicast(0, false);
   cluster[0].act = [&](Instant) { cluster.net.multicast(0, 0, 9, kFull); };
   cluster.net.poke(0, cluster.net.now() + microseconds(1));
   cluster.net.run(kLong);
@@ -308,8 +308,8 @@ TEST(SimNet, receivers_of_a_multicast_lose_each_for_itself_or_all_together) {
     config.shape.nic_bytes = config.shape.port_bytes = 1u << 30;
     (common ? config.faults.common_loss : config.faults.loss) = 0.5;
     Cluster cluster(config);
-    cluster.net.join(0, 1, 0);
-    cluster.net.join(0, 2, 0);
+    cluster.net.fabric().join(0, 1, 0);
+    cluster.net.fabric().join(0, 2, 0);
     int sent = 0;
     cluster[0].act = [&](Instant) {
       for (; sent < 2000; ++sent) {

@@ -67,7 +67,7 @@ typedef MPI_Status MPI_F08_status;
 """
 
 FORTRAN_STATUS = """
-static inline int MPI_Status_c2f(const MPI_Status* c_status, MPI_Fint* f_status) {
+static __inline__ int MPI_Status_c2f(const MPI_Status* c_status, MPI_Fint* f_status) {
   int i;
   f_status[MPI_F_SOURCE] = c_status->MPI_SOURCE;
   f_status[MPI_F_TAG] = c_status->MPI_TAG;
@@ -75,7 +75,7 @@ static inline int MPI_Status_c2f(const MPI_Status* c_status, MPI_Fint* f_status)
   for (i = 0; i < 5; i++) f_status[3 + i] = c_status->MPI_internal[i];
   return MPI_SUCCESS;
 }
-static inline int MPI_Status_f2c(const MPI_Fint* f_status, MPI_Status* c_status) {
+static __inline__ int MPI_Status_f2c(const MPI_Fint* f_status, MPI_Status* c_status) {
   int i;
   c_status->MPI_SOURCE = f_status[MPI_F_SOURCE];
   c_status->MPI_TAG = f_status[MPI_F_TAG];
@@ -83,18 +83,18 @@ static inline int MPI_Status_f2c(const MPI_Fint* f_status, MPI_Status* c_status)
   for (i = 0; i < 5; i++) c_status->MPI_internal[i] = f_status[3 + i];
   return MPI_SUCCESS;
 }
-static inline int MPI_Status_c2f08(const MPI_Status* c_status, MPI_F08_status* f08_status) {
+static __inline__ int MPI_Status_c2f08(const MPI_Status* c_status, MPI_F08_status* f08_status) {
   *f08_status = *c_status;
   return MPI_SUCCESS;
 }
-static inline int MPI_Status_f082c(const MPI_F08_status* f08_status, MPI_Status* c_status) {
+static __inline__ int MPI_Status_f082c(const MPI_F08_status* f08_status, MPI_Status* c_status) {
   *c_status = *f08_status;
   return MPI_SUCCESS;
 }
-static inline int MPI_Status_f082f(const MPI_F08_status* f08_status, MPI_Fint* f_status) {
+static __inline__ int MPI_Status_f082f(const MPI_F08_status* f08_status, MPI_Fint* f_status) {
   return MPI_Status_c2f(f08_status, f_status);
 }
-static inline int MPI_Status_f2f08(const MPI_Fint* f_status, MPI_F08_status* f08_status) {
+static __inline__ int MPI_Status_f2f08(const MPI_Fint* f_status, MPI_F08_status* f08_status) {
   return MPI_Status_f2c(f_status, f08_status);
 }
 """
@@ -126,8 +126,8 @@ def fortran_inlines():
     for handle in HANDLES.values():
         noun = handle[4:]
         stem = {"Datatype": "Type"}.get(noun, noun)
-        out.append(f"static inline MPI_Fint MPI_{stem}_c2f({handle} handle) {{ return MPI_{stem}_toint(handle); }}")
-        out.append(f"static inline {handle} MPI_{stem}_f2c(MPI_Fint handle) {{ return MPI_{stem}_fromint(handle); }}")
+        out.append(f"static __inline__ MPI_Fint MPI_{stem}_c2f({handle} handle) {{ return MPI_{stem}_toint(handle); }}")
+        out.append(f"static __inline__ {handle} MPI_{stem}_f2c(MPI_Fint handle) {{ return MPI_{stem}_fromint(handle); }}")
     return "\n".join(out) + "\n"
 
 

@@ -20,18 +20,18 @@ RENAMED = (
       ("const MPI_Datatype*", "types"), ("MPI_Datatype*", "newtype"))),
 )
 
-BOUNDS = """static inline int MPI_Type_extent(MPI_Datatype datatype, MPI_Aint* extent) {
+BOUNDS = """static __inline__ int MPI_Type_extent(MPI_Datatype datatype, MPI_Aint* extent) {
   MPI_Aint lb;
   return MPI_Type_get_extent(datatype, &lb, extent);
 }
-static inline int MPI_Type_lb(MPI_Datatype datatype, MPI_Aint* displacement) {
+static __inline__ int MPI_Type_lb(MPI_Datatype datatype, MPI_Aint* displacement) {
   MPI_Aint extent;
   return MPI_Type_get_extent(datatype, displacement, &extent);
 }
-static inline int MPI_Type_ub(MPI_Datatype datatype, MPI_Aint* displacement) {
-  MPI_Aint lb = 0, extent = 0;
-  int code = MPI_Type_get_extent(datatype, &lb, &extent);
-  if (code == MPI_SUCCESS) *displacement = lb + extent;
+static __inline__ int MPI_Type_ub(MPI_Datatype datatype, MPI_Aint* displacement) {
+  MPI_Aint extent = 0;
+  int code = MPI_Type_get_extent(datatype, displacement, &extent);
+  if (code == MPI_SUCCESS) *displacement += extent;
   return code;
 }
 """
@@ -43,5 +43,5 @@ def removed_names():
     for old, new, parameters in RENAMED:
         takes = ", ".join(f"{kind} {name}" for kind, name in parameters)
         gives = ", ".join(name for _, name in parameters)
-        out.append(f"static inline int MPI_{old}({takes}) {{ return MPI_{new}({gives}); }}")
+        out.append(f"static __inline__ int MPI_{old}({takes}) {{ return MPI_{new}({gives}); }}")
     return "\n".join(out) + "\n" + BOUNDS + "#endif\n"

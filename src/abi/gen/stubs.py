@@ -124,7 +124,7 @@ def value_check(function, p, where):
         if "source" in p.name:
             return f"  check_source(call, {p.name}, comm_, {where});"
         return f"  check_dest(call, {p.name}, comm_, {where});"
-    if p.kind == "TAG":
+    if p.kind == "TAG" and function.status != "request":  # a status may hold MPI_ANY_TAG
         wild = function.name in ANY_SOURCE_OK and "send" not in p.name
         return f"  check_{'recv_tag' if wild else 'tag'}(call, {p.name}, {where});"
     if p.kind in ("FUNCTION", "POLYFUNCTION") and "attr" not in (p.fn or "") and p.fn not in (

@@ -214,7 +214,9 @@ void Caller::send_in_parts(Counts counts, Arg counts_arg) noexcept {
   for (std::size_t i = 0; i < n; ++i) {
     words[i] = counts[i];
     words[n + i] = at;
-    at += counts[i];
+    if (__builtin_add_overflow(at, counts[i], &at))
+      (void)call_.fail(MPI_ERR_COUNT, "argument %d (%s): the sum of the counts does not fit 64 bits",
+                       counts_arg.number, counts_arg.name);
   }
 }
 

@@ -4,6 +4,7 @@
 // the other ranks there are ignored. MPI_IN_PLACE is not allowed.
 #include "calls.hpp"
 #include "mpi/coll/args.hpp"
+#include "mpi/coll/overlap.hpp"
 
 namespace herald::mpi::api {
 namespace {
@@ -145,7 +146,14 @@ int alltoallv(Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls
   Caller caller(call, *comm, coll::Op::alltoallv, how);
   if (!caller.in_place(sendbuf)) caller.send(sent(sendbuf, sendcounts, sdispls, {3, "sdispls"}, sendtype));
   caller.recv(received(recvbuf, recvcounts, rdispls, {7, "rdispls"}, recvtype));
-  caller.distinct(sendbuf, {1, "sendbuf"}, recvbuf, {5, "recvbuf"}, 1);
+  if (sendbuf == recvbuf && !caller.failed()) {
+    Overlap overlap;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(comm->partner_count); ++i) {
+      overlap.add(true, sdispls[i] * sendtype->layout->extent(), sendcounts[i], *sendtype->layout);
+      overlap.add(false, rdispls[i] * recvtype->layout->extent(), recvcounts[i], *recvtype->layout);
+    }
+    caller.distinct(sendbuf, {1, "sendbuf"}, recvbuf, {5, "recvbuf"}, overlap.found());
+  }
   return caller.go(0);
 }
 
@@ -155,7 +163,14 @@ int alltoallw(Call& call, const void* sendbuf, Counts sendcounts, Counts sdispls
   Caller caller(call, *comm, coll::Op::alltoallw, how);
   if (!caller.in_place(sendbuf)) caller.send(sent(sendbuf, sendcounts, sdispls, sendtypes));
   caller.recv(received(recvbuf, recvcounts, rdispls, recvtypes));
-  caller.distinct(sendbuf, {1, "sendbuf"}, recvbuf, {5, "recvbuf"}, 1);
+  if (sendbuf == recvbuf && !caller.failed()) {
+    Overlap overlap;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(comm->partner_count); ++i) {
+      overlap.add(true, sdispls[i], sendcounts[i], *find(sendtypes[i])->layout);
+      overlap.add(false, rdispls[i], recvcounts[i], *find(recvtypes[i])->layout);
+    }
+    caller.distinct(sendbuf, {1, "sendbuf"}, recvbuf, {5, "recvbuf"}, overlap.found());
+  }
   return caller.go(0);
 }
 

@@ -77,21 +77,21 @@ std::vector<SplitEntry> entries_of(const std::vector<Member>& members, const Mem
 }  // namespace
 
 int comm_split_type(Call& call, Comm* comm, int split_type, int key, Info* info, MPI_Comm* newcomm) {
-  if (comm->remote != nullptr)
-    return call.fail(MPI_ERR_COMM, "argument 1 (comm) is an inter-communicator; give an intra-communicator");
   const bool taking_part = split_type != MPI_UNDEFINED;
   if (taking_part && (split_type < MPI_COMM_TYPE_SHARED || split_type > MPI_COMM_TYPE_RESOURCE_GUIDED))
     return call.fail(MPI_ERR_ARG,
                      "argument 2 (split_type) is %d; use MPI_COMM_TYPE_SHARED, MPI_COMM_TYPE_HW_GUIDED, "
                      "MPI_COMM_TYPE_HW_UNGUIDED, MPI_COMM_TYPE_RESOURCE_GUIDED or MPI_UNDEFINED",
                      split_type);
-  Member mine{taking_part ? 1 : 0, key, taking_part ? runtime().next_context() : 0, host_of(*comm), {}};
+  Comm& all = comm->remote == nullptr ? *comm : *comm->both;
+  Member mine{taking_part ? 1 : 0, key, taking_part ? propose_context() : 0, host_of(all), {}};
   if (taking_part && split_type != MPI_COMM_TYPE_SHARED) mine.place = hardware_place();
-  std::vector<Member> members(static_cast<std::size_t>(comm->size));
-  const int error = allgather_bytes(*comm, &mine, members.data(), sizeof mine);
+  std::vector<Member> members(static_cast<std::size_t>(all.size));
+  const int error = allgather_bytes(all, &mine, members.data(), sizeof mine);
   if (error != MPI_SUCCESS) return call.fail(error, "the members could not exchange where they run");
   const int kind = taking_part ? chosen_kind(split_type, info, members, mine) : kNothing;
-  const Comm* made = join(*comm, entries_of(members, mine, kind));
+  const std::vector<SplitEntry> entries = entries_of(members, mine, kind);
+  const Comm* made = comm->remote == nullptr ? join(*comm, entries) : join_inter(*comm, entries);
   *newcomm = made == nullptr ? MPI_COMM_NULL : handle_of(made);
   return MPI_SUCCESS;
 }

@@ -73,6 +73,13 @@ void null_pointer(Call& call, Arg arg) noexcept {
                   arg.number, arg.name);
 }
 
+void too_large(Call& call, MPI_Count elements, Arg arg) noexcept {
+  (void)call.fail(
+      MPI_ERR_COUNT,
+      "%lld elements at argument %d (%s) span more than 64 bits can address; give a smaller count",
+      static_cast<long long>(elements), arg.number, arg.name);
+}
+
 int Call::later(const char* what) noexcept {
   if (failed()) return finish();
   return finish(fail(MPI_ERR_UNSUPPORTED_OPERATION, "Herald does not have this procedure yet (%s)", what));

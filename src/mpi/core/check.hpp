@@ -11,6 +11,7 @@ void bad_tag(Call& call, Arg arg, int value, bool wildcard) noexcept;
 void not_committed(Call& call, Arg arg) noexcept;
 void null_buffer(Call& call, const Datatype& datatype, Arg arg) noexcept;
 void null_pointer(Call& call, Arg arg) noexcept;
+void too_large(Call& call, MPI_Count elements, Arg arg) noexcept;
 
 inline void check_count(Call& call, MPI_Count value, Arg arg) noexcept {
   if (value < 0) [[unlikely]]
@@ -42,7 +43,12 @@ inline void check_recv_tag(Call& call, int value, Arg arg) noexcept {
 }
 inline void check_buffer(Call& call, const void* address, MPI_Count elements, const Datatype* datatype,
                          Arg arg) noexcept {
-  if (address == nullptr && elements > 0 && datatype != nullptr) [[unlikely]]
+  if (datatype == nullptr) [[unlikely]]
+    return;
+  const type::Layout& layout = *datatype->layout;
+  if ((elements | layout.size() | layout.extent()) >> 31 != 0 && !layout.fits(elements)) [[unlikely]]
+    too_large(call, elements, arg);
+  if (address == nullptr && elements > 0) [[unlikely]]
     null_buffer(call, *datatype, arg);
 }
 template <class T>  // an object or a function

@@ -90,7 +90,7 @@ int fail_receive(Call& call, const p2p::RecvOp& op) noexcept {
       MPI_ERR_TRUNCATE,
       "the message from rank %d with tag %d has %llu bytes, the receive buffer %llu; make it larger, or "
       "ask with MPI_Probe first",
-      op.from_source, op.from_tag, static_cast<unsigned long long>(op.expected),
+      op.from_source, op.from_tag, static_cast<unsigned long long>(op.sent_bytes),
       static_cast<unsigned long long>(op.data.total()));
 }
 

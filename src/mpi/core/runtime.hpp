@@ -65,7 +65,7 @@ class Runtime {
     if (engine_->progress_thread().is_wanted()) start_progress_thread(call);
   }
   // Ends the whole job: prints the message, tells the launcher, calls _exit.
-  [[noreturn]] void abort(int code, const char* message) noexcept;
+  [[noreturn]] void abort(int code, const char* message, bool by_exit = false) noexcept;
 
   std::uint64_t next_context() noexcept;
 

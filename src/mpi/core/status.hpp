@@ -22,7 +22,7 @@ inline void set_status_cancelled(MPI_Status& status, bool cancelled) noexcept {
   status.MPI_internal[2] = cancelled ? 1 : 0;
 }
 
-// The MPI_ERROR field is left alone: only calls that complete several requests set it.
+// Leaves MPI_ERROR alone: of completed operations, only calls that complete several of them set it.
 inline void set_status(MPI_Status* status, int source, int tag, std::int64_t bytes, bool cancelled) noexcept {
   if (status == MPI_STATUS_IGNORE) return;
   status->MPI_SOURCE = source;
@@ -30,8 +30,10 @@ inline void set_status(MPI_Status* status, int source, int tag, std::int64_t byt
   set_status_bytes(*status, bytes);
   set_status_cancelled(*status, cancelled);
 }
+// Of a request that is null or inactive.
 inline void set_empty_status(MPI_Status* status) noexcept {
   set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
+  if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = MPI_SUCCESS;
 }
 inline void set_proc_null_status(MPI_Status* status) noexcept {
   set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);

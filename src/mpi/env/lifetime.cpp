@@ -164,16 +164,16 @@ void Runtime::on_exit(int status) noexcept {
   char text[400];
   std::snprintf(text, sizeof text, "herald: %s: the process exits without %s: aborting the job", who_am_i(),
                 world_state == World::live ? "MPI_Finalize" : "MPI_Session_finalize");
-  abort(status, text);
+  abort(status, text, true);
 }
 
-void Runtime::abort(int code, const char* message) noexcept {
+void Runtime::abort(int code, const char* message, bool by_exit) noexcept {
   print_last_words(message);
   if (boot_ != nullptr) write_timeline();
-  const int status = (code & 0xff) != 0 ? code & 0xff : 1;  // an aborted job never looks like a success
-  if (boot_ != nullptr) boot_->abort(status, message != nullptr ? message : "MPI_Abort");
+  const boot::Abort abort{code, message != nullptr ? message : "MPI_Abort", by_exit};
+  if (boot_ != nullptr) boot_->abort(abort);
   if (engine_ != nullptr) engine_->emergency_cleanup();
-  ::_exit(status);
+  ::_exit(abort.status());
 }
 
 }  // namespace herald::mpi

@@ -20,7 +20,7 @@ class General final : public Work {
   int read(const Request&, MPI_Status* status) noexcept override {
     MPI_Status own;
     if (status == MPI_STATUS_IGNORE) status = &own;
-    set_empty_status(status);
+    set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
     return query_(extra_, status);
   }
   bool general() const noexcept override { return true; }

@@ -146,7 +146,18 @@ TEST(Knobs, a_very_long_value_is_refused) {
   EXPECT_EQ(reading.complaints.size(), 1u);
 }
 
-TEST(Knobs, text_is_kept_as_it_is) { EXPECT_EQ(read({"HERALD_CHECK=leaks,x=y"}).knobs.check, "leaks,x=y"); }
+TEST(Knobs, text_is_kept_as_it_is) { EXPECT_EQ(read({"HERALD_TRACE=leaks,x=y"}).knobs.trace, "leaks,x=y"); }
+
+TEST(Knobs, a_list_of_plain_words_refuses_others) {
+  EXPECT_EQ(read({"HERALD_CHECK=leaks,collectives"}).knobs.check, "leaks,collectives");
+  EXPECT_TRUE(read({"HERALD_CHECK=leaks,collectives"}).complaints.empty());
+  for (const char* wrong : {"HERALD_CHECK=leeks", "HERALD_CHECK=leaks,x=y", "HERALD_CHECK=leaks=1"}) {
+    const Reading reading = read({wrong});
+    EXPECT_EQ(reading.knobs.check, "") << wrong;
+    ASSERT_EQ(reading.complaints.size(), 1u) << wrong;
+  }
+  EXPECT_NE(read({"HERALD_CHECK=leeks"}).complaints[0].find("none of leaks|collectives"), std::string::npos);
+}
 
 TEST(Knobs, a_list_is_taken_whole) {
   const Reading reading =

@@ -164,7 +164,7 @@ TEST(Pmi1, a_launcher_that_dies_in_the_fence_is_reported) {
   ASSERT_NE(boot, nullptr);
   EXPECT_EQ(boot->fence(), Status::engine_broken);
   EXPECT_NE(boot->last_error().find("closed"), std::string::npos);
-  boot->abort(1, "no one hears this");
+  boot->abort({1, "no one hears this"});
 }
 
 TEST(Pmi1, a_failed_fence_is_an_error) {
@@ -184,10 +184,10 @@ TEST(Pmi1, abort_works_while_another_thread_waits_in_the_fence) {
   ASSERT_NE(boot, nullptr);
   std::thread waiter{[&] { EXPECT_EQ(boot->fence(), Status::engine_broken); }};
   EXPECT_TRUE(launcher.wait_for("cmd=barrier_in"));
-  boot->abort(42, "test");
+  boot->abort({42, "test"});
   EXPECT_TRUE(launcher.wait_for("cmd=abort exitcode=42"));
   waiter.join();
-  boot->abort(43, "a second abort is silent");
+  boot->abort({43, "a second abort is silent"});
   EXPECT_EQ(boot->finalize(), Status::ok);  // and sends nothing any more
   auto lines = launcher.heard();
   EXPECT_EQ(std::count_if(lines.begin(), lines.end(), [](auto& l) { return field(l, "cmd") == "abort"; }), 1);
@@ -199,7 +199,7 @@ TEST(Pmi1, nothing_is_sent_after_finalize) {
   ASSERT_NE(boot, nullptr);
   EXPECT_EQ(boot->finalize(), Status::ok);
   EXPECT_EQ(boot->finalize(), Status::ok);
-  boot->abort(1, "late");
+  boot->abort({1, "late"});
   boot.reset();
   EXPECT_EQ(launcher.heard().back(), "cmd=finalize");
 }

@@ -94,7 +94,7 @@ TEST(Exchange, a_send_to_a_peer_that_has_left_ends_with_peer_lost) {
   }));
 }
 
-// What a peer wrote before it left still counts, even if we find out by its closed inbox before we have read
+// Data that a peer wrote before it left still counts, even if we find out by its closed inbox before we have read
 // it.
 TEST(Exchange, the_last_bytes_of_a_peer_that_has_left_arrive) {
   Job job;
@@ -120,7 +120,7 @@ TEST(Exchange, the_last_bytes_of_a_peer_that_has_left_arrive) {
   }));
 }
 
-// Who is done first must not take its name away from peers that are still on their way to it.
+// A rank that is done first must not take its name away from peers that are still on their way to it.
 TEST(Exchange, processes_that_do_nothing_but_open_and_close) {
   for (int i = 0; i < 20; ++i) {
     Job job;
@@ -231,7 +231,7 @@ TEST(Exchange, sleepers_are_rung_for_room) {
   }
 }
 
-// Who gets a ring changes its way between two messages; and there are fewer rings than senders.
+// A sender that gets a ring changes its way between two messages; and there are fewer rings than senders.
 TEST(Exchange, messages_stay_in_order_when_a_ring_takes_over) {
   for (const std::uint32_t rings : {0u, 1u, 2u, 8u}) {
     Job job;

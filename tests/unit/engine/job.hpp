@@ -60,7 +60,7 @@ class FakeBoot final : public boot::Boot {
     value = value_of(rank, key);
     return Status::ok;
   }
-  void abort(int code, const char*) noexcept override { _exit(code); }
+  void abort(const boot::Abort& abort) noexcept override { _exit(abort.status()); }
   Status finalize() override { return Status::ok; }
   const std::string& last_error() const noexcept override { return error_; }
 

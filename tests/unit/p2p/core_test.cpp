@@ -40,7 +40,7 @@ TEST(P2pCore, long_send_pushes_little_and_is_done_only_when_pulled) {
   Send send(world, 0, 1, 3, random_bytes(1000, 1));
   world.settle();
   EXPECT_FALSE(send.done);
-  EXPECT_EQ(send.data.position(), kPush);  // what a late receiver costs
+  EXPECT_EQ(send.data.position(), kPush);  // the cost of a late receiver
   Recv recv(world, 1, 0, 3, 1000);
   EXPECT_FALSE(recv.done);
   world.settle();

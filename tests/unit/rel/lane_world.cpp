@@ -7,7 +7,7 @@
 namespace herald::rel {
 namespace {
 
-constexpr std::size_t kFrame = 66;  // what Ethernet, IP and UDP add to a datagram
+constexpr std::size_t kFrame = 66;  // bytes that Ethernet, IP and UDP add to a datagram
 constexpr int kBurstLength = 20;
 
 LanesConfig lanes_config(const LaneWorldConfig& config, PeerId me) {

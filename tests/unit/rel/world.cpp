@@ -5,7 +5,7 @@ namespace herald::rel {
 namespace {
 
 constexpr std::size_t kKept = 16;   // of a packet whose rest is borrowed
-constexpr std::size_t kFrame = 66;  // what Ethernet, IP and UDP add to a datagram
+constexpr std::size_t kFrame = 66;  // bytes that Ethernet, IP and UDP add to a datagram
 
 MeshConfig mesh_config(const WorldConfig& config, PeerId me) {
   MeshConfig mesh = config.mesh;
