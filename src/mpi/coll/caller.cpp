@@ -19,6 +19,10 @@ bool is_null(const std::vector<coll::Edge>* edges, std::size_t i) noexcept {
   return edges != nullptr && (*edges)[i].rank == coll::kNoRank;
 }
 
+std::size_t count_blocks(const std::vector<coll::Edge>* edges, const Comm& comm) noexcept {
+  return edges != nullptr ? edges->size() : static_cast<std::size_t>(comm.partner_count);
+}
+
 int no_memory(Call& call) noexcept {
   return call.fail(MPI_ERR_NO_MEM, "no memory for the work area of this collective");
 }
@@ -130,11 +134,6 @@ const std::vector<coll::Edge>* Caller::edges_of(const coll::Blocks& blocks) cons
   return &blocks == &spec_.send ? &spec_.neighbors->destinations : &spec_.neighbors->sources;
 }
 
-std::size_t Caller::block_count(const coll::Blocks& blocks) const noexcept {
-  const std::vector<coll::Edge>* edges = edges_of(blocks);
-  return edges != nullptr ? edges->size() : static_cast<std::size_t>(comm_.partner_count);
-}
-
 bool Caller::check_counts(std::size_t count, Counts counts, Arg counts_arg) noexcept {
   if (count != 0) check_pointer(call_, counts.null() ? nullptr : this, counts_arg);
   for (std::size_t i = 0; i < count && !call_.failed(); ++i) {
@@ -148,7 +147,7 @@ bool Caller::check_counts(std::size_t count, Counts counts, Arg counts_arg) noex
 
 template <class Type>
 bool Caller::add_rows(const coll::Blocks& blocks, const DataArray<Type>& data) noexcept {
-  const std::size_t n = block_count(blocks);
+  const std::size_t n = count_blocks(edges_of(blocks), comm_);
   if (!check_counts(n, data.counts, data.counts_arg)) return false;
   if (n != 0) check_pointer(call_, data.displacements.null() ? nullptr : this, data.displacements_arg);
   if (call_.failed()) return false;
@@ -166,7 +165,7 @@ void Caller::side(coll::Blocks& blocks, const void*& place, const DataV& data) n
   if (call_.failed() || !check_type(data.type, data.type_arg) || !add_rows(blocks, data)) return;
   const std::vector<coll::Edge>* edges = edges_of(blocks);
   MPI_Count largest = 0, at_begin = 0;
-  for (std::size_t i = 0; i < block_count(blocks); ++i) {
+  for (std::size_t i = 0; i < count_blocks(edges, comm_); ++i) {
     largest = std::max(largest, data.counts[i]);
     if (data.displacements[i] == 0 && !is_null(edges, i)) at_begin = std::max(at_begin, data.counts[i]);
   }
@@ -179,7 +178,7 @@ void Caller::side(coll::Blocks& blocks, const void*& place, const DataV& data) n
 
 void Caller::side(coll::Blocks& blocks, const void*& place, const DataW& data) noexcept {
   const std::vector<coll::Edge>* edges = edges_of(blocks);
-  const std::size_t n = block_count(blocks);
+  const std::size_t n = count_blocks(edges, comm_);
   if (call_.failed() || !add_rows(blocks, data)) return;
   if (n != 0) check_pointer(call_, data.type, data.type_arg);
   std::vector<const type::Layout*>& layouts =

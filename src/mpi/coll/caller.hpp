@@ -88,7 +88,6 @@ class Caller {
   // Of a neighborhood collective: the neighbours that the blocks of a side belong to; null: they belong to
   // ranks.
   const std::vector<coll::Edge>* edges_of(const coll::Blocks& blocks) const noexcept;
-  std::size_t block_count(const coll::Blocks& blocks) const noexcept;
   bool check_counts(std::size_t count, Counts counts, Arg counts_arg) noexcept;
   // Checks counts and displacements of all blocks, and adds them to the key; false: they are not valid.
   template <class Type>
