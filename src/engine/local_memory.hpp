@@ -26,6 +26,7 @@ class LocalMover final : public p2p::Mover {
   Status write(std::int32_t peer, std::span<const type::Run> here,
                std::span<const type::Run> there) noexcept override;
   void notify(std::int32_t peer) noexcept override;
+  bool reaches(std::int32_t peer) const noexcept { return shm_.can_reach(peer); }
   std::uint64_t mapped_bytes() const noexcept { return mapped_bytes_; }
   std::uint64_t kernel_bytes() const noexcept { return kernel_bytes_; }
 
@@ -44,6 +45,10 @@ class LocalMemory {
   void open(path::ShmPath& shm, p2p::Core& core, int rank, int size, std::size_t alloc_bytes);
   void close() noexcept;
   p2p::Mover* mover() noexcept { return mover_.get(); }  // null: no memory can be reached
+  // Null: the kernel does not let us reach the memory of this peer.
+  p2p::Mover* mover_to(std::int32_t peer) noexcept {
+    return mover_ && mover_->reaches(peer) ? mover_.get() : nullptr;
+  }
 
   // Memory for messages that peers on this host can map, so that they need no system call; zeroed, aligned to
   // a page. Null: use other memory.

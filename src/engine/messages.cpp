@@ -39,6 +39,10 @@ void Messages::send_answers() noexcept {
   transport_.complete();
 }
 
+void Messages::send_posted() noexcept {
+  if (!engine_.is_in_turn()) send_answers();
+}
+
 void Messages::start_and_poll(p2p::RecvOp& op) noexcept {
   if (!engine_.is_quiet() || !receive_at_once(op)) start(op);
 }

@@ -34,8 +34,9 @@ class Messages {
   void cancel(p2p::RecvOp& op) noexcept;
   // Unexpected messages of a context that is being freed are dropped; later ones too.
   void forget_context(std::uint64_t context) noexcept;
-  // Calls that are posted here leave with the next turn.
+  // Calls that are posted here leave with the next turn, or with send_posted().
   p2p::Services& services() noexcept { return core_.services(); }
+  void send_posted() noexcept;
 
  private:
   bool receive_at_once(p2p::RecvOp& op) noexcept;

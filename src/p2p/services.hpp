@@ -28,6 +28,7 @@ enum class ServiceId : std::uint16_t {
   notice = 3,        // wire::NoticeHeader
   lane_invite = 4,   // over a lane: wire::LaneInviteHeader, ranks of the members
   lane_dismiss = 5,  // over a lane: no header; no more packets come over it
+  rma = 6,           // wire::RmaHeader
   first_free = 16,
   count = 64,
 };

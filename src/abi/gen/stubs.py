@@ -7,10 +7,11 @@ weak alias of it, so that profilers can put their own MPI_X before ours.
 """
 
 OBJECTS = {"COMMUNICATOR": "Comm", "DATATYPE": "Datatype", "GROUP": "Group", "INFO": "Info",
-           "ERRHANDLER": "Errhandler", "OPERATION": "Op", "SESSION": "Session"}
-CHECKED_FIRST = ("COMMUNICATOR", "SESSION")  # they select the error handler
+           "ERRHANDLER": "Errhandler", "OPERATION": "Op", "SESSION": "Session", "WINDOW": "Win"}
+CHECKED_FIRST = ("COMMUNICATOR", "SESSION", "WINDOW")  # they select the error handler
 # Handles that may be null here.
-NULL_OK = {("MPI_Comm_get_name", "comm"), ("MPI_Intercomm_create", "peer_comm"), ("MPI_Type_get_name", "datatype")}
+NULL_OK = {("MPI_Comm_get_name", "comm"), ("MPI_Intercomm_create", "peer_comm"), ("MPI_Type_get_name", "datatype"),
+           ("MPI_Win_get_name", "win")}
 # Calls whose errors go to the error handler among their arguments.
 OWN_ERRHANDLER = {"MPI_Comm_create_from_group", "MPI_Intercomm_create_from_groups", "MPI_Session_init"}
 ANY_SOURCE_OK = {"MPI_Recv", "MPI_Irecv", "MPI_Recv_init", "MPI_Probe", "MPI_Iprobe", "MPI_Mprobe", "MPI_Improbe",
@@ -95,6 +96,9 @@ def object_check(function, p, where):
     elif p.kind == "DATATYPE" and function.status == "p2p":
         rank = partner(function, p)
         check = f"committed_for(call, {rank}, {p.name}, {where})" if rank else f"committed(call, {p.name}, {where})"
+    elif p.kind == "DATATYPE" and function.status == "rma":
+        ignored = "et_accumulate" in function.name and p.name == "origin_datatype"  # with MPI_NO_OP
+        check = f"find({p.name})" if ignored else f"committed_for(call, target_rank, {p.name}, {where})"
     elif p.kind == "INFO" and function.status != "info" or (function.name, p.name) in NULL_OK:
         check = f"call.maybe({p.name}, {where})"
     if p.kind == "INFO" and function.form == "keep":
@@ -114,6 +118,10 @@ def value_check(function, p, where):
         return f"  check_pointer(call, {p.name}, {where});"
     if p.array or function.status == "coll" and p.poly:
         return None
+    if p.kind == "RANK_NNI" and function.status == "rma":
+        return f"  check_dest(call, {p.name}, win_ == nullptr ? nullptr : win_->comm, {where});"
+    if p.kind == "RMA_DISPLACEMENT_NNI":
+        return f"  check_disp(call, {p.name}, {where});"
     if p.kind.endswith("_NNI") and not p.kind.startswith("RANK"):
         return f"  check_count(call, {p.name}, {where});"
     if p.kind in ("ARRAY_LENGTH", "ARRAY_LENGTH_PI"):

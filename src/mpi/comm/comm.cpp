@@ -45,14 +45,20 @@ Comm* make_comm(Group* group, std::uint64_t context, Errhandler* errhandler, Ses
   return comm;
 }
 
+Comm* make_hidden_comm(Group* group, std::uint64_t context, Errhandler* errhandler,
+                       Session* session) noexcept {
+  auto* comm = new Comm;
+  comm->predefined = true;
+  set_up(*comm, group, context, errhandler, session);
+  return comm;
+}
+
 Comm* make_inter(Group* group, Group* remote, bool lower, std::uint64_t context, Errhandler* errhandler,
                  Session* session) noexcept {
   const Group &first = lower ? *group : *remote, &second = lower ? *remote : *group;
   std::vector<std::int32_t> all = first.peers;
   all.insert(all.end(), second.peers.begin(), second.peers.end());
-  auto* both = new Comm;
-  both->predefined = true;  // it has no handle
-  set_up(*both, make_group(std::move(all), session), 0, errhandler, session);
+  Comm* both = make_hidden_comm(make_group(std::move(all), session), 0, errhandler, session);
   Comm* comm = make_comm(group, 0, errhandler, session);
   comm->remote = remote;
   comm->partners = remote;

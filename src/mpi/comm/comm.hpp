@@ -19,6 +19,10 @@ MPI_Group hand_out(Group* group) noexcept;
 // A communicator over `group` (its count is taken over), with a handle. This process is a member.
 Comm* make_comm(Group* group, std::uint64_t context, Errhandler* errhandler, Session* session) noexcept;
 
+// One without a handle, for the library's own use.
+Comm* make_hidden_comm(Group* group, std::uint64_t context, Errhandler* errhandler,
+                       Session* session) noexcept;
+
 // An inter-communicator; the counts of both groups are taken over. `lower` must differ between the groups.
 Comm* make_inter(Group* group, Group* remote, bool lower, std::uint64_t context, Errhandler* errhandler,
                  Session* session) noexcept;

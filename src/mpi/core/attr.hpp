@@ -34,6 +34,7 @@ struct AttributeStore {
 inline AttributeStore store_of(Comm& comm) noexcept {
   return {ObjectKind::comm, comm.handle, comm.attributes};
 }
+inline AttributeStore store_of(Win& win) noexcept { return {ObjectKind::win, win.handle, win.attributes}; }
 inline AttributeStore store_of(Datatype& datatype) noexcept {
   return {ObjectKind::type, datatype.handle, datatype.attributes};
 }

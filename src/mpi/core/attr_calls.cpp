@@ -54,6 +54,17 @@ int* predefined_value(const Comm& comm, int number) noexcept {
   }
 }
 
+// MPI_WIN_BASE is the address itself, the others are addresses of values.
+void* predefined_value(Win& win, int number) noexcept {
+  switch (number) {
+    case MPI_WIN_BASE: return win.base;
+    case MPI_WIN_SIZE: return &win.size;
+    case MPI_WIN_DISP_UNIT: return &win.disp_unit;
+    case MPI_WIN_CREATE_FLAVOR: return &win.flavor;
+    default: return &win.model;
+  }
+}
+
 template <class F, class G>
 int create_key(ObjectKind kind, F* copy, G* remove, int* number, void* extra) noexcept {
   *number = new_keyval(kind, plain(copy), plain(remove), extra).number;
@@ -117,6 +128,16 @@ int type_set_attr(Call& call, Datatype* datatype, int number, void* value) {
   return set(call, store_of(*datatype), number, value);
 }
 
+int win_set_attr(Call& call, Win* win, int number, void* value) {
+  return set(call, store_of(*win), number, value);
+}
+
+int win_get_attr(Call& call, Win* win, int number, void* value, int* flag) {
+  if (number < MPI_WIN_BASE || number > MPI_WIN_MODEL) return get(call, store_of(*win), number, value, flag);
+  *static_cast<void**>(value) = predefined_value(*win, number);
+  *flag = 1;
+  return MPI_SUCCESS;
+}
 int comm_get_attr(Call& call, Comm* comm, int number, void* value, int* flag) {
   if (!is_predefined(number) || number >= MPI_WIN_BASE)
     return get(call, store_of(*comm), number, value, flag);
@@ -130,6 +151,7 @@ int type_get_attr(Call& call, Datatype* datatype, int number, void* value, int* 
 }
 
 int comm_delete_attr(Call& call, Comm* comm, int number) { return remove(call, store_of(*comm), number); }
+int win_delete_attr(Call& call, Win* win, int number) { return remove(call, store_of(*win), number); }
 int type_delete_attr(Call& call, Datatype* datatype, int number) {
   return remove(call, store_of(*datatype), number);
 }

@@ -94,6 +94,7 @@ int Call::raise(int error) noexcept {
   }
   last.function = function_;
   if (handler_ != nullptr) return call_errhandler(handler_, kNoObject, error);
+  if (win_ != nullptr) return call_errhandler(win_->errhandler, win_->handle, error);
   return raise_error(error, comm_, session_);
 }
 

@@ -66,6 +66,8 @@ class Call {
       if (comm_ == nullptr && !failed()) comm_ = found;
     if constexpr (std::is_same_v<Handle, MPI_Session>)
       if (session_ == nullptr && !failed()) session_ = found;
+    if constexpr (std::is_same_v<Handle, MPI_Win>)
+      if (win_ == nullptr && !failed()) win_ = found;
     return found;
   }
   // The same; null also for the null handle.
@@ -77,9 +79,9 @@ class Call {
   // Describes the failure (printf-like; the name of the call is put before the text).
   [[gnu::format(printf, 3, 4)]] Failed fail(int error_class, const char* format, ...) noexcept;
 
-  // Selects the error handler for errors of this call; by default that of the communicator or session among
-  // the arguments, else of MPI_COMM_SELF.
-  void blame(Comm* comm) noexcept { comm_ = comm; }
+  // Selects the error handler for errors of this call; by default that of the communicator, session or window
+  // among the arguments, else of MPI_COMM_SELF.
+  void blame(Comm* comm) noexcept { comm_ = comm, win_ = nullptr; }
   void blame(Session* session) noexcept { session_ = session; }
   void blame(MPI_Comm handle) noexcept { comm_ = find(handle); }
   void blame(MPI_Session handle) noexcept { session_ = find(handle); }
@@ -98,6 +100,7 @@ class Call {
   const char* function_;
   Comm* comm_ = nullptr;
   Session* session_ = nullptr;
+  Win* win_ = nullptr;
   Errhandler* handler_ = nullptr;
   int error_ = MPI_SUCCESS;
   bool large_;

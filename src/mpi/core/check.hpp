@@ -21,6 +21,10 @@ inline void check_length(Call& call, MPI_Count value, Arg arg) noexcept {
   if (value < 0) [[unlikely]]
     bad_value(call, arg, MPI_ERR_ARG, value);
 }
+inline void check_disp(Call& call, MPI_Aint value, Arg arg) noexcept {
+  if (value < 0) [[unlikely]]
+    bad_value(call, arg, MPI_ERR_DISP, value);
+}
 inline void check_dest(Call& call, int rank, const Comm* comm, Arg arg) noexcept {
   if (comm != nullptr && !comm->names(rank) && rank != MPI_PROC_NULL) [[unlikely]]
     bad_rank(call, arg, MPI_ERR_RANK, rank, *comm, false);

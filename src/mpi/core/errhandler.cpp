@@ -129,6 +129,16 @@ int session_call_errhandler(Call& call, Session* session, int errorcode) {
   return raise_for(call, session->errhandler, session->handle, errorcode);
 }
 
+int win_set_errhandler(Call& call, Win* win, Errhandler* errhandler) {
+  return set(call, ObjectKind::win, win->errhandler, errhandler);
+}
+int win_get_errhandler(Call&, Win* win, MPI_Errhandler* errhandler) {
+  return get(win->errhandler, errhandler);
+}
+int win_call_errhandler(Call& call, Win* win, int errorcode) {
+  return raise_for(call, win->errhandler, win->handle, errorcode);
+}
+
 int file_set_errhandler(Call& call, MPI_File file, Errhandler* errhandler) {
   if (need_file_null(call, file) != MPI_SUCCESS) return call.error();
   return set(call, ObjectKind::file, file_errhandler(), errhandler);

@@ -33,6 +33,13 @@ Comm::~Comm() {
   if (errhandler != nullptr) release(errhandler);
 }
 
+Win::Win() noexcept = default;
+Win::~Win() {
+  state.reset();
+  if (errhandler != nullptr) release(errhandler);
+  if (comm != nullptr) release(comm);
+}
+
 void release(Comm* comm) noexcept {
   if (--comm->refs != 0) return;
   if (comm->context != 0 && runtime().live()) {
@@ -87,5 +94,6 @@ Info* find(MPI_Info handle) noexcept {
 }
 
 Session* find(MPI_Session handle) noexcept { return tables().sessions.find(number(handle)); }
+Win* find(MPI_Win handle) noexcept { return tables().wins.find(number(handle)); }
 
 }  // namespace herald::mpi

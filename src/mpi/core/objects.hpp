@@ -129,6 +129,24 @@ struct Comm : ObjectOf<MPI_Comm> {
   }
 };
 
+struct WinState;  // memory and epochs (mpi/rma/window.hpp); shared pointers destroy it without its definition
+
+struct Win : Object {
+  Comm* comm = nullptr;              // its own, without a handle; holds a count
+  Errhandler* errhandler = nullptr;  // holds a count
+  std::string name;
+  Attributes attributes;
+  Info info;
+  // The predefined attributes; the program gets the addresses of all but the first.
+  void* base = nullptr;
+  MPI_Aint size = 0;
+  int disp_unit = 1, flavor = MPI_WIN_FLAVOR_CREATE, model = MPI_WIN_UNIFIED;
+  std::shared_ptr<WinState> state;
+
+  Win() noexcept;
+  ~Win();
+};
+
 // Reference counts. `release` destroys at zero.
 inline void retain(Object* object) noexcept { ++object->refs; }
 void release(Comm* comm) noexcept;
@@ -145,6 +163,7 @@ Datatype* find(MPI_Datatype handle) noexcept;
 Op* find(MPI_Op handle) noexcept;
 Info* find(MPI_Info handle) noexcept;
 Session* find(MPI_Session handle) noexcept;
+Win* find(MPI_Win handle) noexcept;
 
 // How errors name a kind of handle.
 struct HandleKind {
@@ -158,8 +177,12 @@ inline HandleKind kind_of(MPI_Datatype) noexcept { return {MPI_ERR_TYPE, "dataty
 inline HandleKind kind_of(MPI_Op) noexcept { return {MPI_ERR_OP, "operation", MPI_OP_NULL}; }
 inline HandleKind kind_of(MPI_Info) noexcept { return {MPI_ERR_INFO, "info", MPI_INFO_NULL}; }
 inline HandleKind kind_of(MPI_Session) noexcept { return {MPI_ERR_SESSION, "session", MPI_SESSION_NULL}; }
+inline HandleKind kind_of(MPI_Win) noexcept { return {MPI_ERR_WIN, "window", MPI_WIN_NULL}; }
 inline HandleKind kind_of(MPI_Errhandler) noexcept {
   return {MPI_ERR_ERRHANDLER, "error handler", MPI_ERRHANDLER_NULL};
+}
+inline MPI_Win handle_of(const Win* o) noexcept {
+  return reinterpret_cast<MPI_Win>(std::uintptr_t{o->handle});
 }
 
 }  // namespace herald::mpi

@@ -16,6 +16,7 @@ struct Tables {
   HandleTable<Op> ops;
   HandleTable<Info> infos;
   HandleTable<Session> sessions;
+  HandleTable<Win> wins;
   HandleTable<Request> requests;
 
   // Predefined objects; never destroyed. Datatypes by handle - kFirstDatatype, null where there is none.

@@ -44,7 +44,7 @@ const char* kind_of(const Request& request) noexcept {
 
 void report_leaks() noexcept {
   Tables& all = tables();
-  Tally requests, types, comms, groups, infos, errhandlers, ops;
+  Tally requests, types, comms, groups, infos, errhandlers, ops, wins;
   all.requests.each([&](Request& o) { requests.add(kind_of(o)); });
   all.datatypes.each([&](Datatype& o) {
     if (!o.predefined) types.add(o.name);  // those without a name are never freed
@@ -58,6 +58,7 @@ void report_leaks() noexcept {
     if (o.users != 0) errhandlers.add("");
   });
   all.ops.each([&](Op&) { ops.add(""); });
+  all.wins.each([&](Win& o) { wins.add(o.name); });
   requests.report("request", "requests");
   types.report("datatype", "datatypes");
   comms.report("communicator", "communicators");
@@ -65,6 +66,7 @@ void report_leaks() noexcept {
   infos.report("info object", "info objects");
   errhandlers.report("error handler", "error handlers");
   ops.report("operation", "operations");
+  wins.report("window", "windows");
 }
 
 }  // namespace herald::mpi

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpi/rma/access.hpp: one operation on the memory of a rank: its arguments, its checks, its route.
+#pragma once
+#include "mpi/rma/window.hpp"
+
+namespace herald::mpi {
+
+// A buffer of this process.
+struct OriginBuffer {
+  const void* address = nullptr;
+  MPI_Count count = 0;
+  Datatype* type = nullptr;
+  Arg arg{};
+  type::Cursor cursor() const noexcept {
+    return type == nullptr || count == 0 ? type::Cursor()
+                                         : type::Cursor(*type->layout, const_cast<void*>(address), count);
+  }
+};
+
+struct Access {
+  wire::RmaKind kind;
+  OriginBuffer data;     // sent; of compare_swap the new value
+  OriginBuffer result;   // received
+  const void* compared;  // compare_swap
+  int target;
+  Arg target_arg;
+  MPI_Aint disp;
+  Arg disp_arg;
+  MPI_Count count;
+  Datatype* type;
+  Op* op;
+  Win* win;
+  MPI_Request* request;  // null: none is wanted
+};
+
+// Checks and starts it; returns what the entry point returns.
+int run_access(Call& call, const Access& access) noexcept;
+
+}  // namespace herald::mpi

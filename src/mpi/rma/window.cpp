@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/rma/window.hpp"
+
+namespace herald::mpi {
+
+rma::Endpoint& rma_endpoint() noexcept {
+  static auto& endpoint =
+      *new rma::Endpoint(runtime().engine().messages().services(), [] { runtime().engine().wake_waiters(); });
+  return endpoint;
+}
+
+WinState::WinState(rma::Endpoint& process, std::uint64_t id, const Comm& comm) noexcept
+    : endpoint(process),
+      window(process.services(), id, comm.group->peers, comm.rank),
+      epochs(comm.size),
+      members(static_cast<std::size_t>(comm.size)),
+      rank(comm.rank) {
+  endpoint.add(window);
+}
+
+WinState::~WinState() { endpoint.remove(window); }
+
+void turn_now_and_then() noexcept {
+  constexpr int kCallsPerTurn = 16;
+  static int calls = 0;  // under the engine's lock
+  if (++calls % kCallsPerTurn == 0) (void)runtime().engine().progress();
+}
+
+int refuse(Call& call, const char* reason, Arg arg, int rank) noexcept {
+  if (arg.number == 0) return call.fail(MPI_ERR_RMA_SYNC, "%s", reason);
+  return call.fail(MPI_ERR_RMA_SYNC, "argument %d (%s) is %d: %s", arg.number, arg.name, rank, reason);
+}
+
+int gone_member(const WinState& state) noexcept {
+  const engine::Engine& engine = runtime().engine();
+  if (engine.peers().gone_count() == 0) return -1;
+  for (int i = 0; i < state.size(); ++i)
+    if (engine.peers().is_gone(state.members[static_cast<std::size_t>(i)].peer)) return i;
+  return -1;
+}
+
+}  // namespace herald::mpi

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rma/accumulate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace herald::rma {
+namespace {
+
+constexpr std::uint64_t kPieceBytes = 65536;  // others wait for the guard no longer than this takes
+constexpr std::size_t kRuns = 64;
+
+using Element = std::array<std::byte, 64>;
+
+bool is_aligned(const void* address, std::size_t align) noexcept {
+  return reinterpret_cast<std::uintptr_t>(address) % align == 0;
+}
+
+// An element or pair in memory without alignment.
+struct Part {
+  std::size_t at, bytes;
+};
+
+class Reducer {
+ public:
+  Reducer(op::Kind kind, type::Basic basic, const std::byte* in) noexcept
+      : row_(type::row_of(basic)), kernel_(op::find(kind, basic)), in_(in) {
+    if (row_.klass != type::Class::pair) return;
+    const type::BasicRow &value = type::row_of(row_.value), &index = type::row_of(row_.index);
+    const auto value_bytes = static_cast<std::size_t>(value.size), align = std::size_t{index.align};
+    value_ = {0, value_bytes};
+    index_ = {(value_bytes + align - 1) / align * align, static_cast<std::size_t>(index.size)};
+  }
+
+  void run(std::byte* at, std::size_t bytes) noexcept {
+    if (row_.klass == type::Class::pair) return run_pairs(at, bytes);
+    const auto size = static_cast<std::size_t>(row_.size), count = bytes / size;
+    if (is_aligned(at, row_.align) && is_aligned(in_, row_.align)) {
+      kernel_(in_, at, count);
+      in_ += bytes;
+      return;
+    }
+    for (std::size_t i = 0; i < count; ++i, at += size, in_ += size) {
+      std::memcpy(from_.data(), in_, size);
+      std::memcpy(to_.data(), at, size);
+      kernel_(from_.data(), to_.data(), 1);
+      std::memcpy(at, to_.data(), size);
+    }
+  }
+
+ private:
+  // A pair may lie in two runs, with a gap between value and index.
+  void run_pairs(std::byte* at, std::size_t bytes) noexcept {
+    while (bytes != 0) {
+      if (seen_ == 0) start_ = at;
+      const std::size_t part = std::min(bytes, static_cast<std::size_t>(row_.size) - seen_);
+      seen_ += part;
+      at += part;
+      bytes -= part;
+      if (seen_ == static_cast<std::size_t>(row_.size)) reduce_pair();
+    }
+  }
+  void reduce_pair() noexcept {
+    std::memcpy(from_.data(), in_, value_.bytes);
+    std::memcpy(from_.data() + index_.at, in_ + value_.bytes, index_.bytes);
+    for (const Part& part : {value_, index_}) std::memcpy(to_.data() + part.at, start_ + part.at, part.bytes);
+    kernel_(from_.data(), to_.data(), 1);
+    for (const Part& part : {value_, index_}) std::memcpy(start_ + part.at, to_.data() + part.at, part.bytes);
+    in_ += row_.size;
+    seen_ = 0;
+  }
+
+  const type::BasicRow& row_;
+  op::Kernel kernel_;
+  const std::byte* in_;
+  Part value_{}, index_{};
+  std::byte* start_ = nullptr;  // of the current pair
+  std::size_t seen_ = 0;        // bytes of it that the runs so far had
+  alignas(64) Element from_{};
+  alignas(64) Element to_{};
+};
+
+}  // namespace
+
+bool may_accumulate(op::Kind kind, type::Basic basic) noexcept {
+  return basic != type::Basic::none && op::find(kind, basic) != nullptr;
+}
+
+void accumulate(const Guard& guard, type::Cursor target, op::Kind kind, type::Basic basic,
+                const std::byte* in, std::byte* before) noexcept {
+  const auto size = static_cast<std::uint64_t>(type::row_of(basic).size);
+  const std::uint64_t piece = kPieceBytes / size * size, total = target.total();
+  for (std::uint64_t done = 0; done < total; done += piece) {
+    type::Cursor part = target;
+    part.narrow(done, piece);
+    const HoldGuard hold(guard);
+    if (before != nullptr) {
+      part.pack(before + done, static_cast<std::size_t>(part.total()));
+      part.seek(0);
+    }
+    if (kind == op::Kind::no_op) continue;
+    Reducer reducer(kind, basic, in + done);
+    std::array<type::Run, kRuns> runs;
+    while (const std::size_t count = part.next_runs(runs, SIZE_MAX))
+      for (std::size_t i = 0; i < count; ++i)
+        reducer.run(static_cast<std::byte*>(runs[i].data), runs[i].bytes);
+  }
+}
+
+void compare_and_swap(const Guard& guard, void* target, std::size_t bytes, const void* value,
+                      const void* compared, void* before) noexcept {
+  const HoldGuard hold(guard);
+  std::memcpy(before, target, bytes);
+  if (std::memcmp(before, compared, bytes) == 0) std::memcpy(target, value, bytes);
+}
+
+}  // namespace herald::rma
