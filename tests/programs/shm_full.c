@@ -47,6 +47,26 @@ static void work(MPI_Comm comm) {
   free(many);
 }
 
+/* A window that does not fit into shared memory lies elsewhere; one that must be there is refused. */
+static void windows(int room) {
+  MPI_Win win;
+  int *base, rank = 0, size = 0, value;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  CHECK_CLASS(MPI_Win_allocate_shared(10000, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win),
+              room || size == 1 ? MPI_SUCCESS : MPI_ERR_NO_MEM);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  if (room || size == 1) OK(MPI_Win_free(&win));
+  OK(MPI_Win_allocate(10000, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));
+  value = rank;
+  OK(MPI_Win_fence(0, win));
+  OK(MPI_Put(&value, 1, MPI_INT, (rank + 1) % size, 9000, 1, MPI_INT, win));
+  OK(MPI_Win_fence(0, win));
+  CHECK(base[9000 / 4] == (rank + size - 1) % size);
+  OK(MPI_Win_free(&win));
+}
+
 int main(int argc, char** argv) {
   struct statvfs space;
   MPI_Comm before, full, after;
@@ -65,8 +85,10 @@ int main(int argc, char** argv) {
   work(MPI_COMM_WORLD);
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &full));
   work(full);
+  windows(0);
   if (rank == 0) CHECK(unlink(kFile) == 0);
   OK(MPI_Barrier(MPI_COMM_WORLD));
+  windows(1);
   OK(MPI_Comm_dup(full, &after));
   work(after);
   work(full);

@@ -131,7 +131,7 @@ struct Comm : ObjectOf<MPI_Comm> {
 
 struct WinState;  // memory and epochs (mpi/rma/window.hpp); shared pointers destroy it without its definition
 
-struct Win : Object {
+struct Win : ObjectOf<MPI_Win> {
   Comm* comm = nullptr;              // its own, without a handle; holds a count
   Errhandler* errhandler = nullptr;  // holds a count
   std::string name;
@@ -180,9 +180,6 @@ inline HandleKind kind_of(MPI_Session) noexcept { return {MPI_ERR_SESSION, "sess
 inline HandleKind kind_of(MPI_Win) noexcept { return {MPI_ERR_WIN, "window", MPI_WIN_NULL}; }
 inline HandleKind kind_of(MPI_Errhandler) noexcept {
   return {MPI_ERR_ERRHANDLER, "error handler", MPI_ERRHANDLER_NULL};
-}
-inline MPI_Win handle_of(const Win* o) noexcept {
-  return reinterpret_cast<MPI_Win>(std::uintptr_t{o->handle});
 }
 
 }  // namespace herald::mpi

@@ -298,8 +298,11 @@ int win_free(Call& call, MPI_Win* handle) {
   if (const char* reason = state.epochs.free()) return refuse(call, reason);
   if (const int error = delete_attributes(call, store_of(*win)); error != MPI_SUCCESS) return error;
   int error = MPI_SUCCESS;
-  for (int target = 0; target < state.size() && error == MPI_SUCCESS; ++target)
-    error = flush_local(call, state, target);
+  for (int target = 0; target < state.size(); ++target) {
+    const int result = flush_local(call, state, target);
+    if (error == MPI_SUCCESS) error = result;
+    wait_until([&] { return state.window.origin.is_locally_complete(target); });
+  }
   if (error == MPI_SUCCESS) error = barrier(*win->comm);
   if (error != MPI_SUCCESS) (void)call.fail(error, "a rank of the window has ended");
   call.blame(static_cast<Comm*>(nullptr));  // the handler of the window goes with it
