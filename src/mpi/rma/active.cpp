@@ -30,7 +30,7 @@ int await_operations(Call& call, Win& win) noexcept {
   for (int target = 0; target < state.size(); ++target) sent.push_back(state.window.origin.sent(target));
   const int error = api::allreduce(call, MPI_IN_PLACE, sent.data(), state.size(), find(MPI_UINT64_T),
                                    find(MPI_SUM), win.comm, {});
-  if (error != MPI_SUCCESS) return error;
+  if (error != MPI_SUCCESS) return fail_collective(call, state, error);
   const std::uint64_t expected = sent[static_cast<std::size_t>(state.rank)];
   const auto arrived = [&] { return state.window.target.applied() >= expected; };
   wait_until([&] { return arrived() || gone_member(state) >= 0; });
@@ -92,7 +92,7 @@ int win_fence(Call& call, int assertion, Win* win) {
   if ((assertion & MPI_MODE_NOPRECEDE) == 0 && !state.all_mapped)
     if (const int error = await_operations(call, *win); error != MPI_SUCCESS) return error;
   const int error = barrier(*win->comm);
-  if (error != MPI_SUCCESS) return call.fail(error, "a rank of the window has ended or cannot be reached");
+  if (error != MPI_SUCCESS) return fail_collective(call, state, error);
   for (int target = 0; target < state.size(); ++target)
     if (state.window.origin.take_failure(target))
       return call.fail(MPI_ERR_RMA_RANGE,

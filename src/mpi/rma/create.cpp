@@ -304,7 +304,7 @@ int win_free(Call& call, MPI_Win* handle) {
     wait_until([&] { return state.window.origin.is_locally_complete(target); });
   }
   if (error == MPI_SUCCESS) error = barrier(*win->comm);
-  if (error != MPI_SUCCESS) (void)call.fail(error, "a rank of the window has ended");
+  if (error != MPI_SUCCESS) (void)fail_collective(call, state, error);
   call.blame(static_cast<Comm*>(nullptr));  // the handler of the window goes with it
   tables().wins.destroy(win);
   *handle = MPI_WIN_NULL;

@@ -31,6 +31,14 @@ int refuse(Call& call, const char* reason, Arg arg, int rank) noexcept {
   return call.fail(MPI_ERR_RMA_SYNC, "argument %d (%s) is %d: %s", arg.number, arg.name, rank, reason);
 }
 
+int fail_collective(Call& call, const WinState& state, int error) noexcept {
+  const int gone = gone_member(state);
+  if (gone < 0) return call.fail(error, "a rank of the window has ended or cannot be reached");
+  const p2p::PeerId peer = state.members[static_cast<std::size_t>(gone)].peer;
+  return call.fail(error, "rank %d of the window, on host %s, has ended or cannot be reached", gone,
+                   runtime().engine().peers().host_of(peer).c_str());
+}
+
 int gone_member(const WinState& state) noexcept {
   const engine::Engine& engine = runtime().engine();
   if (engine.peers().gone_count() == 0) return -1;

@@ -73,6 +73,8 @@ inline WinState& state_of(Win& win) noexcept { return *win.state; }
 
 // Fails `call` because an epoch does not allow it. `arg` with the rank that it is about, or number 0.
 int refuse(Call& call, const char* reason, Arg arg = {0, ""}, int rank = -1) noexcept;
+// Fails `call` because a collective among the ranks of the window did.
+int fail_collective(Call& call, const WinState& state, int error) noexcept;
 // The first member that has gone; -1: none.
 int gone_member(const WinState& state) noexcept;
 
