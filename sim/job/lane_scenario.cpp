@@ -90,6 +90,7 @@ void Maker::network() {
   if (is(LaneTrouble::crowd))
     net.hosts = static_cast<std::int32_t>(between(chance_, 18, chance_.below(6) == 0 ? 256 : 48));
   if (is(LaneTrouble::link)) net.links = static_cast<std::uint8_t>(between(chance_, 2, 3));
+  setup_.process.interfaces = net.links;
   net.shape.bits_per_second = one_of<std::uint64_t>({100'000'000, 1'000'000'000, 10'000'000'000});
   net.shape.delay = microseconds(chance_.below(8) == 0 ? between(chance_, 50, 500) : between(chance_, 1, 20));
   net.shape.port_bytes = one_of<std::uint32_t>({256'000, 512'000, 2'000'000});

@@ -88,7 +88,7 @@ void Maker::machines() {
   rel::MeshConfig& mesh = setup_.process.mesh;
   key_and_size();
   mesh.log_bytes = one_of<std::uint32_t>({256 << 10, 1 << 20, 8 << 20, 8 << 20});
-  mesh.give_up = milliseconds(5000);  // the default: a partition may last as long
+  mesh.give_up = milliseconds(5000);  // a partition may last as long
   if (is(Trouble::go_back_n)) mesh.repair = rel::Repair::go_back_n;
   if (is(Trouble::small_port)) net.shape.port_bytes = one_of<std::uint32_t>({16'000, 32'000, 64'000});
   if (is(Trouble::small_socket)) net.socket_bytes = one_of<std::uint32_t>({32'000, 64'000, 212'992});

@@ -53,6 +53,7 @@ node::NodeConfig node_config(int rank, int size, const Knobs& knobs, const path:
   rel::MeshConfig& mesh = config.mesh;
   mesh.me = rank;
   mesh.peers = size;
+  mesh.warn_after = milliseconds(knobs.warn_ms);
   mesh.give_up = milliseconds(knobs.detect_ms);
   mesh.log_bytes = static_cast<std::uint32_t>(knobs.net_log_bytes);
   mesh.repair = repair_of(knobs);
@@ -75,7 +76,7 @@ node::NodeConfig node_config(int rank, int size, const Knobs& knobs, const path:
   lanes.mode = lane_mode_of(knobs);
   lanes.window_packets = lane_window_of(knobs);
   lanes.held_packets = udp.receive_bytes() / std::max(lanes.largest_bytes, lanes.datagram_bytes);
-  lanes.give_up = rel::give_up_after(mesh.give_up);
+  lanes.longest_backoff = rel::longest_backoff(mesh.pace());
   config.pool = pool;
   config.mesh_seed = start.seed;
   config.lanes_seed = start.seed + 1;
