@@ -60,6 +60,11 @@ void Lanes::set_address_index(LaneId id, std::uint8_t index) noexcept {
   if (Lane* const lane = inner_->table.find(id)) lane->set_address_index(index);
 }
 
+void Lanes::use_next_address(LaneId id) noexcept {
+  if (Lane* const lane = inner_->table.find(id))
+    lane->set_address_index(static_cast<std::uint8_t>(lane->info().address_index + 1));
+}
+
 std::span<std::byte> Lanes::room(LaneId id, std::size_t least) noexcept {
   Lane* const lane = inner_->table.find(id);
   return lane == nullptr ? std::span<std::byte>{} : lane->source().room(least);

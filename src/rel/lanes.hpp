@@ -114,6 +114,7 @@ class Lanes {
   // member has chosen. A member that has not followed yet is served by unicast. A lower index does nothing.
   static constexpr std::uint8_t kLastAddressIndex = 3;
   void set_address_index(LaneId lane, std::uint8_t index) noexcept;
+  void use_next_address(LaneId lane) noexcept;  // if there is one
   // The caller wants nothing more of the lane. What we cast goes on until all have it; is_flushed() tells.
   void close(LaneId lane) noexcept;
 
