@@ -57,7 +57,8 @@ class SendLog {
   // slots. Returns how many of them had borrowed memory.
   std::uint32_t pass(Seq seq, PacketPool& pool) noexcept;
   void clear(PacketPool& pool) noexcept;  // frees all entries, acknowledged or not
-  void shrink() noexcept;                 // frees the ring if it is empty
+  bool holds_memory() const noexcept { return capacity_ != 0; }
+  void shrink() noexcept;  // frees the ring if it is empty
 
  private:
   static constexpr std::uint32_t kFirst = 16;
