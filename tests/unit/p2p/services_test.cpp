@@ -193,9 +193,9 @@ TEST(P2pServices, while_the_program_computes_only_calls_that_may_run_do) {
   ASSERT_EQ(runs.calls.size(), 2u) << "a call of another peer runs, one behind a waiting call does not";
   EXPECT_EQ(runs.calls[1].from, 2);
   EXPECT_FALSE(services.poll(true));
-  EXPECT_TRUE(services.has_queued());
+  EXPECT_TRUE(services.needs_poll(true));
   EXPECT_TRUE(services.poll(false));
-  EXPECT_FALSE(services.has_queued());
+  EXPECT_FALSE(services.needs_poll(false));
   EXPECT_EQ(waits.calls.size(), 2u);
   EXPECT_EQ(runs.calls.size(), 3u);
   world.settle();
