@@ -130,7 +130,8 @@ TEST(SimJob, a_partition_of_five_seconds_heals) {
     const Instant begin{static_cast<std::int64_t>(200'000 * seed)};
     setup.plan.push_back({begin, "partition", [sides](Net& net) { net.fabric().partition(sides); }});
     setup.trouble_ends = begin + milliseconds(5000);
-    setup.plan.push_back({setup.trouble_ends, "the partition heals", [](Net& net) { net.fabric().partition({}); }});
+    setup.plan.push_back(
+        {setup.trouble_ends, "the partition heals", [](Net& net) { net.fabric().partition({}); }});
     const Result result = run_job(setup);
     EXPECT_TRUE(result.good()) << "seed " << seed << ": " << all(result);
     EXPECT_EQ(result.mesh.peers_lost, 0u) << "seed " << seed;
