@@ -26,7 +26,6 @@ struct NoLane final : rel::LaneListener {
     return Status::ok;
   }
   void reachability_changed(rel::LaneId, rel::PeerId, bool) noexcept override {}
-  void member_lost(rel::LaneId, rel::PeerId) noexcept override {}
 };
 struct NoPeer final : rel::Listener {
   Status deliver(rel::PeerId, std::span<const std::byte>) noexcept override { return Status::ok; }

@@ -8,6 +8,17 @@
 #include "sim/net/chance.hpp"
 
 namespace herald::sim {
+namespace {
+
+// A group is joined by all interfaces: its sources choose one each.
+void join_all(Net& net, GroupId group, HostId host) {
+  for (std::uint8_t link = 0; link < net.config().links; ++link) net.fabric().join(group, host, link);
+}
+void leave_all(Net& net, GroupId group, HostId host) {
+  for (std::uint8_t link = 0; link < net.config().links; ++link) net.fabric().leave(group, host, link);
+}
+
+}  // namespace
 
 GroupId group_number(const group::Address& address) noexcept {
   return static_cast<GroupId>((address[2] & 0xf) << 8 | address[3]);
@@ -16,7 +27,7 @@ GroupId group_number(const group::Address& address) noexcept {
 bool NetGroups::join(const group::Address& group) noexcept {
   const GroupId number = group_number(group);
   if (joined_.size() >= most_ && joined_.count(number) == 0) return false;
-  if (joined_[number]++ == 0) net_.fabric().join(number, me_, 0);
+  if (joined_[number]++ == 0) join_all(net_, number, me_);
   ++joins_;
   return true;
 }
@@ -26,7 +37,7 @@ void NetGroups::leave(const group::Address& group) noexcept {
   if (found == joined_.end()) return;
   --joins_;
   if (--found->second != 0) return;
-  net_.fabric().leave(found->first, me_, 0);
+  leave_all(net_, found->first, me_);
   joined_.erase(found);
 }
 
@@ -52,7 +63,7 @@ void CollectiveRuns::open(std::uint32_t lane) {
   if (script_lane_.size() <= static_cast<std::size_t>(id))
     script_lane_.resize(static_cast<std::size_t>(id) + 1);
   script_lane_[static_cast<std::size_t>(id)] = lane;
-  if (!addresses_.used) net_.fabric().join(lane, me_, 0);
+  if (!addresses_.used) join_all(net_, lane, me_);
 }
 
 void CollectiveRuns::close(std::uint32_t lane) {
@@ -63,7 +74,7 @@ void CollectiveRuns::close(std::uint32_t lane) {
     return true;
   });
   node_.lanes().close(ids_[lane]);
-  if (!addresses_.used) net_.fabric().leave(lane, me_, 0);
+  if (!addresses_.used) leave_all(net_, lane, me_);
   ids_[lane] = -1;
 }
 

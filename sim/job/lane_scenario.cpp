@@ -36,8 +36,12 @@ constexpr std::array kTroubles{
     NamedLane{LaneTrouble::deal, "lane-deal", "calls from one to several, whose parts travel together"},
     NamedLane{LaneTrouble::stolen, "lane-stolen",
               "processors that hosts share are taken away, again and again"},
+    NamedLane{LaneTrouble::cable, "lane-cable", "the only cable of a host is out and in again, six times"},
+    NamedLane{LaneTrouble::link, "lane-link", "one of several links dies, or is out and in again"},
+    NamedLane{LaneTrouble::replay_death, "lane-replay-death",
+              "a member dies, and its packets are delivered again for seconds"},
 };
-constexpr std::size_t kMixed = kTroubles.size() - 1;  // the first so many
+constexpr auto kMixed = static_cast<std::size_t>(LaneTrouble::stolen);  // the first so many
 
 constexpr std::array kWays{
     NamedWay{LaneWay::simple, "lane-simple", "Simple Broadcast of paper 000, under one of these troubles"},
@@ -85,6 +89,8 @@ void Maker::network() {
   net.hosts = static_cast<std::int32_t>(between(chance_, 2, chance_.below(3) == 0 ? 20 : 8));
   if (is(LaneTrouble::crowd))
     net.hosts = static_cast<std::int32_t>(between(chance_, 18, chance_.below(6) == 0 ? 256 : 48));
+  if (is(LaneTrouble::link)) net.links = static_cast<std::uint8_t>(between(chance_, 2, 3));
+  setup_.process.interfaces = net.links;
   net.shape.bits_per_second = one_of<std::uint64_t>({100'000'000, 1'000'000'000, 10'000'000'000});
   net.shape.delay = microseconds(chance_.below(8) == 0 ? between(chance_, 50, 500) : between(chance_, 1, 20));
   net.shape.port_bytes = one_of<std::uint32_t>({256'000, 512'000, 2'000'000});
@@ -134,6 +140,7 @@ void Maker::faults() {
       break;
     case LaneTrouble::spoil: spoil(); break;
     case LaneTrouble::storm: storm(); break;
+    case LaneTrouble::replay_death: replays(); break;
     default: some_loss(); break;
   }
   end_faults();
@@ -149,11 +156,12 @@ void Maker::program() {
   if (is(LaneTrouble::crowd)) limits.collectives = std::min(limits.collectives, 6u);
   limits.under_way = one_of<std::uint32_t>({1, 3, 6});
   if (is(LaneTrouble::late)) limits.latest = milliseconds(one_of<std::int64_t>({20, 1000, 4000}));
-  limits.closes = !is(LaneTrouble::death);
-  limits.computes = is(LaneTrouble::slow) || is(LaneTrouble::late);
-  limits.longest_pause = is(LaneTrouble::slow)
-                             ? milliseconds(between(chance_, 5, chance_.below(4) == 0 ? 400 : 50))
-                             : microseconds(between(chance_, 0, 2000));
+  limits.closes = !is(LaneTrouble::death) && !is(LaneTrouble::replay_death);
+  limits.computes = is(LaneTrouble::slow) || is(LaneTrouble::late) || is(LaneTrouble::cable);
+  limits.longest_pause =
+      is(LaneTrouble::cable) || is(LaneTrouble::link) ? milliseconds(between(chance_, 100, 300))
+      : is(LaneTrouble::slow) ? milliseconds(between(chance_, 5, chance_.below(4) == 0 ? 400 : 50))
+                              : microseconds(between(chance_, 0, 2000));
   limits.deals = is(LaneTrouble::deal);
   limits.parts = way_ == LaneWay::parts;
   if (limits.deals && chance_.below(4) == 0) {
@@ -248,7 +256,10 @@ void Maker::happenings() {
     }
     case LaneTrouble::pause: pauses(); break;
     case LaneTrouble::stolen: preemptions(); break;
-    case LaneTrouble::death: death(); break;
+    case LaneTrouble::death:
+    case LaneTrouble::replay_death: death(); break;
+    case LaneTrouble::cable: cable(); break;
+    case LaneTrouble::link: links(); break;
     default: break;
   }
 }

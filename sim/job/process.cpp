@@ -34,7 +34,8 @@ node::NodeConfig node_config(const ProcessConfig& config, HostId me, std::size_t
   out.lanes.peers = out.mesh.peers;
   out.lanes.seal = config.mesh.seal;
   out.lanes.datagram_bytes = config.mesh.datagram_bytes;
-  out.lanes.give_up = config.mesh.give_up;
+  out.lanes.longest_backoff = rel::longest_backoff(config.mesh.pace());
+  out.lanes.interfaces = config.interfaces;
   if (out.lanes.window_packets > out.lanes.first_packets)  // some sockets hold less than others
     out.lanes.held_packets = me % 3 == 0 ? out.lanes.window_packets : me % 3 == 1 ? 144 : 24;
   out.pool = config.addresses.pool;
@@ -171,7 +172,7 @@ void Process::put(const rel::Tx& tx) {
   ++sent_;
   if (tx.to < 0) {
     const rel::LaneId lane = rel::Lanes::lane_of(tx.to);
-    return net_.multicast(me_, 0, runs_.group_of(lane), tx.datagram);
+    return net_.multicast(me_, tx.link, runs_.group_of(lane), tx.datagram);
   }
   const std::uint8_t link = link_to(tx.to, tx.link);
   if (config_.hears_of_links && !net_.fabric().is_up(me_, link)) broken_.push_back({tx.to, tx.link});

@@ -18,9 +18,10 @@
 namespace herald::sim {
 
 struct ProcessConfig {
-  rel::MeshConfig mesh;    // `me` and `peers` are filled in
-  p2p::CoreConfig core;    // `peers` likewise
-  rel::LanesConfig lanes;  // `me`, `peers`, seal, datagram_bytes and give_up are the mesh's
+  rel::MeshConfig mesh;         // `me` and `peers` are filled in
+  p2p::CoreConfig core;         // `peers` likewise
+  rel::LanesConfig lanes;       // `me`, `peers`, seal and datagram_bytes are the mesh's
+  std::uint8_t interfaces = 1;  // that multicast uses
   LaneAddresses addresses;
   TapConfig tap;
   // While the program computes a keep-alive thread takes turns so often, in its place; 0: there is none.

@@ -38,8 +38,11 @@ constexpr std::array kTroubles{
     Named{Trouble::go_back_n, "go-back-n", "the baseline's repair, with losses"},
     Named{Trouble::crowd, "crowd", "many hosts"},
     Named{Trouble::stolen, "stolen", "processors that hosts share are taken away, again and again"},
+    Named{Trouble::cable, "cable", "the only cable of a host is out and in again, six times"},
+    Named{Trouble::replay_death, "replay-death",
+          "a host dies, and its packets are delivered again for seconds"},
 };
-constexpr std::size_t kMixed = kTroubles.size() - 1;  // the first so many
+constexpr auto kMixed = static_cast<std::size_t>(Trouble::stolen);  // the first so many
 
 class Maker : SetupMaker {
  public:
@@ -55,7 +58,7 @@ class Maker : SetupMaker {
   void machines();
   void program();
   void happenings();
-  void link_happenings();
+  void switch_is_off();
   void limit();
   double line_seconds() const;
 
@@ -71,6 +74,7 @@ void Maker::network() {
     net.hosts = static_cast<std::int32_t>(between(chance_, 16, chance_.below(8) == 0 ? 256 : 64));
   net.links = static_cast<std::uint8_t>(chance_.below(4) == 0 ? between(chance_, 2, 3) : 1);
   if (is(Trouble::link) || is(Trouble::plug)) net.links = static_cast<std::uint8_t>(between(chance_, 2, 4));
+  if (is(Trouble::cable)) net.links = 1;
   net.shape.bits_per_second =
       one_of<std::uint64_t>({100'000'000, 1'000'000'000, 1'000'000'000, 10'000'000'000});
   net.shape.delay = microseconds(chance_.below(8) == 0 ? between(chance_, 50, 500) : between(chance_, 1, 20));
@@ -84,7 +88,7 @@ void Maker::machines() {
   rel::MeshConfig& mesh = setup_.process.mesh;
   key_and_size();
   mesh.log_bytes = one_of<std::uint32_t>({256 << 10, 1 << 20, 8 << 20, 8 << 20});
-  mesh.give_up = milliseconds(5000);  // the default: a partition may last as long
+  mesh.give_up = milliseconds(5000);  // a partition may last as long
   if (is(Trouble::go_back_n)) mesh.repair = rel::Repair::go_back_n;
   if (is(Trouble::small_port)) net.shape.port_bytes = one_of<std::uint32_t>({16'000, 32'000, 64'000});
   if (is(Trouble::small_socket)) net.socket_bytes = one_of<std::uint32_t>({32'000, 64'000, 212'992});
@@ -115,6 +119,7 @@ void Maker::faults() {
     case Trouble::spoil: spoil(); break;
     case Trouble::replay: faults.replay = one_of({0.01, 0.1}); break;
     case Trouble::storm: storm(); break;
+    case Trouble::replay_death: replays(); break;
     default: some_loss(); break;
   }
   end_faults();
@@ -131,8 +136,9 @@ void Maker::program() {
   if (is(Trouble::go_back_n)) limits.total_bytes = std::min<std::uint64_t>(limits.total_bytes, 1 << 20);
   if (is(Trouble::crowd)) limits.messages = static_cast<std::uint32_t>(between(chance_, 200, 1000));
   limits.datagram_bytes = setup_.process.mesh.datagram_bytes;
-  limits.any_source = !is(Trouble::death);
-  limits.longest_pause = is(Trouble::slow)
+  limits.any_source = !is(Trouble::death) && !is(Trouble::replay_death);
+  limits.longest_pause = is(Trouble::cable) ? milliseconds(between(chance_, 100, 300))
+                         : is(Trouble::slow)
                              ? milliseconds(between(chance_, 5, chance_.below(4) == 0 ? 400 : 50))
                              : microseconds(between(chance_, 0, 2000));
   Program program = chance_.below(3) == 0 ? kPrograms[chance_.below(std::size(kPrograms))] : Program::random;
@@ -176,37 +182,24 @@ void Maker::happenings() {
       break;
     case Trouble::pause: pauses(); break;
     case Trouble::stolen: preemptions(); break;
-    case Trouble::death: death(); break;
-    case Trouble::link:
-    case Trouble::plug: link_happenings(); break;
+    case Trouble::death:
+    case Trouble::replay_death: death(); break;
+    case Trouble::cable: cable(); break;
+    case Trouble::link: links(); break;
+    case Trouble::plug: switch_is_off(); break;
     default: break;
   }
 }
 
-void Maker::link_happenings() {
-  const auto links = static_cast<std::uint64_t>(setup_.net.links);
-  // One link stays: the others die, flap, or lose their switch.
-  const auto bad = static_cast<std::uint8_t>(chance_.below(links));
-  if (is(Trouble::plug)) {
-    const Instant off = some_time();
-    plan(off, "switch " + std::to_string(bad) + " is off",
-         [bad](Net& net) { net.fabric().set_switch(bad, false); });
-    if (chance_.below(3) != 0)
-      plan(off + milliseconds(between(chance_, 1, 1500)), "switch " + std::to_string(bad) + " is on",
-           [bad](Net& net) { net.fabric().set_switch(bad, true); });
-    return;
-  }
-  setup_.process.hears_of_links = chance_.below(2) == 0;
-  const HostId host = some_host();
-  const std::string name = "link " + std::to_string(bad) + " of host " + std::to_string(host);
-  Instant at = some_time();
-  for (std::uint64_t n = chance_.below(4) + 1; n != 0; --n) {
-    plan(at, name + " is down", [host, bad](Net& net) { net.fabric().set_link(host, bad, false); });
-    if (n == 1 && chance_.below(2) == 0) break;  // for good
-    at = at + milliseconds(between(chance_, 1, 400));
-    plan(at, name + " is up", [host, bad](Net& net) { net.fabric().set_link(host, bad, true); });
-    at = at + milliseconds(between(chance_, 1, 400));
-  }
+// One of several switches loses power.
+void Maker::switch_is_off() {
+  const auto bad = static_cast<std::uint8_t>(chance_.below(setup_.net.links));
+  const Instant off = some_time();
+  plan(off, "switch " + std::to_string(bad) + " is off",
+       [bad](Net& net) { net.fabric().set_switch(bad, false); });
+  if (chance_.below(3) != 0)
+    plan(off + milliseconds(between(chance_, 1, 1500)), "switch " + std::to_string(bad) + " is on",
+         [bad](Net& net) { net.fabric().set_switch(bad, true); });
 }
 
 // The limit is a multiple of the time on the lines, more with high loss, plus computing and repair of tails.

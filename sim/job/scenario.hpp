@@ -34,6 +34,8 @@ enum class Trouble : std::uint8_t {
   go_back_n,     // the papers' way of repair, with losses
   crowd,         // many hosts
   stolen,        // processors that hosts share are taken away, again and again
+  cable,         // the only cable of a host is out and in again, six times
+  replay_death,  // a host dies, and its packets are delivered again for seconds
 };
 
 struct Named {
@@ -53,19 +55,22 @@ enum class LaneTrouble : std::uint8_t {
   duplicate,
   spoil,
   storm,
-  late,     // members that come seconds later
-  mute,     // the switch forwards no multicast
-  deaf,     // to some ports only
-  thin,     // loses 30 % of it
-  flap,     // stops and returns
-  death,    // a member dies
-  pause,    // a host does nothing for a while
-  slow,     // processes that compute long
-  refusal,  // packets that are not taken at once
-  small,    // little room
-  crowd,    // many members
-  deal,     // parts for single members, together
-  stolen,   // processors that hosts share are taken away, again and again
+  late,          // members that come seconds later
+  mute,          // the switch forwards no multicast
+  deaf,          // to some ports only
+  thin,          // loses 30 % of it
+  flap,          // stops and returns
+  death,         // a member dies
+  pause,         // a host does nothing for a while
+  slow,          // processes that compute long
+  refusal,       // packets that are not taken at once
+  small,         // little room
+  crowd,         // many members
+  deal,          // parts for single members, together
+  stolen,        // processors that hosts share are taken away, again and again
+  cable,         // the only cable of a host is out and in again, six times
+  link,          // one of several links dies, or is out and in again
+  replay_death,  // a member dies, and its packets are delivered again for seconds
 };
 
 struct NamedLane {

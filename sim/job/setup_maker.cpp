@@ -98,6 +98,39 @@ void SetupMaker::death() {
   setup_.trouble_ends = setup_.death + setup_.process.mesh.give_up;
 }
 
+void SetupMaker::replays() {
+  setup_.net.faults.replay = one_of({0.1, 0.5});
+  setup_.net.faults.replay_by = milliseconds(12'000);
+}
+
+void SetupMaker::cable() {
+  const HostId host = some_host();
+  const std::string name = "the cable of host " + std::to_string(host);
+  Instant at = some_time();
+  for (int i = 0; i < 6; ++i) {
+    plan(at, name + " is out", [host](Net& net) { net.fabric().set_link(host, kNoLink, false); });
+    plan(at + milliseconds(450), name + " is in",
+         [host](Net& net) { net.fabric().set_link(host, kNoLink, true); });
+    at = at + milliseconds(950);
+  }
+}
+
+// One link stays: another dies, or is out and in again.
+void SetupMaker::links() {
+  const auto bad = static_cast<std::uint8_t>(chance_.below(setup_.net.links));
+  setup_.process.hears_of_links = chance_.below(2) == 0;
+  const HostId host = some_host();
+  const std::string name = "link " + std::to_string(bad) + " of host " + std::to_string(host);
+  Instant at = some_time();
+  for (std::uint64_t n = chance_.below(4) + 1; n != 0; --n) {
+    plan(at, name + " is down", [host, bad](Net& net) { net.fabric().set_link(host, bad, false); });
+    if (n == 1 && chance_.below(2) == 0) break;  // for good
+    at = at + milliseconds(between(chance_, 1, 400));
+    plan(at, name + " is up", [host, bad](Net& net) { net.fabric().set_link(host, bad, true); });
+    at = at + milliseconds(between(chance_, 1, 400));
+  }
+}
+
 void SetupMaker::key_and_size() {
   rel::MeshConfig& mesh = setup_.process.mesh;
   mesh.seal.key = {chance_.next(), chance_.next()};

@@ -33,6 +33,9 @@ class SetupMaker {
   void pauses();        // hosts that stop for a while
   void preemptions();   // processors that hosts share are taken away
   void death();         // of a host
+  void replays();       // packets that are delivered again for seconds
+  void cable();         // a host's cables are out and in again, six times
+  void links();         // of several links, one dies or is out and in again
   void key_and_size();  // of the datagrams
 
   Prng chance_;

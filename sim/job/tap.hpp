@@ -25,6 +25,8 @@ class UnicastTap final : public rel::Listener {
   Status deliver(rel::PeerId from, std::span<const std::byte> packet) noexcept override;
   void returned(rel::PeerId peer, std::uint32_t packets) noexcept override { next_->returned(peer, packets); }
   void peer_lost(rel::PeerId peer) noexcept override { next_->peer_lost(peer); }
+  void peer_silent(rel::PeerId peer, bool heard) noexcept override { next_->peer_silent(peer, heard); }
+  void peer_answers(rel::PeerId peer) noexcept override { next_->peer_answers(peer); }
   void link_changed(rel::PeerId peer, rel::LinkId link, bool live) noexcept override {
     next_->link_changed(peer, link, live);
   }
@@ -49,9 +51,6 @@ class MulticastTap final : public rel::LaneListener {
   Status deliver(rel::LaneId lane, rel::PeerId source, std::span<const std::byte> packet) noexcept override;
   void reachability_changed(rel::LaneId lane, rel::PeerId member, bool hears) noexcept override {
     next_->reachability_changed(lane, member, hears);
-  }
-  void member_lost(rel::LaneId lane, rel::PeerId member) noexcept override {
-    next_->member_lost(lane, member);
   }
   void losing_multicast(rel::LaneId lane, rel::PeerId source, std::uint32_t percent) noexcept override {
     next_->losing_multicast(lane, source, percent);

@@ -75,7 +75,7 @@ node::NodeConfig node_config(int rank, int size, const Knobs& knobs, const path:
   lanes.mode = lane_mode_of(knobs);
   lanes.window_packets = lane_window_of(knobs);
   lanes.held_packets = udp.receive_bytes() / std::max(lanes.largest_bytes, lanes.datagram_bytes);
-  lanes.give_up = rel::give_up_after(mesh.give_up);
+  lanes.longest_backoff = rel::longest_backoff(mesh.pace());
   config.pool = pool;
   config.mesh_seed = start.seed;
   config.lanes_seed = start.seed + 1;

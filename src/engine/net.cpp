@@ -31,20 +31,21 @@ void wait_writable(std::span<const int> descriptors) noexcept {
 }  // namespace
 
 Net::Net(int rank, const Knobs& knobs, node::Node& node, std::unique_ptr<path::UdpPath> udp,
-         std::unique_ptr<path::McastPath> mcast, HostNames hosts)
+         std::vector<std::unique_ptr<path::McastPath>> mcast, HostNames hosts)
     : rank_(rank),
       verbose_(knobs.verbose > 0),
       use_lanes_(knobs.lanes == "on"),
       node_(node),
       udp_(std::move(udp)),
-      mcast_(std::move(mcast)),
-      hosts_(std::move(hosts)) {
+      hosts_(std::move(hosts)),
+      silence_(rank, knobs) {
   to_peers_.reserve(rel::TxBatch::kMost);
-  to_groups_.reserve(rel::TxBatch::kMost);
   for (const int fd : udp_->descriptors()) watch_.add(fd, kPeers);
-  if (!mcast_) return;
-  node_.lanes().use_groups(*this);
-  watch_.add(mcast_->descriptor(), kLanes);
+  for (auto& path : mcast) {
+    watch_.add(path->descriptor(), kLanes);
+    groups_.push_back({std::move(path), {}});
+  }
+  if (!groups_.empty()) node_.lanes().use_groups(*this);
 }
 
 bool Net::pump(Instant now, p2p::PeerId peer) noexcept {
@@ -119,24 +120,26 @@ bool Net::take(Instant now, std::span<const path::UdpArrival> arrivals) noexcept
 }
 
 bool Net::receive_groups(Instant now, bool thorough) noexcept {
-  if (!mcast_) return false;
-  if (!thorough && ++turns_without_cast_ > kSilentTurns && turns_without_cast_ % kTurnsPerLook != 0)
-    return false;
   bool moved = false;
-  for (int i = 0; i < kReceiveBatches; ++i) {
-    const auto arrivals = mcast_->receive();
-    for (std::size_t k = 0; k < arrivals.size(); ++k) {
-      if (node_.on_group_datagram(now, arrivals[k])) {
-        moved = true;
-        continue;
+  for (Groups& groups : groups_) {
+    const std::uint32_t turns = ++groups.turns_without_cast;
+    if (!thorough && turns > kSilentTurns && turns % kTurnsPerLook != 0) continue;
+    path::McastPath& from = *groups.path;
+    for (int i = 0; i < kReceiveBatches; ++i) {
+      const auto arrivals = from.receive();
+      for (std::size_t k = 0; k < arrivals.size(); ++k) {
+        if (node_.on_group_datagram(now, arrivals[k])) {
+          groups.turns_without_cast = 0;
+          moved = true;
+          continue;
+        }
+        // Another program uses the group. Where the path does not know which one, the next datagram tells.
+        from.track_groups();
+        if (const path::GroupAddress* const group = from.group_of(k)) node_.lanes().on_foreign(now, *group);
       }
-      // Another program uses the group. Where the path does not know which one, the next datagram tells.
-      mcast_->track_groups();
-      if (const path::GroupAddress* const group = mcast_->group_of(k)) node_.lanes().on_foreign(now, *group);
+      if (thorough ? arrivals.empty() : !from.may_have_more()) break;
     }
-    if (thorough ? arrivals.empty() : !mcast_->may_have_more()) break;
   }
-  if (moved) turns_without_cast_ = 0;
   return moved;
 }
 
@@ -144,15 +147,15 @@ bool Net::transmit(Instant now) noexcept {
   bool moved = false;
   for (int i = 0; i < kTransmitBatches && node_.poll_transmit(now, batch_) != 0; ++i) {
     to_peers_.clear();
-    to_groups_.clear();
     for (std::size_t k = 0; k < batch_.count; ++k) {
       const rel::Tx& tx = batch_.entries[k];
       if (tx.to >= 0)
         to_peers_.push_back({tx.to, tx.link, tx.datagram, tx.rest});
-      else
-        to_groups_.push_back({&node_.lanes().group_of(rel::Lanes::lane_of(tx.to)), tx.datagram});
+      else if (tx.link < groups_.size())
+        groups_[tx.link].batch.push_back({&node_.lanes().group_of(rel::Lanes::lane_of(tx.to)), tx.datagram});
     }
-    if (!to_groups_.empty() && mcast_) send_to_groups();
+    for (Groups& each : groups_)
+      if (!each.batch.empty()) send_to_groups(each);
     if (!to_peers_.empty()) send_to_peers(now);
     moved = true;
   }
@@ -179,17 +182,29 @@ void Net::send_to_peers(Instant now) noexcept {
   for (std::size_t i = 0; i < broken; ++i) node_.on_link_error(now, to_peers_[i].to, to_peers_[i].link);
 }
 
-void Net::send_to_groups() noexcept {
+void Net::send_to_groups(Groups& groups) noexcept {
   bool waited = false;
-  for (std::size_t at = 0; at < to_groups_.size();) {
-    const std::size_t left = mcast_->send({to_groups_.data() + at, to_groups_.size() - at});
+  for (std::size_t at = 0; at < groups.batch.size();) {
+    const std::size_t left = groups.path->send({groups.batch.data() + at, groups.batch.size() - at});
     at += left;
     if (left != 0) continue;
     if (waited) break;
     waited = true;
-    const int fd = mcast_->send_descriptor();
+    const int fd = groups.path->send_descriptor();
     wait_writable({&fd, 1});
   }
+  groups.batch.clear();
+}
+
+// A group that an interface beyond the first cannot join is received by the others.
+bool Net::join(const group::Address& group) noexcept {
+  if (!groups_.front().path->join(group)) return false;
+  for (std::size_t i = 1; i < groups_.size(); ++i) (void)groups_[i].path->join(group);
+  return true;
+}
+
+void Net::leave(const group::Address& group) noexcept {
+  for (Groups& each : groups_) each.path->leave(group);
 }
 
 // Adds the counts of the mesh since the last call.
@@ -221,7 +236,8 @@ void Net::woke(const Woken& why) noexcept {
   ready_known_ = true;
   peers_ready_ = why.peers;
   lanes_ready_ = why.lanes;
-  if (why.lanes) turns_without_cast_ = 0;
+  if (why.lanes)
+    for (Groups& each : groups_) each.turns_without_cast = 0;
 }
 
 void Net::on_spun() noexcept {
@@ -234,6 +250,8 @@ void Net::print_events() noexcept {
     const bool up = event.kind == Kind::link_up;
     if (up || event.kind == Kind::link_down)
       process_trace.add(TraceEvent::link, std::uint64_t{0}, event.peer, event.amount, up ? 1 : 0);
+    if (event.kind == Kind::peer_silent || event.kind == Kind::peer_answers)
+      silence_.print(event, hosts_.of(event.peer));
     if (!verbose_) continue;
     std::fprintf(stderr, "herald: rank %d: ", rank_);
     switch (event.kind) {
@@ -265,6 +283,8 @@ void Net::print_events() noexcept {
       case Kind::group_foreign:
         std::fprintf(stderr, "others use a multicast address of ours; its lanes move\n");
         break;
+      case Kind::peer_silent: std::fprintf(stderr, "rank %d does not answer\n", event.peer); break;
+      case Kind::peer_answers: std::fprintf(stderr, "rank %d answers again\n", event.peer); break;
     }
   }
 }

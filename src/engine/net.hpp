@@ -11,6 +11,7 @@
 
 #include "base/knobs.hpp"
 #include "engine/host_names.hpp"
+#include "engine/silence_report.hpp"
 #include "node/node.hpp"
 #include "path/mcast/mcast.hpp"
 #include "path/udp/udp.hpp"
@@ -20,9 +21,9 @@ namespace herald::engine {
 
 class Net final : node::GroupMembership {
  public:
-  // NetOpener makes it, with open sockets and a connected node. `mcast` may be null.
+  // NetOpener makes it, with open sockets and a connected node. `mcast`: by interface; may be empty.
   Net(int rank, const Knobs& knobs, node::Node& node, std::unique_ptr<path::UdpPath> udp,
-      std::unique_ptr<path::McastPath> mcast, HostNames hosts);
+      std::vector<std::unique_ptr<path::McastPath>> mcast, HostNames hosts);
 
   // A lane to these peers and ourselves; -1: none is to be had. Nothing is waited for.
   rel::LaneId open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept {
@@ -64,32 +65,38 @@ class Net final : node::GroupMembership {
   static constexpr int kExtraPolls = 8;
   static constexpr std::uint32_t kPeers = 1, kLanes = 2, kBell = 4;  // marks of the watch
 
-  bool join(const group::Address& group) noexcept override { return mcast_->join(group); }
-  void leave(const group::Address& group) noexcept override { mcast_->leave(group); }
+  // Multicast by one interface.
+  struct Groups {
+    std::unique_ptr<path::McastPath> path;
+    std::vector<path::McastPath::Send> batch;
+    std::uint32_t turns_without_cast = 0;
+  };
+
+  bool join(const group::Address& group) noexcept override;
+  void leave(const group::Address& group) noexcept override;
   bool receive(Instant now, bool thorough) noexcept;
   bool receive_peers(Instant now, bool thorough) noexcept;
   bool receive_groups(Instant now, bool thorough) noexcept;
   bool take(Instant now, std::span<const path::UdpArrival> arrivals) noexcept;
   bool transmit(Instant now) noexcept;
   void send_to_peers(Instant now) noexcept;
-  void send_to_groups() noexcept;
+  void send_to_groups(Groups& groups) noexcept;
   void trace() noexcept;
 
   const int rank_;
   const bool verbose_, use_lanes_;
   node::Node& node_;
   std::unique_ptr<path::UdpPath> udp_;
-  std::unique_ptr<path::McastPath> mcast_;  // null: no multicast here
+  std::vector<Groups> groups_;  // by interface; empty: no multicast here
   HostNames hosts_;
+  SilenceReport silence_;
   path::Watch watch_;
   rel::TxBatch batch_;
   std::vector<path::UdpSend> to_peers_;  // the batch, as the paths want it
-  std::vector<path::McastPath::Send> to_groups_;
-  bool ready_known_ = false;  // the last sleep told which sockets to read:
+  bool ready_known_ = false;             // the last sleep told which sockets to read:
   bool peers_ready_ = true, lanes_ready_ = true;
   int extra_polls_ = 0;
   std::uint32_t spins_ = 0;  // in a row, since somebody slept
-  std::uint32_t turns_without_cast_ = 0;
   std::uint64_t traced_resent_ = 0, traced_dropped_ = 0;
 };
 

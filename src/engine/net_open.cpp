@@ -5,6 +5,11 @@
 #include <cstdio>
 
 namespace herald::engine {
+namespace {
+
+constexpr std::size_t kMostInterfaces = 4;  // of multicast
+
+}  // namespace
 
 bool NetOpener::open(std::string& why) {
   pool_.port = static_cast<std::uint16_t>(knobs_.lanes_port);
@@ -30,28 +35,35 @@ bool NetOpener::add_peer(p2p::PeerId peer, const std::string& card, std::string&
   return true;
 }
 
-// Multicast goes by the interface that reaches the first peer.
+// Groups are joined by all interfaces that reach a peer, in the order of links: each lane sends by the first
+// that reaches its members.
 void NetOpener::open_groups() noexcept {
+  std::vector<path::UdpLocal> locals;
   path::McastConfig groups;
-  path::UdpLocal local;
-  for (int peer = 0; peer < size_; ++peer) {
-    if (links_[static_cast<std::size_t>(peer)] == 0) continue;
-    const path::UdpLocal way = udp_->local_of(peer, 0);
-    if (local.family == 0) local = way;
-    groups.loop = groups.loop || way.same_host;
-  }
-  groups.family = local.family;
-  groups.local = local.address;
-  groups.interface = local.interface;
+  for (rel::LinkId link = 0; link < rel::kMostLinks; ++link)
+    for (int peer = 0; peer < size_; ++peer) {
+      if (links_[static_cast<std::size_t>(peer)] <= link) continue;
+      const path::UdpLocal way = udp_->local_of(peer, link);
+      groups.loop = groups.loop || (link == 0 && way.same_host);
+      const bool known = std::any_of(locals.begin(), locals.end(), [&](const path::UdpLocal& one) {
+        return one.interface == way.interface || one.family != way.family;
+      });
+      if (!known && locals.size() < kMostInterfaces) locals.push_back(way);
+    }
   groups.socket_bytes = static_cast<std::uint32_t>(knobs_.net_socket_bytes);
   groups.segment = knobs_.net_segment == "on";
-  pool_.family = groups.family;
-  groups.port = group::port_of(pool_);
   groups.datagram_bytes = std::max(udp_->datagram_bytes(), udp_->largest_bytes());
-  std::string why;
-  mcast_ = path::McastPath::open(groups, why);
-  if (!mcast_ && knobs_.verbose > 0)
-    std::fprintf(stderr, "herald: rank %d: no multicast: %s\n", rank_, why.c_str());
+  for (const path::UdpLocal& local : locals) {
+    groups.family = pool_.family = local.family;
+    groups.local = local.address;
+    groups.interface = local.interface;
+    groups.port = group::port_of(pool_);
+    std::string why;
+    if (auto path = path::McastPath::open(groups, why))
+      mcast_.push_back(std::move(path));
+    else if (knobs_.verbose > 0)
+      std::fprintf(stderr, "herald: rank %d: no multicast: %s\n", rank_, why.c_str());
+  }
 }
 
 std::unique_ptr<Net> NetOpener::finish(const NetStart& start) {
@@ -59,7 +71,9 @@ std::unique_ptr<Net> NetOpener::finish(const NetStart& start) {
   udp_->settle();
   pool_.key = start.key;
   if (knobs_.lanes == "on") open_groups();
-  node_.connect(node_config(rank_, size_, knobs_, *udp_, start, pool_), nullptr);
+  node::NodeConfig config = node_config(rank_, size_, knobs_, *udp_, start, pool_);
+  config.lanes.interfaces = static_cast<std::uint8_t>(std::max<std::size_t>(mcast_.size(), 1));
+  node_.connect(config, nullptr);
   for (int peer = 0; peer < size_; ++peer)
     if (links_[static_cast<std::size_t>(peer)] != 0)
       node_.add_peer(peer, links_[static_cast<std::size_t>(peer)]);

@@ -33,7 +33,7 @@ class NetOpener {
   const Knobs& knobs_;
   node::Node& node_;
   std::unique_ptr<path::UdpPath> udp_;
-  std::unique_ptr<path::McastPath> mcast_;  // null: no multicast here
+  std::vector<std::unique_ptr<path::McastPath>> mcast_;  // by interface; empty: no multicast here
   group::Pool pool_;
   std::vector<rel::LinkId> links_;  // to each peer; 0: shares our memory
   HostNames hosts_;

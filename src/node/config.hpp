@@ -46,6 +46,8 @@ struct NodeEvent {
   enum class Kind : std::uint8_t {
     link_down,           // amount: the link
     link_up,             // amount: the link
+    peer_silent,         // it has not answered for warn_after; amount: 1 if it ever did
+    peer_answers,        // it answers again
     multicast_lost,      // the peer does not receive our multicast
     multicast_restored,  // it does
     multicast_lossy,     // amount: percent of the peer's multicast that we lose

@@ -8,6 +8,7 @@
 #include "base/instant.hpp"
 #include "p2p/core.hpp"
 #include "rel/mesh.hpp"
+#include "rel/peer_liveness.hpp"
 
 namespace herald::node {
 
@@ -26,7 +27,7 @@ class IdleProbe {
       const p2p::PeerId peer = peers_[place_];
       place_ = (place_ + 1) % peers_.size();
       if (core.is_gone(peer)) continue;
-      mesh.probe(now, peer);
+      mesh.liveness().probe(now, peer);
       ++probed;
     }
   }

@@ -3,11 +3,11 @@
 
 namespace herald::node {
 
-LaneSide::LaneSide(const NodeConfig& config, p2p::Core& core, PacketTap* tap,
+LaneSide::LaneSide(const NodeConfig& config, p2p::Core& core, PacketTap* tap, rel::PeerLiveness& peers,
                    std::vector<NodeEvent>& events) noexcept
     : prng_(config.lanes_seed),
       carrier_(core),
-      lanes_(config.lanes, prng_, tap != nullptr ? tap->multicast(carrier_) : carrier_),
+      lanes_(config.lanes, prng_, tap != nullptr ? tap->multicast(carrier_) : carrier_, &peers),
       registry_(config.lanes.me, config.lanes.peers, core, carrier_, lanes_),
       fused_(core, lanes_),
       pool_(config.pool),
@@ -39,8 +39,9 @@ bool LaneSide::complete_fused() noexcept {
 }
 
 // A fused exchange leaves nothing to do but its own completion.
-bool LaneSide::on_datagram(Instant now, bool by_group, std::span<const std::byte> datagram) noexcept {
-  const bool good = lanes_.on_datagram(now, by_group, datagram);
+bool LaneSide::on_datagram(Instant now, bool by_group, std::span<const std::byte> datagram,
+                           rel::LinkId link) noexcept {
+  const bool good = lanes_.on_datagram(now, by_group, datagram, link);
   arrived_ = true;
   touched_ = touched_ || !good || !wire::is_fused(datagram) || lanes_.wants_to_send();
   return good;

@@ -36,7 +36,7 @@ class GroupBridge final : public p2p::LaneGroups {
 
 class LaneSide {
  public:
-  LaneSide(const NodeConfig& config, p2p::Core& core, PacketTap* tap,
+  LaneSide(const NodeConfig& config, p2p::Core& core, PacketTap* tap, rel::PeerLiveness& peers,
            std::vector<NodeEvent>& events) noexcept;
   LaneSide(const LaneSide&) = delete;
   LaneSide& operator=(const LaneSide&) = delete;
@@ -60,13 +60,17 @@ class LaneSide {
   // Fused exchanges that may have ended, because something arrived since the last call. True if one has.
   bool complete_fused() noexcept;
 
-  bool on_datagram(Instant now, bool by_group, std::span<const std::byte> datagram) noexcept;
+  bool on_datagram(Instant now, bool by_group, std::span<const std::byte> datagram,
+                   rel::LinkId link = UINT8_MAX) noexcept;
   // A datagram that is not ours came to this group.
   void on_foreign(Instant now, const group::Address& group) noexcept {
     touched_ = true;
     registry_.on_foreign(now, group);
   }
-  void on_clock_gap(Instant now) noexcept { lanes_.on_clock_gap(now); }
+  void on_answer(Instant now, PeerId peer) noexcept {
+    touched_ = true;
+    lanes_.on_answer(now, peer);
+  }
   void on_resume(Instant now, Duration away) noexcept { lanes_.on_resume(now, away); }
   bool end_turn(Instant now) noexcept;  // invitations, timers, windows that opened
   void set_gate(p2p::Carrier::Door gate) noexcept { carrier_.set_open(gate); }
@@ -81,8 +85,7 @@ class LaneSide {
   bool is_idle() const noexcept { return !touched_ && !carrier_.holds() && !(arrived_ && fused_.waits()); }
   std::optional<Instant> next_deadline() const noexcept;
 
-  // Lost members, and news of members for reports().
-  std::vector<PeerId> take_lost() noexcept { return carrier_.take_lost(); }
+  // News of members for reports().
   bool has_news() const noexcept { return carrier_.has_news(); }
   Reports& reports() noexcept { return reports_; }
   const Reports& reports() const noexcept { return reports_; }

@@ -17,13 +17,13 @@ Node::Remote::Remote(const NodeConfig& node, p2p::Core& core, PacketTap* tap,
     : prng(node.mesh_seed),
       carrier(core),
       mesh(node.mesh, prng, tap != nullptr ? tap->unicast(carrier) : carrier),
-      lanes(node, core, tap, events) {
+      lanes(node, core, tap, mesh.liveness(), events) {
   carrier.join(mesh);
 }
 
 void Node::connect(const NodeConfig& config, PacketTap* tap) noexcept {
   remote_ = std::make_unique<Remote>(config, core_, tap, events_);
-  idle_probe_.start(config.mesh.give_up);
+  idle_probe_.start(config.mesh.pace());
 }
 
 void Node::add_peer(PeerId peer, rel::LinkId links) noexcept {
@@ -37,11 +37,8 @@ void Node::set_gate(Gate gate) noexcept {
   remote_->lanes.set_gate(gate);
 }
 
-// Peers are not judged by a silence in which this process could not hear.
-void Node::on_clock_gap(Instant now) noexcept {
-  remote_->mesh.on_clock_gap(now);
-  remote_->lanes.on_clock_gap(now);
-}
+// Peers are not judged by a silence in which this process could not receive.
+void Node::on_clock_gap(Instant now) noexcept { remote_->mesh.on_clock_gap(now); }
 
 bool Node::pump(Instant now, PeerId peer) noexcept {
   if (clock_.notice_gap(now)) [[unlikely]]
@@ -94,7 +91,7 @@ bool Node::on_datagrams(Instant now, std::span<const rel::Mesh::Rx> arrivals) no
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
     if (!wire::is_lane_datagram(arrivals[i].datagram)) continue;
     flush(i);
-    good = remote_->lanes.on_datagram(now, false, arrivals[i].datagram) || good;
+    good = remote_->lanes.on_datagram(now, false, arrivals[i].datagram, arrivals[i].link) || good;
     first = i + 1;
   }
   flush(arrivals.size());
@@ -104,6 +101,8 @@ bool Node::on_datagrams(Instant now, std::span<const rel::Mesh::Rx> arrivals) no
 // While arrivals keep the program busy, timers wait for a later turn, which is soon.
 bool Node::end_turn(Instant now, Caller caller, bool received) noexcept {
   Remote& remote = *remote_;
+  if (remote.mesh.liveness().has_answered()) [[unlikely]]
+    for (const PeerId peer : remote.mesh.liveness().take_answered()) remote.lanes.on_answer(now, peer);
   if (caller == Caller::program) {
     if (remote.lanes.complete_fused()) core_.run_finished();
     if (away_.ns != 0) {
@@ -147,15 +146,13 @@ void Node::on_peer_gone(PeerId peer) noexcept {
   remote_->lanes.forget(peer);
 }
 
-PeerId Node::take_lost() noexcept {
-  for (const PeerId lost : remote_->lanes.take_lost()) remote_->carrier.peer_lost(lost);
-  return remote_->carrier.take_lost();
-}
-
 std::vector<NodeEvent> Node::take_events() noexcept {
   for (const p2p::Carrier::LinkNews& news : remote_->carrier.take_links())
     events_.push_back(
         {news.live ? NodeEvent::Kind::link_up : NodeEvent::Kind::link_down, news.peer, news.link});
+  for (const p2p::Carrier::Silence& news : remote_->carrier.take_silences())
+    events_.push_back({news.ends ? NodeEvent::Kind::peer_answers : NodeEvent::Kind::peer_silent, news.peer,
+                       news.heard ? 1u : 0u});
   return std::exchange(events_, {});
 }
 

@@ -80,7 +80,7 @@ class Node {
   // The peer has left or died; it has no part in anything any more.
   void on_peer_gone(PeerId peer) noexcept;
   // The next peer that does not answer any more; -1: none.
-  PeerId take_lost() noexcept;
+  PeerId take_lost() noexcept { return remote_->carrier.take_lost(); }
   bool has_news() const noexcept { return remote_->carrier.has_news() || remote_->lanes.has_news(); }
   std::vector<NodeEvent> take_events() noexcept;
   // Everything that was sent is acknowledged.

@@ -38,11 +38,21 @@ class Carrier final : public rel::Listener {
   };
   // Links that became live or dead since the last call.
   std::vector<LinkNews> take_links() noexcept { return std::exchange(links_, {}); }
-  bool has_news() const noexcept { return !lost_.empty() || !links_.empty(); }
+  struct Silence {
+    PeerId peer;
+    bool heard;  // at least once, before
+    bool ends;   // it answers again
+  };
+  std::vector<Silence> take_silences() noexcept { return std::exchange(silences_, {}); }
+  bool has_news() const noexcept { return !lost_.empty() || !links_.empty() || !silences_.empty(); }
 
   Status deliver(rel::PeerId from, std::span<const std::byte> packet) noexcept override;
   void returned(rel::PeerId peer, std::uint32_t packets) noexcept override;
   void peer_lost(rel::PeerId peer) noexcept override;
+  void peer_silent(rel::PeerId peer, bool heard) noexcept override {
+    silences_.push_back({peer, heard, false});
+  }
+  void peer_answers(rel::PeerId peer) noexcept override { silences_.push_back({peer, true, true}); }
   void link_changed(rel::PeerId peer, rel::LinkId link, bool live) noexcept override;
 
  private:
@@ -56,6 +66,7 @@ class Carrier final : public rel::Listener {
   std::vector<Returned> returned_;  // while the program computes
   std::vector<PeerId> lost_;
   std::vector<LinkNews> links_;
+  std::vector<Silence> silences_;
 };
 
 }  // namespace herald::p2p

@@ -95,8 +95,6 @@ void LaneCarrier::reachability_changed(rel::LaneId lane, rel::PeerId member, boo
   news_.push_back({lane, member, hears});
 }
 
-void LaneCarrier::member_lost(rel::LaneId, rel::PeerId member) noexcept { lost_.push_back(member); }
-
 void LaneCarrier::losing_multicast(rel::LaneId, rel::PeerId source, std::uint32_t percent) noexcept {
   losses_.push_back({source, percent});
 }

@@ -67,12 +67,10 @@ class LaneCarrier final : public rel::LaneListener {
   std::vector<Loss> take_losses() noexcept { return std::exchange(losses_, {}); }
   // The lane is closed: its number will be used again.
   void forget(rel::LaneId lane) noexcept;
-  std::vector<PeerId> take_lost() noexcept { return std::exchange(lost_, {}); }
-  bool has_news() const noexcept { return !news_.empty() || !lost_.empty() || !losses_.empty(); }
+  bool has_news() const noexcept { return !news_.empty() || !losses_.empty(); }
 
   Status deliver(rel::LaneId lane, rel::PeerId source, std::span<const std::byte> packet) noexcept override;
   void reachability_changed(rel::LaneId lane, rel::PeerId member, bool hears) noexcept override;
-  void member_lost(rel::LaneId lane, rel::PeerId member) noexcept override;
   void losing_multicast(rel::LaneId lane, rel::PeerId source, std::uint32_t percent) noexcept override;
   void address_changed(rel::LaneId lane, std::uint8_t move) noexcept override;
 
@@ -88,7 +86,6 @@ class LaneCarrier final : public rel::LaneListener {
   bool holds_ = false;
   rel::LaneId receiving_lane_ = -1;  // of the packet that Core handles now
   std::vector<News> news_;
-  std::vector<PeerId> lost_;
   std::vector<Loss> losses_;
   std::vector<Move> moves_;
   std::vector<Call> calls_;

@@ -101,19 +101,21 @@ struct Connection {
   std::int32_t peer = 0;
   std::uint32_t heap_place = DeadlineHeap<Connection>::kOut;
   // Links of the mesh's queues (PeerQueue).
-  Connection* next_sending = nullptr;   // has something to transmit
-  Connection* next_writable = nullptr;  // was refused by reserve(), may try again
-  Connection* next_starved = nullptr;   // was refused for want of memory
-  Connection* next_buffered = nullptr;  // holds a ring
-  const wire::Seal* seal = nullptr;     // the job's, or of this pair
-  FailureDetector detector;
-  [[no_unique_address]] LinkSet links;  // the flags use its padding
+  Connection* next_sending = nullptr;              // has something to transmit
+  Connection* next_writable = nullptr;             // was refused by reserve(), may try again
+  Connection* next_starved = nullptr;              // was refused for want of memory
+  Connection* next_buffered = nullptr;             // holds a ring
+  const wire::Seal* seal = nullptr;                // the job's, or of this pair
+  [[no_unique_address]] FailureDetector detector;  // the flags use its padding
   bool gone = false;
-  bool resting = false;  // rings were empty at the last sweep
+  bool resting = false;           // rings were empty at the last sweep
+  std::uint8_t lane_link = 0;     // that brought the last datagram of a lane to us alone
+  std::uint8_t lane_tx_link = 0;  // that took our last
+  LinkSet links;
   SendState tx;
   RecvState rx;
 };
-static_assert(sizeof(Connection) <= 328, "the state of an idle peer that was used");
+static_assert(sizeof(Connection) <= 336, "the state of an idle peer that was used");
 
 // First in, first out; a connection is in it at most once. Nothing is allocated.
 template <Connection* Connection::*Next>

@@ -23,7 +23,6 @@ class DeadlineHeap {
 
   bool empty() const noexcept { return items_.empty(); }
   const Item& top() const noexcept { return items_.front(); }
-  const std::vector<Item>& items() const noexcept { return items_; }  // in no useful order
 
   void set(T& who, Instant at) noexcept {
     if (who.heap_place == kOut) {

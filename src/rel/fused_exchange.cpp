@@ -17,7 +17,7 @@ Duration FusedActor::patience() const noexcept {
 }
 
 Duration FusedActor::retry_delay(std::uint8_t tries) const noexcept {
-  return std::min(Duration{patience().ns << std::min(tries, kMaxTries)}, kMaxPatience);
+  return std::min(Duration{patience().ns << std::min(tries, kMaxTries)}, context_.config.longest_backoff);
 }
 
 }  // namespace herald::rel

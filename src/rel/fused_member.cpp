@@ -49,13 +49,14 @@ void FusedMember::take_result(Seq number) noexcept {
   if (at(number).number == number) at(number).state = Contribution::State::idle;
 }
 
-void FusedMember::on_result(Instant now, bool by_group, const wire::DatagramView& view) noexcept {
+bool FusedMember::on_result(Instant now, bool by_group, const wire::DatagramView& view) noexcept {
   multicast_seen_ = multicast_seen_ || by_group;
   Contribution& one = at(view.seq);
   if (!one.is_open(view.seq)) {
-    if ((view.flags & wire::kFlagAskAck) == 0) return;
+    if ((view.flags & wire::kFlagAskAck) == 0) return false;
     ack_now_ = !repeat_unacked(now);
-    return wake();
+    wake();
+    return false;
   }
   lane_index_ = wire::part_at<wire::ResultPart>(view.body).lane_index;
   const auto result = view.body.subspan(sizeof(wire::ResultPart));
@@ -68,15 +69,18 @@ void FusedMember::on_result(Instant now, bool by_group, const wire::DatagramView
     ++results_end_;
   ack_at_ = now + kAckAfter;
   arm(ack_at_);
+  return true;
 }
 
-void FusedMember::on_contribution_ack(Instant now, const wire::DatagramView& view) noexcept {
+bool FusedMember::on_contribution_ack(Instant now, const wire::DatagramView& view) noexcept {
   Contribution& one = at(view.seq);
-  if (!one.is_open(view.seq)) return;
-  if (one.tries == 2 && !one.acked) rtt_ = now - one.sent_at;
+  if (!one.is_open(view.seq)) return false;
+  const bool news = !one.acked;
+  if (one.tries == 2 && news) rtt_ = now - one.sent_at;
   one.acked = true;
   const Duration wait{kAckedPatience * patience().ns << std::min(one.tries, kMaxTries)};
   one.retry_at = now + std::min(wait, kMaxAckedPatience);
+  return news;
 }
 
 // The root asks: true if there are contributions that it may not have.
@@ -95,6 +99,7 @@ void FusedMember::on_timers(Instant now) noexcept {
   for (Contribution& one : contributions_) {
     if (one.state != Contribution::State::open) continue;
     if (one.retry_at <= now) {
+      if (one.tries > 1 && !one.acked) context_.on_unanswered(now, info_.members.front());
       one.due = true;
       one.retry_at = now + retry_delay(one.tries);
       wake();
@@ -107,6 +112,15 @@ void FusedMember::on_timers(Instant now) noexcept {
     wake();
   }
   armed_ = std::min(next, ack_at_);
+}
+
+void FusedMember::on_answer(Instant now) noexcept {
+  for (Contribution& one : contributions_) {
+    if (one.state != Contribution::State::open || one.tries == 0 || one.acked) continue;
+    one.tries = 1;
+    one.retry_at = std::min(one.retry_at, now + patience());
+    arm(one.retry_at);
+  }
 }
 
 bool FusedMember::defer(Instant now, Duration time) noexcept {
@@ -155,8 +169,7 @@ void FusedMember::emit(Instant now, Contribution& one, TxBatch& out) noexcept {
   const bool first = one.tries == 0;
   const bool compact = first && lane_index_ != 0 && one.number == results_end_;
   const unsigned flags = (first ? 0u : wire::kFlagAskAck) | common_flags();
-  out.entries[out.count++] = {info_.members.front(), 0,
-                              compact ? write_compact(one, flags) : write_whole(one, flags)};
+  context_.push(info_.to_member(0), compact ? write_compact(one, flags) : write_whole(one, flags), out);
   if (first) {
     one.retry_at = now + patience();
   } else {

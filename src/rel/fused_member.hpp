@@ -23,8 +23,10 @@ class FusedMember final : public FusedActor {
   void take_result(Seq number) noexcept;
   bool owes_ack() const noexcept { return results_end_ != acked_end_; }
 
-  void on_result(Instant now, bool by_group, const wire::DatagramView& view) noexcept;
-  void on_contribution_ack(Instant now, const wire::DatagramView& view) noexcept;
+  // True: it is news. So are the answers of the other parts of a lane.
+  bool on_result(Instant now, bool by_group, const wire::DatagramView& view) noexcept;
+  bool on_contribution_ack(Instant now, const wire::DatagramView& view) noexcept;
+  void on_answer(Instant now) noexcept;  // the root answers again
   void on_timers(Instant now) noexcept;
   bool defer(Instant now, Duration time) noexcept;
   bool fill(Instant now, TxBatch& out) noexcept;

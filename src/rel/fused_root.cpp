@@ -89,9 +89,10 @@ void FusedRoot::announce(Instant now, Seq number, std::span<const std::byte> res
 }
 
 // A member has the results of all exchanges before `results_end`.
-void FusedRoot::confirm(std::uint32_t place, Seq results_end) noexcept {
+bool FusedRoot::confirm(std::uint32_t place, Seq results_end) noexcept {
   Replies& replies = replies_[place];
-  if (results_end - replies.results_end > kKnown) return;  // old, or not true
+  if (results_end - replies.results_end > kKnown) return false;  // old, or not true
+  const Seq before_it = replies.results_end;
   for (; replies.results_end != results_end; ++replies.results_end) {
     Exchange& exchange = at(replies.results_end);
     const bool known = !before(exchange.number, replies.results_end);
@@ -103,17 +104,19 @@ void FusedRoot::confirm(std::uint32_t place, Seq results_end) noexcept {
     exchange.retry_at = kNever;
     --unconfirmed_;
   }
+  return replies.results_end != before_it;
 }
 
-void FusedRoot::on_contribution(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept {
+bool FusedRoot::on_contribution(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept {
   const LaneMember& member = audience_[place];
   deferral_.end();
   const bool seen = (view.flags & wire::kFlagMulticastSeen) != 0;
   if (!seen || member.reachability != Reachability::multicast || member.misses != 0)
     audience_.judge(now, place, seen);
   const wire::ContributionView contribution = wire::view_contribution(view.kind, view.body);
-  confirm(place, view.seq - contribution.behind);
-  if ((view.flags & wire::kFlagNoContribution) == 0) take(now, place, view, contribution.data);
+  const bool confirms = confirm(place, view.seq - contribution.behind);
+  return ((view.flags & wire::kFlagNoContribution) == 0 && take(now, place, view, contribution.data)) ||
+         confirms;
 }
 
 void FusedRoot::resend(Replies& replies, Seq number) noexcept {
@@ -121,19 +124,22 @@ void FusedRoot::resend(Replies& replies, Seq number) noexcept {
   replies.resend_due = some_replies_ = true;
 }
 
-void FusedRoot::take(Instant now, std::uint32_t place, const wire::DatagramView& view,
+// True: it had not come before.
+bool FusedRoot::take(Instant now, std::uint32_t place, const wire::DatagramView& view,
                      std::span<const std::byte> data) noexcept {
   Replies& replies = replies_[place];
-  if (data.size() > wire::kMaxContribution || view.seq - replies.results_end >= kFusedAtOnce) return;
+  if (data.size() > wire::kMaxContribution || view.seq - replies.results_end >= kFusedAtOnce) return false;
   Exchange* const exchange = open(view.seq);
-  if (exchange == nullptr || exchange->state == Exchange::State::idle) return;
+  if (exchange == nullptr || exchange->state == Exchange::State::idle) return false;
   const bool again = (view.flags & wire::kFlagAskAck) != 0;
   if (exchange->state == Exchange::State::announced) {
-    if (!again) return;  // the result is on its way
+    if (!again) return false;  // the result is on its way
     resend(replies, view.seq);
-    return wake();
+    wake();
+    return false;
   }
-  if (exchange->sizes[place] == kNotCome) {
+  const bool fresh = exchange->sizes[place] == kNotCome;
+  if (fresh) {
     exchange->sizes[place] = static_cast<std::uint16_t>(data.size());
     if (++exchange->count == 1) {
       exchange->retry_at = now + patience();
@@ -145,10 +151,11 @@ void FusedRoot::take(Instant now, std::uint32_t place, const wire::DatagramView&
       std::memcpy(exchange->contributions.data() + place * wire::kMaxContribution, data.data(), data.size());
     }
   }
-  if (!again) return;
+  if (!again) return fresh;
   replies.ack_due = some_replies_ = true;
   replies.ack_number = view.seq;
   wake();
+  return fresh;
 }
 
 void FusedRoot::on_member_gone(std::uint32_t place) noexcept {
@@ -174,8 +181,19 @@ void FusedRoot::retry(Exchange& exchange, Instant now) noexcept {
     return;
   }
   for (std::uint32_t place = 1; place < replies_.size(); ++place)
-    if (!audience_[place].is_gone() && !before(exchange.number, replies_[place].results_end))
+    if (!audience_[place].is_gone() && !before(exchange.number, replies_[place].results_end)) {
+      if (exchange.tries > 1) context_.on_unanswered(now, info_.members[place]);
       resend(replies_[place], exchange.number);
+    }
+}
+
+void FusedRoot::on_answer(Instant now) noexcept {
+  for (Exchange& exchange : exchanges_) {
+    if (exchange.state == Exchange::State::idle || exchange.tries == 0) continue;
+    exchange.tries = 0;
+    exchange.retry_at = std::min(exchange.retry_at, now + patience());
+    arm(exchange.retry_at);
+  }
 }
 
 void FusedRoot::on_timers(Instant now) noexcept {
@@ -204,14 +222,14 @@ void FusedRoot::emit_to_member(const Exchange& exchange, std::uint32_t place, Tx
   const Destination to = info_.to_member(place);
   context_.seal(to, wire::DatagramKind::result, wire::kFlagAskAck | info_.address_flags(), exchange.number,
                 all);
-  out.entries[out.count++] = {to.to, 0, all};
+  context_.push(to, all, out);
 }
 
 void FusedRoot::emit_to_group(Instant now, Exchange& exchange, unsigned flags, TxBatch& out) noexcept {
   const Destination to = info_.to_group();
   context_.seal(to, wire::DatagramKind::result, flags | info_.address_flags(), exchange.number,
                 exchange.datagram);
-  out.entries[out.count++] = {to.to, 0, exchange.datagram};
+  context_.push(to, exchange.datagram, out);
   audience_.note_multicast(now);
 }
 

@@ -25,8 +25,9 @@ class FusedRoot final : public FusedActor {
   bool is_settled() const noexcept { return unconfirmed_ == 0; }  // all members have all results
   Seq next_number() const noexcept { return announced_end_; }
 
-  void on_contribution(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
+  bool on_contribution(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
   void on_member_gone(std::uint32_t place) noexcept;
+  void on_answer(Instant now) noexcept;  // a member answers again
   void on_timers(Instant now) noexcept;
   bool defer(Instant now, Duration time) noexcept;
   bool fill(Instant now, TxBatch& out) noexcept;
@@ -58,8 +59,8 @@ class FusedRoot final : public FusedActor {
   Exchange& at(Seq number) noexcept { return exchanges_[number % kKnown]; }
   const Exchange& at(Seq number) const noexcept { return exchanges_[number % kKnown]; }
   Exchange* open(Seq number) noexcept;
-  void confirm(std::uint32_t place, Seq results_end) noexcept;
-  void take(Instant now, std::uint32_t place, const wire::DatagramView& view,
+  bool confirm(std::uint32_t place, Seq results_end) noexcept;
+  bool take(Instant now, std::uint32_t place, const wire::DatagramView& view,
             std::span<const std::byte> data) noexcept;
   void resend(Replies& replies, Seq number) noexcept;
   void retry(Exchange& exchange, Instant now) noexcept;

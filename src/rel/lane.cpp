@@ -42,58 +42,36 @@ FusedRoot& Lane::fused_root() noexcept {
   return *fused_root_;
 }
 
-void Lane::on_datagram(Instant now, bool by_group, const wire::DatagramView& view) noexcept {
+bool Lane::on_datagram(Instant now, bool by_group, const wire::DatagramView& view) noexcept {
   const std::int32_t place = info_.place_of(view.from);
-  if (place < 0 || place == info_.me) return;  // a stranger, or our own multicast
+  if (place < 0 || place == info_.me) return false;  // a stranger, or our own multicast
   const auto from = static_cast<std::uint32_t>(place);
-  audience_[from].liveness.on_heard();
-  set_address_index((view.flags & wire::kFlagAddress) >> wire::kAddressShift);
-  switch (view.kind) {
-    case wire::DatagramKind::cast: {
-      const wire::CastView cast = wire::view_cast(view.flags, view.body);
-      if (!cast.rows.empty()) source_.on_ack_rows(now, from, cast.rows);
-      receiver(from).on_cast(now, by_group, view, cast);
-      break;
-    }
-    case wire::DatagramKind::cast_ask: receiver(from).on_ask(now, by_group, view); break;
-    case wire::DatagramKind::cast_ack: on_cast_ack(now, from, view); break;
-    case wire::DatagramKind::cast_nak: source_.on_nak(now, from, view); break;
-    case wire::DatagramKind::contribution:
-    case wire::DatagramKind::compact_contribution: on_contribution(now, from, view); break;
-    case wire::DatagramKind::result:
-      if (from == 0 && fused_member_ != nullptr) fused_member_->on_result(now, by_group, view);
-      break;
-    case wire::DatagramKind::contribution_ack:
-      if (from == 0 && fused_member_ != nullptr) fused_member_->on_contribution_ack(now, view);
-      break;
-    case wire::DatagramKind::data:
-    case wire::DatagramKind::ack:
-    case wire::DatagramKind::probe:
-    case wire::DatagramKind::probe_reply: break;  // refused before
-  }
+  audience_[from].asked = false;
+  if (!info_.draining) set_address_index((view.flags & wire::kFlagAddress) >> wire::kAddressShift);
+  if (dispatch(now, by_group, from, view)) context_.on_news(now, info_.members[from]);
+  return info_.draining && !by_group &&
+         (view.kind == wire::DatagramKind::cast || view.kind == wire::DatagramKind::cast_ask ||
+          view.kind == wire::DatagramKind::result);
 }
 
-bool Lane::on_datagram_draining(Instant now, bool by_group, const wire::DatagramView& view) noexcept {
-  const std::int32_t place = info_.place_of(view.from);
-  if (place < 0 || place == info_.me) return false;
-  const auto from = static_cast<std::uint32_t>(place);
-  audience_[from].liveness.on_heard();
+// A draining lane has no receivers, and takes no more casts and results. True: the datagram is news.
+bool Lane::dispatch(Instant now, bool by_group, std::uint32_t from, const wire::DatagramView& view) noexcept {
+  const bool open = !info_.draining;
   switch (view.kind) {
     case wire::DatagramKind::cast: {
       const wire::CastView cast = wire::view_cast(view.flags, view.body);
-      if (!cast.rows.empty()) source_.on_ack_rows(now, from, cast.rows);
-      return !by_group;
+      const bool rows = !cast.rows.empty() && source_.on_ack_rows(now, from, cast.rows);
+      return (open && receiver(from).on_cast(now, by_group, view, cast)) || rows;
     }
-    case wire::DatagramKind::result:
-    case wire::DatagramKind::cast_ask: return !by_group;
-    case wire::DatagramKind::cast_ack:
-      if (wire::part_at<wire::CastAck>(view.body).source == static_cast<std::uint32_t>(context_.config.me))
-        source_.on_ack(now, from, view);
-      break;
-    case wire::DatagramKind::cast_nak: source_.on_nak(now, from, view); break;
+    case wire::DatagramKind::cast_ask: return open && receiver(from).on_ask(now, by_group, view);
+    case wire::DatagramKind::cast_ack: return on_cast_ack(now, from, view);
+    case wire::DatagramKind::cast_nak: return source_.on_nak(now, from, view);
     case wire::DatagramKind::contribution:
-    case wire::DatagramKind::compact_contribution: on_contribution(now, from, view); break;
-    case wire::DatagramKind::contribution_ack: break;
+    case wire::DatagramKind::compact_contribution: return on_contribution(now, from, view);
+    case wire::DatagramKind::result:
+      return open && from == 0 && fused_member_ != nullptr && fused_member_->on_result(now, by_group, view);
+    case wire::DatagramKind::contribution_ack:
+      return open && from == 0 && fused_member_ != nullptr && fused_member_->on_contribution_ack(now, view);
     case wire::DatagramKind::data:
     case wire::DatagramKind::ack:
     case wire::DatagramKind::probe:
@@ -103,21 +81,24 @@ bool Lane::on_datagram_draining(Instant now, bool by_group, const wire::Datagram
 }
 
 // To us as the source, or as the parent of its sender in the tree of another source.
-void Lane::on_cast_ack(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept {
+bool Lane::on_cast_ack(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept {
   const auto& ack = wire::part_at<wire::CastAck>(view.body);
   if (ack.source == static_cast<std::uint32_t>(context_.config.me)) return source_.on_ack(now, place, view);
   const std::int32_t source = info_.place_of(ack.source);
-  if (!info_.tree || source < 0 || source == info_.me || source == static_cast<std::int32_t>(place)) return;
+  if (!info_.tree || info_.draining || source < 0 || source == info_.me ||
+      source == static_cast<std::int32_t>(place))
+    return false;
   const LaneTree tree = info_.tree_of(static_cast<std::uint32_t>(source));
-  if (tree.spot(place) == 0 || tree.parent(place) != info_.me) return;
-  receiver(static_cast<std::uint32_t>(source)).on_child_ack(now, place, ack);
+  if (tree.spot(place) == 0 || tree.parent(place) != info_.me) return false;
+  return receiver(static_cast<std::uint32_t>(source)).on_child_ack(now, place, ack);
 }
 
-void Lane::on_contribution(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept {
-  if (info_.me != 0 || info_.members.size() > wire::kMaxFusedMembers) return;
-  if (audience_[place].is_gone() || (info_.draining && fused_root_ == nullptr)) return;
-  fused_root().on_contribution(now, place, view);
+bool Lane::on_contribution(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept {
+  if (info_.me != 0 || info_.members.size() > wire::kMaxFusedMembers) return false;
+  if (audience_[place].is_gone() || (info_.draining && fused_root_ == nullptr)) return false;
+  const bool news = fused_root().on_contribution(now, place, view);
   close_if_drained();
+  return news;
 }
 
 std::size_t Lane::write_ack_rows(std::byte* at, std::size_t most) noexcept {
@@ -142,6 +123,14 @@ void Lane::lose_member(Instant now, std::uint32_t place) noexcept {
 
 void Lane::on_member_gone(std::uint32_t place) noexcept {
   if (fused_root_ != nullptr) fused_root_->on_member_gone(place);
+}
+
+void Lane::on_answer(Instant now, std::uint32_t place) noexcept {
+  if (audience_[place].is_gone()) return;
+  source_.on_answer(now);
+  if (receivers_[place] != nullptr) receivers_[place]->on_answer(now);
+  if (fused_member_ != nullptr && place == 0) fused_member_->on_answer(now);
+  if (fused_root_ != nullptr) fused_root_->on_answer(now);
 }
 
 void Lane::redeliver(Instant now) noexcept {

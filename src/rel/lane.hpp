@@ -29,15 +29,15 @@ class Lane {
   bool is_open() const noexcept { return source_.is_open(); }
 
   void set_address_index(std::uint8_t index) noexcept;
-  void on_datagram(Instant now, bool by_group, const wire::DatagramView& view) noexcept;
-  // The same of a lane that is draining. True: the sender is to be told that the lane is closed.
-  bool on_datagram_draining(Instant now, bool by_group, const wire::DatagramView& view) noexcept;
+  // True: the sender is to be told that the lane is closed here; it drains.
+  bool on_datagram(Instant now, bool by_group, const wire::DatagramView& view) noexcept;
   // Acks of what others have cast ride on our packet: members that cast to each other in turn (barrier,
   // allgather) need no others. Returns how many bytes were written.
   std::size_t write_ack_rows(std::byte* at, std::size_t most) noexcept;
 
   void lose_member(Instant now, std::uint32_t place) noexcept;  // nothing more comes from it, either
   void on_member_gone(std::uint32_t place) noexcept;
+  void on_answer(Instant now, std::uint32_t place) noexcept;
   void redeliver(Instant now) noexcept;
   void shrink() noexcept;
 
@@ -54,10 +54,11 @@ class Lane {
   bool close() noexcept;
 
  private:
+  bool dispatch(Instant now, bool by_group, std::uint32_t from, const wire::DatagramView& view) noexcept;
   LaneReceiver& receiver(std::uint32_t place) noexcept;
   bool is_settled() const noexcept;  // no member is owed anything of a fused exchange
-  void on_cast_ack(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
-  void on_contribution(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
+  bool on_cast_ack(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
+  bool on_contribution(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
 
   LaneContext& context_;
   LaneInfo info_;

@@ -16,7 +16,7 @@ constexpr Duration kMaxProbeInterval = milliseconds(1000);
 
 }  // namespace
 
-Audience::Audience(LaneContext& context, const LaneInfo& info, LaneSource& source) noexcept
+Audience::Audience(LaneContext& context, LaneInfo& info, LaneSource& source) noexcept
     : context_(context),
       info_(info),
       source_(source),
@@ -93,6 +93,7 @@ bool Audience::is_group_probe_due(Instant now) noexcept {
   if (now < probe_at_) return false;
   probe_at_ = now + probe_after_;
   probe_after_ = std::min(Duration{2 * probe_after_.ns}, kMaxProbeInterval);
+  info_.interface = static_cast<std::uint8_t>((info_.interface + 1) % context_.config.interfaces);
   ++context_.counters.group_probes;
   return true;
 }
@@ -122,10 +123,6 @@ Audience::Survey Audience::survey(Seq next_tx) noexcept {
   all_multicast_ = all_multicast;
   timing_ = timing;
   return all;
-}
-
-void Audience::on_clock_gap(Instant now, Duration gap) noexcept {
-  for (LaneMember& member : members_) member.liveness.on_clock_gap(now, gap);
 }
 
 }  // namespace herald::rel

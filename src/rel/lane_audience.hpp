@@ -11,7 +11,6 @@
 
 #include "rel/cursor.hpp"
 #include "rel/lane_context.hpp"
-#include "rel/member_liveness.hpp"
 #include "rel/rtt.hpp"
 
 namespace herald::rel {
@@ -21,14 +20,14 @@ enum class Reachability : std::uint8_t { unknown, multicast, unicast, gone };  /
 struct LaneMember {
   Cursor cursor;
   Rtt rtt;
-  Instant judged_at{};  // its last ack from which reachability was judged
-  MemberLiveness liveness;
+  Instant judged_at{};            // its last ack from which reachability was judged
   Seq seen = kFirstCast;          // after the highest that is known to have come
   Seq unicast_next = kFirstCast;  // the first that was not sent to it by unicast
   Reachability reachability = Reachability::unknown;
   std::uint8_t misses = 0;         // acks in a row without a sign of the multicast
   std::uint8_t unicast_burst = 0;  // packets since it was asked
   bool ask_due = false;            // to be asked by unicast
+  bool asked = false;              // by unicast, and no datagram came from it since
   bool silent = false;             // lost: nothing comes from it, either
   bool going_back = false;         // gets all from unicast_next to go_back_end() by unicast
   std::uint8_t go_back_to = 0;     // the low bits of go_back_end()
@@ -59,7 +58,7 @@ class Audience {
     Seq lowest, seen, limit;  // of the slowest member; `seen` only of those that receive multicast
   };
 
-  Audience(LaneContext& context, const LaneInfo& info, LaneSource& source) noexcept;
+  Audience(LaneContext& context, LaneInfo& info, LaneSource& source) noexcept;
 
   LaneMember& operator[](std::uint32_t place) noexcept { return members_[place]; }
   const LaneMember& operator[](std::uint32_t place) const noexcept { return members_[place]; }
@@ -83,15 +82,14 @@ class Audience {
   void set_reachability(std::uint32_t place, Reachability reachability) noexcept;
   void remove(std::uint32_t place) noexcept;
   void note_multicast(Instant now) noexcept;
-  // No member receives multicast: true if it is time to probe the group again.
+  // No member receives multicast: true if it is time to probe the group again, by the next interface.
   bool is_group_probe_due(Instant now) noexcept;
   void restart_group_probes() noexcept { probe_after_ = {16 * rtt().ns}; }
   Survey survey(Seq next_tx) noexcept;
-  void on_clock_gap(Instant now, Duration gap) noexcept;
 
  private:
   LaneContext& context_;
-  const LaneInfo& info_;
+  LaneInfo& info_;
   LaneSource& source_;
   std::vector<LaneMember> members_;       // by place
   std::uint16_t live_;                    // others that are not gone

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "rel/peer_liveness.hpp"
 #include "rel/reorder.hpp"
 
 namespace herald::rel {
@@ -12,7 +13,8 @@ constexpr std::size_t kHead = sizeof(wire::DatagramHead);
 
 }  // namespace
 
-LaneContext::LaneContext(const LanesConfig& config_, Prng& prng_, LaneListener& listener_) noexcept
+LaneContext::LaneContext(const LanesConfig& config_, Prng& prng_, LaneListener& listener_,
+                         PeerLiveness* peers_) noexcept
     : config(config_),
       prng(prng_),
       listener(listener_),
@@ -21,7 +23,24 @@ LaneContext::LaneContext(const LanesConfig& config_, Prng& prng_, LaneListener& 
       granted(std::clamp(config.held_packets, kMinWindow, window)),
       log_pool(config.datagram_bytes, config.log_bytes),
       reorder_pool(std::max(config.datagram_bytes, config.largest_bytes), config.kept_bytes),
-      heard_at(static_cast<std::size_t>(config.peers)) {}
+      peers(peers_) {}
+
+void LaneContext::on_arrival(PeerId peer) noexcept {
+  if (peers != nullptr && arrival_link != UINT8_MAX) peers->on_lane_datagram(peer, arrival_link);
+}
+
+void LaneContext::on_news(Instant now, PeerId peer) noexcept {
+  if (peers != nullptr) peers->on_news(now, peer);
+}
+
+void LaneContext::on_unanswered(Instant now, PeerId peer) noexcept {
+  if (peers != nullptr) peers->on_unanswered(now, peer);
+}
+
+void LaneContext::push(const Destination& to, std::span<const std::byte> datagram, TxBatch& out) noexcept {
+  const bool direct = to.to >= 0 && peers != nullptr;
+  out.entries[out.count++] = {to.to, direct ? peers->link_to(clock, to.to) : to.interface, datagram};
+}
 
 void LaneContext::emit_bytes(const Destination& to, wire::DatagramKind kind, unsigned flags, Seq seq,
                              std::span<const std::byte> body, TxBatch& out) noexcept {
@@ -32,7 +51,7 @@ void LaneContext::emit_bytes(const Destination& to, wire::DatagramKind kind, uns
   const std::span<std::byte> datagram{room.data(), kHead + body.size()};
   std::memcpy(room.data() + kHead, body.data(), body.size());
   seal(to, kind, flags, seq, datagram);
-  out.entries[out.count++] = {to.to, 0, datagram};
+  push(to, datagram, out);
 }
 
 void LaneContext::seal(const Destination& to, wire::DatagramKind kind, unsigned flags, Seq seq,

@@ -62,10 +62,6 @@ class LaneScheduler {
     return !heap_.empty() && heap_.top().at <= now ? heap_.top().who : nullptr;
   }
   Instant first_deadline() const noexcept { return heap_.empty() ? kNever : heap_.top().at; }
-  bool has_only_fused_deadlines() const noexcept {
-    return std::all_of(heap_.items().begin(), heap_.items().end(),
-                       [](const auto& item) { return item.who->kind >= ActorKind::fused_member; });
-  }
 
  private:
   DeadlineHeap<LaneActor> heap_;
@@ -98,11 +94,17 @@ class GuardedListener {
 };
 
 struct LaneContext {
-  LaneContext(const LanesConfig& config, Prng& prng, LaneListener& listener) noexcept;
+  LaneContext(const LanesConfig& config, Prng& prng, LaneListener& listener, PeerLiveness* peers) noexcept;
 
   bool is_go_back_n() const noexcept { return config.mode != LaneMode::streaming; }
   std::uint32_t first_window() const noexcept { return std::min(window, config.first_packets); }
   Duration known_or_first(Duration rtt) const noexcept { return rtt.ns != 0 ? rtt : config.first_rtt; }
+  void on_arrival(PeerId peer) noexcept;
+  // Something new came from a member.
+  void on_news(Instant now, PeerId peer) noexcept;
+  // A question to the member is repeated, because it had no answer.
+  void on_unanswered(Instant now, PeerId peer) noexcept;
+  void push(const Destination& to, std::span<const std::byte> datagram, TxBatch& out) noexcept;
   // A datagram short enough for the room of the batch itself.
   void emit_bytes(const Destination& to, wire::DatagramKind kind, unsigned flags, Seq seq,
                   std::span<const std::byte> body, TxBatch& out) noexcept;
@@ -126,9 +128,10 @@ struct LaneContext {
   PacketPool reorder_pool;
   LaneScheduler scheduler;
   LaneQueue<WindowWaiter, &WindowWaiter::next_waiting> ready, starved;
-  std::vector<Instant> heard_at;  // by peer: its last datagram of any lane
-  Instant clock{};                // of the last call
-  std::uint32_t receivers = 0;    // of all lanes
+  PeerLiveness* const peers;  // null: none
+  std::uint8_t arrival_link = UINT8_MAX;
+  Instant clock{};              // of the last call
+  std::uint32_t receivers = 0;  // of all lanes
   bool some_closing = false;
   PacketPool::Slot reserved = PacketPool::kNone;  // by room()
   LaneId reserved_by = -1;

@@ -18,17 +18,14 @@ bool LaneDispatcher::is_good(Instant now, wire::Opened opened, const wire::Datag
     return false;
   }
   context_.clock = now;
-  context_.heard_at[view.from] = now;
+  context_.on_arrival(static_cast<PeerId>(view.from));
   return true;
 }
 
 void LaneDispatcher::hand_to(Instant now, bool by_group, const wire::DatagramView& view,
                              Lane& lane) noexcept {
-  if (!lane.info().draining) {
-    lane.on_datagram(now, by_group, view);
-  } else if (lane.on_datagram_draining(now, by_group, view)) {
+  if (lane.on_datagram(now, by_group, view))
     closed_.reply({lane.info().name, static_cast<PeerId>(view.from), true});
-  }
   table_.reap();
 }
 
@@ -94,7 +91,7 @@ void LaneDispatcher::replay(Instant now) noexcept {
     EarlyCasts::Cast cast;
     for (Lane* lane = table_.at(i); lane != nullptr && lane->is_open(); lane = table_.at(i)) {
       if (!early_.take(lane->info().name, cast)) break;
-      lane->on_datagram(now, cast.by_group, cast.view);
+      (void)lane->on_datagram(now, cast.by_group, cast.view);
       context_.reorder_pool.give(cast.slot);
     }
   }

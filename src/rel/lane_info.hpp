@@ -17,6 +17,7 @@ constexpr std::int32_t kAllMembers = -1;
 struct Destination {
   std::int32_t to;  // a peer, or -1 - LaneId for the group of a lane
   std::uint32_t seal;
+  std::uint8_t interface = 0;  // of a multicast
 };
 constexpr Destination to_peer(PeerId peer) noexcept { return {peer, static_cast<std::uint32_t>(peer)}; }
 
@@ -27,7 +28,7 @@ struct LaneInfo {
   LaneTree tree_of(std::uint32_t source) const noexcept {
     return {static_cast<std::uint32_t>(members.size()), source};
   }
-  Destination to_group() const noexcept { return {-1 - id, wire::group_seal(name)}; }
+  Destination to_group() const noexcept { return {-1 - id, wire::group_seal(name), interface}; }
   Destination to_member(std::uint32_t place) const noexcept { return to_peer(members[place]); }
   Destination to_place(std::int32_t place) const noexcept {
     return place == kAllMembers ? to_group() : to_member(static_cast<std::uint32_t>(place));
@@ -42,8 +43,9 @@ struct LaneInfo {
   std::uint16_t me = 0;     // our place among the members
   const bool tree;          // acknowledgements are combined up a tree
   std::uint8_t address_index = 0;
-  bool closing = false;   // to be reaped
-  bool draining = false;  // closed, but a member has not received all that we cast
+  std::uint8_t interface = 0;  // that our multicast leaves by
+  bool closing = false;        // to be reaped
+  bool draining = false;       // closed, but a member has not received all that we cast
   std::vector<PeerId> members;
   std::vector<std::uint16_t> by_rank;  // places, ordered by rank
 };

@@ -52,6 +52,12 @@ void LaneNaks::on_ask(Instant now) noexcept {
     repeat_at_ = std::min(repeat_at_, now + grace());
 }
 
+void LaneNaks::on_answer(Instant now) noexcept {
+  if (repeat_at_ == kNever) return;
+  repeats_ = 0;
+  repeat_at_ = std::min(repeat_at_, now + grace());
+}
+
 void LaneNaks::on_timers(Instant now) noexcept {
   const std::int64_t rtt = context_.known_or_first(stream_.rtt).ns;
   if (grace_at_ <= now) {
@@ -67,6 +73,7 @@ void LaneNaks::on_timers(Instant now) noexcept {
     nak_to_ = asked_end_;
     repeats_ = stream_.next != repeat_next_ ? 0 : std::min<std::uint8_t>(repeats_ + 1, kMaxRepeats);
     repeat_next_ = stream_.next;
+    if (repeats_ > 1) context_.on_unanswered(now, info_.members[source_]);
     const std::int64_t wait = std::min((3 * rtt / 2) << repeats_, kMaxBetweenNaks.ns);
     const auto jitter =
         static_cast<std::int64_t>(context_.prng.below(static_cast<std::uint64_t>(rtt / 4 + 1)));

@@ -21,6 +21,7 @@ class LaneNaks {
   void find_holes(Instant now) noexcept;
   // A question of the source came: it left after any repair of what we asked for a round trip ago.
   void on_ask(Instant now) noexcept;
+  void on_answer(Instant now) noexcept;  // the source answers again
   void on_timers(Instant now) noexcept;
   bool fill(Instant now, TxBatch& out) noexcept;
   void stop() noexcept;

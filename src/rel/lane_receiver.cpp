@@ -108,17 +108,19 @@ bool LaneReceiver::answers(bool by_group) const noexcept {
          designated_member(info_, audience_, source_) == info_.me;
 }
 
-void LaneReceiver::on_cast(Instant now, bool by_group, const wire::DatagramView& view,
+bool LaneReceiver::on_cast(Instant now, bool by_group, const wire::DatagramView& view,
                            const wire::CastView& cast) noexcept {
   note_source(by_group, view.flags, *cast.lane);
   const Seq seq = view.seq;
-  if (audience_[source_].silent && !before(seq, stream_.next)) return;
+  if (audience_[source_].silent && !before(seq, stream_.next)) return false;
   const bool asks = (view.flags & wire::kFlagAskAck) != 0;
   const bool missed = !by_group || before(seq, stream_.top);  // repaired, or out of order
+  bool news = false;
   if (before(seq, stream_.next) || stream_.reorder.has(seq)) {
     ++context_.counters.duplicates;
     if (!by_group || asks) acks_.owe(now);  // the source may not know that we have it
   } else if (before(seq, acks_.limit()) && accept(now, seq, cast.packet)) {
+    news = true;
     ++context_.counters.received;
     acks_.on_packet(now, seq, cast.packet.size() <= kSmallPacket);
     judge_loss(missed);
@@ -130,19 +132,28 @@ void LaneReceiver::on_cast(Instant now, bool by_group, const wire::DatagramView&
   if (asks && answers(by_group)) acks_.send_now(!by_group);
   naks_.find_holes(now);
   rearm();
+  return news;
 }
 
-void LaneReceiver::on_ask(Instant now, bool by_group, const wire::DatagramView& view) noexcept {
+bool LaneReceiver::on_ask(Instant now, bool by_group, const wire::DatagramView& view) noexcept {
   note_source(by_group, view.flags, wire::part_at<wire::LanePart>(view.body));
-  if (before(stream_.end, view.seq) && view.seq - stream_.next <= Reorder::kMost) stream_.end = view.seq;
+  const bool news = before(stream_.end, view.seq) && view.seq - stream_.next <= Reorder::kMost;
+  if (news) stream_.end = view.seq;
   if ((view.flags & wire::kFlagAskAck) != 0 && answers(by_group)) acks_.send_now(!by_group);
   naks_.find_holes(now);
   naks_.on_ask(now);
   rearm();
+  return news;
 }
 
-void LaneReceiver::on_child_ack(Instant now, std::uint32_t place, const wire::CastAck& ack) noexcept {
-  acks_.on_child_ack(now, place, ack);
+bool LaneReceiver::on_child_ack(Instant now, std::uint32_t place, const wire::CastAck& ack) noexcept {
+  const bool news = acks_.on_child_ack(now, place, ack);
+  rearm();
+  return news;
+}
+
+void LaneReceiver::on_answer(Instant now) noexcept {
+  naks_.on_answer(now);
   rearm();
 }
 

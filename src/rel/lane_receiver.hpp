@@ -29,10 +29,11 @@ class LaneReceiver final : public LaneActor {
  public:
   LaneReceiver(LaneContext& context, LaneInfo& info, const Audience& audience, std::uint16_t source) noexcept;
 
-  void on_cast(Instant now, bool by_group, const wire::DatagramView& view,
+  bool on_cast(Instant now, bool by_group, const wire::DatagramView& view,
                const wire::CastView& cast) noexcept;
-  void on_ask(Instant now, bool by_group, const wire::DatagramView& view) noexcept;
-  void on_child_ack(Instant now, std::uint32_t place, const wire::CastAck& ack) noexcept;
+  bool on_ask(Instant now, bool by_group, const wire::DatagramView& view) noexcept;
+  bool on_child_ack(Instant now, std::uint32_t place, const wire::CastAck& ack) noexcept;
+  void on_answer(Instant now) noexcept;  // the source answers again
   bool write_ack_row(wire::AckRow& row) noexcept;
   bool owes_ack() const noexcept { return acks_.unacked() != 0; }
   bool has_refused() const noexcept { return redeliver_at_ != kNever; }

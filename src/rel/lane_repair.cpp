@@ -27,7 +27,7 @@ void LaneRepair::on_nak(Instant now, std::uint32_t place, Seq next,
 }
 
 // How long a repair may take that no later packet overtakes: what lies in the interface before it goes first.
-Duration LaneRepair::travel_time(const Repair& repair) const noexcept {
+Duration LaneRepair::travel_time(const PendingRepair& repair) const noexcept {
   const Audience::Timing& timing = audience_.timing();
   if (repair.mark != stream_.next_tx) return {2 * timing.timeout.ns};  // a later packet shows its loss
   if (timing.base.ns == 0) return timing.timeout;
@@ -39,8 +39,8 @@ void LaneRepair::want(Instant now, std::uint32_t place, Seq seq, Seq end) noexce
   const LaneMember& member = audience_[place];
   if (member.cursor.has(seq)) return;
   if (member.is_unicast() && !before(seq, member.unicast_next)) return;  // will be sent to it anyway
-  if (repairs_ == nullptr) repairs_ = std::make_unique<Repair[]>(std::bit_ceil(context_.window));
-  Repair& repair = repairs_[slot(seq)];
+  if (repairs_ == nullptr) repairs_ = std::make_unique<PendingRepair[]>(std::bit_ceil(context_.window));
+  PendingRepair& repair = repairs_[slot(seq)];
   const auto asker = static_cast<std::int32_t>(place);
   if (repair.seq != seq) {
     // A repair that waits has not left the log, so no other packet has its slot.
@@ -48,47 +48,47 @@ void LaneRepair::want(Instant now, std::uint32_t place, Seq seq, Seq end) noexce
     repair.seq = seq;
   }
   switch (repair.state) {
-    case Repair::State::waiting:
+    case PendingRepair::State::waiting:
       if (repair.member != asker) repair.member = kAllMembers;
       return;
-    case Repair::State::sent:
+    case PendingRepair::State::sent:
       // It asked before the repair could have come: nothing that left after the repair has come yet.
       if ((repair.member == kAllMembers || repair.member == asker) && !before(repair.mark, end) &&
           now - repair.at < travel_time(repair))
         return;
       break;
-    case Repair::State::none: break;
+    case PendingRepair::State::none: break;
   }
-  repair.state = Repair::State::waiting;
+  repair.state = PendingRepair::State::waiting;
   repair.member = asker;
   repair.at = member.is_unicast() ? now : now + gather_time();
   queue_.push(seq);
 }
 
-Repair* LaneRepair::next_due(Instant now) noexcept {
+PendingRepair* LaneRepair::next_due(Instant now) noexcept {
   while (!queue_.empty()) {
     const Seq seq = queue_.front();
-    Repair& repair = repairs_[slot(seq)];
-    const bool wanted = repair.seq == seq && repair.state == Repair::State::waiting &&
+    PendingRepair& repair = repairs_[slot(seq)];
+    const bool wanted = repair.seq == seq && repair.state == PendingRepair::State::waiting &&
                         !before(seq, stream_.log.first()) && before(seq, stream_.next_tx) &&
                         (repair.member == kAllMembers ||
                          !audience_[static_cast<std::uint32_t>(repair.member)].cursor.has(seq));
     if (wanted) return repair.at <= now ? &repair : nullptr;
-    if (repair.seq == seq) repair.state = Repair::State::none;
+    if (repair.seq == seq) repair.state = PendingRepair::State::none;
     queue_.pop();
   }
   return nullptr;
 }
 
-void LaneRepair::on_sent(Repair& repair, Instant now) noexcept {
+void LaneRepair::on_sent(PendingRepair& repair, Instant now) noexcept {
   queue_.pop();
-  repair.state = Repair::State::sent;
+  repair.state = PendingRepair::State::sent;
   repair.at = now;
   repair.mark = stream_.next_tx;
 }
 
-void LaneRepair::drop(Repair& repair) noexcept {
-  repair.state = Repair::State::none;
+void LaneRepair::drop(PendingRepair& repair) noexcept {
+  repair.state = PendingRepair::State::none;
   queue_.pop();
 }
 

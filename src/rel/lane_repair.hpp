@@ -12,7 +12,7 @@
 namespace herald::rel {
 
 //   none -> waiting -> sent -> waiting (asked for again, too late for the last repair to be on its way)
-struct Repair {
+struct PendingRepair {
   enum class State : std::uint8_t { none, waiting, sent };
   Instant at{};  // waiting: when it is due; sent: when it left
   Seq seq = 0;
@@ -30,21 +30,21 @@ class LaneRepair {
   bool is_pending() const noexcept { return !queue_.empty(); }
   Instant deadline() const noexcept { return queue_.empty() ? kNever : repairs_[slot(queue_.front())].at; }
   // Null: none is due. The caller then sends or drops it.
-  Repair* next_due(Instant now) noexcept;
-  void on_sent(Repair& repair, Instant now) noexcept;
-  void drop(Repair& repair) noexcept;
+  PendingRepair* next_due(Instant now) noexcept;
+  void on_sent(PendingRepair& repair, Instant now) noexcept;
+  void drop(PendingRepair& repair) noexcept;
 
  private:
   void want(Instant now, std::uint32_t place, Seq seq, Seq end) noexcept;
   Duration gather_time() const noexcept;
-  Duration travel_time(const Repair& repair) const noexcept;
+  Duration travel_time(const PendingRepair& repair) const noexcept;
   std::size_t slot(Seq seq) const noexcept { return seq & (std::bit_ceil(context_.window) - 1); }
 
   const LaneContext& context_;
   const LaneStream& stream_;
   const Audience& audience_;
-  std::unique_ptr<Repair[]> repairs_;  // by seq; allocated with the first
-  LaneFifo<Seq> queue_;                // those that wait, oldest first
+  std::unique_ptr<PendingRepair[]> repairs_;  // by seq; allocated with the first
+  LaneFifo<Seq> queue_;                       // those that wait, oldest first
 };
 
 }  // namespace herald::rel

@@ -11,7 +11,6 @@
 namespace herald::rel {
 namespace {
 
-constexpr Duration kMaxBetweenAsks = milliseconds(100);
 constexpr std::uint32_t kAskAll = 3;  // so many members that lag are asked by multicast first
 
 }  // namespace
@@ -22,8 +21,7 @@ void TailTimer::arm(const LaneStream& stream, const Delays& delays) noexcept {
     at_ = std::max(at, deferred_until_);
     return;
   }
-  const std::int64_t wait = std::min(delays.quiet.ns << std::min<int>(asks_ - 1, 10), kMaxBetweenAsks.ns);
-  at_ = asked_at_ + Duration{std::min(std::max(wait, delays.quiet.ns), delays.give_up.ns / 4)};
+  at_ = asked_at_ + std::min(Duration{delays.quiet.ns << std::min<int>(asks_ - 1, 10)}, delays.longest);
 }
 
 LaneSource::LaneSource(LaneContext& context, Lane& lane, LaneInfo& info, Audience& audience) noexcept
@@ -120,22 +118,29 @@ void LaneSource::advance_subtree(std::uint32_t place, const wire::CastAck& ack) 
   info_.tree_of(info_.me).below(place, [&](std::uint32_t each) {
     LaneMember& member = audience_[each];
     if (each == place || member.is_gone()) return;
-    const bool multicast_only = member.reachability == Reachability::unknown && !member.liveness.is_asked();
+    const bool multicast_only = member.reachability == Reachability::unknown && !member.asked;
     if (!before(stream_.next_tx, ack.all_next)) member.note_seen(ack.all_next);
     if (advance(member, ack.all_next, ack.all_credit) && multicast_only && member.misses == 0)
       audience_.set_reachability(each, Reachability::multicast);
   });
 }
 
-void LaneSource::on_ack(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept {
+bool LaneSource::on_ack(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept {
   const auto& ack = wire::part_at<wire::CastAck>(view.body);
   LaneMember& member = audience_[place];
   ++context_.counters.acks_received;
-  if (member.is_gone()) return;
-  if ((view.flags & wire::kFlagClosed) != 0) return remove_member(now, place);
-  if ((view.flags & wire::kFlagNotOpen) != 0) return tail_.on_member_alive();
+  if (member.is_gone()) return false;
+  if ((view.flags & wire::kFlagClosed) != 0) {
+    remove_member(now, place);
+    return true;
+  }
+  if ((view.flags & wire::kFlagNotOpen) != 0) {
+    tail_.on_member_alive();
+    return false;
+  }
   sample_rtt(member, now, ack);
-  advance(member, view.seq, ack.credit);
+  const Seq seen = member.seen;
+  const bool moved = advance(member, view.seq, ack.credit);
   if (member.cursor.next == view.seq) member.cursor.came = ack.holes;
   if (before(ack.newest, stream_.next_tx)) member.note_seen(ack.newest + 1);
   if (!before(stream_.next_tx, view.seq))
@@ -144,30 +149,35 @@ void LaneSource::on_ack(Instant now, std::uint32_t place, const wire::DatagramVi
                          : view.seq + 65 - static_cast<Seq>(std::countl_zero<std::uint64_t>(ack.holes)));
   audience_.judge(now, place, (view.flags & wire::kFlagMulticastSeen) != 0);
   if (audience_.uses_tree() && ack.all_next != kFirstCast) advance_subtree(place, ack);
+  const bool news = moved || member.seen != seen;
   update(now);
+  return news;
 }
 
 // Acks that rode on a cast of a member: at most one of them is for us.
-void LaneSource::on_ack_rows(Instant now, std::uint32_t place, std::span<const wire::AckRow> rows) noexcept {
+bool LaneSource::on_ack_rows(Instant now, std::uint32_t place, std::span<const wire::AckRow> rows) noexcept {
   LaneMember& member = audience_[place];
-  if (member.is_gone()) return;
+  if (member.is_gone()) return false;
   for (const wire::AckRow& row : rows) {
     if (row.member != info_.me) continue;
     const std::uint16_t credit = row.credit;
     const Seq next = row.next;
-    advance(member, next, next + (credit & ~wire::kRowMulticastSeen));
+    const bool moved = advance(member, next, next + (credit & ~wire::kRowMulticastSeen));
     if (!before(stream_.next_tx, next)) member.note_seen(next);
     if ((credit & wire::kRowMulticastSeen) != 0) audience_.judge(now, place, true);
-    return update(now);
+    update(now);
+    return moved;
   }
+  return false;
 }
 
-void LaneSource::on_nak(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept {
+bool LaneSource::on_nak(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept {
   const auto& nak = wire::part_at<wire::CastNak>(view.body);
   LaneMember& member = audience_[place];
-  if (nak.source != static_cast<std::uint32_t>(context_.config.me) || member.is_gone()) return;
+  if (nak.source != static_cast<std::uint32_t>(context_.config.me) || member.is_gone()) return false;
   ++context_.counters.naks_received;
-  advance(member, view.seq, member.cursor.limit);
+  const Seq seen = member.seen;
+  const bool moved = advance(member, view.seq, member.cursor.limit);
   if (!before(stream_.next_tx, nak.end)) member.note_seen(nak.end);
   audience_.judge(now, place, (view.flags & wire::kFlagMulticastSeen) != 0);
   if (context_.is_go_back_n()) {
@@ -175,7 +185,9 @@ void LaneSource::on_nak(Instant now, std::uint32_t place, const wire::DatagramVi
   } else {
     repair_.on_nak(now, place, view.seq, view.body);
   }
+  const bool news = moved || member.seen != seen;
   update(now);
+  return news;
 }
 
 // Where the slowest member stands, and what all let us send.
@@ -226,7 +238,7 @@ void LaneSource::arm_tail(Instant now) noexcept {
   const Duration rtt = audience_.rtt();
   const std::int64_t steps = audience_.uses_tree() ? 2 * rtt.ns : 0;
   const Duration quiet{audience_.timing().timeout.ns + 3 * rtt.ns / 2 + steps};
-  tail_.arm(stream_, {quiet, longest_hold(rtt, 6, stream_.small), context_.config.give_up});
+  tail_.arm(stream_, {quiet, longest_hold(rtt, 6, stream_.small), context_.config.longest_backoff});
 }
 
 bool LaneSource::lags(const LaneMember& member) const noexcept {
@@ -235,36 +247,28 @@ bool LaneSource::lags(const LaneMember& member) const noexcept {
          (stream_.is_blocked() && !before(stream_.log.end(), member.cursor.limit));
 }
 
-// Members that lag and have not answered for too long are lost here.
-std::uint32_t LaneSource::count_lagging(Instant now) noexcept {
-  std::uint32_t lagging = 0;
-  for (std::uint32_t i = 0; i < audience_.size(); ++i) {
-    if (!lags(audience_[i])) continue;
-    const PeerId peer = info_.members[i];
-    const Instant heard_at = context_.heard_at[static_cast<std::size_t>(peer)];
-    if (!audience_[i].liveness.is_lost(now, heard_at, context_.config.give_up)) {
-      ++lagging;
-      continue;
-    }
-    lane_.lose_member(now, i);
-    context_.listener.call([&](LaneListener& listener) { listener.member_lost(info_.id, peer); });
-  }
-  return lagging;
-}
-
 void LaneSource::on_tail(Instant now) noexcept {
-  const std::uint32_t lagging = count_lagging(now);
+  const auto lagging = std::count_if(audience_.members().begin(), audience_.members().end(),
+                                     [&](const LaneMember& member) { return lags(member); });
   const bool all = tail_.asks() == 0 && lagging >= kAskAll && audience_.multicast_members() != 0;
   if (all) transmitter_.ask_group(true);
-  for (LaneMember& member : audience_.members())
-    if (lags(member) && (!all || member.reachability != Reachability::multicast)) transmitter_.ask(member);
+  for (std::uint32_t i = 0; i < audience_.size(); ++i) {
+    LaneMember& member = audience_[i];
+    if (!lags(member)) continue;
+    if (!all || member.reachability != Reachability::multicast) transmitter_.ask(member);
+    if (tail_.asks() > 1) context_.on_unanswered(now, info_.members[i]);
+    if (context_.is_go_back_n()) go_back_n_.go_back(now, member);
+  }
   if (lagging == 0) return arm_tail(now);
-  if (context_.is_go_back_n())
-    for (LaneMember& member : audience_.members())
-      if (lags(member)) go_back_n_.go_back(now, member);
   tail_.on_asked(now);
   arm_tail(now);
   wake();
+}
+
+void LaneSource::on_answer(Instant now) noexcept {
+  tail_.on_answer(now);
+  arm_tail(now);
+  rearm();
 }
 
 void LaneSource::on_timers(Instant now) noexcept {

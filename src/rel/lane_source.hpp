@@ -20,7 +20,7 @@ class TailTimer {
   struct Delays {
     Duration quiet;  // after the last packet, or the last question
     Duration hold;   // for which an ack may be held back after the first packet
-    Duration give_up;
+    Duration longest;
   };
   Instant at() const noexcept { return at_; }
   std::uint8_t asks() const noexcept { return asks_; }
@@ -38,6 +38,11 @@ class TailTimer {
     asked_at_ = now;
   }
   void on_member_alive() noexcept { asks_ = std::min<std::uint8_t>(asks_, 4); }
+  void on_answer(Instant now) noexcept {
+    if (asks_ == 0) return;
+    asks_ = 1;
+    asked_at_ = now;
+  }
   bool may_defer(Instant now) const noexcept { return asks_ == 0 && deferral_.may(now, kRepeatDeferral); }
   void defer(Instant now, Instant until) noexcept {
     deferral_.note(now);
@@ -65,9 +70,10 @@ class LaneSource final : public LaneActor, public WindowWaiter {
   bool is_empty() const noexcept { return stream_.log.empty(); }
   void clear_starving() noexcept { starving_ = false; }
 
-  void on_ack(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
-  void on_ack_rows(Instant now, std::uint32_t place, std::span<const wire::AckRow> rows) noexcept;
-  void on_nak(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
+  bool on_ack(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
+  bool on_ack_rows(Instant now, std::uint32_t place, std::span<const wire::AckRow> rows) noexcept;
+  bool on_nak(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept;
+  void on_answer(Instant now) noexcept;  // a member answers again
   // The member wants nothing more: its cursor lets go of the log.
   void remove_member(Instant now, std::uint32_t place) noexcept;
 
@@ -91,7 +97,6 @@ class LaneSource final : public LaneActor, public WindowWaiter {
   void arm_tail(Instant now) noexcept;
   void on_tail(Instant now) noexcept;
   bool lags(const LaneMember& member) const noexcept;
-  std::uint32_t count_lagging(Instant now) noexcept;
 
   LaneContext& context_;
   Lane& lane_;

@@ -35,7 +35,7 @@ bool LaneTransmitter::emit_cast(Instant now, Seq seq, std::int32_t place, bool a
   const Destination to = info_.to_place(place);
   wire::write_head(at, wire::DatagramKind::cast, flags, context_.config.seal, context_.config.me, seq);
   wire::seal(context_.config.seal, to.seal, entry.body_crc, {at, kHead});
-  out.entries[out.count++] = {to.to, 0, {at, kHead + entry.body_bytes}};
+  context_.push(to, {at, kHead + entry.body_bytes}, out);
   entry.sent_at = now;
   entry.state = EntryState::in_flight;
   if (entry.transmissions < 255) ++entry.transmissions;
@@ -52,12 +52,12 @@ void LaneTransmitter::emit_ask(Instant now, std::int32_t place, bool answer, TxB
   if (place == kAllMembers) {
     audience_.note_multicast(now);
   } else {
-    audience_[static_cast<std::uint32_t>(place)].liveness.on_asked(now);
+    audience_[static_cast<std::uint32_t>(place)].asked = true;
   }
 }
 
 bool LaneTransmitter::fill_repairs(Instant now, TxBatch& out) noexcept {
-  while (Repair* const repair = repair_.next_due(now)) {
+  while (PendingRepair* const repair = repair_.next_due(now)) {
     if (out.full()) return true;
     const bool group = repair->member == kAllMembers;
     if (group && audience_.multicast_members() == 0) {  // all members get unicast now

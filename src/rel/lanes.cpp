@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/fatal.hpp"
-#include "rel/failure_detector.hpp"
 #include "rel/lane_dispatcher.hpp"
 
 namespace herald::rel {
@@ -24,8 +23,8 @@ auto visit(LaneActor& actor, F&& what) noexcept {
 }  // namespace
 
 struct Lanes::Inner {
-  Inner(const LanesConfig& config, Prng& prng, LaneListener& listener) noexcept
-      : context(config, prng, listener),
+  Inner(const LanesConfig& config, Prng& prng, LaneListener& listener, PeerLiveness* peers) noexcept
+      : context(config, prng, listener, peers),
         early(context),
         table(context, early, closed),
         dispatcher(context, table, early, closed) {}
@@ -45,8 +44,8 @@ struct Lanes::Inner {
   bool redeliver_due = false;
 };
 
-Lanes::Lanes(const LanesConfig& config, Prng& prng, LaneListener& listener) noexcept
-    : inner_(std::make_unique<Inner>(config, prng, listener)) {}
+Lanes::Lanes(const LanesConfig& config, Prng& prng, LaneListener& listener, PeerLiveness* peers) noexcept
+    : inner_(std::make_unique<Inner>(config, prng, listener, peers)) {}
 Lanes::~Lanes() = default;
 
 LaneId Lanes::open(std::uint64_t name, std::span<const PeerId> members) noexcept {
@@ -134,17 +133,17 @@ void Lanes::announce(Instant now, LaneId id, std::uint32_t number,
   if (Lane* const lane = inner_->table.find(id)) lane->fused_root().announce(now, number, result);
 }
 
-bool Lanes::on_datagram(Instant now, bool by_group, std::span<const std::byte> datagram) noexcept {
+bool Lanes::on_datagram(Instant now, bool by_group, std::span<const std::byte> datagram,
+                        std::uint8_t link) noexcept {
+  inner_->context.arrival_link = by_group ? UINT8_MAX : link;
   return inner_->dispatcher.on_datagram(now, by_group, datagram);
 }
 
-void Lanes::on_clock_gap(Instant now) noexcept {
-  LaneContext& context = inner_->context;
-  const Instant due = context.scheduler.first_deadline();
-  if (due == kNever || now - due < most_late(context.config.give_up)) return;
-  const Duration late = now - due;
-  for (Instant& heard : context.heard_at) heard = std::min(heard + late, now);
-  inner_->table.for_each([&](Lane& lane) { lane.audience().on_clock_gap(now, late); });
+void Lanes::on_answer(Instant now, PeerId peer) noexcept {
+  inner_->table.for_each([&](Lane& lane) {
+    const std::int32_t place = lane.info().place_of(static_cast<std::uint32_t>(peer));
+    if (place >= 0) lane.on_answer(now, static_cast<std::uint32_t>(place));
+  });
 }
 
 void Lanes::on_resume(Instant now, Duration away) noexcept {
@@ -197,10 +196,6 @@ std::optional<Instant> Lanes::next_deadline() const noexcept {
   const Instant at = std::min(holds_memory ? in.sweep_at : kNever, context.scheduler.first_deadline());
   if (at == kNever) return std::nullopt;
   return at;
-}
-
-bool Lanes::has_only_fused() const noexcept {
-  return inner_->is_at_rest() && inner_->context.scheduler.has_only_fused_deadlines();
 }
 
 std::size_t Lanes::poll_transmit(Instant now, TxBatch& out) noexcept {

@@ -58,7 +58,8 @@ struct LanesConfig {
   LaneMode mode = LaneMode::streaming;  // the same on all members
   Duration first_rtt = microseconds(500);
   Duration least_timeout = microseconds(300);
-  Duration give_up = milliseconds(5000);  // a member that answers neither way for so long is lost
+  Duration longest_backoff = milliseconds(100);  // of what is repeated
+  std::uint8_t interfaces = 1;                   // that multicast may leave by
 };
 
 struct LaneCounters {
@@ -79,6 +80,8 @@ struct LaneCounters {
   std::uint64_t missed = 0;  // packets of others that multicast should have brought and did not
 };
 
+class PeerLiveness;
+
 class LaneListener {
  public:
   // A packet as the source committed it. Anything but ok: it is handed in again by redeliver() or after a
@@ -86,7 +89,6 @@ class LaneListener {
   virtual Status deliver(LaneId lane, PeerId source, std::span<const std::byte> packet) noexcept = 0;
   // Whether a member receives our multicast has changed.
   virtual void reachability_changed(LaneId lane, PeerId member, bool receives_multicast) noexcept = 0;
-  virtual void member_lost(LaneId lane, PeerId member) noexcept = 0;
   // We receive the multicast of this member and lose much of it: so many percent, for a while now.
   virtual void losing_multicast(LaneId /*lane*/, PeerId /*source*/, std::uint32_t /*percent*/) noexcept {}
   // A member has taken the lane to another address (see set_address_index()).
@@ -98,7 +100,9 @@ class LaneListener {
 
 class Lanes {
  public:
-  Lanes(const LanesConfig& config, Prng& prng, LaneListener& listener) noexcept;
+  // `peers`: judges whether members are alive, and chooses links to them; null: none are lost, one link each.
+  Lanes(const LanesConfig& config, Prng& prng, LaneListener& listener,
+        PeerLiveness* peers = nullptr) noexcept;
   ~Lanes();
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
@@ -134,14 +138,16 @@ class Lanes {
 
   // `by_group`: it came to the group's address. True if it was a good datagram of ours. Anything that is no
   // lane's datagram (kinds of wire/datagram.hpp that belong to the mesh) is refused without being counted.
-  bool on_datagram(Instant now, bool by_group, std::span<const std::byte> datagram) noexcept;
+  // `link`: that brought it to us alone, if known.
+  bool on_datagram(Instant now, bool by_group, std::span<const std::byte> datagram,
+                   std::uint8_t link = UINT8_MAX) noexcept;
   void on_deadline(Instant now) noexcept;
   void on_resume(Instant now, Duration away) noexcept;  // as the mesh's
-  void on_clock_gap(Instant now) noexcept;              // as the mesh's
+  // The peer owed an answer and has sent news: timers that backed off are due again.
+  void on_answer(Instant now, PeerId peer) noexcept;
   std::optional<Instant> next_deadline() const noexcept;
-  bool has_only_fused()
-      const noexcept;  // nothing but fused exchanges has a deadline, and nothing is to leave
-  // Entries with `to` >= 0 go to that peer; others to the group of lane lane_of(to).
+  // Entries with `to` >= 0 go to that peer; others to the group of lane lane_of(to), where `link` is the
+  // interface.
   std::size_t poll_transmit(Instant now, TxBatch& out) noexcept;
   bool wants_to_send() const noexcept;
   static constexpr LaneId lane_of(std::int32_t to) noexcept { return -1 - to; }

@@ -27,10 +27,11 @@ struct Link {
   std::uint32_t next_order = 1;
   std::uint32_t acked_order = 0;  // highest that was acknowledged
   std::uint32_t in_flight = 0;
-  std::uint32_t probe_number = 0;
-  std::uint32_t reply_number = 0;
-  std::uint32_t measured = 0;  // packets acknowledged since `measured_from`, while busy
-  float packet_ns = 0;         // time that the link takes for one packet; 0: not known
+  std::uint32_t probe_number = 0;     // of our last probe
+  std::uint32_t answered_number = 0;  // of our last probe that was answered
+  std::uint32_t reply_number = 0;     // of the peer's newest probe
+  std::uint32_t measured = 0;         // packets acknowledged since `measured_from`, while busy
+  float packet_ns = 0;                // time that the link takes for one packet; 0: not known
   LinkState state = LinkState::unproven;
   std::uint8_t timeouts = 0;  // in a row
   std::uint8_t probes = 0;    // in a row without answer

@@ -19,9 +19,8 @@ constexpr float kDrainOver = 1.25F;
 // Before any measurement a burst may queue behind those of others for as long as all granted credit takes on
 // a line of 100 Mbit/s. A retransmission would make the port of the switch overflow.
 constexpr std::int64_t kSlowByteNs = 80;
-constexpr std::uint32_t kFew = 2;  // packets that are no burst
-constexpr Duration kLongestTimeout = milliseconds(100);
-constexpr Duration kLongestProbe = milliseconds(1000);
+constexpr std::uint32_t kFew = 2;          // packets that are no burst
+constexpr std::int64_t kLongestPart = 16;  // of the pace of the failure detector: the longest timeout
 constexpr Duration kLeastSilence = milliseconds(50), kMostSilence = milliseconds(300);
 constexpr Duration kProbeWhile = milliseconds(10'000);  // after the last use of the peer
 
@@ -78,6 +77,10 @@ std::uint8_t choose_link(std::span<const Link> links) noexcept {
   return best;
 }
 
+std::uint8_t LinkSet::best(std::uint8_t preferred) const noexcept {
+  return links_[preferred].state == LinkState::live ? preferred : best_of(all());
+}
+
 bool LinkSet::start(const MeshConfig& config, Instant now) noexcept {
   links_ = std::make_unique<Link[]>(size_);
   last_used_ = now;
@@ -120,7 +123,9 @@ Duration LinkSet::timeout(const MeshConfig& config, const Link& link) noexcept {
   if (link.timeouts < kDoublings) base = std::min(base, drain_time(config, link).ns);
   std::int64_t ns = base << std::min(link.timeouts, kDoublings);
   if (link.timeouts > kPatientTimeouts) ns <<= std::min((link.timeouts - kPatientTimeouts) / 2, 10);
-  ns = std::min(ns, std::max(base, kLongestTimeout.ns));
+  // A round trip that an outage made long must not make timeouts as long as the next outage.
+  const std::int64_t pace = config.pace().ns;
+  ns = std::min({ns, std::max(base, longest_backoff({pace}).ns), pace / kLongestPart});
   return {ns + ns * link.jitter / 1024};
 }
 
@@ -170,6 +175,14 @@ void LinkSet::prove(MeshContext& mesh, std::int32_t peer, std::uint8_t link) noe
   if (was == LinkState::dead || was == LinkState::unproven) mesh.listener.link_changed(peer, link, true);
 }
 
+void LinkSet::restart_backoff(Instant now) noexcept {
+  for (Link& link : all()) {
+    if (link.timeouts <= kDoublings || link.in_flight == 0) continue;
+    link.timeouts = 1;
+    link.since = now;
+  }
+}
+
 void LinkSet::suspect(Instant now, std::uint8_t link) noexcept {
   Link& by = links_[link];
   if (by.state == LinkState::live) {
@@ -180,21 +193,28 @@ void LinkSet::suspect(Instant now, std::uint8_t link) noexcept {
 }
 
 bool LinkSet::on_probe(std::uint8_t link, const wire::ProbeBody& probe) noexcept {
-  if (link >= size_) return false;  // no way to answer by the same link
-  links_[link].reply_link = static_cast<std::uint8_t>(probe.link);
-  links_[link].reply_number = probe.number;
-  links_[link].reply_due = true;
+  if (link >= size_ && size_ != 1) return false;  // no way to answer by the same link
+  Link& by = links_[size_ == 1 ? 0 : link];
+  if (distance(by.reply_number, probe.number) <= 0) return false;
+  by.reply_link = static_cast<std::uint8_t>(probe.link);
+  by.reply_number = probe.number;
+  by.reply_due = true;
   return true;
 }
 
-void LinkSet::on_probe_reply(MeshContext& mesh, std::int32_t peer, Instant now,
+bool LinkSet::on_probe_reply(MeshContext& mesh, std::int32_t peer, Instant now,
                              const wire::ProbeBody& probe) noexcept {
   const std::uint32_t link = probe.link;
-  if (link >= size_) return;
+  if (link >= size_) return false;
   Link& by = links_[link];
-  if (probe.number != by.probe_number) return;  // an old one
-  by.on_round_trip(now - by.probed_at);
-  prove(mesh, peer, static_cast<std::uint8_t>(link));
+  if (distance(by.answered_number, probe.number) <= 0 || distance(probe.number, by.probe_number) < 0)
+    return false;
+  by.answered_number = probe.number;
+  // The reply of a peer that computes comes late: a live link is measured by data only.
+  const bool measures = size_ > 1 && by.state != LinkState::live && probe.number == by.probe_number;
+  if (measures) by.on_round_trip(now - by.probed_at);
+  if (size_ > 1 || by.state != LinkState::live) prove(mesh, peer, static_cast<std::uint8_t>(link));
+  return true;
 }
 
 bool LinkSet::on_probe_time(MeshContext& mesh, std::int32_t peer, Instant now, std::uint8_t link) noexcept {
@@ -211,7 +231,8 @@ bool LinkSet::on_probe_time(MeshContext& mesh, std::int32_t peer, Instant now, s
     mesh.listener.link_changed(peer, link, false);
   }
   by.probe_due = true;
-  by.probe_at = now + Duration{std::min(base.ns << std::min<int>(by.probes, 12), kLongestProbe.ns)};
+  by.probe_at =
+      now + Duration{std::min(base.ns << std::min<int>(by.probes, 12), mesh.config.pace().ns / kLongestPart)};
   if (by.probes < 255) ++by.probes;
   return true;
 }

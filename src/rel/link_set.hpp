@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rel/link_set.hpp: the links to one peer: which of them work, and which one a packet takes. No other place
-// chooses a link. A peer with a single link is never probed: there is no alternative.
-// In:  packets that came, timeouts, probes and their replies.
-// Out: probes that are due, the timeout of each link, changes of link state to Listener::link_changed().
+// chooses a link. A single link is not probed by itself: there is no alternative. Probes are numbered, so
+// that a replayed probe or reply is known. In:  packets that came, timeouts, probes and their replies. Out:
+// probes that are due, the timeout of each link, changes of link state to Listener::link_changed().
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -35,6 +35,8 @@ class LinkSet {
   std::span<const Link> all() const noexcept { return {links_.get(), is_started() ? std::size_t{size_} : 0}; }
 
   std::uint8_t choose() const noexcept { return size_ == 1 ? 0 : choose_link(all()); }
+  // This link if it is live, otherwise the first of the best state, whatever is in flight.
+  std::uint8_t best(std::uint8_t preferred) const noexcept;
   // An ack returns by the link that brought the data, as long as that link works.
   std::uint8_t choose_for_ack(std::uint8_t data_link) const noexcept {
     return data_link < size_ && links_[data_link].state != LinkState::dead ? data_link : choose();
@@ -61,10 +63,14 @@ class LinkSet {
   void on_acked(MeshContext& mesh, std::int32_t peer, std::uint8_t link) noexcept;
   // Nothing new takes this link until a probe is answered.
   void suspect(Instant now, std::uint8_t link) noexcept;
-  // True: a reply is to leave.
+  // The peer answers again: no timeout waits as long as the silence made it.
+  void restart_backoff(Instant now) noexcept;
+  // True: it is new, and a reply is to leave.
   bool on_probe(std::uint8_t link, const wire::ProbeBody& probe) noexcept;
-  void on_probe_reply(MeshContext& mesh, std::int32_t peer, Instant now,
+  // True: it answers a probe that no reply answered before.
+  bool on_probe_reply(MeshContext& mesh, std::int32_t peer, Instant now,
                       const wire::ProbeBody& probe) noexcept;
+  std::uint32_t next_probe_number() noexcept { return ++last_probe_; }  // of all links together
   // The probe timer of the link has expired. True: a probe is to leave.
   bool on_probe_time(MeshContext& mesh, std::int32_t peer, Instant now, std::uint8_t link) noexcept;
   void on_clock_gap(Instant now, Duration late) noexcept;
@@ -74,6 +80,7 @@ class LinkSet {
 
   std::unique_ptr<Link[]> links_;
   Instant last_used_{};
+  std::uint32_t last_probe_ = 0;
   std::uint8_t size_ = 0;
 };
 

@@ -7,8 +7,7 @@
 
 #include "base/fatal.hpp"
 #include "rel/log_writer.hpp"
-#include "rel/peer_table.hpp"
-#include "rel/timers.hpp"
+#include "rel/peer_liveness.hpp"
 #include "rel/transmitter.hpp"
 #include "wire/lane.hpp"
 
@@ -22,7 +21,8 @@ struct Mesh::Inner {
         sender(mesh),
         receiver(mesh),
         transmitter(mesh),
-        timers(sender, receiver) {}
+        timers(sender, receiver),
+        liveness(mesh, peers, sender, timers) {}
 
   PeerId take(Instant now, LinkId link, wire::Opened opened, const wire::DatagramView& view) noexcept;
   void dispatch(Connection& ch, Instant now, LinkId link, const wire::DatagramView& view) noexcept;
@@ -41,6 +41,7 @@ struct Mesh::Inner {
   Receiver receiver;
   Transmitter transmitter;
   Timers timers;
+  PeerLiveness liveness;
   Instant sweep_at{};
 };
 
@@ -171,24 +172,27 @@ PeerId Mesh::Inner::take(Instant now, LinkId link, wire::Opened opened,
 
 void Mesh::Inner::dispatch(Connection& ch, Instant now, LinkId link,
                            const wire::DatagramView& view) noexcept {
-  ch.detector.on_news(now);
-  ch.links.on_packet(mesh, ch.peer, now, link);
-  if (!view.ack.empty()) sender.on_ack(ch, now, wire::read_ack(view.ack));
+  bool news = !view.ack.empty() && sender.on_ack(ch, now, wire::read_ack(view.ack));
   wire::ProbeBody body;
   switch (view.kind) {
-    case wire::DatagramKind::data: receiver.on_data(ch, now, link, view); break;
+    case wire::DatagramKind::data: news = receiver.on_data(ch, now, link, view) || news; break;
     case wire::DatagramKind::ack: receiver.on_ack_datagram(ch, now, view); break;
     case wire::DatagramKind::probe:
       std::memcpy(&body, view.body.data(), sizeof body);
-      if (ch.links.on_probe(link, body)) mesh.wake(ch);
+      if (!ch.links.on_probe(link, body)) break;
+      mesh.wake(ch);
+      news = true;
       break;
     case wire::DatagramKind::probe_reply:
       std::memcpy(&body, view.body.data(), sizeof body);
-      ch.links.on_probe_reply(mesh, ch.peer, now, body);
+      news = ch.links.on_probe_reply(mesh, ch.peer, now, body) || news;
       break;
     default: break;  // kinds of lanes: refused by take()
   }
   timers.rearm_later(ch, now);
+  if (!news || ch.gone) return;
+  ch.links.on_packet(mesh, ch.peer, now, link);
+  liveness.on_news(now, ch);
 }
 
 void Mesh::on_link_error(Instant now, PeerId peer, LinkId link) noexcept {
@@ -199,7 +203,7 @@ void Mesh::on_link_error(Instant now, PeerId peer, LinkId link) noexcept {
   if (by.timeouts == 0) by.timeouts = 1;         // links that have not failed yet are better, proven or not
   if (!ch->links.has_alternative(link)) return;  // timers try again
   in.sender.suspect_link(*ch, now, link);
-  by.silent_since = {now.ns - in.mesh.config.give_up.ns};
+  by.silent_since = {now.ns - in.mesh.config.pace().ns};
   in.timers.rearm(*ch, now);
 }
 
@@ -222,6 +226,10 @@ void Mesh::Inner::serve(Connection& ch, Instant now) noexcept {
     ++mesh.counters.peers_lost;
     mesh.listener.peer_lost(ch.peer);
     return;
+  }
+  if (ch.detector.warning() <= now) {
+    ch.detector.on_warned();
+    mesh.listener.peer_silent(ch.peer, ch.detector.was_heard());
   }
   timers.serve(ch, now);
 }
@@ -253,7 +261,7 @@ void Mesh::on_clock_gap(Instant now) noexcept {
   Inner& in = *inner_;
   in.timers.flush();
   const Instant due = in.timers.next();
-  if (due == kNever || now - due < most_late(in.mesh.config.give_up)) return;
+  if (due == kNever || now - due < most_late(in.mesh.config.pace())) return;
   const Duration late = now - due;
   for (Connection* const ch : in.peers.all()) {
     if (ch == nullptr || ch->gone || !ch->links.is_started()) continue;
@@ -303,24 +311,7 @@ bool Mesh::is_idle() const noexcept {
   return inner_->timers.next() == kNever && !has_work();
 }
 
-void Mesh::probe(Instant now, PeerId peer) noexcept {
-  Inner& in = *inner_;
-  Connection* const ch = in.obtain_live(peer);
-  if (ch == nullptr || ch->detector.is_probing()) return;
-  if (ch->links.is_started() && !ch->detector.is_silent(now)) return;
-  in.mesh.start(*ch, now);
-  ch->detector.on_asked(now);
-  in.sender.probe(*ch, now);
-  in.timers.rearm(*ch, now);
-}
-
-FailureDetector* Mesh::failure_detector(Instant now, PeerId peer) noexcept {
-  Connection* const ch = inner_->obtain_live(peer);
-  if (ch == nullptr) return nullptr;
-  inner_->mesh.start(*ch, now);
-  inner_->timers.rearm_later(*ch, now);
-  return &ch->detector;
-}
+PeerLiveness& Mesh::liveness() noexcept { return inner_->liveness; }
 
 bool Mesh::is_used(PeerId peer) const noexcept {
   const Connection* const ch = inner_->peers.find(peer);

@@ -53,8 +53,11 @@ struct MeshConfig {
   Repair repair = Repair::selective;
   Duration first_rtt = microseconds(500);  // before any measurement
   Duration least_timeout = microseconds(300);
-  Duration give_up = milliseconds(5000);  // a peer that does not answer for this long is lost
-  std::uint32_t first_seq = 0xffffff00;   // of every connection; so every long job wraps around
+  Duration warn_after = milliseconds(5000);  // a peer that does not answer for this long is reported
+  Duration give_up = milliseconds(60'000);   // ... and for this long is lost
+  std::uint32_t first_seq = 0xffffff00;      // of every connection; so every long job wraps around
+
+  Duration pace() const noexcept { return std::min(warn_after, give_up); }  // of probes and back-off
 };
 
 struct MeshCounters {
@@ -74,11 +77,16 @@ class Listener {
   // The oldest packets to the peer with borrowed memory, this many of them, do not need that memory any more.
   virtual void returned(PeerId peer, std::uint32_t packets) noexcept = 0;
   virtual void peer_lost(PeerId peer) noexcept = 0;
+  // The peer has not answered for warn_after; `heard`: something came from it before. Then: it has answered.
+  virtual void peer_silent(PeerId /*peer*/, bool /*heard*/) noexcept {}
+  virtual void peer_answers(PeerId /*peer*/) noexcept {}
   virtual void link_changed(PeerId peer, LinkId link, bool live) noexcept = 0;
 
  protected:
   ~Listener() = default;
 };
+
+class PeerLiveness;
 
 class Mesh {
  public:
@@ -139,12 +147,8 @@ class Mesh {
   bool has_work() const noexcept;
   bool is_idle() const noexcept;  // nothing is in flight, owed or to be probed
 
-  // Sends a keep-alive probe (an ack with kFlagAskAck) to a peer without recent news: if it does not answer
-  // within give_up it is lost, also if nothing was sent to it. Cheap enough for 64 peers at a time.
-  void probe(Instant now, PeerId peer) noexcept;
-  // The failure detector of the peer, which other transports to it feed too; null: no peer. Its deadlines are
-  // read again at the next call of next_deadline() or on_deadline().
-  FailureDetector* failure_detector(Instant now, PeerId peer) noexcept;
+  // Failure detectors and links of peers, for other transports to them (rel/peer_liveness.hpp).
+  PeerLiveness& liveness() noexcept;
 
   // A packet went to the peer or came from it.
   bool is_used(PeerId peer) const noexcept;

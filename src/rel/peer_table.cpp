@@ -34,7 +34,7 @@ Connection* PeerTable::make(PeerId peer) noexcept {
   const Seq first = config_.first_seq;
   ch->peer = peer;
   ch->seal = &config_.seal;
-  ch->detector = FailureDetector(config_.give_up);
+  ch->detector = FailureDetector(config_.give_up, config_.warn_after);
   ch->links.set_size(links_[static_cast<std::size_t>(peer)]);
   ch->tx.log.start_at(first);
   ch->tx.next_tx = ch->tx.lost_from = ch->tx.cursor.next = first;

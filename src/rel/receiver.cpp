@@ -25,22 +25,25 @@ std::uint32_t ack_every(const RecvState& rx) noexcept {
 
 }  // namespace
 
-void Receiver::on_data(Connection& ch, Instant now, std::uint8_t link,
+bool Receiver::on_data(Connection& ch, Instant now, std::uint8_t link,
                        const wire::DatagramView& view) noexcept {
   RecvState& rx = ch.rx;
   if ((view.flags & wire::kFlagAskAck) != 0) rx.ack_now = true;
   if (link < ch.links.size()) rx.link = link;
+  bool taken = false;
   if (before(view.seq, rx.next) || rx.reorder.has(view.seq)) {
     ++mesh_.counters.duplicates;  // our ack was lost, or is late
     rx.ack_now = true;
   } else if (view.seq - rx.delivered >= Reorder::kMost) {  // modulo 2^32: too far either way
     ++mesh_.counters.stale;
   } else if (accept(ch, now, view)) {
-    if (ch.gone) return;
+    if (ch.gone) return true;
     grant(rx);
     owe_ack(ch, now);
+    taken = true;
   }
   if (rx.ack_now) mesh_.wake(ch);
+  return taken;
 }
 
 void Receiver::on_ack_datagram(Connection& ch, Instant now, const wire::DatagramView& view) noexcept {

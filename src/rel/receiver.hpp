@@ -13,7 +13,8 @@ class Receiver {
  public:
   explicit Receiver(MeshContext& mesh) noexcept : mesh_(mesh) {}
 
-  void on_data(Connection& ch, Instant now, std::uint8_t link, const wire::DatagramView& view) noexcept;
+  // True: a packet that had not come before.
+  bool on_data(Connection& ch, Instant now, std::uint8_t link, const wire::DatagramView& view) noexcept;
   void on_ack_datagram(Connection& ch, Instant now, const wire::DatagramView& view) noexcept;
   void on_deadline(Connection& ch, Instant now) noexcept;
   static Instant deadline(const RecvState& rx) noexcept {

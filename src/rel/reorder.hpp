@@ -34,7 +34,6 @@ class Reorder {
 
   std::uint32_t count() const noexcept { return count_; }
   void clear(PacketPool& pool) noexcept;
-  bool holds_memory() const noexcept { return capacity_ != 0; }
   void shrink() noexcept;  // frees the ring if it is empty
 
  private:

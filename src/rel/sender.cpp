@@ -22,20 +22,20 @@ Duration loss_age(const Rtt& rtt) noexcept {
 
 }  // namespace
 
-void Sender::on_ack(Connection& ch, Instant now, const wire::AckPart& ack) noexcept {
+bool Sender::on_ack(Connection& ch, Instant now, const wire::AckPart& ack) noexcept {
   SendState& tx = ch.tx;
   ++mesh_.counters.acks_received;
-  if (before(ack.next, tx.cursor.next)) return;                   // overtaken by a newer one
+  if (before(ack.next, tx.cursor.next)) return false;             // overtaken by a newer one
   if (ack.next - tx.cursor.next > tx.next_tx - tx.cursor.next) {  // 2^31 ahead is neither before nor after
     ++mesh_.counters.malformed;
-    return;
+    return false;
   }
   const bool moved = take_acked(ch, now, ack);
   if (moved) {
     tx.timeout_unanswered = false;
     tx.deferral.end();
   }
-  take_credit(tx, ack);
+  const bool credit = take_credit(tx, ack);
   if (mesh_.is_go_back()) {
     // An ack without news shows a hole, or is a duplicate: go back, once in a round trip.
     const bool stuck =
@@ -47,6 +47,7 @@ void Sender::on_ack(Connection& ch, Instant now, const wire::AckPart& ack) noexc
   if (tx.refused && before(tx.log.end(), tx.limit()) && tx.log.size() < Reorder::kMost)
     mesh_.writable.push(ch);
   if (tx.lost > 0 || tx.next_tx != tx.log.end()) mesh_.wake(ch);
+  return moved || credit;
 }
 
 // The ack tells which copy of the newest packet came: a round-trip sample, and the order of arrival.
@@ -140,8 +141,8 @@ void Sender::entry_acked(Connection& ch, Entry& entry, int copies,
 }
 
 // A packet without kFlagBacklog returned all credit but the eager window. Acks that were written before the
-// receiver saw it do not count.
-void Sender::take_credit(SendState& tx, const wire::AckPart& ack) const noexcept {
+// receiver saw it do not count. True: there is more credit than before.
+bool Sender::take_credit(SendState& tx, const wire::AckPart& ack) const noexcept {
   Seq limit = ack.credit;
   if (tx.credit_returned) {
     const Seq eager = tx.credit_return + mesh_.config.eager_packets;
@@ -151,8 +152,10 @@ void Sender::take_credit(SendState& tx, const wire::AckPart& ack) const noexcept
       limit = eager;
     }
   }
-  if (distance(tx.cursor.next, limit) > static_cast<std::int32_t>(SendLog::kMost)) return;
-  if (before(tx.cursor.limit, limit)) tx.cursor.limit = limit;
+  if (distance(tx.cursor.next, limit) > static_cast<std::int32_t>(SendLog::kMost)) return false;
+  if (!before(tx.cursor.limit, limit)) return false;
+  tx.cursor.limit = limit;
+  return true;
 }
 
 void Sender::lose(Connection& ch, Seq seq) noexcept {
@@ -220,14 +223,12 @@ void Sender::suspect_link(Connection& ch, Instant now, std::uint8_t link) noexce
 
 void Sender::probe(Connection& ch, Instant now) noexcept {
   ch.detector.on_probe(now);
-  ch.tx.probe_due = true;
+  ch.links[ch.links.choose()].probe_due = true;
   mesh_.wake(ch);
 }
 
-// Probes have no timeouts per link, as data has: maybe the link that they took is the reason.
-void Sender::on_probe_unanswered(Connection& ch, Instant now) noexcept {
+void Sender::on_unanswered(Connection& ch, Instant now, std::uint8_t link) noexcept {
   if (ch.links.size() == 1) return;
-  const std::uint8_t link = ch.links.choose();
   Link& by = ch.links[link];
   if (by.timeouts < 255) ++by.timeouts;
   if (ch.links.has_alternative(link)) suspect_link(ch, now, link);
@@ -242,7 +243,7 @@ Instant Sender::credit_probe_at(const Connection& ch) const noexcept {
 
 Instant Sender::deadline(const Connection& ch) const noexcept {
   return std::min({ch.tx.loss_at, ch.tx.pacer.wake, ch.links.deadline(mesh_.config), credit_probe_at(ch),
-                   ch.detector.next_probe(), ch.detector.deadline()});
+                   ch.detector.next_probe(), ch.detector.warning(), ch.detector.deadline()});
 }
 
 void Sender::update_timers(Connection& ch, Instant now) noexcept {
@@ -275,14 +276,14 @@ void Sender::on_deadline(Connection& ch, Instant now) noexcept {
   }
   if (credit_probe_at(ch) <= now) {
     ch.detector.on_asked(tx.blocked_since);
-    if (tx.credit_probes != 0) on_probe_unanswered(ch, now);
+    if (tx.credit_probes != 0) on_unanswered(ch, now, ch.links.choose());
     tx.blocked_since = now;
     if (tx.credit_probes < 255) ++tx.credit_probes;
     tx.probe_due = true;
     mesh_.wake(ch);
   }
   if (ch.detector.next_probe() <= now) {
-    on_probe_unanswered(ch, now);
+    if (ch.detector.is_probing()) on_unanswered(ch, now, ch.links.choose());
     probe(ch, now);
   }
 }

@@ -17,7 +17,8 @@ class Sender {
  public:
   explicit Sender(MeshContext& mesh) noexcept : mesh_(mesh) {}
 
-  void on_ack(Connection& ch, Instant now, const wire::AckPart& ack) noexcept;
+  // True: the ack tells something that no ack before it told.
+  bool on_ack(Connection& ch, Instant now, const wire::AckPart& ack) noexcept;
   void on_deadline(Connection& ch, Instant now) noexcept;
   Instant deadline(const Connection& ch) const noexcept;
   // Starts or stops the timers that depend on whether anything is outstanding.
@@ -26,6 +27,8 @@ class Sender {
   bool defer(Connection& ch, Instant now, Duration time) noexcept;
   // The link seems to fail: what it carried is lost, and other links take over.
   void suspect_link(Connection& ch, Instant now, std::uint8_t link) noexcept;
+  // A probe or another question had no answer in its time: maybe the link that it took is the reason.
+  void on_unanswered(Connection& ch, Instant now, std::uint8_t link) noexcept;
   // A keep-alive probe is to leave, which the peer has to answer.
   void probe(Connection& ch, Instant now) noexcept;
 
@@ -38,14 +41,13 @@ class Sender {
                     std::span<std::uint32_t> by_link) noexcept;
   static void entry_acked(Connection& ch, Entry& entry, int copies,
                           std::span<std::uint32_t> by_link) noexcept;
-  void take_credit(SendState& tx, const wire::AckPart& ack) const noexcept;
+  bool take_credit(SendState& tx, const wire::AckPart& ack) const noexcept;
   void find_losses(Connection& ch, Instant now, bool without_news) noexcept;
   void lose(Connection& ch, Seq seq) noexcept;
   void lose_link(Connection& ch, Instant now, std::uint8_t link) noexcept;
   void lose_oldest(Connection& ch, std::uint8_t link) noexcept;
   void lose_all(Connection& ch) noexcept;
   void on_link_timeout(Connection& ch, Instant now, std::uint8_t link) noexcept;
-  void on_probe_unanswered(Connection& ch, Instant now) noexcept;
   Instant credit_probe_at(const Connection& ch) const noexcept;
 
   MeshContext& mesh_;

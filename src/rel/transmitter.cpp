@@ -202,7 +202,8 @@ void Transmitter::emit_probes(Connection& ch, Instant now, TxBatch& out) noexcep
     if (link.probe_due && !out.full()) {
       link.probe_due = false;
       link.probed_at = now;
-      emit(i, wire::DatagramKind::probe, {i, ++link.probe_number});
+      link.probe_number = ch.links.next_probe_number();
+      emit(i, wire::DatagramKind::probe, {i, link.probe_number});
     }
   }
 }

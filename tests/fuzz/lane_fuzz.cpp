@@ -28,7 +28,6 @@ struct Above final : rel::LaneListener {
     return refusals > 0 && refusals-- > 0 ? Status::again : Status::ok;
   }
   void reachability_changed(rel::LaneId, rel::PeerId member, bool) noexcept override { check(member); }
-  void member_lost(rel::LaneId, rel::PeerId member) noexcept override { check(member); }
   static void check(rel::PeerId member) noexcept {
     if (member <= 0 || member >= kPeers) std::abort();
   }

@@ -118,6 +118,30 @@ class Faulty(Lanes):
         self.assertGreater(self.counters(out)['multicast_heard_again'], 0)
 
 
+class Links(Lanes):
+    """Hosts with two interfaces."""
+    hosts = 3
+    options = ('--links', '2')
+
+    def test_lanes_survive_that_one_of_two_links_fails(self):
+        child = self.begin(PROGRAM, '6', '100000')
+        for link in ('h2:eth1', 'h2:eth0'):  # the launcher needs eth0: it is restored
+            self.lab('fault', 'link', link, 'down')
+            time.sleep(1.2)
+            self.lab('fault', 'link', link, 'up')
+        self.must_pass(child)
+
+    def test_two_interfaces_on_one_switch(self):
+        """Each interface receives each datagram: the program must get it once, and no lane moves."""
+        for words in ('add up0 type veth peer name up1', 'set up0 master br0 up', 'set up1 master br1 up'):
+            self.lab('exec', 'head', 'ip', 'link', *words.split())
+        for env in (), ['HERALD_NET=fd77::/16']:
+            text, counters = self.casts(1, env=env)
+            self.assertIsNone(self.report_in(text))
+            self.assertGreater(counters['casts'], 10 * counters['casts_unicast'], text)
+            self.assertEqual(counters['lanes_moved'], 0, text)
+
+
 class Addresses(Lanes):
     """Multicast groups that jobs share, and the limit of memberships."""
     hosts = 3

@@ -110,6 +110,7 @@ TEST(SimJob, a_host_that_dies_is_lost_to_those_who_need_it_and_to_nobody_else) {
   setup.script.steps[0].push_back({Do::wait_all});
   setup.dies = 1;
   setup.death = Instant{10'000'000};
+  setup.process.mesh.give_up = milliseconds(5000);
   setup.trouble_ends = setup.death + setup.process.mesh.give_up;
   setup.limit = milliseconds(3000);
   const Result result = run_job(setup);
@@ -118,18 +119,19 @@ TEST(SimJob, a_host_that_dies_is_lost_to_those_who_need_it_and_to_nobody_else) {
   EXPECT_GT(result.finished, setup.death + milliseconds(1000));  // after some patience
 }
 
-// With the default detection time: who is away for just as long is asked again before he is given up.
+// A host that is away for just the detection time is asked again before it is given up.
 TEST(SimJob, a_partition_of_five_seconds_heals) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     sim::Setup setup;
     ASSERT_TRUE(make_setup("none", seed, setup));
-    ASSERT_EQ(setup.process.mesh.give_up.ns, rel::MeshConfig{}.give_up.ns);
+    ASSERT_EQ(setup.process.mesh.give_up.ns, milliseconds(5000).ns);
     std::vector<std::uint8_t> sides(static_cast<std::size_t>(setup.net.hosts), 0);
     sides[seed % sides.size()] = 1;
     const Instant begin{static_cast<std::int64_t>(200'000 * seed)};
     setup.plan.push_back({begin, "partition", [sides](Net& net) { net.fabric().partition(sides); }});
     setup.trouble_ends = begin + milliseconds(5000);
-    setup.plan.push_back({setup.trouble_ends, "the partition heals", [](Net& net) { net.fabric().partition({}); }});
+    setup.plan.push_back(
+        {setup.trouble_ends, "the partition heals", [](Net& net) { net.fabric().partition({}); }});
     const Result result = run_job(setup);
     EXPECT_TRUE(result.good()) << "seed " << seed << ": " << all(result);
     EXPECT_EQ(result.mesh.peers_lost, 0u) << "seed " << seed;

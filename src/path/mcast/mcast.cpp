@@ -88,6 +88,8 @@ bool McastPath::open_receiver(std::string& why) {
 #ifdef IPV6_MULTICAST_ALL
   if (good && config_.family == 6) (void)set(receive_fd_, IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0);
 #endif
+  // The kernel compares a group of IPv6 without its interface: each socket would receive from all of them.
+  if (good && config_.family == 6) (void)set(receive_fd_, SOL_SOCKET, SO_BINDTOIFINDEX, config_.interface);
   good = good && ::bind(receive_fd_, reinterpret_cast<const sockaddr*>(&any), length) == 0;
   if (!good) why = failure("no socket that hears groups");
   if (good) set_buffer(receive_fd_, SO_RCVBUFFORCE, SO_RCVBUF, config_.socket_bytes);

@@ -52,7 +52,7 @@ TEST(RelFault, a_computing_peer_with_signs_of_life_is_not_lost) {
   world[0].send(1, 10, 1000);
   for (int second = 0; second < 12; ++second) {
     world.run(milliseconds(1000));
-    world[0].mesh.failure_detector(world.now(), 1)->on_sign_of_life(world.now());
+    world[0].mesh.liveness().detector(world.now(), 1)->on_sign_of_life(world.now());
     world.settle(0);
   }
   EXPECT_TRUE(world[0].lost.empty());

@@ -19,7 +19,7 @@ WorldConfig probing(double loss) {
 
 void probe_all(World& world, PeerId me) {
   for (PeerId peer = 0; peer < 3; ++peer)
-    if (peer != me) world[me].mesh.probe(world.now(), peer);
+    if (peer != me) world[me].mesh.liveness().probe(world.now(), peer);
   world.settle(me);
 }
 

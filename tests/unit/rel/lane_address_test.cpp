@@ -13,7 +13,7 @@ void moves(std::uint64_t seed, int nodes, double loss, const std::vector<PeerId>
   config.nodes = nodes;
   config.seed = seed;
   config.loss = loss;
-  config.lanes.give_up = milliseconds(500);
+  config.mesh.give_up = milliseconds(500);
   LaneWorld world(config);
   world.forwards = [&](PeerId from, PeerId to) { return world[from].address == world[to].address; };
   world[0].cast(1, 1500, 0);

@@ -13,7 +13,7 @@ LaneWorldConfig paper(LaneMode mode, int nodes, std::uint64_t seed) {
   config.nodes = nodes;
   config.seed = seed;
   config.lanes.mode = mode;
-  config.lanes.give_up = milliseconds(500);
+  config.mesh.give_up = milliseconds(500);
   return config;
 }
 

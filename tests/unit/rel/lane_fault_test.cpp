@@ -242,7 +242,7 @@ TEST(LaneFault, a_listener_may_close_the_lane_that_delivers_to_it) {
 TEST(LaneFault, nonsense_with_a_valid_tag_breaks_only_its_own_stream) {
   for (const int nodes : {3, 20}) {
     LaneWorldConfig config = small(nodes);
-    config.lanes.give_up = milliseconds(100'000);
+    config.mesh.give_up = milliseconds(100'000);
     LaneWorld world(config);
     Prng chance(5);
     const std::size_t sizes[] = {0, 20, 40, 20, 12};

@@ -19,6 +19,14 @@ LanesConfig lanes_config(const LaneWorldConfig& config, PeerId me) {
   return lanes;
 }
 
+MeshConfig mesh_config(const LaneWorldConfig& config, PeerId me) {
+  MeshConfig mesh = config.mesh;
+  mesh.me = me;
+  mesh.peers = config.nodes;
+  mesh.seal = lanes_config(config, me).seal;
+  return mesh;
+}
+
 std::byte pattern(std::uint64_t number, std::size_t at) {
   return static_cast<std::byte>(number * 31 + at * 7 + (at >> 8));
 }
@@ -29,7 +37,33 @@ LaneNode::LaneNode(LaneWorld& world_, PeerId me_, const LaneWorldConfig& config)
     : world(world_),
       me(me_),
       prng(config.seed * 1000 + static_cast<std::uint64_t>(me_)),
-      lanes(lanes_config(config, me_), prng, *this) {}
+      mesh(mesh_config(config, me_), mesh_prng, *this),
+      lanes(lanes_config(config, me_), prng, *this, &mesh.liveness()) {
+  for (PeerId peer = 0; peer < config.nodes; ++peer)
+    if (peer != me) mesh.add_peer(peer, 1);
+}
+
+void LaneNode::on_datagram(bool by_group, std::span<const std::byte> datagram) {
+  if (wire::is_lane_datagram(datagram))
+    lanes.on_datagram(world.now(), by_group, datagram);
+  else
+    mesh.on_datagram(world.now(), 0, datagram);
+  for (const PeerId peer : mesh.liveness().take_answered()) lanes.on_answer(world.now(), peer);
+}
+
+void LaneNode::on_deadline() {
+  mesh.on_deadline(world.now());
+  lanes.on_deadline(world.now());
+}
+
+std::size_t LaneNode::poll_transmit(TxBatch& out) {
+  return mesh.poll_transmit(world.now(), out) != 0 ? out.count : lanes.poll_transmit(world.now(), out);
+}
+
+std::optional<Instant> LaneNode::next_deadline() const {
+  const Instant at = std::min(mesh.next_deadline().value_or(kNever), lanes.next_deadline().value_or(kNever));
+  return at == kNever ? std::nullopt : std::optional(at);
+}
 
 void LaneNode::open(std::uint64_t name, std::vector<PeerId> members) {
   const LaneId id = lanes.open(name, members);
@@ -112,10 +146,10 @@ void LaneWorld::settle(PeerId id) {
       post({armed, 0, Event::timer, id, id, false, {}});
       return;
     }
-    if (node.lanes.poll_transmit(now_, *batch) == 0) break;
+    if (node.poll_transmit(*batch) == 0) break;
     for (std::size_t i = 0; i < batch->count; ++i) transmit(id, batch->entries[i]);
   }
-  const std::optional<Instant> at = node.lanes.next_deadline();
+  const std::optional<Instant> at = node.next_deadline();
   Instant& armed = timer_[static_cast<std::size_t>(id)];
   if (!at.has_value() || *at >= armed) return;
   armed = std::max(*at, now_);
@@ -201,9 +235,9 @@ bool LaneWorld::run(Duration at_most, const std::function<bool()>& done) {
     if (event->kind == Event::timer) {
       if (timer_[static_cast<std::size_t>(event->to)] != event->at) continue;  // was armed earlier since
       timer_[static_cast<std::size_t>(event->to)] = {INT64_MAX};
-      node.lanes.on_deadline(now_);
+      node.on_deadline();
     } else {
-      node.lanes.on_datagram(now_, event->group, event->bytes);
+      node.on_datagram(event->group, event->bytes);
     }
     settle(event->to);
   }
@@ -224,7 +258,7 @@ void LaneWorld::inject(PeerId to, wire::DatagramKind kind, std::uint8_t flags, P
   std::memcpy(bytes.data(), &head, sizeof head);
   wire::seal(seal, static_cast<std::uint32_t>(to), wire::crc32c(body), bytes);
   bytes.insert(bytes.end(), body.begin(), body.end());
-  (*this)[to].lanes.on_datagram(now_, false, bytes);
+  (*this)[to].on_datagram(false, bytes);
   settle(to);
 }
 
@@ -264,7 +298,7 @@ LaneCounters LaneWorld::sum() {
 LaneWorldConfig small(int nodes) {
   LaneWorldConfig config;
   config.nodes = nodes;
-  config.lanes.give_up = milliseconds(500);
+  config.mesh.give_up = milliseconds(500);
   return config;
 }
 

@@ -14,6 +14,8 @@
 
 #include "base/prng.hpp"
 #include "rel/lanes.hpp"
+#include "rel/mesh.hpp"
+#include "rel/peer_liveness.hpp"
 
 namespace herald::rel {
 
@@ -31,13 +33,14 @@ struct LaneWorldConfig {
   Duration reorder_by = microseconds(300);
   bool all_open = true;  // every node opens lane 1 of all nodes
   LanesConfig lanes;
+  MeshConfig mesh;                       // judges whether members are alive
   std::map<PeerId, std::uint32_t> held;  // held_packets of single nodes
 };
 
 class LaneWorld;
 
 // Casts numbered packets, and checks that those of each lane and source arrive without a gap.
-class LaneNode final : public LaneListener {
+class LaneNode final : public LaneListener, public Listener {
  public:
   LaneNode(LaneWorld& world, PeerId me, const LaneWorldConfig& config);
 
@@ -50,7 +53,17 @@ class LaneNode final : public LaneListener {
   void reachability_changed(LaneId, PeerId member, bool receives) noexcept override {
     changes.push_back({member, receives});
   }
-  void member_lost(LaneId, PeerId member) noexcept override { lost.push_back(member); }
+  Status deliver(PeerId, std::span<const std::byte>) noexcept override { return Status::ok; }
+  void returned(PeerId, std::uint32_t) noexcept override {}
+  void link_changed(PeerId, LinkId, bool) noexcept override {}
+  void peer_lost(PeerId peer) noexcept override {
+    lost.push_back(peer);
+    lanes.forget_peer(peer);
+  }
+  void on_datagram(bool by_group, std::span<const std::byte> datagram);
+  void on_deadline();
+  std::size_t poll_transmit(TxBatch& out);
+  std::optional<Instant> next_deadline() const;
   void address_changed(LaneId, std::uint8_t index) noexcept override { address = index; }
 
   struct Flow {
@@ -59,7 +72,8 @@ class LaneNode final : public LaneListener {
   };
   LaneWorld& world;
   PeerId me;
-  Prng prng;
+  Prng prng, mesh_prng{1};
+  Mesh mesh;
   Lanes lanes;
   std::map<std::uint64_t, LaneId> ids;
   std::map<LaneId, std::uint64_t> names;
@@ -87,7 +101,7 @@ class LaneWorld {
   }
   void freeze(Duration time) {  // no node is called meanwhile
     now_ = now_ + time;
-    for (const auto& node : nodes_) node->lanes.on_clock_gap(now_);
+    for (const auto& node : nodes_) node->mesh.on_clock_gap(now_);
   }
   void settle(PeerId id);
   bool all_flushed();

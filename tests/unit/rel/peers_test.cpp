@@ -10,6 +10,7 @@
 
 #include "base/prng.hpp"
 #include "rel/mesh.hpp"
+#include "rel/peer_liveness.hpp"
 
 namespace herald::rel {
 namespace {
@@ -161,13 +162,13 @@ TEST(RelPeers, a_peer_forgotten_before_its_first_use_stays_forgotten) {
   pair.second.mesh.add_peer(0, 1);
   pair.first.mesh.forget_peer(1);
   EXPECT_FALSE(pair.first.send(1, "late"));
-  pair.first.mesh.probe(pair.first.now, 1);
+  pair.first.mesh.liveness().probe(pair.first.now, 1);
   EXPECT_FALSE(pair.first.mesh.has_work());
   ASSERT_TRUE(pair.second.send(0, "hello"));
   pair.exchange();
   EXPECT_TRUE(pair.first.got.empty());
   EXPECT_EQ(pair.first.mesh.counters().stale, 0u);
-  EXPECT_EQ(pair.first.mesh.failure_detector(pair.first.now, 1), nullptr);
+  EXPECT_EQ(pair.first.mesh.liveness().detector(pair.first.now, 1), nullptr);
 }
 
 // Another transport that asks makes the mesh miss the peer; news from it keeps the peer alive.
@@ -176,14 +177,14 @@ TEST(RelPeers, other_transports_feed_the_failure_detector) {
     Pair pair(0, 1);
     pair.first.mesh.add_peer(1, 1);
     Instant now = pair.first.now;
-    FailureDetector* const detector = pair.first.mesh.failure_detector(now, 1);
+    FailureDetector* const detector = pair.first.mesh.liveness().detector(now, 1);
     ASSERT_NE(detector, nullptr);
     detector->on_asked(now);
     detector->on_probe(now);
     const std::optional<Instant> due = pair.first.mesh.next_deadline();
     ASSERT_TRUE(due.has_value());
     EXPECT_LE(*due, detector->deadline());
-    if (answers) pair.first.mesh.failure_detector(now, 1)->on_news(now);
+    if (answers) pair.first.mesh.liveness().detector(now, 1)->on_news(now);
     now = now + give_up_after(MeshConfig{}.give_up);
     pair.first.mesh.on_deadline(now);
     EXPECT_EQ(pair.first.mesh.counters().peers_lost, answers ? 0u : 1u);

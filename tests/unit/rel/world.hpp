@@ -16,6 +16,7 @@
 
 #include "base/prng.hpp"
 #include "rel/mesh.hpp"
+#include "rel/peer_liveness.hpp"
 
 namespace herald::rel {
 
@@ -30,7 +31,11 @@ struct WorldConfig {
   Duration reorder_by = microseconds(300);
   std::uint32_t odd_bytes = 0;  // datagrams of nodes with odd numbers, if they differ
   bool borrows = false;         // packets borrow all but their first bytes
-  MeshConfig mesh;
+  MeshConfig mesh = [] {
+    MeshConfig config;
+    config.give_up = milliseconds(5000);
+    return config;
+  }();
 };
 
 class World;
@@ -54,6 +59,8 @@ class Node final : public Listener {
   Status deliver(PeerId from, std::span<const std::byte> packet) noexcept override;
   void returned(PeerId to, std::uint32_t packets) noexcept override;
   void peer_lost(PeerId peer) noexcept override { lost.push_back(peer); }
+  void peer_silent(PeerId peer, bool heard) noexcept override { silent.push_back({peer, heard}); }
+  void peer_answers(PeerId peer) noexcept override { answers.push_back(peer); }
   void link_changed(PeerId, LinkId, bool) noexcept override {}
 
   World& world;
@@ -65,9 +72,10 @@ class Node final : public Listener {
   std::map<PeerId, std::deque<std::vector<std::byte>>> borrowed;
   std::uint64_t got_back = 0;
   std::uint64_t got_bytes = 0, got_packets = 0, wrong = 0, refused = 0;
-  std::vector<PeerId> lost;
-  std::function<Status()> gate;           // may refuse a delivery
-  std::function<void(PeerId)> on_packet;  // after a delivery
+  std::vector<PeerId> lost, answers;
+  std::vector<std::pair<PeerId, bool>> silent;  // heard before?
+  std::function<Status()> gate;                 // may refuse a delivery
+  std::function<void(PeerId)> on_packet;        // after a delivery
   bool dead = false;
 };
 

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rel/peer_liveness.hpp: what transports other than the connections of a mesh tell and ask about a peer:
+// lanes, and the idle probe. So that each peer has one failure detector and one choice of links.
+#pragma once
+#include <utility>
+#include <vector>
+
+#include "rel/peer_table.hpp"
+#include "rel/timers.hpp"
+
+namespace herald::rel {
+
+class PeerLiveness {
+ public:
+  PeerLiveness(MeshContext& mesh, PeerTable& peers, Sender& sender, Timers& timers) noexcept
+      : mesh_(mesh), peers_(peers), sender_(sender), timers_(timers) {}
+
+  // Something new came from the peer, with a valid tag. A replay is not new.
+  void on_news(Instant now, PeerId peer) noexcept {
+    Connection* const ch = peers_.obtain(peer);
+    if (ch != nullptr && !ch->gone) on_news(now, *ch);
+  }
+  void on_news(Instant now, Connection& ch) noexcept;
+  // A question to the peer had no answer in its time: the peer is probed unless it sends news, and another
+  // link is tried.
+  void on_unanswered(Instant now, PeerId peer) noexcept;
+  // Sends a numbered probe to a peer without recent news: if it does not answer within give_up it is lost,
+  // also if nothing was sent to it. Cheap enough for 64 peers at a time.
+  void probe(Instant now, PeerId peer) noexcept;
+  // A datagram of a lane came from the peer by this link.
+  void on_lane_datagram(PeerId peer, LinkId link) noexcept {
+    Connection* const ch = peers_.find(peer);
+    if (ch != nullptr && link < ch->links.size()) ch->lane_link = link;
+  }
+  // The link for a datagram of a lane: the one that the peer uses, as long as it works.
+  LinkId link_to(Instant now, PeerId peer) noexcept;
+  // Null: no peer. Its deadlines are read again at the next call of Mesh::next_deadline() or on_deadline().
+  FailureDetector* detector(Instant now, PeerId peer) noexcept;
+  // Peers that owed an answer and have sent news: repair for which timers backed off resumes.
+  std::vector<PeerId> take_answered() noexcept { return std::exchange(answered_, {}); }
+  bool has_answered() const noexcept { return !answered_.empty(); }
+
+ private:
+  Connection* obtain(Instant now, PeerId peer) noexcept;
+
+  MeshContext& mesh_;
+  PeerTable& peers_;
+  Sender& sender_;
+  Timers& timers_;
+  std::vector<PeerId> answered_;
+};
+
+}  // namespace herald::rel
