@@ -2,6 +2,7 @@
 #include "rma/memory.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace herald::rma {
 
@@ -24,33 +25,52 @@ bool is_inside(const type::Layout& layout, std::int64_t count, std::uint64_t off
   return begin >= 0 && static_cast<std::uint64_t>(end) <= bytes;
 }
 
+std::vector<Memory::Range>::iterator Memory::position_of(std::uintptr_t base) noexcept {
+  return std::lower_bound(ranges_.begin(), ranges_.end(), base,
+                          [](const Range& range, std::uintptr_t address) { return range.base < address; });
+}
+
 bool Memory::attach(const void* base, std::uint64_t bytes) noexcept {
   const auto begin = reinterpret_cast<std::uintptr_t>(base);
-  const bool overlaps = std::any_of(ranges_.begin(), ranges_.end(), [&](const Range& range) {
-    return begin < range.base + range.bytes && range.base < begin + bytes;
-  });
-  if (!overlaps) ranges_.push_back({begin, bytes});
-  return !overlaps;
+  const auto next = position_of(begin);
+  if (next != ranges_.end() && next->base < begin + bytes) return false;
+  if (next != ranges_.begin() && std::prev(next)->base + std::prev(next)->bytes > begin) return false;
+  ranges_.insert(next, {begin, bytes});
+  return true;
 }
 
 bool Memory::detach(const void* base) noexcept {
   const auto begin = reinterpret_cast<std::uintptr_t>(base);
-  const auto found =
-      std::find_if(ranges_.begin(), ranges_.end(), [&](const Range& range) { return range.base == begin; });
-  if (found == ranges_.end()) return false;
+  const auto found = position_of(begin);
+  if (found == ranges_.end() || found->base != begin) return false;
   ranges_.erase(found);
   return true;
 }
 
+bool Memory::covers(std::uintptr_t begin, std::uintptr_t end) const noexcept {
+  auto next =
+      std::upper_bound(ranges_.begin(), ranges_.end(), begin,
+                       [](std::uintptr_t address, const Range& range) { return address < range.base; });
+  if (next == ranges_.begin()) return false;
+  for (--next; next != ranges_.end() && next->base <= begin && begin < end; ++next)
+    begin = std::max(begin, next->base + next->bytes);
+  return begin >= end;
+}
+
 bool Memory::find(const type::Layout& layout, std::int64_t count, std::uint64_t offset,
                   type::Cursor& out) const noexcept {
-  for (const Range& range : ranges_) {
-    const std::uint64_t from_base = dynamic_ ? offset - range.base : offset;
-    if (!is_inside(layout, count, from_base, range.bytes)) continue;
-    out = type::Cursor(layout, reinterpret_cast<void*>(range.base + from_base), count);
+  if (!dynamic_) {
+    if (ranges_.empty() || !is_inside(layout, count, offset, ranges_[0].bytes)) return false;
+    out = type::Cursor(layout, reinterpret_cast<void*>(ranges_[0].base + offset), count);
     return true;
   }
-  return false;
+  if (!is_inside(layout, count, offset, INT64_MAX)) return false;
+  const auto [low, high] = extent_of(layout, count);
+  if (low != high &&
+      !covers(offset + static_cast<std::uint64_t>(low), offset + static_cast<std::uint64_t>(high)))
+    return false;
+  out = type::Cursor(layout, reinterpret_cast<void*>(static_cast<std::uintptr_t>(offset)), count);
+  return true;
 }
 
 }  // namespace herald::rma

@@ -23,7 +23,8 @@ class Memory {
   void set(void* base, std::uint64_t bytes) noexcept {
     ranges_ = {{reinterpret_cast<std::uintptr_t>(base), bytes}};
   }
-  // A dynamic window: offsets are addresses. False: it overlaps a range, or is not attached.
+  // A dynamic window: offsets are addresses, and adjacent ranges are one. False: it overlaps a range, or is
+  // not attached.
   void set_dynamic() noexcept { dynamic_ = true; }
   bool attach(const void* base, std::uint64_t bytes) noexcept;
   bool detach(const void* base) noexcept;
@@ -37,7 +38,11 @@ class Memory {
     std::uintptr_t base;
     std::uint64_t bytes;
   };
-  std::vector<Range> ranges_;
+  bool covers(std::uintptr_t begin, std::uintptr_t end) const noexcept;
+  std::vector<Range>::iterator position_of(
+      std::uintptr_t base) noexcept;  // the first that begins there or later
+
+  std::vector<Range> ranges_;  // by address
   bool dynamic_ = false;
 };
 

@@ -56,6 +56,10 @@ TEST(RmaMemory, dynamic_windows_have_ranges) {
   EXPECT_TRUE(memory.find(kInt, 1, address + 36, at));
   EXPECT_FALSE(memory.find(kInt, 2, address + 36, at));
   EXPECT_TRUE(memory.find(kInt, 10, address + 80, at));
+  EXPECT_TRUE(memory.attach(data + 10, 8));
+  EXPECT_TRUE(memory.find(kInt, 12, address, at)) << "adjacent ranges are one";
+  EXPECT_FALSE(memory.find(kInt, 13, address, at));
+  EXPECT_FALSE(memory.find(kInt, 1, address - 4, at));
   EXPECT_FALSE(memory.detach(data + 1));
   EXPECT_TRUE(memory.detach(data));
   EXPECT_FALSE(memory.find(kInt, 1, address, at));
