@@ -104,8 +104,8 @@ Status read_node(Reader& reader, std::vector<LayoutRef>& nodes) noexcept {
   std::vector<LayoutRef> items(length);
   std::vector<const Layout*> pointers;
   for (LayoutRef& item : items) {
-    DescribedPart part;
-    (void)reader.take(part);
+    DescribedPart part{};
+    if (!reader.take(part)) return Status::bad_argument;
     if (const Status status = make_part(part, nodes, item); status != Status::ok) return status;
     displacements.push_back(part.offset);
     pointers.push_back(item.get());
