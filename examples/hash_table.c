@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hash_table.c: a hash table that is spread over all ranks. A rank inserts and finds keys in the memory of the
-   others by one-sided operations; the owners of that memory take no part.
-   A slot is claimed with MPI_Compare_and_swap, and values are added with MPI_Accumulate. */
+/* hash_table.c: a hash table that is spread over all ranks. A rank inserts and finds keys in the memory of
+   the others by one-sided operations; the owners of that memory take no part. A slot is claimed with
+   MPI_Compare_and_swap, and values are added with MPI_Accumulate. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,8 +20,8 @@ static uint64_t hash(int64_t key) {
   return (z ^ z >> 29) * 0xbf58476d1ce4e5b9u >> 16;
 }
 
-/* Where `key` is or belongs: the first slot with it, or a free one, which it claims if asked to. The displacement
-   of the slot is returned; -1: there is none. */
+/* Where `key` is or belongs: the first slot with it, or a free one, which it claims if asked to. The
+   displacement of the slot is returned; -1: there is none. */
 static MPI_Aint find_slot(MPI_Win win, int64_t key, int claim, int* owner) {
   const uint64_t start = hash(key);
   const int64_t none = 0;

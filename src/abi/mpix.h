@@ -24,10 +24,10 @@ static __inline__ int mpix_move_(MPI_Request* group) {
   return error != MPI_SUCCESS ? error : MPI_Wait(group, MPI_STATUS_IGNORE);
 }
 
-static __inline__ int MPIX_Scatterv_open_group(const void* sendbuf, const int sendcounts[], const int displs[],
-                                           MPI_Datatype sendtype, void* recvbuf, int recvcount,
-                                           MPI_Datatype recvtype, int root, MPI_Comm comm,
-                                           MPI_Request* group) {
+static __inline__ int MPIX_Scatterv_open_group(const void* sendbuf, const int sendcounts[],
+                                               const int displs[], MPI_Datatype sendtype, void* recvbuf,
+                                               int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+                                               MPI_Request* group) {
   return MPI_Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm,
                            MPI_INFO_NULL, group);
 }
@@ -35,29 +35,29 @@ static __inline__ int MPIX_Scatterv_data_movement(MPI_Request* group) { return m
 static __inline__ int MPIX_Scatterv_close_group(MPI_Request* group) { return MPI_Request_free(group); }
 
 static __inline__ int MPIX_Allgatherv_open_group(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                                             void* recvbuf, const int recvcounts[], const int displs[],
-                                             MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* group) {
+                                                 void* recvbuf, const int recvcounts[], const int displs[],
+                                                 MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* group) {
   return MPI_Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm,
                              MPI_INFO_NULL, group);
 }
 static __inline__ int MPIX_Allgatherv_data_movement(MPI_Request* group) { return mpix_move_(group); }
 static __inline__ int MPIX_Allgatherv_close_group(MPI_Request* group) { return MPI_Request_free(group); }
 
-static __inline__ int MPIX_Alltoallv_open_group(const void* sendbuf, const int sendcounts[], const int sdispls[],
-                                            MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-                                            const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
-                                            MPI_Request* group) {
+static __inline__ int MPIX_Alltoallv_open_group(const void* sendbuf, const int sendcounts[],
+                                                const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                                                const int recvcounts[], const int rdispls[],
+                                                MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* group) {
   return MPI_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
                             comm, MPI_INFO_NULL, group);
 }
 static __inline__ int MPIX_Alltoallv_data_movement(MPI_Request* group) { return mpix_move_(group); }
 static __inline__ int MPIX_Alltoallv_close_group(MPI_Request* group) { return MPI_Request_free(group); }
 
-static __inline__ int MPIX_Alltoallw_open_group(const void* sendbuf, const int sendcounts[], const int sdispls[],
-                                            const MPI_Datatype sendtypes[], void* recvbuf,
-                                            const int recvcounts[], const int rdispls[],
-                                            const MPI_Datatype recvtypes[], MPI_Comm comm,
-                                            MPI_Request* group) {
+static __inline__ int MPIX_Alltoallw_open_group(const void* sendbuf, const int sendcounts[],
+                                                const int sdispls[], const MPI_Datatype sendtypes[],
+                                                void* recvbuf, const int recvcounts[], const int rdispls[],
+                                                const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                                MPI_Request* group) {
   return MPI_Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes,
                             comm, MPI_INFO_NULL, group);
 }

@@ -40,7 +40,8 @@ static void wrong_arguments(void) {
   MPI_Op_free(&op);
   CHECK_CLASS(MPI_Accumulate(&value, 1, MPI_INT, next, 0, 1, MPI_INT, MPI_MAXLOC, win), MPI_ERR_OP);
   MPI_Type_create_struct(2, lengths, at, types, &mixed);
-  CHECK_CLASS(MPI_Accumulate(&value, 1, mixed, next, 0, 1, mixed, MPI_SUM, win), MPI_ERR_TYPE); /* not committed */
+  CHECK_CLASS(MPI_Accumulate(&value, 1, mixed, next, 0, 1, mixed, MPI_SUM, win),
+              MPI_ERR_TYPE); /* not committed */
   MPI_Type_commit(&mixed);
   CHECK_CLASS(MPI_Accumulate(&value, 1, mixed, next, 0, 1, mixed, MPI_SUM, win), MPI_ERR_TYPE);
   MPI_Type_free(&mixed);
@@ -121,7 +122,8 @@ static void wrong_windows(void) {
   CHECK_CLASS(MPI_Win_create(NULL, 4, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &made), MPI_ERR_BASE);
   CHECK_CLASS(MPI_Win_create(&memory, 4, 1, MPI_INFO_NULL, MPI_COMM_NULL, &made), MPI_ERR_COMM);
   /* More than there is: every rank gets the error. */
-  CHECK_CLASS(MPI_Win_allocate((MPI_Aint)1 << 58, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &made), MPI_ERR_NO_MEM);
+  CHECK_CLASS(MPI_Win_allocate((MPI_Aint)1 << 58, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &made),
+              MPI_ERR_NO_MEM);
 }
 
 int main(int argc, char** argv) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma_killed CASE: rank 1 ends in the middle of an epoch. Calls of the others that need it return an error that
-   names it; no call hangs.
-     put get fence lock holder start wait request */
+/* rma_killed CASE: rank 1 ends in the middle of an epoch. Calls of the others that need it return an error
+   that names it; no call hangs. put get fence lock holder start wait request */
 #include <signal.h>
 #include <unistd.h>
 #include "check.h"
@@ -60,8 +59,8 @@ int main(int argc, char** argv) {
       if (strcmp(what, "get") == 0) {
         code = MPI_Get(buffer, kCount, MPI_INT, 1, 0, kCount, MPI_INT, win);
       } else if (strcmp(what, "request") == 0) {
-        code = MPI_Rget_accumulate(buffer, 100, MPI_INT, buffer + 100, 100, MPI_INT, 1, 0, 100, MPI_INT, MPI_SUM,
-                                   win, &request);
+        code = MPI_Rget_accumulate(buffer, 100, MPI_INT, buffer + 100, 100, MPI_INT, 1, 0, 100, MPI_INT,
+                                   MPI_SUM, win, &request);
         if (code == MPI_SUCCESS && MPI_Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
           code = MPI_Win_flush(1, win);
           if (code == MPI_SUCCESS) code = MPI_Accumulate(buffer, 1, MPI_INT, 1, 0, 1, MPI_INT, MPI_SUM, win);

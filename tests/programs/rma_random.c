@@ -23,7 +23,10 @@ static int below(int n) { return (int)((draw() >> 20) % (uint64_t)n); }
 
 static const size_t element_bytes[kElements] = {1, 4, 8, 8};
 static MPI_Datatype element_type(int element) {
-  return element == kByte ? MPI_UINT8_T : element == kInt ? MPI_INT : element == kLong ? MPI_INT64_T : MPI_DOUBLE;
+  return element == kByte   ? MPI_UINT8_T
+         : element == kInt  ? MPI_INT
+         : element == kLong ? MPI_INT64_T
+                            : MPI_DOUBLE;
 }
 
 /* Window memory of a rank: kCells cells for each origin, then slots that all ranks update. */
@@ -69,8 +72,12 @@ static void reduce_element(char* at, const char* in, int element, MPI_Op op) {
   } else {
     double a, b;
     memcpy(&a, in, 8), memcpy(&b, at, 8);
-    b = op == MPI_SUM ? a + b : op == MPI_PROD ? a * b : op == MPI_MAX ? (a > b ? a : b)
-      : op == MPI_MIN ? (a < b ? a : b) : op == MPI_REPLACE ? a : b;
+    b = op == MPI_SUM       ? a + b
+        : op == MPI_PROD    ? a * b
+        : op == MPI_MAX     ? (a > b ? a : b)
+        : op == MPI_MIN     ? (a < b ? a : b)
+        : op == MPI_REPLACE ? a
+                            : b;
     memcpy(at, &b, 8);
   }
 }
@@ -145,9 +152,11 @@ static void call_operation(struct Round* r, struct Draw d, int target, size_t at
   struct Open* op = calloc(1, sizeof *op);
   MPI_Datatype origin = d.origin_stride == 1 ? element_type(d.element) : strided(d.count, 2, d.element);
   MPI_Datatype there = d.target_stride == 1 ? element_type(d.element) : strided(d.count, 2, d.element);
-  const int origin_count = d.origin_stride == 1 ? d.count : 1, there_count = d.target_stride == 1 ? d.count : 1;
+  const int origin_count = d.origin_stride == 1 ? d.count : 1,
+            there_count = d.target_stride == 1 ? d.count : 1;
   const MPI_Aint disp = r->addresses ? r->addresses[target] + (MPI_Aint)at : (MPI_Aint)at / r->disp_unit;
-  MPI_Request* request = d.request && r->sync >= kExclusive && request_count < 4096 ? &requests[request_count] : NULL;
+  MPI_Request* request =
+      d.request && r->sync >= kExclusive && request_count < 4096 ? &requests[request_count] : NULL;
   const int fetches = d.kind == kGet || d.kind == kGetAccumulate || d.kind == kSwap;
   int i;
   op->data = malloc(span);
@@ -161,22 +170,28 @@ static void call_operation(struct Round* r, struct Draw d, int target, size_t at
     memset(op->result, 0x33, span);
     memset(op->expected, 0x33, span);
     for (i = 0; i < d.count; i++)
-      memcpy(op->expected + each * (size_t)(i * d.origin_stride), before + each * (size_t)(i * d.target_stride), each);
+      memcpy(op->expected + each * (size_t)(i * d.origin_stride),
+             before + each * (size_t)(i * d.target_stride), each);
   }
   op->next = open_list;
   open_list = op;
   switch (d.kind) {
     case kPut:
-      if (request) OK(MPI_Rput(op->data, origin_count, origin, target, disp, there_count, there, r->win, request));
-      else OK(MPI_Put(op->data, origin_count, origin, target, disp, there_count, there, r->win));
+      if (request)
+        OK(MPI_Rput(op->data, origin_count, origin, target, disp, there_count, there, r->win, request));
+      else
+        OK(MPI_Put(op->data, origin_count, origin, target, disp, there_count, there, r->win));
       break;
     case kGet:
-      if (request) OK(MPI_Rget(op->result, origin_count, origin, target, disp, there_count, there, r->win, request));
-      else OK(MPI_Get(op->result, origin_count, origin, target, disp, there_count, there, r->win));
+      if (request)
+        OK(MPI_Rget(op->result, origin_count, origin, target, disp, there_count, there, r->win, request));
+      else
+        OK(MPI_Get(op->result, origin_count, origin, target, disp, there_count, there, r->win));
       break;
     case kAccumulate:
       if (request)
-        OK(MPI_Raccumulate(op->data, origin_count, origin, target, disp, there_count, there, d.op, r->win, request));
+        OK(MPI_Raccumulate(op->data, origin_count, origin, target, disp, there_count, there, d.op, r->win,
+                           request));
       else
         OK(MPI_Accumulate_c(op->data, origin_count, origin, target, disp, there_count, there, d.op, r->win));
       break;
@@ -187,8 +202,8 @@ static void call_operation(struct Round* r, struct Draw d, int target, size_t at
       else if (d.count == 1 && d.origin_stride == 1 && d.target_stride == 1)
         OK(MPI_Fetch_and_op(op->data, op->result, element_type(d.element), target, disp, d.op, r->win));
       else
-        OK(MPI_Get_accumulate(d.op == MPI_NO_OP ? NULL : op->data, origin_count, origin, op->result, origin_count,
-                              origin, target, disp, there_count, there, d.op, r->win));
+        OK(MPI_Get_accumulate(d.op == MPI_NO_OP ? NULL : op->data, origin_count, origin, op->result,
+                              origin_count, origin, target, disp, there_count, there, d.op, r->win));
       break;
   }
   if (request) request_count++;
@@ -196,7 +211,8 @@ static void call_operation(struct Round* r, struct Draw d, int target, size_t at
   if (d.target_stride != 1) MPI_Type_free(&there);
 }
 
-static void call_swap(struct Round* r, int target, size_t at, int64_t value, int64_t compared, const char* before) {
+static void call_swap(struct Round* r, int target, size_t at, int64_t value, int64_t compared,
+                      const char* before) {
   struct Open* op = calloc(1, sizeof *op);
   const MPI_Aint disp = r->addresses ? r->addresses[target] + (MPI_Aint)at : (MPI_Aint)at / r->disp_unit;
   op->data = malloc(16);
@@ -237,7 +253,8 @@ static void operate(struct Round* r, int origin, int target) {
         const size_t each = element_bytes[element];
         char* to = model + each * (size_t)(i * d.target_stride);
         if (d.kind == kPut) memcpy(to, data + each * (size_t)i, each);
-        if (d.kind == kAccumulate || d.kind == kGetAccumulate) reduce_element(to, data + each * (size_t)i, element, d.op);
+        if (d.kind == kAccumulate || d.kind == kGetAccumulate)
+          reduce_element(to, data + each * (size_t)i, element, d.op);
       }
       free(data);
     }
@@ -328,10 +345,12 @@ static void make_window(struct Round* r) {
       OK(MPI_Win_create(r->base, (MPI_Aint)r->bytes, r->disp_unit, MPI_INFO_NULL, MPI_COMM_WORLD, &r->win));
       break;
     case MPI_WIN_FLAVOR_ALLOCATE:
-      OK(MPI_Win_allocate((MPI_Aint)r->bytes, r->disp_unit, MPI_INFO_NULL, MPI_COMM_WORLD, &r->base, &r->win));
+      OK(MPI_Win_allocate((MPI_Aint)r->bytes, r->disp_unit, MPI_INFO_NULL, MPI_COMM_WORLD, &r->base,
+                          &r->win));
       break;
     case MPI_WIN_FLAVOR_SHARED:
-      OK(MPI_Win_allocate_shared((MPI_Aint)r->bytes, r->disp_unit, MPI_INFO_NULL, MPI_COMM_WORLD, &r->base, &r->win));
+      OK(MPI_Win_allocate_shared((MPI_Aint)r->bytes, r->disp_unit, MPI_INFO_NULL, MPI_COMM_WORLD, &r->base,
+                                 &r->win));
       break;
     default:
       r->base = malloc(r->bytes);
@@ -345,7 +364,8 @@ static void make_window(struct Round* r) {
 
 static void run_round(int single_host) {
   struct Round r;
-  const int flavors[4] = {MPI_WIN_FLAVOR_CREATE, MPI_WIN_FLAVOR_ALLOCATE, MPI_WIN_FLAVOR_DYNAMIC, MPI_WIN_FLAVOR_SHARED};
+  const int flavors[4] = {MPI_WIN_FLAVOR_CREATE, MPI_WIN_FLAVOR_ALLOCATE, MPI_WIN_FLAVOR_DYNAMIC,
+                          MPI_WIN_FLAVOR_SHARED};
   const int units[3] = {1, 4, 8};
   const int large = below(4) == 0 && size <= 7;
   int epochs = 1 + below(3);
@@ -368,8 +388,8 @@ static void run_round(int single_host) {
     CHECK(memcmp(r.base, r.model + (size_t)rank * r.bytes, r.bytes) == 0);
     MPI_Win_unlock(rank, r.win);
     if (check_failures_ != before)
-      fprintf(stderr, "rank %d: flavor %d, synchronisation %d, disp_unit %d, cells of %zu bytes\n", rank, r.flavor,
-              r.sync, r.disp_unit, r.cell_bytes);
+      fprintf(stderr, "rank %d: flavor %d, synchronisation %d, disp_unit %d, cells of %zu bytes\n", rank,
+              r.flavor, r.sync, r.disp_unit, r.cell_bytes);
     MPI_Barrier(MPI_COMM_WORLD);
   }
   if (r.addresses) OK(MPI_Win_detach(r.win, r.base));

@@ -88,9 +88,11 @@ class Improver {
   Improver(const Graph& graph, Owners& owners, int hosts) noexcept
       : graph_(graph), owners_(owners), members_(at(hosts)) {
     for (int v = 0; v < graph.size(); ++v) members_[at(owners[at(v)])].push_back(v);
+  }
+  void run() noexcept {
     for (int pass = 0; pass < kPasses; ++pass) {
       bool changed = false;
-      for (int v = 0; v < graph.size(); ++v) changed = improve(v) || changed;
+      for (int v = 0; v < graph_.size(); ++v) changed = improve(v) || changed;
       if (!changed) return;
     }
   }
@@ -182,7 +184,7 @@ std::vector<int> best_order(const Graph& graph, const coll::Cluster& cluster,
   };
   for (const Owners& owners : offers) offer(owners);
   Owners improved = best;
-  Improver(graph, improved, cluster.hosts());
+  Improver(graph, improved, cluster.hosts()).run();
   offer(improved);
   return order_of(cluster, best);
 }

@@ -94,8 +94,8 @@ TEST(Exchange, a_send_to_a_peer_that_has_left_ends_with_peer_lost) {
   }));
 }
 
-// Data that a peer wrote before it left still counts, even if we find out by its closed inbox before we have read
-// it.
+// Data that a peer wrote before it left still counts, even if we find out by its closed inbox before we have
+// read it.
 TEST(Exchange, the_last_bytes_of_a_peer_that_has_left_arrive) {
   Job job;
   job.knobs.cma = "off";  // else it could not leave before we have taken them
