@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """rma_killed.py MPIEXEC PROGRAM: what could go wrong when a rank is killed in an epoch and errors are returned: a call
 of another rank hangs, gives another error, or does not name the rank; something is left in /dev/shm. A shell around
-each rank outlives it, so that mpiexec does not end the job first."""
+each rank outlives it, so that mpiexec does not end the job first. Ranks on other hosts are given up after DETECT_MS."""
+import os
 import subprocess
 import sys
 
@@ -10,13 +11,15 @@ MPIEXEC, PROGRAM = sys.argv[1:3]
 LIMIT = 60  # generous: only a hang exceeds it
 CASES = ('put', 'get', 'fence', 'lock', 'holder', 'start', 'wait', 'request')
 SURVIVORS = 2
+DETECT_MS = '2000'
 SHELL = '"$0" "$1"; sleep 8'
 
 
 def case(what, hosts):
     command = [MPIEXEC, '-n', '3', '--pretend-hosts', hosts, 'sh', '-c', SHELL, PROGRAM, what]
     try:
-        job = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False, stdin=subprocess.DEVNULL)
+        job = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False, stdin=subprocess.DEVNULL,
+                             env=dict(os.environ, HERALD_DETECT_MS=DETECT_MS))
         text, named = job.stdout + job.stderr, job.stdout.split('\n').count('named')
     except subprocess.TimeoutExpired as error:
         text, named = f'no end after {LIMIT} s: {error.stdout}', 0
