@@ -53,16 +53,24 @@ void Sender::start(SendOp& op) noexcept {
   return headers_.write(to, message, whole, room);
 }
 
+// Of a message that leaves as one packet.
+template <class Send>
+[[gnu::always_inline]] inline std::size_t Sender::write_whole_header(Peer& to, const Send& send,
+                                                                     std::uint64_t bytes, std::uint32_t seq,
+                                                                     std::byte* room) noexcept {
+  return write_header(to,
+                      {.context = send.context,
+                       .bytes = bytes,
+                       .source = send.source,
+                       .tag = send.tag,
+                       .seq = seq,
+                       .pushed = static_cast<std::uint32_t>(bytes)},
+                      true, room);
+}
+
 std::size_t Sender::send_now(const ShortSend& send, std::byte* room) noexcept {
   Peer& to = peers_[send.to];
-  const std::size_t head = write_header(to,
-                                        {.context = send.context,
-                                         .bytes = send.bytes,
-                                         .source = send.source,
-                                         .tag = send.tag,
-                                         .seq = to.next_seq++,
-                                         .pushed = static_cast<std::uint32_t>(send.bytes)},
-                                        true, room);
+  const std::size_t head = write_whole_header(to, send, send.bytes, to.next_seq++, room);
   if (send.bytes != 0) std::memcpy(room + head, send.data, send.bytes);
   ++done_.counters.finished;
   return head + send.bytes;
@@ -74,14 +82,7 @@ std::size_t Sender::send_now(SendOp& op, std::byte* room) noexcept {
   op.seq = to.next_seq++;
   op.phase = SendPhase::sent;
   const std::uint64_t bytes = op.data.total();
-  const std::size_t head = write_header(to,
-                                        {.context = op.context,
-                                         .bytes = bytes,
-                                         .source = op.source,
-                                         .tag = op.tag,
-                                         .seq = op.seq,
-                                         .pushed = static_cast<std::uint32_t>(bytes)},
-                                        true, room);
+  const std::size_t head = write_whole_header(to, op, bytes, op.seq, room);
   op.data.pack(room + head, bytes);
   done_.finish(op, Status::ok);
   return head + bytes;

@@ -65,6 +65,9 @@ class Sender {
   static void reset(SendOp& op) noexcept;
   std::size_t write_first(Peer& to, SendOp& op, std::span<std::byte> room) noexcept;
   std::size_t write_header(Peer& to, const Envelope& message, bool whole, std::byte* room) noexcept;
+  template <class Send>  // SendOp or ShortSend
+  std::size_t write_whole_header(Peer& to, const Send& send, std::uint64_t bytes, std::uint32_t seq,
+                                 std::byte* room) noexcept;
   std::size_t write_data(SendOp& op, std::span<std::byte> room, Borrowed* borrowed) noexcept;
   void finish_when_returned(SendOp& op) noexcept;
   bool end_cancel(PeerId from, const wire::CancelReplyHeader& reply) noexcept;

@@ -46,6 +46,8 @@ static void wrong_arguments(void) {
   CHECK_CLASS(MPI_Accumulate(&value, 1, mixed, next, 0, 1, mixed, MPI_SUM, win), MPI_ERR_TYPE);
   MPI_Type_free(&mixed);
   CHECK_CLASS(MPI_Compare_and_swap(&value, &value, &value, MPI_DOUBLE, next, 0, win), MPI_ERR_TYPE);
+  CHECK_CLASS(MPI_Compare_and_swap(&value, NULL, &value, MPI_INT, next, 0, win), MPI_ERR_ARG);
+  OK(MPI_Compare_and_swap(NULL, NULL, NULL, MPI_INT, MPI_PROC_NULL, 0, win));
   CHECK_CLASS(MPI_Win_fence(1, win), MPI_ERR_ASSERT);
   CHECK_CLASS(MPI_Win_lock(7, next, 0, win), MPI_ERR_LOCKTYPE);
   CHECK_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, next, 1, win), MPI_ERR_ASSERT);

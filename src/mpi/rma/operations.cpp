@@ -9,21 +9,28 @@ namespace {
 
 using wire::RmaKind;
 
+// Without kind and buffers. `rank_number`: of the argument target_rank, which target_disp follows.
+Access access_at(int target_rank, int rank_number, MPI_Aint target_disp, MPI_Count target_count,
+                 Datatype* target_datatype, Win* win) noexcept {
+  Access access{};
+  access.target = target_rank;
+  access.target_arg = {rank_number, "target_rank"};
+  access.disp = target_disp;
+  access.disp_arg = {rank_number + 1, "target_disp"};
+  access.count = target_count;
+  access.type = target_datatype;
+  access.win = win;
+  return access;
+}
+
 int put_or_get(Call& call, RmaKind kind, const void* origin_addr, MPI_Count origin_count,
                Datatype* origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
                Datatype* target_datatype, Op* op, Win* win, MPI_Request* request) noexcept {
-  const OriginBuffer origin{origin_addr, origin_count, origin_datatype, {1, "origin_addr"}};
-  Access access{};
+  Access access = access_at(target_rank, 4, target_disp, target_count, target_datatype, win);
   access.kind = kind;
-  (kind == RmaKind::get ? access.result : access.data) = origin;
-  access.target = target_rank;
-  access.target_arg = {4, "target_rank"};
-  access.disp = target_disp;
-  access.disp_arg = {5, "target_disp"};
-  access.count = target_count;
-  access.type = target_datatype;
+  (kind == RmaKind::get ? access.result : access.data) = {
+      origin_addr, origin_count, origin_datatype, {1, "origin_addr"}};
   access.op = op;
-  access.win = win;
   access.request = request;
   return run_access(call, access);
 }
@@ -31,18 +38,11 @@ int put_or_get(Call& call, RmaKind kind, const void* origin_addr, MPI_Count orig
 int fetch(Call& call, const OriginBuffer& origin, const OriginBuffer& result, int target_rank,
           MPI_Aint target_disp, MPI_Count target_count, Datatype* target_datatype, Op* op, Win* win,
           MPI_Request* request) noexcept {
-  Access access{};
+  Access access = access_at(target_rank, 7, target_disp, target_count, target_datatype, win);
   access.kind = RmaKind::get_accumulate;
   access.data = origin;
   access.result = result;
-  access.target = target_rank;
-  access.target_arg = {7, "target_rank"};
-  access.disp = target_disp;
-  access.disp_arg = {8, "target_disp"};
-  access.count = target_count;
-  access.type = target_datatype;
   access.op = op;
-  access.win = win;
   access.request = request;
   return run_access(call, access);
 }
@@ -121,38 +121,26 @@ int fetch_and_op(Call& call, const void* origin_addr, void* result_addr, Datatyp
                  MPI_Aint target_disp, Op* op, Win* win) {
   if (target_rank != MPI_PROC_NULL && check_single(call, *datatype, false) != MPI_SUCCESS)
     return call.error();
-  Access access{};
+  Access access = access_at(target_rank, 4, target_disp, 1, datatype, win);
   access.kind = RmaKind::get_accumulate;
   access.data = {origin_addr, 1, datatype, {1, "origin_addr"}};
   access.result = {result_addr, 1, datatype, {2, "result_addr"}};
-  access.target = target_rank;
-  access.target_arg = {4, "target_rank"};
-  access.disp = target_disp;
-  access.disp_arg = {5, "target_disp"};
-  access.count = 1;
-  access.type = datatype;
   access.op = op;
-  access.win = win;
   return run_access(call, access);
 }
 
 int compare_and_swap(Call& call, const void* origin_addr, const void* compare_addr, void* result_addr,
                      Datatype* datatype, int target_rank, MPI_Aint target_disp, Win* win) {
-  if (target_rank != MPI_PROC_NULL && check_single(call, *datatype, true) != MPI_SUCCESS) return call.error();
-  check_pointer(call, compare_addr, {2, "compare_addr"});
-  if (call.failed() && target_rank != MPI_PROC_NULL) return call.error();
-  Access access{};
+  if (target_rank != MPI_PROC_NULL) {
+    (void)check_single(call, *datatype, true);
+    check_pointer(call, compare_addr, {2, "compare_addr"});
+    if (call.failed()) return call.error();
+  }
+  Access access = access_at(target_rank, 5, target_disp, 1, datatype, win);
   access.kind = RmaKind::compare_swap;
   access.data = {origin_addr, 1, datatype, {1, "origin_addr"}};
   access.result = {result_addr, 1, datatype, {3, "result_addr"}};
   access.compared = compare_addr;
-  access.target = target_rank;
-  access.target_arg = {5, "target_rank"};
-  access.disp = target_disp;
-  access.disp_arg = {6, "target_disp"};
-  access.count = 1;
-  access.type = datatype;
-  access.win = win;
   return run_access(call, access);
 }
 
