@@ -11,7 +11,7 @@
 namespace herald::launch {
 namespace {
 
-constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::size_t kPmiReadBytes = 64 * 1024;
 constexpr std::size_t kOutLimit = 1 << 20;  // a rank must read its replies before it asks on
 
 }  // namespace
@@ -41,7 +41,7 @@ void PmiSockets::flush() {
 
 void PmiSockets::read(int rank) {
   Socket& socket = sockets_[static_cast<std::size_t>(rank)];
-  std::array<char, kReadBytes> buffer;
+  std::array<char, kPmiReadBytes> buffer;
   while (socket.fd >= 0 && server_.output(rank).size() < kOutLimit) {
     const ssize_t n = ::read(socket.fd, buffer.data(), buffer.size());
     if (n > 0) {

@@ -12,13 +12,13 @@ namespace {
 
 enum class Kind : std::uint8_t { start, finish, begin, end, point };
 
-struct Row {
+struct EventRow {
   Kind kind;
   const char* shown;
   const char* names[3];
 };
 
-constexpr Row kRows[] = {
+constexpr EventRow kEvents[] = {
 #define HERALD_TRACE_EVENT(name, kind, shown, a, b, c) {Kind::kind, shown, {a, b, c}},
 #include "base/trace.def"
 #undef HERALD_TRACE_EVENT
@@ -93,7 +93,7 @@ class Trace::Writer {
   Writer(std::FILE* out, const Trace& trace, int rank) noexcept : out_(out), trace_(trace), rank_(rank) {}
 
   void event(const Record& record) noexcept {
-    const Row& row = row_of(record);
+    const EventRow& row = row_of(record);
     last_ns_ = record.ns;
     switch (row.kind) {
       case Kind::start: open_[record.id] = ++ids_, head(row, record, 'b', ids_), args(row, record); return;
@@ -117,42 +117,42 @@ class Trace::Writer {
   }
 
  private:
-  static const Row& row_of(const Record& record) noexcept {
-    return kRows[static_cast<std::size_t>(record.event)];
+  static const EventRow& row_of(const Record& record) noexcept {
+    return kEvents[static_cast<std::size_t>(record.event)];
   }
   std::vector<Record>& stack(std::uint16_t thread) noexcept {
     if (thread >= threads_.size()) threads_.resize(thread + 1u);
     return threads_[thread];
   }
 
-  void finish(const Row& row, const Record& record) noexcept {
+  void finish(const EventRow& row, const Record& record) noexcept {
     const auto found = open_.find(record.id);
     if (found == open_.end()) return;
     head(row, record, 'e', found->second);
     args(row, record);
     open_.erase(found);
   }
-  void end(const Row& row, const Record& record) noexcept {
+  void end(const EventRow& row, const Record& record) noexcept {
     std::vector<Record>& doing = stack(record.thread);
     if (doing.empty()) return;
     const Record begun = doing.back();
     doing.pop_back();
     complete(row, begun, record.ns);
   }
-  void complete(const Row& row, const Record& begun, std::int64_t end_ns) noexcept {
+  void complete(const EventRow& row, const Record& begun, std::int64_t end_ns) noexcept {
     head(row, begun, 'X', 0);
     std::fputs(",\"dur\":", out_);
     put_micros(out_, end_ns - begun.ns);
     args(row, begun);
   }
-  void head(const Row& row, const Record& record, char phase, std::uint64_t id) noexcept {
+  void head(const EventRow& row, const Record& record, char phase, std::uint64_t id) noexcept {
     std::fprintf(out_,
                  ",\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"%c\",\"pid\":%d,\"tid\":%d,\"ts\":", row.shown,
                  row.shown, phase, rank_, record.thread);
     put_micros(out_, record.ns - trace_.start_.ns);
     if (id != 0) std::fprintf(out_, ",\"id\":\"%d.%llu\"", rank_, static_cast<unsigned long long>(id));
   }
-  void args(const Row& row, const Record& record) noexcept {
+  void args(const EventRow& row, const Record& record) noexcept {
     const std::int64_t values[] = {record.a, record.b, record.c};
     std::fputs(",\"args\":{", out_);
     bool more = false;

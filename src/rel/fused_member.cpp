@@ -10,7 +10,7 @@
 namespace herald::rel {
 namespace {
 
-constexpr std::size_t kHead = sizeof(wire::DatagramHead) + sizeof(wire::ContributionPart);
+constexpr std::size_t kContributionHead = sizeof(wire::DatagramHead) + sizeof(wire::ContributionPart);
 // A result is acknowledged by itself after so long, unless the next contribution does.
 constexpr Duration kAckAfter = milliseconds(2);
 // A member whose contribution was acknowledged waits longer: the root will announce, and repeat it.
@@ -33,8 +33,8 @@ bool FusedMember::contribute(Seq number, std::span<const std::byte> data) noexce
   one.acked = false;
   one.tries = 0;
   one.due = true;
-  one.datagram.resize(kHead + data.size());
-  if (!data.empty()) std::memcpy(one.datagram.data() + kHead, data.data(), data.size());
+  one.datagram.resize(kContributionHead + data.size());
+  if (!data.empty()) std::memcpy(one.datagram.data() + kContributionHead, data.data(), data.size());
   ++context_.counters.contributions;
   wake();
   return true;
@@ -158,7 +158,7 @@ std::span<std::byte> FusedMember::write_whole(Contribution& one, unsigned flags)
 std::span<std::byte> FusedMember::write_compact(Contribution& one, unsigned flags) const noexcept {
   static_assert(wire::kMaxFusedMembers <= wire::kMaxCompactPlace + 1);
   const std::span<std::byte> all =
-      std::span<std::byte>(one.datagram).subspan(kHead - sizeof(wire::CompactHead));
+      std::span<std::byte>(one.datagram).subspan(kContributionHead - sizeof(wire::CompactHead));
   wire::write_compact(
       context_.config.seal, info_.to_member(0).seal, info_.name,
       {static_cast<std::uint8_t>(flags), lane_index_, static_cast<std::uint8_t>(info_.me), one.number}, all);

@@ -11,7 +11,7 @@
 namespace herald::rel {
 namespace {
 
-constexpr std::size_t kHead = sizeof(wire::DatagramHead) + sizeof(wire::ResultPart);
+constexpr std::size_t kResultHead = sizeof(wire::DatagramHead) + sizeof(wire::ResultPart);
 // Members acknowledge by themselves after a while (fused_member.cpp); then the result is repeated.
 constexpr Duration kAckBy = milliseconds(4);
 
@@ -68,12 +68,12 @@ void FusedRoot::announce(Instant now, Seq number, std::span<const std::byte> res
   Exchange& exchange = at(number);
   HERALD_ASSERT(exchange.number == number && exchange.state == Exchange::State::gathering &&
                 result.size() <= wire::kMaxResult);
-  exchange.datagram.resize(kHead + result.size());
+  exchange.datagram.resize(kResultHead + result.size());
   wire::ResultPart part;
   part.name = info_.name;
   part.lane_index = info_.index;
   std::memcpy(exchange.datagram.data() + sizeof(wire::DatagramHead), &part, sizeof part);
-  if (!result.empty()) std::memcpy(exchange.datagram.data() + kHead, result.data(), result.size());
+  if (!result.empty()) std::memcpy(exchange.datagram.data() + kResultHead, result.data(), result.size());
   exchange.count = audience_.live();
   ++context_.counters.results;
   exchange.state = exchange.count == 0 ? Exchange::State::idle : Exchange::State::announced;

@@ -6,7 +6,6 @@
 namespace herald::rel {
 namespace {
 
-constexpr std::size_t kHead = sizeof(wire::DatagramHead);
 constexpr std::uint32_t kBurst = 4;  // packets whose end is shown at once
 
 }  // namespace
@@ -34,8 +33,8 @@ bool LaneTransmitter::emit_cast(Instant now, Seq seq, std::int32_t place, bool a
   if (audience_.has_lost_members()) flags |= wire::kFlagDirect;
   const Destination to = info_.to_place(place);
   wire::write_head(at, wire::DatagramKind::cast, flags, context_.config.seal, context_.config.me, seq);
-  wire::seal(context_.config.seal, to.seal, entry.body_crc, {at, kHead});
-  context_.push(to, {at, kHead + entry.body_bytes}, out);
+  wire::seal(context_.config.seal, to.seal, entry.body_crc, {at, sizeof(wire::DatagramHead)});
+  context_.push(to, {at, sizeof(wire::DatagramHead) + entry.body_bytes}, out);
   entry.sent_at = now;
   entry.state = EntryState::in_flight;
   if (entry.transmissions < 255) ++entry.transmissions;

@@ -19,13 +19,13 @@ struct CvarHandle : ObjectOf<MPI_T_cvar_handle> {
   int index = 0;
 };
 
-HandleTable<CvarHandle>& handles() noexcept {
+HandleTable<CvarHandle>& cvar_handles() noexcept {
   static auto& table = *new HandleTable<CvarHandle>;
   return table;
 }
 
 CvarHandle* find(MPI_T_cvar_handle handle) noexcept {
-  return handles().find(reinterpret_cast<std::uintptr_t>(handle));
+  return cvar_handles().find(reinterpret_cast<std::uintptr_t>(handle));
 }
 
 enum class Shape : std::uint8_t { small, large, choice, text };
@@ -68,7 +68,7 @@ bool as_text(const KnobRow& row, const void* buffer, std::string& text) noexcept
 int cvar_count() noexcept { return static_cast<int>(knob_rows().size()); }
 
 void forget_cvar_handles() noexcept {
-  handles().each([](CvarHandle& handle) { handles().destroy(&handle); });
+  cvar_handles().each([](CvarHandle& handle) { cvar_handles().destroy(&handle); });
 }
 
 namespace api {
@@ -108,7 +108,7 @@ int t_cvar_handle_alloc(Call&, int cvar_index, void*, MPI_T_cvar_handle* handle,
   const KnobRow* row = row_at(cvar_index);
   if (row == nullptr) return MPI_T_ERR_INVALID_INDEX;
   if (handle == nullptr || count == nullptr) return MPI_T_ERR_INVALID;
-  CvarHandle* made = handles().create();
+  CvarHandle* made = cvar_handles().create();
   made->index = cvar_index;
   *handle = handle_of(made);
   *count = shape_of(*row) == Shape::text ? kTextRoom : 1;
@@ -119,7 +119,7 @@ int t_cvar_handle_free(Call&, MPI_T_cvar_handle* handle) {
   if (handle == nullptr) return MPI_T_ERR_INVALID;
   CvarHandle* object = find(*handle);
   if (object == nullptr) return MPI_T_ERR_INVALID_HANDLE;
-  handles().destroy(object);
+  cvar_handles().destroy(object);
   *handle = MPI_T_CVAR_HANDLE_NULL;
   return MPI_SUCCESS;
 }

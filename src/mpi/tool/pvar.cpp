@@ -108,7 +108,7 @@ HandleTable<PvarSession>& sessions() noexcept {
   static auto& table = *new HandleTable<PvarSession>;
   return table;
 }
-HandleTable<PvarHandle>& handles() noexcept {
+HandleTable<PvarHandle>& pvar_handles() noexcept {
   static auto& table = *new HandleTable<PvarHandle>;
   return table;
 }
@@ -126,7 +126,7 @@ PvarHandle* find(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int& erro
     error = MPI_T_ERR_INVALID_SESSION;
     return nullptr;
   }
-  PvarHandle* object = handles().find(reinterpret_cast<std::uintptr_t>(handle));
+  PvarHandle* object = pvar_handles().find(reinterpret_cast<std::uintptr_t>(handle));
   if (object != nullptr && object->session == number(session)) return object;
   error = MPI_T_ERR_INVALID_HANDLE;
   return nullptr;
@@ -136,7 +136,7 @@ PvarHandle* find(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int& erro
 template <class Do>
 int for_handles(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int refusal, Do action) noexcept {
   if (handle == MPI_T_PVAR_ALL_HANDLES && is_session(session)) {
-    handles().each([&](PvarHandle& each) {
+    pvar_handles().each([&](PvarHandle& each) {
       if (each.session == number(session) && !is_level(*each.row)) action(each);
     });
     return MPI_SUCCESS;
@@ -155,7 +155,7 @@ int pvar_count() noexcept { return static_cast<int>(std::size(kRows)); }
 PvarGroup pvar_group(int index) noexcept { return kRows[index].group; }
 
 void forget_pvar_sessions() noexcept {
-  handles().each([](PvarHandle& handle) { handles().destroy(&handle); });
+  pvar_handles().each([](PvarHandle& handle) { pvar_handles().destroy(&handle); });
   sessions().each([](PvarSession& session) { sessions().destroy(&session); });
 }
 
@@ -200,8 +200,8 @@ int t_pvar_session_create(Call&, MPI_T_pvar_session* pe_session) {
 int t_pvar_session_free(Call&, MPI_T_pvar_session* pe_session) {
   if (pe_session == nullptr) return MPI_T_ERR_INVALID;
   if (!is_session(*pe_session)) return MPI_T_ERR_INVALID_SESSION;
-  handles().each([&](PvarHandle& handle) {
-    if (handle.session == number(*pe_session)) handles().destroy(&handle);
+  pvar_handles().each([&](PvarHandle& handle) {
+    if (handle.session == number(*pe_session)) pvar_handles().destroy(&handle);
   });
   sessions().destroy(sessions().find(number(*pe_session)));
   *pe_session = MPI_T_PVAR_SESSION_NULL;
@@ -213,7 +213,7 @@ int t_pvar_handle_alloc(Call&, MPI_T_pvar_session pe_session, int pvar_index, vo
   if (!is_session(pe_session)) return MPI_T_ERR_INVALID_SESSION;
   if (pvar_index < 0 || pvar_index >= pvar_count()) return MPI_T_ERR_INVALID_INDEX;
   if (handle == nullptr || count == nullptr) return MPI_T_ERR_INVALID;
-  PvarHandle* made = handles().create();
+  PvarHandle* made = pvar_handles().create();
   made->session = number(pe_session);
   made->row = &kRows[pvar_index];
   *handle = handle_of(made);
@@ -226,7 +226,7 @@ int t_pvar_handle_free(Call&, MPI_T_pvar_session pe_session, MPI_T_pvar_handle* 
   int error = MPI_SUCCESS;
   PvarHandle* object = find(pe_session, *handle, error);
   if (object == nullptr) return error;
-  handles().destroy(object);
+  pvar_handles().destroy(object);
   *handle = MPI_T_PVAR_HANDLE_NULL;
   return MPI_SUCCESS;
 }

@@ -14,7 +14,7 @@
 namespace herald::path {
 namespace {
 
-constexpr std::uint64_t kSegmentMagic = 0x31647261626c7268u;
+constexpr std::uint64_t kCollSegmentMagic = 0x31647261626c7268u;
 
 struct alignas(kCacheLine) CollSegmentHeader {
   std::uint64_t magic;
@@ -127,7 +127,7 @@ bool CollSegment::create(const std::string& path, const CollSegmentShape& shape,
     close();
     return false;
   }
-  *reinterpret_cast<CollSegmentHeader*>(memory_) = {.magic = kSegmentMagic,
+  *reinterpret_cast<CollSegmentHeader*>(memory_) = {.magic = kCollSegmentMagic,
                                                     .nonce = nonce,
                                                     .total_bytes = shape_.bytes(),
                                                     .ranks = shape_.ranks,
@@ -152,7 +152,7 @@ bool CollSegment::attach(const std::string& path, const CollSegmentShape& shape,
   ::close(fd);
   if (!good) return false;
   const auto& header = *reinterpret_cast<const CollSegmentHeader*>(memory_);
-  if (header.magic == kSegmentMagic && header.nonce == nonce && header.total_bytes == shape_.bytes() &&
+  if (header.magic == kCollSegmentMagic && header.nonce == nonce && header.total_bytes == shape_.bytes() &&
       header.ranks == shape_.ranks && header.place_bytes == shape_.place_bytes &&
       header.slots == shape_.slots)
     return true;
