@@ -233,11 +233,21 @@ Net::Woken Net::sleep(Instant now, Instant due, Duration longest) noexcept {
 
 void Net::woke(const Woken& why) noexcept {
   node_.on_block();
+  mark_ready(why.peers, why.lanes);
+}
+
+void Net::look() noexcept {
+  watch_.resume();
+  const std::uint32_t marks = watch_.look();
+  mark_ready((marks & kPeers) != 0, (marks & kLanes) != 0);
+}
+
+void Net::mark_ready(bool peers, bool lanes) noexcept {
   ready_known_ = true;
-  peers_ready_ = why.peers;
-  lanes_ready_ = why.lanes;
-  if (why.lanes)
-    for (Groups& each : groups_) each.turns_without_cast = 0;
+  peers_ready_ = peers;
+  lanes_ready_ = lanes;
+  if (!lanes) return;
+  for (Groups& each : groups_) each.turns_without_cast = 0;
 }
 
 void Net::on_spun() noexcept {

@@ -56,6 +56,8 @@ class Net final : node::GroupMembership {
   Instant prepare_to_sleep() noexcept;  // gives the next deadline
   Woken sleep(Instant now, Instant due, Duration longest) noexcept;
   void woke(const Woken& why) noexcept;
+  // After a yield: one system call tells which sockets the next turn has to read, mostly none.
+  void look() noexcept;
   // A thread spins: most of a turn is then spent polling the sockets of peers. The kernel is told after a
   // while that nobody sleeps on them, so that it does not signal each datagram.
   void set_spinning(bool spins) noexcept { extra_polls_ = spins ? kExtraPolls : 0; }
@@ -81,6 +83,7 @@ class Net final : node::GroupMembership {
   bool transmit(Instant now) noexcept;
   void send_to_peers(Instant now) noexcept;
   void send_to_groups(Groups& groups) noexcept;
+  void mark_ready(bool peers, bool lanes) noexcept;
   void trace() noexcept;
 
   const int rank_;
@@ -93,7 +96,7 @@ class Net final : node::GroupMembership {
   path::Watch watch_;
   rel::TxBatch batch_;
   std::vector<path::UdpSend> to_peers_;  // the batch, as the paths want it
-  bool ready_known_ = false;             // the last sleep told which sockets to read:
+  bool ready_known_ = false;             // the last sleep or look told which sockets to read:
   bool peers_ready_ = true, lanes_ready_ = true;
   int extra_polls_ = 0;
   std::uint32_t spins_ = 0;  // in a row, since somebody slept

@@ -63,6 +63,7 @@ bool Waiter::step(std::uint64_t before) noexcept {
     case WaitAction::yield:
       give_processor();
       policy_.on_yielded(now, read_clock());
+      if (net_ != nullptr) net_->look();
       if (engine_.transport().activity() == before && !engine_.progress()) return true;
       break;
     case WaitAction::block:
