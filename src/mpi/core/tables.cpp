@@ -9,13 +9,13 @@ namespace herald::mpi {
 namespace {
 
 template <class Handle>
-std::uint32_t number(Handle handle) noexcept {
+std::uint32_t handle_number(Handle handle) noexcept {
   return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(handle));
 }
 
 Errhandler* make_errhandler(MPI_Errhandler handle, Errhandler::Kind kind) noexcept {
   auto* errhandler = new Errhandler;
-  errhandler->handle = number(handle);
+  errhandler->handle = handle_number(handle);
   errhandler->kind = kind;
   errhandler->predefined = true;
   errhandler->users = 1;
@@ -45,7 +45,7 @@ void make_ops(Tables& tables) noexcept {
   };
   for (const auto& row : kOps) {
     auto* op = new Op;
-    op->handle = number(row.handle);
+    op->handle = handle_number(row.handle);
     op->builtin = static_cast<int>(row.kind);
     op->name = row.name;
     // The order of operands matters for these two; the others commute.
@@ -60,11 +60,11 @@ Tables* fill_tables() noexcept {
   tables->abort = make_errhandler(MPI_ERRORS_ABORT, Errhandler::Kind::abort);
   tables->give_back = make_errhandler(MPI_ERRORS_RETURN, Errhandler::Kind::give_back);
   tables->empty_group = new Group;
-  tables->empty_group->handle = number(MPI_GROUP_EMPTY);
+  tables->empty_group->handle = handle_number(MPI_GROUP_EMPTY);
   tables->empty_group->predefined = true;
   tables->empty_group->users = 1;
   tables->env_info = new Info;
-  tables->env_info->handle = number(MPI_INFO_ENV);
+  tables->env_info->handle = handle_number(MPI_INFO_ENV);
   fill_env_info(*tables->env_info);
   make_ops(*tables);
   make_predefined_datatypes(*tables);

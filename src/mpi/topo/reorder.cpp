@@ -13,26 +13,27 @@ namespace {
 
 using Owners = std::vector<int>;  // the host of each vertex
 
-std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
+std::size_t to_index(int i) noexcept { return static_cast<std::size_t>(i); }
 
 Owners present(const coll::Cluster& cluster) noexcept {
-  Owners owners(at(cluster.ranks()));
-  for (int rank = 0; rank < cluster.ranks(); ++rank) owners[at(rank)] = cluster.host_of(rank);
+  Owners owners(to_index(cluster.ranks()));
+  for (int rank = 0; rank < cluster.ranks(); ++rank) owners[to_index(rank)] = cluster.host_of(rank);
   return owners;
 }
 
 // A vertex whose host does not change keeps its process; the other processes of a host follow in their order.
 std::vector<int> order_of(const coll::Cluster& cluster, const Owners& owners) noexcept {
   std::vector<int> order(owners.size(), coll::kNoRank);
-  std::vector<std::size_t> next(at(cluster.hosts()), 0);
+  std::vector<std::size_t> next(to_index(cluster.hosts()), 0);
   for (int v = 0; v < cluster.ranks(); ++v)
-    if (owners[at(v)] == cluster.host_of(v)) order[at(v)] = v;
+    if (owners[to_index(v)] == cluster.host_of(v)) order[to_index(v)] = v;
   for (int v = 0; v < cluster.ranks(); ++v) {
-    if (order[at(v)] != coll::kNoRank) continue;
-    const int host = owners[at(v)];
+    if (order[to_index(v)] != coll::kNoRank) continue;
+    const int host = owners[to_index(v)];
     const std::vector<int>& ranks = cluster.on_host(host);
-    while (order[at(ranks[next[at(host)]])] == ranks[next[at(host)]]) ++next[at(host)];
-    order[at(v)] = ranks[next[at(host)]++];
+    while (order[to_index(ranks[next[to_index(host)]])] == ranks[next[to_index(host)]])
+      ++next[to_index(host)];
+    order[to_index(v)] = ranks[next[to_index(host)]++];
   }
   return order;
 }
@@ -48,15 +49,17 @@ Owners grown(const Graph& graph, const coll::Cluster& cluster) noexcept {
     }
   };
   const int n = graph.size();
-  Owners owners(at(n), coll::kNoRank);
-  std::vector<std::int64_t> left(at(n), 0), inside(at(n));
-  std::vector<int> reached(at(n));
+  Owners owners(to_index(n), coll::kNoRank);
+  std::vector<std::int64_t> left(to_index(n), 0), inside(to_index(n));
+  std::vector<int> reached(to_index(n));
   for (int v = 0; v < n; ++v)
-    for (std::size_t e = graph.begin(v); e < graph.end(v); ++e) left[at(v)] += graph.weight[e];
+    for (std::size_t e = graph.begin(v); e < graph.end(v); ++e) left[to_index(v)] += graph.weight[e];
   const auto seed = [&] {
     int best = coll::kNoRank;
     for (int v = 0; v < n; ++v)
-      if (owners[at(v)] == coll::kNoRank && (best == coll::kNoRank || left[at(v)] < left[at(best)])) best = v;
+      if (owners[to_index(v)] == coll::kNoRank &&
+          (best == coll::kNoRank || left[to_index(v)] < left[to_index(best)]))
+        best = v;
     return best;
   };
   for (int host = 0; host < cluster.hosts(); ++host) {
@@ -65,17 +68,18 @@ Owners grown(const Graph& graph, const coll::Cluster& cluster) noexcept {
     std::fill(reached.begin(), reached.end(), 0);
     int vertices = 0;
     for (int count = 0; count < cluster.count(host); ++count) {
-      while (!queue.empty() && (owners[at(queue.top().vertex)] != coll::kNoRank ||
-                                queue.top().edges != inside[at(queue.top().vertex)]))
+      while (!queue.empty() && (owners[to_index(queue.top().vertex)] != coll::kNoRank ||
+                                queue.top().edges != inside[to_index(queue.top().vertex)]))
         queue.pop();
       const int v = queue.empty() ? seed() : queue.top().vertex;
-      owners[at(v)] = host;
+      owners[to_index(v)] = host;
       for (std::size_t e = graph.begin(v); e < graph.end(v); ++e) {
         const int peer = graph.to[e];
-        left[at(peer)] -= graph.weight[e];
-        inside[at(peer)] += graph.weight[e];
-        if (reached[at(peer)] == 0) reached[at(peer)] = ++vertices;
-        if (owners[at(peer)] == coll::kNoRank) queue.push({inside[at(peer)], reached[at(peer)], peer});
+        left[to_index(peer)] -= graph.weight[e];
+        inside[to_index(peer)] += graph.weight[e];
+        if (reached[to_index(peer)] == 0) reached[to_index(peer)] = ++vertices;
+        if (owners[to_index(peer)] == coll::kNoRank)
+          queue.push({inside[to_index(peer)], reached[to_index(peer)], peer});
       }
     }
   }
@@ -86,8 +90,8 @@ Owners grown(const Graph& graph, const coll::Cluster& cluster) noexcept {
 class Improver {
  public:
   Improver(const Graph& graph, Owners& owners, int hosts) noexcept
-      : graph_(graph), owners_(owners), members_(at(hosts)) {
-    for (int v = 0; v < graph.size(); ++v) members_[at(owners[at(v)])].push_back(v);
+      : graph_(graph), owners_(owners), members_(to_index(hosts)) {
+    for (int v = 0; v < graph.size(); ++v) members_[to_index(owners[to_index(v)])].push_back(v);
   }
   void run() noexcept {
     for (int pass = 0; pass < kPasses; ++pass) {
@@ -103,7 +107,7 @@ class Improver {
   std::int64_t weight_to(int v, int host) const noexcept {
     std::int64_t sum = 0;
     for (std::size_t e = graph_.begin(v); e < graph_.end(v); ++e)
-      if (graph_.to[e] != v && owners_[at(graph_.to[e])] == host) sum += graph_.weight[e];
+      if (graph_.to[e] != v && owners_[to_index(graph_.to[e])] == host) sum += graph_.weight[e];
     return sum;
   }
   std::int64_t between(int v, int w) const noexcept {
@@ -113,10 +117,10 @@ class Improver {
     return sum;
   }
   bool improve(int v) noexcept {
-    const int own = owners_[at(v)];
+    const int own = owners_[to_index(v)];
     const std::int64_t stay = weight_to(v, own);
     for (std::size_t e = graph_.begin(v); e < graph_.end(v); ++e) {
-      const int host = owners_[at(graph_.to[e])];
+      const int host = owners_[to_index(graph_.to[e])];
       if (host == own) continue;
       const std::int64_t gain = weight_to(v, host) - stay;
       if (gain > 0 && swap_into(v, host, gain)) return true;
@@ -124,10 +128,10 @@ class Improver {
     return false;
   }
   bool swap_into(int v, int host, std::int64_t gain) noexcept {
-    const int own = owners_[at(v)];
+    const int own = owners_[to_index(v)];
     int* best = nullptr;
     std::int64_t most = 0;
-    for (int& w : members_[at(host)]) {
+    for (int& w : members_[to_index(host)]) {
       const std::int64_t both = gain + weight_to(w, own) - weight_to(w, host) - between(v, w) - between(w, v);
       if (both > most) {
         most = both;
@@ -135,9 +139,9 @@ class Improver {
       }
     }
     if (best == nullptr) return false;
-    std::vector<int>& mine = members_[at(own)];
-    owners_[at(v)] = host;
-    owners_[at(*best)] = own;
+    std::vector<int>& mine = members_[to_index(own)];
+    owners_[to_index(v)] = host;
+    owners_[to_index(*best)] = own;
     std::swap(*std::find(mine.begin(), mine.end(), v), *best);
     return true;
   }
@@ -205,7 +209,7 @@ std::int64_t crossing(const Graph& graph, std::span<const int> host_of_vertex) n
   std::int64_t sum = 0;
   for (int v = 0; v < graph.size(); ++v)
     for (std::size_t e = graph.begin(v); e < graph.end(v); ++e)
-      if (host_of_vertex[at(v)] != host_of_vertex[at(graph.to[e])]) sum += graph.weight[e];
+      if (host_of_vertex[to_index(v)] != host_of_vertex[to_index(graph.to[e])]) sum += graph.weight[e];
   return sum;
 }
 
