@@ -4,9 +4,23 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <cstdlib>
+#include <fstream>
+
 #include "text.hpp"
 
 namespace herald::launch {
+namespace {
+
+bool catches(pid_t pid, int number) {
+  std::ifstream status(cat("/proc/", pid, "/status"));
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind("SigCgt:", 0) == 0)
+      return (std::strtoull(line.c_str() + 7, nullptr, 16) >> (number - 1) & 1) != 0;
+  return false;
+}
+
+}  // namespace
 
 Children::~Children() {
   signal_groups(SIGKILL);
@@ -48,6 +62,11 @@ void Children::signal_alive(int number) const {
     if (child.alive) kill(child.pid, number);
 }
 
+void Children::signal_catching(int number) const {
+  for (const Child& child : children_)
+    if (child.alive && catches(child.pid, number)) kill(child.pid, number);
+}
+
 void Children::reap() {
   for (Child& child : children_) {
     if (child.pid > 0) waitpid(child.pid, nullptr, 0);
@@ -62,7 +81,8 @@ std::vector<pid_t> Children::groups() const {
 }
 
 std::string Children::describe(int rank) const {
-  return cat("rank ", rank, " (pid ", children_[static_cast<std::size_t>(rank)].pid, ") on ", host_);
+  if (!plan_.hosts.empty()) return cat("host ", plan_.hosts[static_cast<std::size_t>(rank)]);
+  return cat("rank ", plan_.number_of(rank), " (pid ", pid(rank), ") on ", plan_.host);
 }
 
 }  // namespace herald::launch

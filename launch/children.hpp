@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "plan.hpp"
+
 namespace herald::launch {
 
 struct Exit {
@@ -17,8 +19,7 @@ struct Exit {
 
 class Children {
  public:
-  Children(int ranks, std::string host)
-      : children_(static_cast<std::size_t>(ranks)), host_(std::move(host)) {}
+  explicit Children(const JobPlan& plan) : children_(static_cast<std::size_t>(plan.size)), plan_(plan) {}
   ~Children();  // kills them
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
@@ -27,7 +28,10 @@ class Children {
   // New exits, the likely causes first; `first` is the process that SIGCHLD named.
   std::vector<Exit> take_exits(pid_t first);
   void signal_groups(int number) const;
-  void signal_alive(int number) const;  // the ranks, without their own children
+  void signal_alive(int number) const;     // the ranks, without their own children
+  void signal_catching(int number) const;  // those that have a handler for it
+  pid_t pid(int rank) const { return children_[static_cast<std::size_t>(rank)].pid; }
+  bool is_alive(int rank) const { return children_[static_cast<std::size_t>(rank)].alive; }
   void reap();
   int alive() const { return alive_; }
   std::vector<pid_t> groups() const;
@@ -39,7 +43,7 @@ class Children {
     bool alive = false;
   };
   std::vector<Child> children_;
-  std::string host_;
+  const JobPlan& plan_;
   int alive_ = 0;
 };
 

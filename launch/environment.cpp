@@ -16,7 +16,8 @@ bool belongs_to_other_job(std::string_view name) {
   static constexpr std::string_view kExact[] = {
       "PMI_FD",          "PMI_PORT",        "PMI_ID",           "PMI_RANK",       "PMI_SIZE",
       "PMI_SPAWNED",     "PMI_APPNUM",      "PMI_CONTROL_PORT", "PMI_HOSTNAME",   "PMI_JOBID",
-      "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "HERALD_JOB_ID",    "HERALD_JOB_KEY", "HERALD_MPIEXEC_PID"};
+      "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "HERALD_JOB_ID",    "HERALD_JOB_KEY", "HERALD_MPIEXEC_PID",
+      "HERALD_RANK_PID"};
   static constexpr std::string_view kPrefix[] = {"PMIX_NAMESPACE",   "PMIX_RANK",          "PMIX_SERVER_",
                                                  "PMIX_HOSTNAME",    "PMIX_SECURITY_MODE", "PMIX_GDS_MODULE",
                                                  "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE"};

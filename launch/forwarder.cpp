@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <ctime>
 
 #include "text.hpp"
 
@@ -23,17 +25,32 @@ bool are_same_file(int a, int b) {
          first.st_ino == second.st_ino && first.st_rdev == second.st_rdev;
 }
 
+// "14:03:59.127"
+std::string time_of_day() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  tm parts{};
+  localtime_r(&now.tv_sec, &parts);
+  char text[32];
+  std::snprintf(text, sizeof text, "%02d:%02d:%02d.%03ld", parts.tm_hour, parts.tm_min, parts.tm_sec,
+                now.tv_nsec / 1'000'000);
+  return text;
+}
+
 }  // namespace
 
-OutputForwarder::OutputForwarder(Poller& poller, int ranks, bool label)
-    : poller_(poller), pipes_(static_cast<std::size_t>(ranks) * 2), buffer_(kReadBytes) {
+OutputForwarder::OutputForwarder(Poller& poller, const JobPlan& plan)
+    : poller_(poller), pipes_(static_cast<std::size_t>(plan.size) * 2), buffer_(kReadBytes) {
   sinks_.push_back(std::make_unique<Sink>(1));
   if (!are_same_file(1, 2)) sinks_.push_back(std::make_unique<Sink>(2));
   for (std::size_t which = 0; which < 2; ++which) {
     Stream& stream = streams_[which];
     stream.sink = sinks_[std::min(which, sinks_.size() - 1)].get();
-    stream.mux = std::make_unique<OutputMux>(ranks, label, !stream.sink->is_file());
+    stream.mux = std::make_unique<OutputMux>(plan.size, plan.label, !stream.sink->is_file());
+    stream.mux->set_numbers(plan.ranks);
+    if (plan.output.timestamps) stream.mux->set_stamp(time_of_day);
   }
+  streams_[1].mux->merge_errors();
 }
 
 OutputForwarder::~OutputForwarder() {
@@ -156,6 +173,16 @@ void OutputForwarder::resume_paused() {
     poller_.watch(own.fd, EPOLLIN, Tag::output, rank, which);
     own.watched = true;
   }
+}
+
+void OutputForwarder::read_all(Millis now) {
+  for (int rank = 0; rank < ranks(); ++rank)
+    for (int which = 0; which < 2; ++which) {
+      int held = 0;
+      const Pipe& own = pipe(rank, which);
+      if (own.fd >= 0 && own.watched && ioctl(own.fd, FIONREAD, &held) == 0 && held > 0)
+        read(rank, which, now);
+    }
 }
 
 bool OutputForwarder::drain(Millis now) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "output.hpp"
+#include "plan.hpp"
 #include "poller.hpp"
 #include "stream.hpp"
 
@@ -16,7 +17,7 @@ namespace herald::launch {
 
 class OutputForwarder {
  public:
-  OutputForwarder(Poller& poller, int ranks, bool label);
+  OutputForwarder(Poller& poller, const JobPlan& plan);
   ~OutputForwarder();
   OutputForwarder(const OutputForwarder&) = delete;
   OutputForwarder& operator=(const OutputForwarder&) = delete;
@@ -24,6 +25,7 @@ class OutputForwarder {
   void add(int rank, int out, int err);  // owns the descriptors, which do not block
   void report(const std::string& text) { streams_[1].mux->add_message(text); }  // of mpiexec itself
   void read(int rank, int which, Millis now);
+  void read_all(Millis now);  // everything that the ranks have written so far
   void on_time(Millis now);
   std::optional<Millis> next_deadline() const;
   // Writes as much as the streams take. Returns the failure of a stream, if one has failed.

@@ -47,6 +47,7 @@ class Translator {
       case Launcher::prterun:
       case Launcher::openmpi: openmpi(); break;
       case Launcher::hydra: hydra(); break;
+      case Launcher::ssh: break;
     }
     return std::move(out_);
   }

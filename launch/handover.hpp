@@ -13,7 +13,7 @@
 
 namespace herald::launch {
 
-enum class Launcher { srun, prterun, openmpi, hydra };
+enum class Launcher { srun, prterun, openmpi, hydra, ssh };
 
 struct HandoverInput {
   Launcher launcher = Launcher::hydra;

@@ -27,6 +27,37 @@ std::int64_t slots_of(const std::string& text, const std::string& where) {
   return *value;
 }
 
+std::vector<std::string> split_outside_brackets(std::string text) {
+  int depth = 0;
+  for (char& c : text) {
+    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if (depth == 0 && c == ',') c = ' ';
+  }
+  return split(text, " ");
+}
+
+// node[1-3,7] is node1, node2, node3 and node7; a first number with zeros sets the width.
+std::vector<std::string> expand(const std::string& word, const std::string& where) {
+  const std::size_t open = word.find('['), close = word.find(']', open);
+  if (open == std::string::npos || close == std::string::npos) return {word};
+  std::vector<std::string> out;
+  for (const std::string& range : split(word.substr(open + 1, close - open - 1), ",")) {
+    const std::size_t dash = range.find('-');
+    const std::string low = range.substr(0, dash),
+                      high = dash == std::string::npos ? low : range.substr(dash + 1);
+    const auto first = to_int(low), last = to_int(high);
+    if (!first || !last || *first < 0 || *last < *first || *last - *first > kMostRanks)
+      throw UsageError(cat(where, ": '", range, "' in '", word, "' is not a range of numbers"));
+    for (std::int64_t i = *first; i <= *last; ++i) {
+      std::string number = cat(i);
+      if (number.size() < low.size()) number.insert(0, low.size() - number.size(), '0');
+      for (const std::string& rest : expand(word.substr(close + 1), where))
+        out.push_back(word.substr(0, open) + number + rest);
+    }
+  }
+  return out;
+}
+
 // name, name:N; an IPv6 address has more than one colon and no count.
 bool add_word(HostList& list, const std::string& word, std::int64_t slots, const std::string& where) {
   const std::size_t colon = word.find(':');
@@ -62,7 +93,9 @@ std::string HostList::names() const {
 
 HostList parse_host_list(const std::string& text) {
   HostList list;
-  for (const std::string& word : split(text, ", ")) add_word(list, word, 0, cat("--host ", text));
+  const std::string where = cat("--host ", text);
+  for (const std::string& word : split_outside_brackets(text))
+    for (const std::string& name : expand(word, where)) add_word(list, name, 0, where);
   if (list.hosts.empty()) throw UsageError(cat("--host '", text, "': no host is named"));
   return list;
 }
@@ -85,7 +118,8 @@ HostList parse_host_file(const std::string& text, const std::string& file) {
       list.slots_counts = true;
       slots = slots_of(words[i].substr(equals + 1), where);
     }
-    list.colon_counts |= add_word(list, words[0], slots, where);
+    for (const std::string& name : expand(words[0], where))
+      list.colon_counts |= add_word(list, name, slots, where);
   }
   if (list.hosts.empty()) throw UsageError(cat("host file ", file, ": no host is named in it"));
   return list;

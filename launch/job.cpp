@@ -2,20 +2,29 @@
 #include "job.hpp"
 
 #include <signal.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "machine.hpp"
 #include "rank_starter.hpp"
 #include "text.hpp"
+#include "watch/read_ranks.hpp"
 
 namespace herald::launch {
 namespace {
 
-constexpr Millis kDrainAgain = 20;  // the reader of mpiexec's output is slow
+constexpr Millis kLongWait = 1000;   // ranks that wait so long may be why the user ends the job
+constexpr Millis kLookAfter = 300;   // ranks that have not called MPI_Init by then may use another library
+constexpr Millis kAnswerTime = 700;  // for hosts that say what their ranks wait for
+constexpr Millis kDrainAgain = 20;   // the reader of mpiexec's output is slow
 
 Millis clock_now() {
   using namespace std::chrono;
@@ -41,12 +50,16 @@ Job::Job(JobPlan plan)
     : plan_(std::move(plan)),
       inherited_(with_raised_file_limit(plan_)),
       signals_(inherited_),
-      children_(plan_.size, plan_.host),
+      children_(plan_),
       pmi_(poller_, PmiServer(cat("kvs_", plan_.job_id), apps_of_ranks(plan_), plan_.universe),
            static_cast<std::size_t>(plan_.size)),
-      output_(poller_, plan_.size, plan_.label),
+      output_(poller_, plan_),
       now_(clock_now()) {
   poller_.watch(signals_.fd(), EPOLLIN, Tag::signals);
+  if (has_links()) pmi_.server().serve_hosts();
+  if (plan_.upstream < 0) return;
+  pmi_.server().use_upstream(plan_.mapping);
+  poller_.watch(plan_.upstream, EPOLLIN, Tag::upstream);
 }
 
 int Job::run() {
@@ -66,6 +79,11 @@ void Job::start() {
     kill_at_ = now_;  // no rank has started its work
   } else {
     guard_.start(children_.groups(), plan_.job_id);
+    if (plan_.world_size() > 1 && !has_links()) look_at_ = now_ + kLookAfter;
+    for (std::size_t host = 0; host < plan_.messages.size(); ++host)
+      pmi_.server().send(static_cast<int>(host), plan_.messages[host]);
+    pmi_.flush();
+    write_upstream();
   }
 }
 
@@ -74,7 +92,8 @@ int Job::wait_ms() const {
   const auto sooner = [&](const std::optional<Millis>& at) {
     if (at && (!first || *at < *first)) first = at;
   };
-  for (const auto& at : {timeout_at_, term_at_, kill_at_, drain_at_, output_.next_deadline()}) sooner(at);
+  for (const auto& at : {timeout_at_, look_at_, term_at_, kill_at_, drain_at_, output_.next_deadline()})
+    sooner(at);
   if (children_.alive() == 0) sooner(give_up_at_);
   if (input_) sooner(input_->next_deadline());
   if (!first) return -1;
@@ -89,6 +108,7 @@ void Job::run_once() {
     on_signals();
   for (const Ready& each : ready) dispatch(each);
   pmi_.flush();
+  write_upstream();
   check_pmi();
   on_timers();
   flush_output();
@@ -98,6 +118,7 @@ void Job::dispatch(const Ready& ready) {
   switch (ready.tag) {
     case Tag::signals: break;
     case Tag::pmi: pmi_.on_ready(ready.rank, ready.events); break;
+    case Tag::upstream: read_upstream(); break;
     case Tag::output: output_.read(ready.rank, ready.which, now_); break;
     case Tag::sink: break;  // run_once() calls flush_output()
     case Tag::input_source:
@@ -114,11 +135,13 @@ void Job::on_timers() {
     timeout_at_.reset();
     user_ended_ = true;
     if (!ending_) {
+      const Millis delay = report_waits(0);
       fail(kTimeoutCode, cat("timeout: the job did not end within ", plan_.timeout_s,
                              " seconds (--timeout or MPIEXEC_TIMEOUT); ending it"));
-      end_job(0);
+      end_job(delay);
     }
   }
+  if (look_at_ && *look_at_ <= now_) look_at_libraries();
   if (term_at_ && *term_at_ <= now_) {
     term_at_.reset();
     if (unfinalized_rank_ >= 0 && !code_ && children_.alive() > 0)
@@ -142,9 +165,12 @@ void Job::on_signals() {
     switch (number) {
       case SIGCHLD: on_exits(static_cast<pid_t>(info->ssi_pid)); break;
       case SIGUSR1:
+        report_waits(0);
+        children_.signal_catching(number);
+        break;
       case SIGUSR2: children_.signal_alive(number); break;
       case SIGTSTP:
-        children_.signal_groups(SIGSTOP);
+        if (!has_links()) children_.signal_groups(SIGSTOP);  // links keep their hosts' parts alive
         raise(SIGSTOP);
         break;
       case SIGCONT: children_.signal_groups(SIGCONT); break;
@@ -161,6 +187,7 @@ void Job::on_user_signal(int number) {
     return;
   }
   user_ended_ = true;
+  const Millis delay = !plan_.quiet && !ending_ ? report_waits(kLongWait) : 0;
   const int alive = children_.alive();
   if (plan_.verbose || !plan_.quiet)
     report(cat("ending ", alive, alive == 1 ? " rank" : " ranks", " after ", strsignal(number), " (signal ",
@@ -169,8 +196,8 @@ void Job::on_user_signal(int number) {
   if (alive == 0) give_up_at_ = now_ + kDrain;
   end_job(0);
   if (term_at_) {
-    term_at_ = now_;
-    kill_at_ = now_ + kGrace;
+    term_at_ = now_ + delay;
+    kill_at_ = *term_at_ + grace();
   }
 }
 
@@ -187,9 +214,11 @@ void Job::on_exits(pid_t first) {
 
 void Job::on_exit(const Exit& exit) {
   const auto [rank, code, by_signal] = exit;
+  codes_[plan_.number_of(rank)] = cat(by_signal ? "signal " : "code ", code);
   pmi_.on_exit(rank);
   if (input_) input_->on_rank_end(rank);
   check_pmi();
+  if (has_links() && (by_signal || code != 0)) return on_host_failed(exit);
   const PmiServer& pmi = pmi_.server();
   const bool in_mpi = pmi.initialized(rank) && !pmi.finalized(rank);
   const std::string who = children_.describe(rank);
@@ -207,6 +236,32 @@ void Job::on_exit(const Exit& exit) {
   }
 }
 
+// The link or the host's own mpiexec has said why.
+void Job::on_host_failed(const Exit& exit) {
+  if (exit.by_signal && !ending_) fail(1, cat(children_.describe(exit.rank), ": its connection was killed"));
+  if (!code_) code_ = exit.by_signal ? 1 : exit.code;
+  if (!plan_.keep_going) end_job(0);
+}
+
+void Job::read_upstream() {
+  std::array<char, 65536> buffer;
+  const ssize_t n = recv(plan_.upstream, buffer.data(), buffer.size(), MSG_DONTWAIT);
+  if (n > 0) return pmi_.server().on_upstream({buffer.data(), static_cast<std::size_t>(n)});
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  poller_.unwatch(plan_.upstream);  // the connection has ended
+  if (!code_) code_ = 1;
+  end_job(0);
+}
+
+void Job::write_upstream() {
+  std::string text = pmi_.server().take_upward();
+  while (plan_.upstream >= 0 && !text.empty()) {
+    const ssize_t n = send(plan_.upstream, text.data(), text.size(), MSG_NOSIGNAL);
+    if (n < 0 && errno != EINTR) return;
+    if (n > 0) text.erase(0, static_cast<std::size_t>(n));
+  }
+}
+
 void Job::check_pmi() {
   const PmiServer& pmi = pmi_.server();
   if (pmi.aborted()) {
@@ -214,29 +269,85 @@ void Job::check_pmi() {
     std::string text = abort.by_exit ? cat(" exited with code ", abort.code, " without MPI_Finalize")
                                      : cat(" called MPI_Abort with code ", abort.code);
     if (abort.status != abort.code) text += cat("; the exit status is ", abort.status);
-    if (!abort.message.empty()) text += ": " + abort.message;
+    const bool printed = abort.message.starts_with("herald: ");  // by the rank itself
+    if (!abort.message.empty() && !printed) text += ": " + abort.message;
     fail(abort.status, children_.describe(abort.rank) + text);
     end_job(0);
   }
   if (ending_ && !term_at_) return;
   if (const auto stalled = pmi.stalled_barrier()) {
-    fail(1, cat(children_.describe(stalled->missing), " ended while rank ", stalled->waiting,
+    fail(1, cat(children_.describe(stalled->missing), " ended while ",
+                has_links() ? children_.describe(stalled->waiting)
+                            : cat("rank ", plan_.number_of(stalled->waiting)),
                 " waits for it in a barrier (it did not call MPI_Finalize, or never MPI_Init)"));
     end_job(0);
   }
 }
 
+// Some time after the start: which MPI library have ranks loaded that did not contact us?
+void Job::look_at_libraries() {
+  look_at_.reset();
+  for (int rank = 0; rank < plan_.size && foreign_.name().empty(); ++rank)
+    if (children_.is_alive(rank) && !pmi_.server().initialized(rank)) foreign_.look_at(children_.pid(rank));
+}
+
+// At the end: no rank contacted us, and the program needs another MPI library. Each rank was alone then.
+void Job::check_foreign() {
+  if (plan_.world_size() < 2 || code_ || ending_ || has_links()) return;
+  for (int rank = 0; rank < plan_.size; ++rank)
+    if (pmi_.server().initialized(rank)) return;
+  for (const AppPlan& app : plan_.apps)
+    if (foreign_.name().empty()) foreign_.look_at(app.path);
+  if (foreign_.name().empty()) return;
+  fail(1, cat("the ", plan_.size, " processes on ", plan_.host,
+              " never contacted mpiexec: ", plan_.apps[0].argv[0], " uses ", foreign_.name(),
+              ", so each of them was rank 0 of 1; compile it with the mpicc beside this mpiexec, or "
+              "start it with the mpiexec of that library"));
+}
+
+// Prints for each rank why it waits, if one of them has waited for so long.
+Millis Job::report_waits(Millis least) {
+  if (has_links()) {  // each host looks at its own ranks
+    children_.signal_alive(SIGUSR1);
+    return kAnswerTime;
+  }
+  std::vector<watch::RankView> views = watch::read_ranks(plan_.job_id);
+  bool wanted = least == 0;
+  std::set<int> seen;
+  for (const watch::RankView& view : views) {
+    seen.insert(view.rank);
+    for (const ShownWait& wait : view.waits)
+      wanted = wanted || view.read_ns - wait.since_ns >= least * 1'000'000;
+  }
+  if (!wanted) return 0;
+  for (const std::string& line : watch::job_text(std::move(views))) report(line);
+  for (int rank = 0; rank < plan_.size; ++rank)
+    if (seen.count(plan_.number_of(rank)) == 0 && children_.is_alive(rank) &&
+        !pmi_.server().initialized(rank))
+      report(cat(children_.describe(rank), ": has not called MPI_Init"));
+  return 0;
+}
+
 void Job::fail(int code, const std::string& message) {
   if (code_) return;  // the first failure decides the exit code
   code_ = code;
-  report(message);
+  output_.read_all(now_);  // the rank's own words come first
+  if (plan_.keep_going || user_ended_)
+    report(message);
+  else
+    summary_ = message;
+}
+
+// The summary is the last line: the words of all ranks precede it.
+void Job::report_summary() {
+  if (!summary_.empty()) report(std::exchange(summary_, {}));
 }
 
 void Job::end_job(Millis delay) {
   const Millis at = now_ + delay;
   if (!ending_ || (term_at_ && at < *term_at_)) {
     term_at_ = at;
-    kill_at_ = at + kGrace;
+    kill_at_ = at + grace();
   }
   ending_ = true;
 }
@@ -246,6 +357,10 @@ void Job::drain() {
   drain_at_.reset();
   if (!output_.is_drained()) children_.signal_groups(SIGKILL);
   drained_ = output_.drain(now_);
+  if (drained_ && plan_.output.print_codes)
+    for (const auto& [rank, code] : codes_) report(cat("rank ", rank, ": ", code));
+  if (drained_) check_foreign();
+  if (drained_) report_summary();
   if (!drained_) drain_at_ = now_ + kDrainAgain;
 }
 
@@ -269,9 +384,14 @@ bool Job::finished() const {
 }
 
 int Job::finish() {
+  if (!summary_.empty()) std::fputs(cat("mpiexec: ", summary_, "\n").c_str(), stderr);
   children_.signal_groups(SIGKILL);  // processes that the ranks started and left
   children_.reap();
   guard_.stop();
+  if (plan_.upstream >= 0 && code_.value_or(0) == 0) {
+    const std::string end = "cmd=finalize\n";
+    (void)!send(plan_.upstream, end.data(), end.size(), MSG_NOSIGNAL);
+  }
   remove_job_files(plan_.job_id);
   return code_.value_or(0);
 }

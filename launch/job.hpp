@@ -6,11 +6,13 @@
 //      \--(all ranks have exited)--> draining: read output until end of file, at most kDrain; then kill the
 //                                    rest of the ranks' process groups, and read what the pipes hold
 #pragma once
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "children.hpp"
+#include "foreign.hpp"
 #include "forwarder.hpp"
 #include "plan.hpp"
 #include "pmi_sockets.hpp"
@@ -21,9 +23,10 @@
 
 namespace herald::launch {
 
-inline constexpr Millis kGrace = 400;      // between SIGTERM and SIGKILL
-inline constexpr Millis kExitDelay = 300;  // before SIGTERM after an exit with a code other than 0
-inline constexpr Millis kDrain = 500;      // for output of processes that outlive their rank
+inline constexpr Millis kGrace = 400;       // between SIGTERM and SIGKILL
+inline constexpr Millis kHostGrace = 3000;  // the same for links to other hosts
+inline constexpr Millis kExitDelay = 300;   // before SIGTERM after an exit with a code other than 0
+inline constexpr Millis kDrain = 500;       // for output of processes that outlive their rank
 inline constexpr int kTimeoutCode = 124;
 
 class Job {
@@ -44,8 +47,17 @@ class Job {
   void on_exits(pid_t first);
   void on_exit(const Exit& exit);
   void check_pmi();
+  Millis report_waits(Millis least);  // returns how long the answers take
+  void on_host_failed(const Exit& exit);
+  void read_upstream();
+  void write_upstream();
+  bool has_links() const { return !plan_.hosts.empty(); }
+  Millis grace() const { return has_links() ? kHostGrace : kGrace; }
   void end_job(Millis delay);
   void fail(int code, const std::string& message);
+  void report_summary();
+  void look_at_libraries();
+  void check_foreign();
   void report(const std::string& text) { output_.report("mpiexec: " + text); }
   bool is_over() const { return children_.alive() == 0 && !output_.is_open(); }
   void drain();
@@ -63,11 +75,14 @@ class Job {
   std::unique_ptr<InputRelay> input_;
   Guard guard_;
   Millis now_;
-  std::optional<Millis> timeout_at_, term_at_, kill_at_, drain_at_, give_up_at_;
+  std::optional<Millis> timeout_at_, term_at_, kill_at_, drain_at_, give_up_at_, look_at_;
   bool ending_ = false, user_ended_ = false;
   bool drained_ = false;  // no rank will write any more, and all that was written has been read
   std::optional<int> code_;
-  int unfinalized_rank_ = -1;  // exited with code 0 between init and finalize
+  std::string summary_;  // of the failure that decided the exit code, until all output has been read
+  ForeignMpi foreign_;
+  std::map<int, std::string> codes_;  // how each rank ended
+  int unfinalized_rank_ = -1;         // exited with code 0 between init and finalize
 };
 
 }  // namespace herald::launch

@@ -59,27 +59,39 @@ std::string output_of(const std::string& path, const char* args) {
   return out;
 }
 
-struct Choice {
-  Launcher launcher;
-  std::string path;
-  std::string shown;
-};
+using Choice = Engine;
 
-std::optional<Choice> choose(const Environment& env) {
+std::optional<Choice> choose(const JobSpec& spec, const Environment& env) {
   const std::string path = env_value(env, "PATH").value_or(kDefaultPath);
   const auto first = [&](const char* name) -> std::optional<std::string> {
     const auto found = all_in_path(name, path);
     return found.empty() ? std::nullopt : std::optional(found[0]);
   };
-  if (env_value(env, "SLURM_JOB_ID"))
+  const std::string& wanted = spec.engine;
+  const auto may_be = [&](const char* name) { return wanted.empty() || wanted == name; };
+  if (wanted == "slurm" || (wanted.empty() && env_value(env, "SLURM_JOB_ID")))
     if (const auto found = first("srun")) return Choice{Launcher::srun, *found, "srun"};
-  if (const auto found = first("prterun")) return Choice{Launcher::prterun, *found, "prterun"};
-  if (const auto found = first("mpirun.openmpi")) return Choice{Launcher::openmpi, *found, "mpirun.openmpi"};
-  for (const std::string& candidate : all_in_path("mpirun", path))
-    if (output_of(candidate, "--version").find("Open MPI") != std::string::npos)
-      return Choice{Launcher::openmpi, candidate, candidate};
-  for (const char* name : {"mpiexec.hydra", "mpiexec.mpich"})
-    if (const auto found = first(name)) return Choice{Launcher::hydra, *found, name};
+  // Settings for another launcher select it; without them ssh comes first.
+  const bool for_openmpi = !spec.openmpi_args.empty() || env_value(env, "OMPI_MCA_plm_rsh_agent");
+  const bool for_hydra = !spec.hydra_args.empty() || env_value(env, "HYDRA_LAUNCHER_EXEC");
+  const bool for_others = (for_openmpi || for_hydra) && spec.rsh_agent.empty();
+  if (may_be("ssh") && !(wanted.empty() && for_others)) {
+    const std::string agent = spec.rsh_agent.empty() ? "ssh" : spec.rsh_agent;
+    if (wanted == "ssh" || !spec.rsh_agent.empty() || first("ssh"))
+      return Choice{Launcher::ssh, agent, agent};
+  }
+  if (may_be("prrte"))
+    if (const auto found = first("prterun")) return Choice{Launcher::prterun, *found, "prterun"};
+  if (may_be("openmpi")) {
+    if (const auto found = first("mpirun.openmpi"))
+      return Choice{Launcher::openmpi, *found, "mpirun.openmpi"};
+    for (const std::string& candidate : all_in_path("mpirun", path))
+      if (output_of(candidate, "--version").find("Open MPI") != std::string::npos)
+        return Choice{Launcher::openmpi, candidate, candidate};
+  }
+  if (may_be("hydra"))
+    for (const char* name : {"mpiexec.hydra", "mpiexec.mpich"})
+      if (const auto found = first(name)) return Choice{Launcher::hydra, *found, name};
   return std::nullopt;
 }
 
@@ -150,22 +162,29 @@ Placement find_hosts(const JobSpec& spec, const Environment& env) {
   return where;
 }
 
-int hand_over(const JobSpec& spec, const Placement& where, std::int64_t timeout_s, const Environment& env) {
+Engine choose_engine(const JobSpec& spec, const Environment& env) {
+  const auto choice = choose(spec, env);
+  if (choice) return *choice;
+  if (!spec.engine.empty())
+    throw UsageError(
+        cat("--engine ", spec.engine, ": its program is not in PATH; install it, or use --engine ssh"));
+  throw std::runtime_error(
+      "the job names other hosts, and neither ssh nor a launcher that reaches them is in PATH (looked for "
+      "srun in a "
+      "Slurm allocation, ssh, prterun, mpirun.openmpi, Open MPI's mpirun, mpiexec.hydra); install one of "
+      "them, for "
+      "example 'apt install openssh-client'");
+}
+
+int hand_over(const JobSpec& spec, const Placement& where, std::int64_t timeout_s, const Environment& env,
+              const Engine& engine) {
   if (called_by_ourselves(env)) {
     print_message(
         "handing over to another launcher led back to this mpiexec; put Open MPI, Hydra or Slurm in PATH "
         "before it");
     return 1;
   }
-  const auto choice = choose(env);
-  if (!choice) {
-    print_message(
-        cat("the job names ", where.host_count == 1 ? "another host" : cat(where.host_count, " hosts"),
-            ", and no launcher that reaches other hosts is in PATH (looked for srun in a Slurm allocation, "
-            "prterun, mpirun.openmpi, Open MPI's mpirun, mpiexec.hydra); install one of them, for example "
-            "'apt install openmpi-bin' or 'apt install mpich'"));
-    return 1;
-  }
+  const Engine* choice = &engine;
   HandoverInput input;
   input.launcher = choice->launcher;
   input.path = choice->path;

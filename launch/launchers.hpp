@@ -19,7 +19,19 @@ struct Placement {
 // From the options, else the host files that the environment names, else the Slurm allocation.
 Placement find_hosts(const JobSpec& spec, const Environment& env);
 
+// The program that starts the ranks on other hosts.
+struct Engine {
+  Launcher launcher;
+  std::string path;   // ssh: the command of the remote shell
+  std::string shown;  // for messages
+};
+
+// --engine; else srun in an allocation, the launcher that options or variables are meant for, ssh, and what
+// is installed. Throws if there is none.
+Engine choose_engine(const JobSpec& spec, const Environment& env);
+
 // Replaces this process by the other launcher. On failure: prints why and returns an exit code.
-int hand_over(const JobSpec& spec, const Placement& where, std::int64_t timeout_s, const Environment& env);
+int hand_over(const JobSpec& spec, const Placement& where, std::int64_t timeout_s, const Environment& env,
+              const Engine& engine);
 
 }  // namespace herald::launch

@@ -9,18 +9,19 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <utility>
 
 #include "job.hpp"
 #include "launchers.hpp"
+#include "link.hpp"
 #include "machine.hpp"
+#include "make_plan.hpp"
 #include "options.hpp"
 #include "spec.hpp"
 #include "text.hpp"
 
 namespace herald::launch {
 namespace {
-
-constexpr int kUsageCode = 2;
 
 // If mpiexec is started with a standard stream closed, the next descriptor it opens would take its place.
 void fill_standard_streams() {
@@ -34,83 +35,17 @@ void fill_standard_streams() {
   }
 }
 
-struct StartError {
-  int code;
-  std::string message;
-};
-
-std::vector<std::vector<int>> binding(const JobSpec& spec, int size, std::vector<std::string>& notes) {
-  if (spec.bind_to.empty() || spec.bind_to == "none") return {};
-  const std::string what = spec.bind_to.substr(0, spec.bind_to.find(':'));
-  std::vector<std::vector<int>> places;
-  if (what == "core") {
-    places = allowed_cores();
-  } else if (what == "hwthread") {
-    for (int cpu : allowed_cpus()) places.push_back({cpu});
-  } else {
-    notes.push_back(
-        cat("--bind-to ", spec.bind_to, ": only core, hwthread and none are supported; ranks are not bound"));
-    return {};
-  }
-  if (static_cast<std::size_t>(size) > places.size()) {
-    notes.push_back(cat("--bind-to ", spec.bind_to, ": ", size, " ranks for ", places.size(),
-                        places.size() == 1 ? " core" : " cores", "; ranks are not bound"));
-    return {};
-  }
-  return places;
-}
-
-AppPlan plan_app(const JobSpec& spec, const App& app, const Environment& env) {
-  AppPlan plan;
-  struct stat info {};
-  if (!app.wdir.empty() && (stat(app.wdir.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)))
-    throw StartError{kUsageCode, cat("--wdir ", app.wdir, ": no such directory")};
-  const Program program = find_program(app.argv[0], app.wdir, env_value(env, "PATH").value_or(kDefaultPath));
-  if (program.code) throw StartError{program.code, program.message};
-  plan.path = program.path;
-  plan.argv = app.argv;
-  plan.wdir = app.wdir;
-  plan.env = make_environment(env, effective_rule(spec.env, app.env));
-  return plan;
-}
-
-JobPlan plan_job(const JobSpec& spec, const Placement& where, std::int64_t timeout_s, const Environment& env,
-                 std::vector<std::string>& notes) {
-  JobPlan plan;
-  std::int64_t default_count = 1;
-  if (spec.apps.size() == 1 && spec.apps[0].count == 0)
-    default_count = spec.ppn                     ? spec.ppn
-                    : !where.hosts.hosts.empty() ? where.hosts.slots()
-                                                 : available_cores();
-  for (const App& app : spec.apps) {
-    plan.apps.push_back(plan_app(spec, app, env));
-    plan.apps.back().count = static_cast<int>(app.count ? app.count : default_count);
-  }
-  plan.size = static_cast<int>(spec.total(default_count));
-  plan.universe = static_cast<long>(spec.universe.value_or(plan.size));
-  plan.job_id = random_hex(8);
-  plan.job_key = random_hex(16);
-  plan.host = host_name();
-  plan.label = spec.label;
-  plan.verbose = spec.verbose;
-  plan.quiet = spec.quiet;
-  plan.keep_going = spec.keep_going;
-  plan.timeout_s = timeout_s;
-  plan.stdin_to = spec.stdin_to;
-  plan.stdin_rank = static_cast<int>(spec.stdin_rank);
-  if (plan.stdin_to == StdinTo::rank && plan.stdin_rank >= plan.size)
-    throw UsageError(cat("--stdin ", plan.stdin_rank, ": there is no such rank"));
-  plan.pretended_hosts = spec.pretended_hosts;
-  plan.pretended_per_host = spec.pretended_per_host;
-  plan.bind = binding(spec, plan.size, notes);
-  return plan;
-}
-
 int print(const std::string& text) {
   return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? 1 : 0;
 }
 
+void print_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) std::fputs(cat("mpiexec: ", note, "\n").c_str(), stderr);
+}
+
 int run(const std::vector<std::string>& words, const Environment& env) {
+  if (!words.empty() && words[0] == kLinkOption) return run_link({words.begin() + 1, words.end()});
+  if (!words.empty() && words[0] == kProxyOption) return run_proxy();
   const JobSpec spec =
       parse_command_line(words, [](const std::string& path) { return read_file(path, "-configfile"); });
   if (spec.action == Action::help) return print(help_text());
@@ -122,11 +57,19 @@ int run(const std::vector<std::string>& words, const Environment& env) {
   const Placement where = find_hosts(spec, env);
   if (where.several && (spec.pretended_hosts || spec.pretended_per_host))
     throw UsageError("--pretend-hosts needs a job on one machine");
-  if (where.several) return hand_over(spec, where, timeout_s, env);
   std::vector<std::string> notes;
+  if (where.several) {
+    const Engine engine = choose_engine(spec, env);
+    if (engine.launcher != Launcher::ssh) return hand_over(spec, where, timeout_s, env, engine);
+    if (where.hosts.hosts.empty())
+      throw UsageError(
+          "the allocation has several nodes, and there is no srun in PATH; name them with --host");
+    JobPlan links = plan_links(spec, where, timeout_s, env, engine.path, notes);
+    print_notes(notes);
+    return Job(std::move(links)).run();
+  }
   Job job(plan_job(spec, where, timeout_s, env, notes));
-  if (!spec.quiet)
-    for (const std::string& note : notes) std::fputs(cat("mpiexec: ", note, "\n").c_str(), stderr);
+  if (!spec.quiet || spec.output.report_bindings || spec.output.display_map) print_notes(notes);
   return job.run();
 }
 

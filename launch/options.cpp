@@ -20,7 +20,10 @@ constexpr Option kTable[] = {
      "read sections from FILE: one section a line, '#' comments, '\\' continues a line"},
     {Opt::stdin_to, "s|stdin", "WHERE", G::start, "the rank that reads standard input (default 0), 'all' or 'none'"},
     {Opt::bind_to, "bind-to|binding", "WHAT", G::start,
-     "none (default), core or hwthread: bind each rank to one of the allowed cores; other values only cause a note"},
+     "none (default), hwthread, core, l3cache, numa or socket: bind each rank to the one that it is mapped to"},
+    {Opt::report_bindings, "report-bindings", "", G::start,
+     "print the processors of each rank: [BB/..][../..] are sockets, cores and hardware threads, B those of the rank"},
+    {Opt::no_oversubscribe, "nooversubscribe", "", G::start, "refuse more ranks than cores or slots"},
 
     {Opt::env, "env", "NAME VALUE", G::environment, "set a variable for this program"},
     {Opt::genv, "genv", "NAME VALUE", G::environment, "set a variable for all programs"},
@@ -35,12 +38,28 @@ constexpr Option kTable[] = {
     {Opt::host, "host|hosts|H", "A[:N],B[:N],...", G::hosts, "hosts to run on, with the number of slots of each"},
     {Opt::hostfile, "hostfile|machinefile|f", "FILE", G::hosts,
      "file of hosts, one a line: 'name', 'name:N' or 'name slots=N'"},
+    {Opt::engine, "engine", "NAME", G::hosts,
+     "what starts processes on other hosts: ssh (default), or another launcher: slurm (default in an allocation), prrte, "
+     "openmpi, hydra"},
+    {Opt::rsh_agent, "rsh-agent", "COMMAND", G::hosts,
+     "instead of ssh: a command that takes a host and a command line, and connects their standard streams"},
     {Opt::ppn, "ppn|perhost|N|npernode", "N", G::hosts, "processes on each host"},
-    {Opt::map_by, "map-by", "HOW", G::hosts, "ppr:N:node is --ppn N; other values have an effect only on several hosts"},
+    {Opt::map_by, "map-by", "HOW", G::hosts,
+     "slot (default), hwthread, core, l3cache, numa, socket or node: where ranks go in turn; UNIT:PE=N: N cores for each; "
+     "ppr:N:UNIT: N ranks on each unit (ppr:N:node is --ppn N)"},
+    {Opt::rank_by, "rank-by", "WORD", G::hosts, "slot or fill: ranks are numbered in the order of mapping"},
+    {Opt::display_map, "display-map", "", G::hosts, "print which ranks run on which host"},
+    {Opt::display, "display", "WHAT", G::hosts, "map: as --display-map; bind: as --report-bindings"},
     {Opt::pretend_hosts, "pretend-hosts", "N|/N", G::hosts,
      "let ranks of this machine behave as on several hosts (HERALD_HOST): N ranks on each, or /N: N hosts in turn"},
 
     {Opt::label, "l|tag-output|prepend-rank", "", G::output, "begin each line of output with '[rank] '"},
+    {Opt::timestamps, "timestamp-output", "", G::output, "begin each line of output with the time"},
+    {Opt::merge_streams, "merge-stderr-to-stdout", "", G::output, "write standard error of the ranks to standard output"},
+    {Opt::output_filename, "output-filename", "NAME", G::output, "write output of each rank to NAME.RANK.out and NAME.RANK.err"},
+    {Opt::out_pattern, "outfile-pattern", "PATTERN", G::output, "write standard output of each rank to a file; %r: rank, %h: host"},
+    {Opt::err_pattern, "errfile-pattern", "PATTERN", G::output, "the same for standard error"},
+    {Opt::print_codes, "print-all-exitcodes", "", G::output, "print the exit code of each rank at the end"},
     {Opt::verbose, "v|verbose|d|debug-devel", "", G::output, "report the start and the exit of each rank"},
     {Opt::quiet, "q|quiet", "", G::output, "no notes; errors only"},
 
@@ -57,23 +76,21 @@ constexpr Option kTable[] = {
     {Opt::pass_openmpi, "mca|gmca", "KEY VALUE", G::compatible, "Open MPI parameter"},
     {Opt::pass_openmpi, "prefix", "DIR", G::compatible, "folder of Open MPI on the other hosts"},
     {Opt::ignored, "pmixmca|prtemca", "KEY VALUE", G::compatible, "parameter of another launcher"},
-    {Opt::ignored, "oversubscribe|nooversubscribe|use-hwthread-cpus|report-bindings|nolocal|noprefix", "",
+    {Opt::ignored, "oversubscribe|use-hwthread-cpus|nolocal|noprefix", "",
      G::compatible, "more ranks than cores are always allowed"},
-    {Opt::ignored, "display-map|display-allocation|display-devel-map|bind-to-none|bynode|byslot", "", G::compatible,
+    {Opt::ignored, "display-allocation|display-devel-map|bind-to-none|bynode|byslot", "", G::compatible,
      "mapping"},
-    {Opt::ignored, "rank-by|display|tune|am|cpus-per-proc|cpus-per-rank", "WORD", G::compatible, "mapping"},
+    {Opt::ignored, "tune|am|cpus-per-proc|cpus-per-rank", "WORD", G::compatible, "mapping"},
     {Opt::pass_hydra, "launcher|bootstrap", "WORD", G::compatible, "remote shell that Hydra uses"},
     {Opt::pass_hydra, "launcher-exec|bootstrap-exec", "FILE", G::compatible, "program of that remote shell"},
     {Opt::pass_hydra, "iface", "NAME", G::compatible, "network interface for Hydra"},
     {Opt::ignored, "rmk|topolib|membind|demux|nameserver|localhost|order-nodes|gpus-per-proc", "WORD", G::compatible,
      "Hydra's"},
-    {Opt::ignored, "enable-x|disable-x|profile|pmi-port|skip-launch-node|disable-hostname-propagation|print-all-exitcodes",
+    {Opt::ignored, "enable-x|disable-x|profile|pmi-port|skip-launch-node|disable-hostname-propagation",
      "", G::compatible, "Hydra's"},
 
     {Opt::refused, "prepend-pattern", "PATTERN", G::refused, "use --tag-output"},
-    {Opt::refused, "outfile-pattern|errfile-pattern|output-filename", "NAME", G::refused,
-     "redirect in a shell: mpiexec -n 4 sh -c './a.out > out.$PMI_RANK'"},
-    {Opt::refused, "merge-stderr-to-stdout|timestamp-output|xml", "", G::refused, "redirect with 2>&1, or filter the output"},
+    {Opt::refused, "xml", "", G::refused, "filter the output"},
     {Opt::refused, "rf|rankfile", "FILE", G::refused, "use --bind-to core, or --host with counts"},
     {Opt::refused, "gdb|debug|tv|xterm|do-not-launch", "", G::refused,
      "start a debugger as the program: mpiexec -n 2 xterm -e gdb ./a.out"},
@@ -84,7 +101,7 @@ std::string_view title(Group group) {
   switch (group) {
     case Group::start: return "Starting";
     case Group::environment: return "Environment";
-    case Group::hosts: return "Hosts (several: mpiexec executes srun, prterun, Open MPI's mpirun or Hydra)";
+    case Group::hosts: return "Hosts (several: over ssh, or with srun, prterun, Open MPI's mpirun or Hydra)";
     case Group::output: return "Output";
     case Group::job: return "The job";
     case Group::about: return "About";

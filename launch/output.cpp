@@ -14,6 +14,7 @@ OutputMux::OutputMux(int ranks, bool label, bool show_prompts)
 void OutputMux::on_bytes(int rank, std::string_view bytes, Millis now) {
   Source& source = sources_[static_cast<std::size_t>(rank)];
   if (bytes.empty()) return;
+  now_ = now;
   if (source.pending.empty()) ++partial_;
   source.pending += bytes;
   source.last_input = now;
@@ -27,7 +28,17 @@ void OutputMux::on_end(int rank) {
   if (owner_ == rank) release();
 }
 
+void OutputMux::release_alike(bool all) {
+  const std::string text = alike_.release(now_, all);
+  if (text.empty()) return;
+  if (unfinished_ >= 0) ready_ += '\n';
+  unfinished_ = -1;
+  ready_ += text;
+}
+
 void OutputMux::on_time(Millis now) {
+  now_ = now;
+  release_alike(false);
   if (owner_ >= 0 && sources_[static_cast<std::size_t>(owner_)].last_input + kPromptPause <= now) release();
   if (!show_prompts_ || partial_ == 0 || owner_ >= 0) return;
   for (std::size_t i = 0; i < sources_.size(); ++i) {
@@ -44,11 +55,13 @@ void OutputMux::on_all_ended() {
     emit(static_cast<int>(i), true);
     owner_ = -1;
   }
-  if (label_ && unfinished_ >= 0) ready_ += '\n';
+  release_alike(true);
+  if ((label_ || stamp_) && unfinished_ >= 0) ready_ += '\n';
   unfinished_ = -1;
 }
 
 void OutputMux::add_message(std::string_view text) {
+  release_alike(true);
   if (unfinished_ >= 0) ready_ += '\n';
   unfinished_ = -1;
   ready_ += text;
@@ -56,14 +69,14 @@ void OutputMux::add_message(std::string_view text) {
 }
 
 std::optional<Millis> OutputMux::next_deadline() const {
-  std::optional<Millis> first;
-  if (owner_ >= 0) first = sources_[static_cast<std::size_t>(owner_)].last_input + kPromptPause;
-  if (!show_prompts_ || partial_ == 0 || owner_ >= 0) return first;
-  for (const Source& source : sources_) {
-    if (source.pending.empty()) continue;
-    const Millis at = source.last_input + kPromptPause;
+  std::optional<Millis> first = alike_.next_deadline();
+  const auto sooner = [&](Millis at) {
     if (!first || at < *first) first = at;
-  }
+  };
+  if (owner_ >= 0) sooner(sources_[static_cast<std::size_t>(owner_)].last_input + kPromptPause);
+  if (!show_prompts_ || partial_ == 0 || owner_ >= 0) return first;
+  for (const Source& source : sources_)
+    if (!source.pending.empty()) sooner(source.last_input + kPromptPause);
   return first;
 }
 
@@ -86,12 +99,16 @@ void OutputMux::emit(int rank, bool all) {
 
 // `text` continues the rank's previous text.
 void OutputMux::append(int rank, std::string_view text) {
-  if (!label_) {
+  if (merges_ && !stamp_ && unfinished_ < 0) {
+    ready_ += alike_.take(text, now_);
+    if (ready_.empty()) return;
+  } else if (!label_ && !stamp_) {
     ready_ += text;
   } else {
     bool starts_line = unfinished_ != rank;
     if (unfinished_ >= 0 && unfinished_ != rank) ready_ += '\n';
-    const std::string prefix = cat('[', rank, "] ");
+    std::string prefix = stamp_ ? stamp_() + " " : "";
+    if (label_) prefix += cat('[', numbers_.empty() ? rank : numbers_[static_cast<std::size_t>(rank)], "] ");
     while (!text.empty()) {
       const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
       if (starts_line) ready_ += prefix;

@@ -10,10 +10,13 @@
 // waits until the line is complete, its rank exits, or the rank writes nothing for kPromptPause.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "alike.hpp"
 
 namespace herald::launch {
 
@@ -26,6 +29,12 @@ class OutputMux {
  public:
   // `show_prompts`: write incomplete lines after a pause. Off for files.
   OutputMux(int ranks, bool label, bool show_prompts);
+  // An error that several ranks report is written once (launch/alike.hpp), unless lines have labels.
+  void merge_errors() { merges_ = !label_; }
+  void set_stamp(std::function<std::string()> stamp) { stamp_ = std::move(stamp); }  // begins each line
+  void set_numbers(std::vector<int> numbers) {
+    numbers_ = std::move(numbers);
+  }  // for labels; empty: 0, 1, ...
 
   void on_bytes(int rank, std::string_view bytes, Millis now);
   void on_end(int rank);
@@ -46,14 +55,20 @@ class OutputMux {
   void emit(int rank, bool all);
   void append(int rank, std::string_view text);
   void release();
+  void release_alike(bool all);
 
   std::vector<Source> sources_;
   std::string ready_;
   int owner_ = -1;           // rank whose over-long line is being written
   int unfinished_ = -1;      // rank that wrote the last bytes, if these end without newline
   std::size_t partial_ = 0;  // sources with pending text
+  AlikeLines alike_;
+  std::vector<int> numbers_;
+  std::function<std::string()> stamp_;
+  Millis now_ = 0;
   bool label_;
   bool show_prompts_;
+  bool merges_ = false;
 };
 
 }  // namespace herald::launch

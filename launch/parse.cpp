@@ -5,6 +5,7 @@
 #include "options.hpp"
 #include "spec.hpp"
 #include "text.hpp"
+#include "topology.hpp"
 
 namespace herald::launch {
 namespace {
@@ -113,11 +114,30 @@ class Parser {
       case Opt::genvnone: spec_.env.base = EnvBase::none; break;
       case Opt::host: spec_.hosts += cat(spec_.hosts.empty() ? "" : ",", args[0]); break;
       case Opt::hostfile: spec_.hostfile = args[0]; break;
+      case Opt::engine: engine(shown, args[0]); break;
+      case Opt::rsh_agent: rsh_agent(shown, args[0]); break;
       case Opt::ppn: spec_.ppn = positive(args[0], shown, "processes on a host", kMostRanks); break;
       case Opt::map_by: map_by(shown, args[0]); break;
       case Opt::pretend_hosts: pretend_hosts(shown, args[0]); break;
       case Opt::bind_to: spec_.bind_to = args[0]; break;
       case Opt::label: spec_.label = true; break;
+      case Opt::timestamps: spec_.output.timestamps = true; break;
+      case Opt::merge_streams: spec_.output.merge_streams = true; break;
+      case Opt::output_filename:
+        spec_.output.out_pattern = args[0] + ".%r.out";
+        spec_.output.err_pattern = args[0] + ".%r.err";
+        break;
+      case Opt::out_pattern: spec_.output.out_pattern = args[0]; break;
+      case Opt::err_pattern: spec_.output.err_pattern = args[0]; break;
+      case Opt::report_bindings: spec_.output.report_bindings = true; break;
+      case Opt::display_map: spec_.output.display_map = true; break;
+      case Opt::display: display(shown, args[0]); break;
+      case Opt::print_codes: spec_.output.print_codes = true; break;
+      case Opt::no_oversubscribe: spec_.no_oversubscribe = true; break;
+      case Opt::rank_by:
+        if (args[0] != "slot" && args[0] != "fill" && args[0] != "core")
+          throw UsageError(cat(shown, " ", args[0], ": write slot or fill"));
+        break;
       case Opt::timeout: spec_.timeout_s = parse_timeout(args[0], shown); break;
       case Opt::stdin_to: stdin_to(shown, args[0]); break;
       case Opt::keep_going: spec_.keep_going = true; break;
@@ -167,7 +187,27 @@ class Parser {
     if (parts.size() >= 3 && parts[0] == "ppr" && parts[2] == "node")
       spec_.ppn = positive(parts[1], cat(shown, " ", text), "processes on a host", kMostRanks);
     else
-      spec_.map_by = text;
+      (void)parse_mapping(spec_.map_by = text);
+  }
+
+  void display(const std::string& shown, const std::string& text) {
+    for (const std::string& word : split(text, ",")) {
+      if (word != "map" && word != "bind" && word != "bindings")
+        throw UsageError(cat(shown, " ", text, ": write map or bind"));
+      (word == "map" ? spec_.output.display_map : spec_.output.report_bindings) = true;
+    }
+  }
+
+  void engine(const std::string& shown, const std::string& text) {
+    for (const char* known : {"ssh", "slurm", "prrte", "openmpi", "hydra"})
+      if (text == known) spec_.engine = text;
+    if (spec_.engine != text)
+      throw UsageError(cat(shown, " ", text, ": write ssh, slurm, prrte, openmpi or hydra"));
+  }
+
+  void rsh_agent(const std::string& shown, const std::string& text) {
+    if (split(text, " ").empty()) throw UsageError(cat(shown, " '", text, "': name a command"));
+    spec_.rsh_agent = text;
   }
 
   void pretend_hosts(const std::string& shown, const std::string& text) {

@@ -23,11 +23,22 @@ struct JobPlan {
   int size = 0;
   long universe = 0;
   std::string job_id, job_key, host;
+  OutputSpec output;
   bool label = false, verbose = false, quiet = false, keep_going = false;
   std::int64_t timeout_s = 0;  // 0: none
   StdinTo stdin_to = StdinTo::rank;
   int stdin_rank = 0;
   std::int64_t pretended_hosts = 0, pretended_per_host = 0;  // as in JobSpec
+  // Of a host's part of a job:
+  int world = 0;           // ranks of the whole job; 0: all of them are here
+  std::vector<int> ranks;  // the numbers of ours in it; empty: 0, 1, ...
+  std::string mapping;     // PMI_process_mapping
+  int upstream = -1;       // socket to the mpiexec that started this part
+  // Of a job on several hosts: a "rank" is the link to one of them.
+  std::vector<std::string> hosts;
+  std::vector<std::string> messages;  // the part of each host
+  int number_of(int rank) const { return ranks.empty() ? rank : ranks[static_cast<std::size_t>(rank)]; }
+  int world_size() const { return world > 0 ? world : size; }
   std::vector<std::vector<int>> bind;  // processors per rank, rank modulo its size; empty: not bound
 };
 

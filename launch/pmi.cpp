@@ -134,7 +134,8 @@ void PmiServer::put(int rank, std::string_view line) {
     wrong = "value_missing_or_too_long";
   if (wrong) return reply(rank, cat("cmd=put_result rc=-1 msg=", wrong, "\n"));
   kvs_.insert_or_assign(std::string(*key), std::string(*value));
-  reply(rank, "cmd=put_result rc=0 msg=success\n");
+  if (has_upstream_ || serves_hosts_) fresh_.emplace_back(*key);
+  if (!serves_hosts_) reply(rank, "cmd=put_result rc=0 msg=success\n");
 }
 
 void PmiServer::get(int rank, std::string_view line) {
@@ -154,11 +155,43 @@ void PmiServer::barrier_in(int rank) {
   if (client.in_barrier) return;
   client.in_barrier = true;
   if (++waiting_ < clients_.size()) return;
+  if (!has_upstream_) return release_barrier();
+  for (const std::string& key : std::exchange(fresh_, {}))
+    upward_ += cat("cmd=put kvsname=", kvs_name_, " key=", key, " value=", kvs_[key], "\n");
+  upward_ += "cmd=barrier_in\n";
+}
+
+void PmiServer::release_barrier() {
   waiting_ = 0;
+  std::string news;
+  if (serves_hosts_)
+    for (const std::string& key : std::exchange(fresh_, {}))
+      news += cat("cmd=kv key=", key, " value=", kvs_[key], "\n");
   for (std::size_t i = 0; i < clients_.size(); ++i) {
     clients_[i].in_barrier = false;
-    reply(static_cast<int>(i), "cmd=barrier_out rc=0\n");
+    reply(static_cast<int>(i), news + "cmd=barrier_out rc=0\n");
   }
+}
+
+void PmiServer::use_upstream(const std::string& mapping) {
+  has_upstream_ = true;
+  if (!mapping.empty()) kvs_["PMI_process_mapping"] = mapping;
+  upward_ += "cmd=init pmi_version=1 pmi_subversion=1\n";
+}
+
+void PmiServer::on_upstream(std::string_view bytes) {
+  upstream_line_ += bytes;
+  for (std::size_t end; (end = upstream_line_.find('\n')) != std::string::npos;) {
+    on_upstream_line(std::string_view(upstream_line_).substr(0, end));
+    upstream_line_.erase(0, end + 1);
+  }
+}
+
+void PmiServer::on_upstream_line(std::string_view line) {
+  const std::string_view command = field(line, "cmd").value_or("");
+  const auto key = field(line, "key"), value = field(line, "value", true);
+  if (command == "kv" && key && value) kvs_.insert_or_assign(std::string(*key), std::string(*value));
+  if (command == "barrier_out") release_barrier();
 }
 
 void PmiServer::abort(int rank, std::string_view line) {

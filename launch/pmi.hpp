@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace herald::launch {
@@ -30,6 +31,15 @@ struct StalledBarrier {  // `waiting` is in a barrier that `missing` can no long
 class PmiServer {
  public:
   PmiServer(std::string kvs_name, std::vector<int> app_of_rank, long universe);
+
+  // A host's part of a job: the barrier and what was put go to the server of the whole job, by lines.
+  void use_upstream(const std::string& mapping);
+  void on_upstream(std::string_view bytes);
+  std::string take_upward() { return std::exchange(upward_, {}); }
+  // The server of the whole job: its clients are those of the hosts, and learn with each barrier what others
+  // put.
+  void serve_hosts() { serves_hosts_ = true; }
+  void send(int rank, std::string_view text) { reply(rank, text); }
 
   void on_bytes(int rank, std::string_view bytes);
   void on_exit(int rank);
@@ -57,6 +67,8 @@ class PmiServer {
   void put(int rank, std::string_view line);
   void get(int rank, std::string_view line);
   void barrier_in(int rank);
+  void release_barrier();
+  void on_upstream_line(std::string_view line);
   void abort(int rank, std::string_view line);
   void reply(int rank, std::string_view text);
 
@@ -69,6 +81,9 @@ class PmiServer {
   std::size_t waiting_ = 0;  // ranks in the barrier
   std::size_t exited_ = 0;
   std::optional<PmiAbort> abort_;
+  bool has_upstream_ = false, serves_hosts_ = false;
+  std::vector<std::string> fresh_;  // keys that were put since the last barrier
+  std::string upward_, upstream_line_;
 };
 
 }  // namespace herald::launch

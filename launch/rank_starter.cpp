@@ -72,7 +72,7 @@ RankStarter::RankStarter(JobPlan& plan, const Inherited& inherited, Job job)
     throw std::runtime_error(cat("cannot open /dev/null: ", std::strerror(errno)));
   for (AppPlan& app : plan_.apps) {
     app.env.push_back(cat("PMI_FD=", pmi_as_));
-    app.env.push_back(cat("PMI_SIZE=", plan_.size));
+    app.env.push_back(cat("PMI_SIZE=", plan_.world_size()));
     app.env.push_back(cat("MPI_LOCALNRANKS=", plan_.size));
     app.env.push_back(cat("HERALD_JOB_ID=", plan_.job_id));
     app.env.push_back(cat("HERALD_JOB_KEY=", plan_.job_key));
@@ -142,7 +142,7 @@ int RankStarter::start_rank(int rank, const AppPlan& app, std::vector<char*>& ar
   pmi.fd = pair[0];
   pmi_child.fd = pair[1];
 
-  std::vector<std::string> own{cat("PMI_RANK=", rank), cat("MPI_LOCALRANKID=", rank)};
+  std::vector<std::string> own{cat("PMI_RANK=", plan_.number_of(rank)), cat("MPI_LOCALRANKID=", rank)};
   if (plan_.pretended_hosts) own.push_back(cat("HERALD_HOST=pretended-", rank % plan_.pretended_hosts));
   if (plan_.pretended_per_host) own.push_back(cat("HERALD_HOST=pretended-", rank / plan_.pretended_per_host));
   const std::size_t keep = envp.size();
@@ -151,6 +151,9 @@ int RankStarter::start_rank(int rank, const AppPlan& app, std::vector<char*>& ar
   std::vector<char*> shell(argv.begin(), argv.begin() + 2);  // /bin/sh script arguments...
   shell.insert(shell.end(), argv.begin() + 3, argv.end());
 
+  if (!redirect(plan_.output.out_pattern, rank, out_child.fd) ||
+      !redirect(plan_.output.err_pattern, rank, err_child.fd))
+    return 1;
   Start start;
   start.path = app.path.c_str();
   start.argv = argv.data() + 2;
@@ -159,7 +162,7 @@ int RankStarter::start_rank(int rank, const AppPlan& app, std::vector<char*>& ar
   start.wdir = app.wdir.empty() ? nullptr : app.wdir.c_str();
   start.in = input_of_rank_[static_cast<std::size_t>(rank)];
   start.out = out_child.fd;
-  start.err = err_child.fd;
+  start.err = plan_.output.merge_streams ? out_child.fd : err_child.fd;
   start.pmi = pmi_child.fd;
   start.pmi_as = pmi_as_;
   if (!plan_.bind.empty()) start.cpus = &plan_.bind[static_cast<std::size_t>(rank) % plan_.bind.size()];
@@ -173,15 +176,37 @@ int RankStarter::start_rank(int rank, const AppPlan& app, std::vector<char*>& ar
   job_.pmi.add(rank, pmi.release());
   job_.output.add(rank, out.release(), err.release());
   if (plan_.verbose)
-    job_.output.report(cat("mpiexec: rank ", rank, " is pid ", started.pid, ": ", join(app.argv, " ")));
+    job_.output.report(cat("mpiexec: ", job_.children.describe(rank), ": ", join(app.argv, " ")));
   return 0;
+}
+
+// Puts the rank's file in the place of the pipe, which then ends at once.
+bool RankStarter::redirect(const std::string& pattern, int rank, int& fd) {
+  if (pattern.empty()) return true;
+  std::string name;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char next = i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+    if (pattern[i] != '%' || (next != 'r' && next != 'h')) {
+      name += pattern[i];
+      continue;
+    }
+    name += next == 'r' ? cat(plan_.number_of(rank)) : plan_.host;
+    ++i;
+  }
+  const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) {
+    job_.output.report(cat("mpiexec: cannot write ", name, ": ", std::strerror(errno)));
+    return false;
+  }
+  close(std::exchange(fd, file));
+  return true;
 }
 
 int RankStarter::fail(int rank, const char* what, int error) {
   std::size_t app = 0;
   for (int ranks = plan_.apps[0].count; ranks <= rank; ranks += plan_.apps[app].count) ++app;
-  job_.output.report(cat("mpiexec: cannot start rank ", rank, " of ", plan_.size, " (",
-                         plan_.apps[app].argv[0], "): cannot ", what, ": ", std::strerror(error),
+  job_.output.report(cat("mpiexec: cannot start rank ", plan_.number_of(rank), " of ", plan_.world_size(),
+                         " (", plan_.apps[app].argv[0], "): cannot ", what, ": ", std::strerror(error),
                          hint(error)));
   return code_of(error);
 }

@@ -39,6 +39,7 @@ class RankStarter {
  private:
   int start_rank(int rank, const AppPlan& app, std::vector<char*>& argv, std::vector<char*>& envp);
   int open_input();
+  bool redirect(const std::string& pattern, int rank, int& fd);
   int fail(int rank, const char* what, int error);
 
   JobPlan& plan_;

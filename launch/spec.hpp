@@ -41,18 +41,32 @@ struct App {
 enum class StdinTo { rank, all, none };
 enum class Action { run, help, version };
 
+// The files and the form of the ranks' output, and what mpiexec says about them.
+struct OutputSpec {
+  bool timestamps = false;
+  bool merge_streams = false;
+  bool report_bindings = false;
+  bool display_map = false;
+  bool print_codes = false;              // of all ranks, at the end
+  std::string out_pattern, err_pattern;  // files of the ranks: %r rank, %h host
+};
+
 struct JobSpec {
   Action action = Action::run;
   std::vector<App> apps;
   EnvRule env;  // for all programs
   std::string hosts;
   std::string hostfile;
+  std::string engine;     // slurm, prrte, openmpi, hydra, ssh; empty: chosen
+  std::string rsh_agent;  // empty: ssh
   std::int64_t ppn = 0;
   std::string map_by;                   // unless it is ppr:N:node
   std::string bind_to;                  // empty: not given
   std::int64_t pretended_hosts = 0;     // ranks are placed on so many hosts in turn; 0: not given
   std::int64_t pretended_per_host = 0;  // so many ranks are placed on each host; 0: not given
   bool label = false;
+  OutputSpec output;
+  bool no_oversubscribe = false;
   bool verbose = false;
   bool quiet = false;
   bool keep_going = false;

@@ -18,6 +18,13 @@ TEST(Hosts, lists_with_and_without_counts) {
   for (const char* bad : {"", ",", "a:0", "a:x", ":3"}) EXPECT_THROW(parse_host_list(bad), UsageError) << bad;
 }
 
+TEST(Hosts, ranges_stand_for_several_names) {
+  EXPECT_EQ(parse_host_list("n[1-3,7]:2,x").text(), "n1:2,n2:2,n3:2,n7:2,x");
+  EXPECT_EQ(parse_host_list("n[08-10]-[1,2]").names(), "n08-1,n08-2,n09-1,n09-2,n10-1,n10-2");
+  EXPECT_EQ(parse_host_file("n[1-2] slots=4\n", "f").slots(), 8);
+  for (const char* bad : {"n[3-1]", "n[a-b]", "n[1-]"}) EXPECT_THROW(parse_host_list(bad), UsageError) << bad;
+}
+
 TEST(Hosts, files_in_both_formats) {
   const HostList open = parse_host_file("# c\nn1 slots=2 max_slots=4\n\n n2\tslots=3 # d\r\n", "f");
   EXPECT_EQ(open.slots(), 5);

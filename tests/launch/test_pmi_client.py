@@ -6,7 +6,7 @@ import subprocess
 import textwrap
 import unittest
 
-from mpiexec_case import PY, Case
+from mpiexec_case import PY, Case, clean_env
 
 
 class Pmi(Case):
@@ -105,6 +105,25 @@ class Pmi(Case):
         self.assertEqual(sorted(done.stdout.splitlines()), ["0 3 3 0", "1 3 3 0", "2 3 3 1"], done.stderr)
         self.assertEqual(done.returncode, 0)
         self.assertEqual(self.run_job("-n", 2, program, "abort").returncode, 6)
+
+
+class AnotherLibrary(Case):
+    def test_processes_that_never_contact_mpiexec_are_reported_with_their_library(self):
+        compiler = shutil.which("mpicc.openmpi")
+        if not compiler:
+            self.skipTest("there is no Open MPI here")
+        source = self.file("alone.c", """
+            #include <mpi.h>
+            int main(int argc, char** argv) { MPI_Init(&argc, &argv); MPI_Finalize(); return 0; }
+        """)
+        program = os.path.join(self.dir, "alone")
+        subprocess.run([compiler, source, "-o", program], check=True)
+        env = clean_env(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        done = self.run_job("-n", 2, program, env=env)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, r"never contacted mpiexec: .*alone uses Open MPI \(libmpi\.so\.40")
+        self.assertEqual(self.run_job("-n", 1, program, env=env).returncode, 0, "one rank is right to be alone")
+        self.assertEqual(self.run_job("-n", 2, "true").stderr, "", "not an MPI program")
 
 
 if __name__ == "__main__":

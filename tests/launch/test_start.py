@@ -92,7 +92,32 @@ class Start(Case):
         self.assertEqual(self.run_job("-n", 1, "--bind-to", "none", *show).stdout.strip(), str(allowed))
         many = self.run_job("-n", 2 * allowed + 1, "--bind-to", "core", "true")
         self.assertIn("not bound", many.stderr)
-        self.assertIn("--bind-to socket", self.run_job("-n", 1, "-bind-to", "socket", "true").stderr)
+        self.assertGreaterEqual(int(self.run_job("-n", 1, "-bind-to", "socket", *show).stdout), 1)
+        self.assertIn("--bind-to board", self.run_job("-n", 1, "-bind-to", "board", "true").stderr)
+        done = self.run_job("-n", 1, "--bind-to", "core", "--report-bindings", "true")
+        self.assertRegex(done.stderr, r"rank 0 on \S+: \[B+[/.]*\]")
+        self.assertIn("--map-by wing", self.run_job("-n", 1, "--map-by", "wing", "true").stderr)
+        done = self.run_job("-n", 2 * allowed + 1, "--nooversubscribe", "true")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("cores", done.stderr)
+
+    def test_files_and_forms_of_output(self):
+        name = os.path.join(self.dir, "o")
+        words = ("sh", "-c", "echo out $PMI_RANK; echo err $PMI_RANK >&2")
+        done = self.run_job("--output-filename", name, "-n", 2, *words)
+        self.assertEqual(done.stdout + done.stderr, "")
+        self.assertEqual([text_of(f"{name}.{i}.{kind}") for i in (0, 1) for kind in ("out", "err")],
+                         ["out 0\n", "err 0\n", "out 1\n", "err 1\n"])
+        done = self.run_job("-outfile-pattern", name + "-%r", "-n", 1, *words)
+        self.assertEqual((text_of(name + "-0"), done.stderr), ("out 0\n", "err 0\n"))
+        self.assertIn("/nowhere/x", self.run_job("-outfile-pattern", "/nowhere/x", "-n", 1, *words).stderr)
+        done = self.run_job("--merge-stderr-to-stdout", "-n", 1, *words)
+        self.assertEqual((done.stdout, done.stderr), ("out 0\nerr 0\n", ""))
+        self.assertRegex(self.run_job("--timestamp-output", "-l", "-n", 1, *words).stdout,
+                         r"^\d\d:\d\d:\d\d\.\d\d\d \[0\] out 0\n$")
+        done = self.run_job("-print-all-exitcodes", "-n", 2, "sh", "-c", "exit $PMI_RANK")
+        self.assertIn("mpiexec: rank 0: code 0\nmpiexec: rank 1: code 1\n", done.stderr)
+        self.assertIn("2 ranks", self.run_job("--display", "map", "-n", 2, "true").stderr)
 
     def test_script_without_interpreter_line(self):
         path = self.file("plain", "echo plain $1\n")
@@ -179,7 +204,7 @@ class Errors(Case):
         words = set(re.findall(r"[\w-]+", text_of(os.path.join(SOURCE, "docs/man/mpiexec.1"))))
         words |= {w.lstrip("-") for w in words}
         names = re.findall(r"^  (-.*(?:\n  -.*)*)", done.stdout, re.M)
-        options = set(re.findall(r"(?:^|[ ,])--?([A-Za-z][\w-]*)", "\n".join(names)))
+        options = set(re.findall(r"(?:^|[ ,\n])--?([A-Za-z][\w-]*)", "\n".join(names)))
         self.assertGreater(len(options), 60)
         self.assertEqual(sorted(options - words), [], "options that the manual does not name")
         self.assertRegex(self.run_job("-V").stdout, r"Herald.*\d")

@@ -43,6 +43,20 @@ class Output(Case):
             self.assertEqual(sorted(done.stdout.splitlines()), ["[0] half", "[0] out", "[1] half", "[1] out"])
             self.assertEqual(sorted(done.stderr.splitlines()), ["[0] err", "[1] err"])
 
+    def test_an_error_of_all_ranks_is_one_line_before_the_summary(self):
+        path = self.script("""
+            if os.environ['PMI_RANK'] == '1':
+                time.sleep(1000)
+            lines = ''.join(f'herald: rank {i} on n1: MPI_Send: bad: aborting the job\\n' for i in range(4))
+            os.write(2, lines.encode())
+            sys.exit(4)
+        """, pmi=False)
+        done = self.run_job("-n", 2, PY, path)
+        self.assertEqual(done.returncode, 4)
+        *first, last = done.stderr.splitlines()
+        self.assertEqual(first, ["herald: ranks 0-3 on n1: MPI_Send: bad: aborting the job"])
+        self.assertRegex(last, "mpiexec: rank . .* exited with code 4")
+
     def test_prompts_are_written(self):
         job = self.start("-n", 1, "sh", "-c", "printf 'name? '; sleep 100", stdout=subprocess.PIPE)
         os.set_blocking(job.stdout.fileno(), True)

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host_plan.hpp"
+
+#include <algorithm>
+
+#include "text.hpp"
+
+namespace herald::launch {
+namespace {
+
+constexpr const char* kVersion = "herald-host-plan-1";
+
+// Writes or reads fields one after the other, each as LENGTH:BYTES.
+class Writer {
+ public:
+  void field(const std::string& value) { text_ += cat(value.size(), ":", value); }
+  template <class Number>
+  void number(Number value) {
+    field(cat(static_cast<long long>(value)));
+  }
+  void list(const std::vector<std::string>& values) {
+    number(values.size());
+    for (const std::string& value : values) field(value);
+  }
+  std::string text_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : text_(text) {}
+  bool ok() const { return ok_; }
+  std::string field() {
+    const std::size_t colon = text_.find(':');
+    const auto length = colon == std::string_view::npos ? std::nullopt : to_int(text_.substr(0, colon));
+    if (!length || *length < 0 || static_cast<std::size_t>(*length) > text_.size() - colon - 1) {
+      ok_ = false;
+      text_ = {};
+      return {};
+    }
+    std::string value(text_.substr(colon + 1, static_cast<std::size_t>(*length)));
+    text_.remove_prefix(colon + 1 + value.size());
+    return value;
+  }
+  template <class Number>
+  void number(Number& out) {
+    const auto value = to_int(field());
+    ok_ = ok_ && value;
+    out = static_cast<Number>(value.value_or(0));
+  }
+  std::size_t length() {
+    std::size_t out = 0;
+    number(out);
+    if (out > text_.size()) ok_ = false;  // each element has a byte at least
+    return ok_ ? out : 0;
+  }
+  void list(std::vector<std::string>& out) {
+    const std::size_t count = length();
+    for (std::size_t i = 0; i < count && ok_; ++i) out.push_back(field());
+  }
+
+ private:
+  std::string_view text_;
+  bool ok_ = true;
+};
+
+}  // namespace
+
+std::string encode(const HostPlan& plan) {
+  Writer out;
+  out.field(kVersion);
+  for (const std::string* text : {&plan.host, &plan.job_id, &plan.job_key, &plan.mapping, &plan.bind_to,
+                                  &plan.map_by, &plan.output.out_pattern, &plan.output.err_pattern})
+    out.field(*text);
+  out.number(plan.size);
+  out.number(plan.universe);
+  for (const bool flag : {plan.label, plan.verbose, plan.keep_going, plan.output.timestamps,
+                          plan.output.merge_streams, plan.output.print_codes, plan.output.report_bindings})
+    out.number(flag ? 1 : 0);
+  out.number(static_cast<int>(plan.stdin_to));
+  out.number(plan.stdin_rank);
+  out.number(plan.ranks.size());
+  for (const int rank : plan.ranks) out.number(rank);
+  out.number(plan.apps.size());
+  for (const HostApp& app : plan.apps) {
+    out.list(app.argv);
+    out.field(app.wdir);
+    out.list(app.env);
+    out.number(app.count);
+  }
+  return out.text_;
+}
+
+bool decode(std::string_view text, HostPlan& plan) {
+  Reader in(text);
+  if (in.field() != kVersion) return false;
+  for (std::string* to : {&plan.host, &plan.job_id, &plan.job_key, &plan.mapping, &plan.bind_to, &plan.map_by,
+                          &plan.output.out_pattern, &plan.output.err_pattern})
+    *to = in.field();
+  in.number(plan.size);
+  in.number(plan.universe);
+  for (bool* flag : {&plan.label, &plan.verbose, &plan.keep_going, &plan.output.timestamps,
+                     &plan.output.merge_streams, &plan.output.print_codes, &plan.output.report_bindings})
+    in.number(*flag);
+  in.number(plan.stdin_to);
+  in.number(plan.stdin_rank);
+  plan.ranks.resize(in.length());
+  for (int& rank : plan.ranks) in.number(rank);
+  plan.apps.resize(in.length());
+  for (HostApp& app : plan.apps) {
+    in.list(app.argv);
+    app.wdir = in.field();
+    in.list(app.env);
+    in.number(app.count);
+  }
+  return in.ok() && !plan.ranks.empty();
+}
+
+std::vector<std::vector<int>> spread(const HostList& list, int total, std::int64_t ppn, bool by_node) {
+  std::vector<std::vector<int>> out(list.hosts.size());
+  for (int rank = 0; rank < total;) {
+    for (std::size_t host = 0; host < out.size() && rank < total; ++host) {
+      const std::int64_t slots = by_node   ? 1
+                                 : ppn > 0 ? ppn
+                                           : std::max<std::int64_t>(list.hosts[host].slots, 1);
+      for (std::int64_t i = 0; i < slots && rank < total; ++i) out[host].push_back(rank++);
+    }
+  }
+  return out;
+}
+
+std::string process_mapping(const std::vector<std::vector<int>>& ranks) {
+  std::vector<std::pair<int, std::size_t>> order;  // rank, host
+  for (std::size_t host = 0; host < ranks.size(); ++host)
+    for (const int rank : ranks[host]) order.emplace_back(rank, host);
+  std::sort(order.begin(), order.end());
+  std::string text = "(vector";
+  for (std::size_t i = 0; i < order.size();) {
+    std::size_t end = i;
+    while (end < order.size() && order[end].second == order[i].second) ++end;
+    text += cat(",(", order[i].second, ",1,", end - i, ")");
+    i = end;
+  }
+  return text + ")";
+}
+
+Environment without_local(const Environment& env) {
+  static constexpr std::string_view kLocal[] = {"HOSTNAME=", "HOST=",   "SSH_",  "XDG_", "DBUS_",
+                                                "DISPLAY=",  "TMPDIR=", "_=",    "TTY=", "WINDOWID=",
+                                                "PWD=",      "OLDPWD=", "SHLVL="};
+  Environment out;
+  for (const std::string& entry : env)
+    if (std::none_of(std::begin(kLocal), std::end(kLocal),
+                     [&](std::string_view name) { return entry.starts_with(name); }))
+      out.push_back(entry);
+  return out;
+}
+
+}  // namespace herald::launch

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "make_plan.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <climits>
+#include <utility>
+
+#include "alike.hpp"
+#include "host_plan.hpp"
+#include "link.hpp"
+#include "machine.hpp"
+#include "text.hpp"
+#include "topology.hpp"
+
+namespace herald::launch {
+namespace {
+
+// Binds the ranks of this host, and describes it if asked for.
+void bind_ranks(JobPlan& plan, const std::string& map_by, const std::string& bind_to,
+                std::vector<std::string>& notes) {
+  const bool report = plan.output.report_bindings;
+  if (map_by.empty() && bind_to.empty() && !report) return;
+  const std::vector<Processor> machine = read_topology(allowed_cpus());
+  Places places =
+      place_ranks(machine, map_by.empty() ? Mapping{} : parse_mapping(map_by), bind_to, plan.size);
+  if (!places.note.empty())
+    notes.push_back(cat("--bind-to ", bind_to.empty() ? "core" : bind_to, ": ", places.note));
+  plan.bind = std::move(places.cpus);
+  for (int rank = 0; report && rank < plan.size; ++rank)
+    notes.push_back(cat("rank ", plan.number_of(rank), " on ", plan.host, ": ",
+                        plan.bind.empty() ? cat(picture(machine, {}), " not bound")
+                                          : picture(machine, plan.bind[static_cast<std::size_t>(rank)])));
+}
+
+AppPlan plan_app(const std::vector<std::string>& argv, const std::string& wdir, Environment env) {
+  AppPlan plan;
+  struct stat info {};
+  if (!wdir.empty() && (stat(wdir.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)))
+    throw StartError{kUsageCode, cat("--wdir ", wdir, ": no such directory")};
+  const Program program = find_program(argv[0], wdir, env_value(env, "PATH").value_or(kDefaultPath));
+  if (program.code) throw StartError{program.code, program.message};
+  plan.path = program.path;
+  plan.argv = argv;
+  plan.wdir = wdir;
+  plan.env = std::move(env);
+  return plan;
+}
+
+std::int64_t count_without_n(const JobSpec& spec, const Placement& where) {
+  if (spec.apps.size() != 1 || spec.apps[0].count != 0) return 1;
+  const auto hosts = static_cast<std::int64_t>(where.hosts.hosts.size());
+  if (spec.ppn) return spec.ppn * (where.several ? hosts : 1);
+  return where.hosts.hosts.empty() ? available_cores() : where.hosts.slots();
+}
+
+std::string own_path() {
+  char path[PATH_MAX + 1];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "mpiexec";
+}
+
+std::string current_folder() {
+  char path[PATH_MAX + 1];
+  return getcwd(path, sizeof path) != nullptr ? path : "/";
+}
+
+std::string shell_quoted(const std::string& word) {
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+// The command of a link: this host needs no remote shell. ssh gets our patience; another agent gets host and
+// command only.
+std::vector<std::string> link_command(const std::string& host, const std::string& agent) {
+  std::vector<std::string> out{own_path(), kLinkOption, host};
+  if (is_this_host(host)) {
+    out.insert(out.end(), {own_path(), kProxyOption});
+    return out;
+  }
+  const std::vector<std::string> words = split(agent, " ");
+  out.insert(out.end(), words.begin(), words.end());
+  if (words[0].substr(words[0].rfind('/') + 1) == "ssh")
+    for (const char* option :
+         {"BatchMode=yes", "ConnectTimeout=8", "ServerAliveInterval=5", "ServerAliveCountMax=3"})
+      out.insert(out.end(), {"-o", option});
+  out.insert(out.end(), {host, cat(shell_quoted(own_path()), " ", kProxyOption)});
+  return out;
+}
+
+// The ranks of one host, app by app.
+std::vector<HostApp> apps_of(const JobSpec& spec, const std::vector<int>& ranks, std::int64_t default_count,
+                             const Environment& env) {
+  std::vector<HostApp> out;
+  std::int64_t first = 0;
+  for (const App& app : spec.apps) {
+    const std::int64_t end = first + (app.count ? app.count : default_count);
+    HostApp part;
+    for (const int rank : ranks) part.count += rank >= first && rank < end ? 1 : 0;
+    first = end;
+    part.argv = app.argv;
+    part.wdir = app.wdir.empty() ? current_folder() : app.wdir;
+    part.env = make_environment(without_local(env), effective_rule(spec.env, app.env));
+    out.push_back(std::move(part));
+  }
+  return out;
+}
+
+}  // namespace
+
+JobPlan plan_job(const JobSpec& spec, const Placement& where, std::int64_t timeout_s, const Environment& env,
+                 std::vector<std::string>& notes) {
+  JobPlan plan;
+  const std::int64_t default_count = count_without_n(spec, where);
+  for (const App& app : spec.apps) {
+    // The program is looked for with the PATH of mpiexec, whatever its own environment is to be.
+    plan.apps.push_back(plan_app(app.argv, app.wdir, env));
+    plan.apps.back().env = make_environment(env, effective_rule(spec.env, app.env));
+    plan.apps.back().count = static_cast<int>(app.count ? app.count : default_count);
+  }
+  plan.size = static_cast<int>(spec.total(default_count));
+  plan.universe = static_cast<long>(spec.universe.value_or(plan.size));
+  plan.job_id = random_hex(8);
+  plan.job_key = random_hex(16);
+  plan.host = host_name();
+  plan.label = spec.label;
+  plan.verbose = spec.verbose;
+  plan.quiet = spec.quiet;
+  plan.keep_going = spec.keep_going;
+  plan.timeout_s = timeout_s;
+  plan.stdin_to = spec.stdin_to;
+  plan.stdin_rank = static_cast<int>(spec.stdin_rank);
+  if (plan.stdin_to == StdinTo::rank && plan.stdin_rank >= plan.size)
+    throw UsageError(cat("--stdin ", plan.stdin_rank, ": there is no such rank"));
+  plan.pretended_hosts = spec.pretended_hosts;
+  plan.pretended_per_host = spec.pretended_per_host;
+  plan.output = spec.output;
+  if (spec.no_oversubscribe && plan.size > available_cores())
+    throw UsageError(cat("--nooversubscribe: ", plan.size, " ranks, and ", available_cores(), " cores"));
+  if (spec.output.display_map)
+    notes.push_back(cat("host ", plan.host, ": ", plan.size, plan.size == 1 ? " rank" : " ranks"));
+  bind_ranks(plan, spec.map_by, spec.bind_to, notes);
+  return plan;
+}
+
+JobPlan plan_links(const JobSpec& spec, const Placement& where, std::int64_t timeout_s,
+                   const Environment& env, const std::string& agent, std::vector<std::string>& notes) {
+  const std::int64_t default_count = count_without_n(spec, where);
+  const int total = static_cast<int>(spec.total(default_count));
+  const auto ranks = spread(where.hosts, total, spec.ppn, spec.map_by.starts_with("node"));
+  JobPlan plan;
+  plan.job_id = random_hex(8);
+  plan.job_key = random_hex(16);
+  plan.host = host_name();
+  plan.verbose = spec.verbose;
+  plan.quiet = spec.quiet;
+  plan.keep_going = spec.keep_going;
+  plan.timeout_s = timeout_s;
+  plan.stdin_to = spec.stdin_to == StdinTo::all ? StdinTo::all : StdinTo::none;
+  HostPlan part;
+  part.size = total;
+  part.universe = static_cast<long>(spec.universe.value_or(total));
+  part.job_id = plan.job_id;
+  part.job_key = plan.job_key;
+  part.mapping = process_mapping(ranks);
+  part.label = spec.label;
+  part.verbose = spec.verbose;
+  part.keep_going = spec.keep_going;
+  part.bind_to = spec.bind_to;
+  part.map_by = spec.map_by;
+  part.output = spec.output;
+  if (spec.no_oversubscribe && total > where.hosts.slots())
+    throw UsageError(cat("--nooversubscribe: ", total, " ranks, and ", where.hosts.slots(), " slots"));
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i].empty()) continue;
+    part.host = where.hosts.hosts[i].name;
+    if (spec.output.display_map) notes.push_back(cat("host ", part.host, ": ", ranks_text(ranks[i])));
+    part.ranks = ranks[i];
+    part.apps = apps_of(spec, ranks[i], default_count, env);
+    part.stdin_to = plan.stdin_to;
+    for (std::size_t r = 0; r < ranks[i].size(); ++r) {
+      if (spec.stdin_to != StdinTo::rank || ranks[i][r] != spec.stdin_rank) continue;
+      part.stdin_to = plan.stdin_to = StdinTo::rank;
+      part.stdin_rank = static_cast<int>(r);
+      plan.stdin_rank = plan.size;
+    }
+    AppPlan link;
+    link.path = own_path();
+    link.argv = link_command(part.host, agent);
+    link.env = env;
+    plan.apps.push_back(std::move(link));
+    plan.hosts.push_back(part.host);
+    const std::string text = encode(part);
+    plan.messages.push_back(cat("plan ", text.size(), "\n", text));
+    if (part.stdin_to == StdinTo::rank) part.stdin_to = StdinTo::none;
+    ++plan.size;
+  }
+  plan.universe = plan.size;
+  return plan;
+}
+
+JobPlan plan_part(const HostPlan& part, int upstream, std::vector<std::string>& notes) {
+  JobPlan plan;
+  plan.world = part.size;
+  plan.ranks = part.ranks;
+  plan.size = static_cast<int>(part.ranks.size());
+  plan.universe = part.universe;
+  plan.job_id = part.job_id;
+  plan.job_key = part.job_key;
+  plan.mapping = part.mapping;
+  plan.host = part.host;
+  plan.label = part.label;
+  plan.verbose = part.verbose;
+  plan.quiet = !part.verbose;
+  plan.keep_going = part.keep_going;
+  plan.stdin_to = part.stdin_to;
+  plan.stdin_rank = part.stdin_rank;
+  plan.upstream = upstream;
+  for (const HostApp& app : part.apps) {
+    if (app.count == 0) continue;
+    plan.apps.push_back(plan_app(app.argv, app.wdir, app.env));
+    plan.apps.back().count = app.count;
+  }
+  plan.output = part.output;
+  bind_ranks(plan, part.map_by, part.bind_to, notes);
+  return plan;
+}
+
+}  // namespace herald::launch

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// launch/make_plan.hpp: from the specification of a job to plans: for this machine, for links to several
+// hosts, and for the part of one host.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "host_plan.hpp"
+#include "launchers.hpp"
+#include "plan.hpp"
+#include "spec.hpp"
+
+namespace herald::launch {
+
+inline constexpr int kUsageCode = 2;
+
+struct StartError {
+  int code;
+  std::string message;
+};
+
+// All throw StartError or UsageError.
+JobPlan plan_job(const JobSpec& spec, const Placement& where, std::int64_t timeout_s, const Environment& env,
+                 std::vector<std::string>& notes);
+JobPlan plan_links(const JobSpec& spec, const Placement& where, std::int64_t timeout_s,
+                   const Environment& env, const std::string& agent, std::vector<std::string>& notes);
+JobPlan plan_part(const HostPlan& part, int upstream, std::vector<std::string>& notes);
+
+}  // namespace herald::launch

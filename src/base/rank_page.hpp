@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// base/rank_page.hpp: what a rank shows to tools of its host (mpiexec, `herald ps`, `herald top`): which
+// calls wait, for which ranks and since when. A page is a file without a name (memfd kRankPageName), which
+// tools open through /proc/PID/fd, so that a killed job leaves nothing behind. A rank writes it only when a
+// call has waited for long, so that nothing is spent on calls that return soon. Readers compare `version`
+// before and after (seqlock); a page of another kMagic is not read.
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+
+namespace herald {
+
+inline constexpr char kRankPageName[] = "herald-rank";
+
+enum class WaitedKind : std::uint8_t { receive, send, collective, other };
+
+// One operation that a call waits for. `peer` is a rank in MPI_COMM_WORLD, `member` in the communicator.
+struct WaitedOp {
+  WaitedKind kind;
+  bool exact_tag;
+  std::int32_t peer;  // -1: any
+  std::int32_t member;
+  std::int32_t tag;
+};
+
+struct UnexpectedFrom {
+  std::int32_t peer;
+  std::uint32_t messages;
+};
+
+// A call that waits. Every text ends with a zero byte.
+struct ShownWait {
+  static constexpr std::uint32_t kOps = 8, kMembers = 256, kUnexpected = 4;
+  std::int64_t since_ns;  // CLOCK_MONOTONIC; 0: the slot is empty
+  std::uint64_t context;  // of the communicator
+  std::array<char, 48> call;
+  std::array<char, 48> comm;
+  std::int32_t comm_size;
+  bool any;             // the call ends with the first operation; else it needs all of them
+  std::uint32_t total;  // operations not done yet; the first ones are in `ops`
+  std::uint32_t shown;
+  std::array<WaitedOp, kOps> ops;
+  std::uint32_t member_count;  // of the communicator; 0: not all of them fit, or there is none
+  std::array<std::int32_t, kMembers> members;
+  std::uint32_t unexpected_count;  // senders in `unexpected`
+  std::array<UnexpectedFrom, kUnexpected> unexpected;
+};
+
+enum class RankPhase : std::uint32_t { starting, running, finalizing, ended };
+
+enum class RankCounter : std::uint32_t {
+  sent,
+  sent_bytes,
+  received,
+  received_bytes,
+  held,
+  cast_packets,
+  cast_repaired,
+  cast_missed,
+  retransmitted,
+  kCount
+};
+
+struct RankPage {
+  static constexpr std::uint64_t kMagic = 0x31656761504b6e52;  // changes with the layout
+  static constexpr std::uint32_t kWaits = 4;                   // threads that wait at the same time
+  std::uint64_t magic;
+  std::int32_t pid, rank, size;
+  std::array<char, 64> job;
+  std::array<char, 64> host;
+  std::atomic<RankPhase> phase;
+  std::atomic<std::uint32_t> version;  // odd: being written
+  std::array<ShownWait, kWaits> waits;
+  std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(RankCounter::kCount)> counters;
+  std::atomic<std::uint32_t> wanted;  // a reader adds 1: it wants new counters
+  std::atomic<std::uint32_t> served;  // `wanted` when the counters were written
+};
+static_assert(std::is_trivially_copyable_v<ShownWait>);
+
+}  // namespace herald

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tools/ps.cpp: `herald ps`: the jobs of this host, and what each rank of one waits for.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <map>
+
+#include "commands.hpp"
+#include "watch/read_ranks.hpp"
+
+namespace herald::tools {
+namespace {
+
+constexpr int kNotFound = 1;
+
+void list_jobs() {
+  struct Job {
+    int ranks = 0, size = 0, waiting = 0;
+  };
+  std::map<std::string, Job> jobs;
+  for (const watch::RankView& view : watch::read_ranks("")) {
+    Job& job = jobs[view.job];
+    ++job.ranks;
+    job.size = view.size;
+    job.waiting += view.waits.empty() ? 0 : 1;
+  }
+  if (jobs.empty()) {
+    fmt::print(stderr, "herald ps: no MPI job of Herald runs on this host\n");
+    throw CLI::RuntimeError(kNotFound);
+  }
+  fmt::print("{:<20} {:>12} {:>8}\n", "JOB", "RANKS HERE", "WAITING");
+  for (const auto& [name, job] : jobs)
+    fmt::print("{:<20} {:>12} {:>8}\n", name, fmt::format("{} of {}", job.ranks, job.size), job.waiting);
+}
+
+void show_job(const std::string& name) {
+  std::vector<watch::RankView> views = watch::read_ranks(name);
+  if (views.empty()) {
+    fmt::print(stderr, "herald ps: no job {} on this host; `herald ps` lists the jobs\n", name);
+    throw CLI::RuntimeError(kNotFound);
+  }
+  const auto seen = static_cast<int>(views.size());
+  const int size = views[0].size;
+  for (const std::string& line : watch::job_text(std::move(views))) fmt::print("{}\n", line);
+  if (seen < size) fmt::print("{} of {} ranks are on this host\n", seen, size);
+}
+
+}  // namespace
+
+void add_ps(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("ps", "list jobs, or show what each rank of a job waits for");
+  auto job = std::make_shared<std::string>();
+  command->add_option("JOB", *job, "the name of a job, as `herald ps` lists it");
+  command->callback([job] { job->empty() ? list_jobs() : show_job(*job); });
+}
+
+}  // namespace herald::tools
