@@ -260,8 +260,14 @@ void Net::print_events() noexcept {
     const bool up = event.kind == Kind::link_up;
     if (up || event.kind == Kind::link_down)
       process_trace.add(TraceEvent::link, std::uint64_t{0}, event.peer, event.amount, up ? 1 : 0);
-    if (event.kind == Kind::peer_silent || event.kind == Kind::peer_answers)
+    if (event.kind == Kind::multicast_lost || event.kind == Kind::multicast_restored)
+      process_trace.add(TraceEvent::lane, std::uint64_t{0}, event.peer,
+                        event.kind == Kind::multicast_restored ? 1 : 0);
+    if (event.kind == Kind::peer_silent || event.kind == Kind::peer_answers) {
+      process_trace.add(TraceEvent::suspected, std::uint64_t{0}, event.peer,
+                        event.kind == Kind::peer_silent ? 1 : 0);
       silence_.print(event, hosts_.of(event.peer));
+    }
     if (!verbose_) continue;
     std::fprintf(stderr, "herald: rank %d: ", rank_);
     switch (event.kind) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/coll/plan.hpp"
 
+#include <algorithm>
+
+#include "base/trace.hpp"
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/state.hpp"
 
@@ -60,6 +63,10 @@ coll::CachedPlan* find_plan(Comm& comm, CollCall& call, coll::Key& key) noexcept
   named.insert(named.end(), call.send_layouts.begin(), call.send_layouts.end());
   named.insert(named.end(), call.recv_layouts.begin(), call.recv_layouts.end());
   coll::CachedPlan* cached = state.plans.add(make_plan(state, call.spec), key, hash, named);
+  const std::int64_t count = std::max(call.spec.send.count, call.spec.recv.count);
+  process_trace.add(TraceEvent::plan, std::uint64_t{0}, Trace::text(cached->plan.operation),
+                    Trace::text(cached->plan.algorithm),
+                    static_cast<std::int32_t>(std::min<std::int64_t>(count, INT32_MAX)));
   if (cached->plan.checked) cached->facts = coll::facts_of(call.spec);
   return cached;
 }

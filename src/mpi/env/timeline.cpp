@@ -45,7 +45,7 @@ void open_timeline() noexcept {
 void start_timeline() noexcept { process_trace.restart(); }
 
 void write_timeline() noexcept {
-  if (!process_trace.on()) return;
+  if (!process_trace.is_recording()) return;
   TraceFacts facts;
   facts.rank = runtime().boot().rank();
   facts.size = runtime().boot().size();
