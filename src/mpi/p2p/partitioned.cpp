@@ -30,14 +30,14 @@ p2p::Partitioned& partitioned() noexcept { return runtime().engine().messages().
 
 // While requests are active, each turn sends runs that are short and fails requests whose peer has gone.
 int active_requests = 0;
-std::uint32_t gone_seen = 0;
+std::uint32_t gone_peers = 0;
 
 bool continue_requests(void*) noexcept {
   engine::Engine& engine = runtime().engine();
   const bool posts = partitioned().has_short_runs();
   if (posts) partitioned().post_short_runs();
-  if (engine.peers().gone_count() == gone_seen) return posts;
-  gone_seen = engine.peers().gone_count();
+  if (engine.peers().gone_count() == gone_peers) return posts;
+  gone_peers = engine.peers().gone_count();
   partitioned().abandon([&](p2p::PeerId peer) { return engine.peers().is_gone(peer); });
   return true;
 }
@@ -54,7 +54,7 @@ class PartWork final : public Work {
   void start(Request& request) noexcept override {
     request_ = &request;
     if (active_requests++ == 0) {
-      gone_seen = 0;
+      gone_peers = 0;
       runtime().engine().hooks().add(continue_requests, nullptr);
     }
     part_.start();
