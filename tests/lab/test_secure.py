@@ -98,7 +98,7 @@ class Secure(Job):
         for level in ('tag', 'encrypt'):
             casts = self.casts_read(level, 2) or self.casts_read(level, 15)  # the machine may be busy
             self.assertGreater(len(casts), 0)
-            self.assertEqual(any(round_text.search(one) for one in casts), level == 'tag', level)
+            self.assertEqual(any(round_text.search(one) for one in casts[:1000]), level == 'tag', level)
 
     def test_altered_and_repeated_packets(self):
         for level in ('auth', 'encrypt'):
