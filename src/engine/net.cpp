@@ -217,7 +217,7 @@ void Net::trace() noexcept {
     traced = total;
   };
   add(TraceEvent::resent, all.resent, traced_resent_);
-  add(TraceEvent::dropped, all.malformed + all.stale + all.forged, traced_dropped_);
+  add(TraceEvent::dropped, all.malformed + all.stale + all.forged + node_.refused().all(), traced_dropped_);
 }
 
 Instant Net::prepare_to_sleep() noexcept {
