@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* C callbacks that call Fortran procedures. Both styles, with INTEGER handles and with TYPE(MPI_X), have the same
- * calling convention. */
+/* C callbacks that call Fortran procedures. Both styles, with INTEGER handles and with TYPE(MPI_X), have the
+ * same calling convention. */
 #include <pthread.h>
 
 #include "herald_fortran.h"
 
-/* Operations and error handlers carry no state. Each Fortran procedure gets a C function of its own from a pool. */
+/* Operations and error handlers carry no state. Each Fortran procedure gets a C function of its own from a
+ * pool. */
 enum { kThunks = 256 };
 static HfProcedure pool[kPools][kThunks];
 static int pool_used[kPools];
@@ -28,25 +29,29 @@ static void run_handler(int kind, int n, MPI_Fint object, int* code) {
   ((FortranHandler*)pool[kind][n])(&object, &number);
 }
 
-#define THUNKS_OF(n)                                                                                              \
-  static void op_##n(void* a, void* b, int* l, MPI_Datatype* t) { run_op(0x##n, a, b, l, t); }                    \
-  static void large_##n(void* a, void* b, MPI_Count* l, MPI_Datatype* t) { run_op_large(0x##n, a, b, l, t); }     \
-  static void comm_##n(MPI_Comm* o, int* c, ...) { run_handler(kCommHandler, 0x##n, hf_comm_out(*o), c); }        \
-  static void file_##n(MPI_File* o, int* c, ...) { run_handler(kFileHandler, 0x##n, hf_file_out(*o), c); }        \
-  static void session_##n(MPI_Session* o, int* c, ...) {                                                          \
-    run_handler(kSessionHandler, 0x##n, hf_session_out(*o), c);                                                   \
-  }                                                                                                               \
+#define THUNKS_OF(n)                                                                                       \
+  static void op_##n(void* a, void* b, int* l, MPI_Datatype* t) { run_op(0x##n, a, b, l, t); }             \
+  static void large_##n(void* a, void* b, MPI_Count* l, MPI_Datatype* t) {                                 \
+    run_op_large(0x##n, a, b, l, t);                                                                       \
+  }                                                                                                        \
+  static void comm_##n(MPI_Comm* o, int* c, ...) { run_handler(kCommHandler, 0x##n, hf_comm_out(*o), c); } \
+  static void file_##n(MPI_File* o, int* c, ...) { run_handler(kFileHandler, 0x##n, hf_file_out(*o), c); } \
+  static void session_##n(MPI_Session* o, int* c, ...) {                                                   \
+    run_handler(kSessionHandler, 0x##n, hf_session_out(*o), c);                                            \
+  }                                                                                                        \
   static void win_##n(MPI_Win* o, int* c, ...) { run_handler(kWinHandler, 0x##n, hf_win_out(*o), c); }
-#define ROW_OF(n)                                                                                      \
-  {(HfProcedure)op_##n,   (HfProcedure)large_##n,   (HfProcedure)comm_##n, (HfProcedure)file_##n, \
-   (HfProcedure)session_##n, (HfProcedure)win_##n},
-#define SIXTEEN(X, row) \
-  X(row##0) X(row##1) X(row##2) X(row##3) X(row##4) X(row##5) X(row##6) X(row##7) \
-  X(row##8) X(row##9) X(row##a) X(row##b) X(row##c) X(row##d) X(row##e) X(row##f)
-#define ALL(X)                                                                                              \
-  SIXTEEN(X, 0) SIXTEEN(X, 1) SIXTEEN(X, 2) SIXTEEN(X, 3) SIXTEEN(X, 4) SIXTEEN(X, 5) SIXTEEN(X, 6)        \
-  SIXTEEN(X, 7) SIXTEEN(X, 8) SIXTEEN(X, 9) SIXTEEN(X, a) SIXTEEN(X, b) SIXTEEN(X, c) SIXTEEN(X, d)        \
-  SIXTEEN(X, e) SIXTEEN(X, f)
+#define ROW_OF(n)                                                          \
+  {(HfProcedure)op_##n,   (HfProcedure)large_##n,   (HfProcedure)comm_##n, \
+   (HfProcedure)file_##n, (HfProcedure)session_##n, (HfProcedure)win_##n},
+#define SIXTEEN(X, row)                                                                               \
+  X(row##0)                                                                                           \
+  X(row##1) X(row##2) X(row##3) X(row##4) X(row##5) X(row##6) X(row##7) X(row##8) X(row##9) X(row##a) \
+      X(row##b) X(row##c) X(row##d) X(row##e) X(row##f)
+#define ALL(X)                                                                                          \
+  SIXTEEN(X, 0)                                                                                         \
+  SIXTEEN(X, 1) SIXTEEN(X, 2) SIXTEEN(X, 3) SIXTEEN(X, 4) SIXTEEN(X, 5) SIXTEEN(X, 6) SIXTEEN(X, 7)     \
+      SIXTEEN(X, 8) SIXTEEN(X, 9) SIXTEEN(X, a) SIXTEEN(X, b) SIXTEEN(X, c) SIXTEEN(X, d) SIXTEEN(X, e) \
+          SIXTEEN(X, f)
 ALL(THUNKS_OF)
 static const HfProcedure thunks[kThunks][kPools] = {ALL(ROW_OF)};
 
@@ -68,10 +73,12 @@ HfProcedure hf_pool_thunk(int kind, HfProcedure procedure) {
 /* Attributes. The state of the keyval names the Fortran procedures. */
 typedef void FortranCopy(MPI_Fint* object, MPI_Fint* keyval, MPI_Aint* extra, MPI_Aint* in, MPI_Aint* out,
                          MPI_Fint* flag, MPI_Fint* ierror);
-typedef void FortranDelete(MPI_Fint* object, MPI_Fint* keyval, MPI_Aint* value, MPI_Aint* extra, MPI_Fint* ierror);
-typedef void OldCopy(MPI_Fint* object, MPI_Fint* keyval, MPI_Fint* extra, MPI_Fint* in, MPI_Fint* out, MPI_Fint* flag,
-                     MPI_Fint* ierror);
-typedef void OldDelete(MPI_Fint* object, MPI_Fint* keyval, MPI_Fint* value, MPI_Fint* extra, MPI_Fint* ierror);
+typedef void FortranDelete(MPI_Fint* object, MPI_Fint* keyval, MPI_Aint* value, MPI_Aint* extra,
+                           MPI_Fint* ierror);
+typedef void OldCopy(MPI_Fint* object, MPI_Fint* keyval, MPI_Fint* extra, MPI_Fint* in, MPI_Fint* out,
+                     MPI_Fint* flag, MPI_Fint* ierror);
+typedef void OldDelete(MPI_Fint* object, MPI_Fint* keyval, MPI_Fint* value, MPI_Fint* extra,
+                       MPI_Fint* ierror);
 
 static int run_copy(MPI_Fint object, int keyval, HfKeyval* state, void* in, void* out, int* flag) {
   MPI_Aint value_in = (MPI_Aint)in;
@@ -107,12 +114,12 @@ static int run_delete(MPI_Fint object, int keyval, void* attribute, HfKeyval* st
   return code;
 }
 
-#define ATTRIBUTE(noun, type, convert)                                                                \
-  int hf_##noun##_copy(type object, int keyval, void* state, void* in, void* out, int* flag) {       \
-    return run_copy(convert(object), keyval, state, in, out, flag);                                  \
-  }                                                                                                  \
-  int hf_##noun##_delete(type object, int keyval, void* value, void* state) {                        \
-    return run_delete(convert(object), keyval, value, state);                                        \
+#define ATTRIBUTE(noun, type, convert)                                                         \
+  int hf_##noun##_copy(type object, int keyval, void* state, void* in, void* out, int* flag) { \
+    return run_copy(convert(object), keyval, state, in, out, flag);                            \
+  }                                                                                            \
+  int hf_##noun##_delete(type object, int keyval, void* value, void* state) {                  \
+    return run_delete(convert(object), keyval, value, state);                                  \
   }
 ATTRIBUTE(comm, MPI_Comm, hf_comm_out)
 ATTRIBUTE(type, MPI_Datatype, hf_datatype_out)
@@ -143,8 +150,8 @@ int hf_grequest_cancel(void* state, int complete) {
 /* Data representations. */
 typedef void FortranConvert(void* user, MPI_Fint* datatype, int* count, void* file, MPI_Offset* position,
                             MPI_Aint* extra, MPI_Fint* ierror);
-typedef void FortranConvertLarge(void* user, MPI_Fint* datatype, MPI_Count* count, void* file, MPI_Offset* position,
-                                 MPI_Aint* extra, MPI_Fint* ierror);
+typedef void FortranConvertLarge(void* user, MPI_Fint* datatype, MPI_Count* count, void* file,
+                                 MPI_Offset* position, MPI_Aint* extra, MPI_Fint* ierror);
 int hf_datarep_extent(MPI_Datatype datatype, MPI_Aint* extent, void* state) {
   HfDatarep* d = state;
   MPI_Fint code = MPI_SUCCESS;
@@ -152,13 +159,14 @@ int hf_datarep_extent(MPI_Datatype datatype, MPI_Aint* extent, void* state) {
   ((void (*)(MPI_Fint*, MPI_Aint*, MPI_Aint*, MPI_Fint*))d->extent)(&type, extent, &d->extra_state, &code);
   return code;
 }
-#define CONVERT(name, member, count_type, procedure_type)                                                       \
-  int name(void* user, MPI_Datatype datatype, count_type count, void* file, MPI_Offset position, void* state) { \
-    HfDatarep* d = state;                                                                                       \
-    MPI_Fint code = MPI_SUCCESS;                                                                                \
-    MPI_Fint type = hf_datatype_out(datatype);                                                                  \
-    ((procedure_type*)d->member)(user, &type, &count, file, &position, &d->extra_state, &code);                 \
-    return code;                                                                                                \
+#define CONVERT(name, member, count_type, procedure_type)                                        \
+  int name(void* user, MPI_Datatype datatype, count_type count, void* file, MPI_Offset position, \
+           void* state) {                                                                        \
+    HfDatarep* d = state;                                                                        \
+    MPI_Fint code = MPI_SUCCESS;                                                                 \
+    MPI_Fint type = hf_datatype_out(datatype);                                                   \
+    ((procedure_type*)d->member)(user, &type, &count, file, &position, &d->extra_state, &code);  \
+    return code;                                                                                 \
   }
 CONVERT(hf_datarep_read, read, int, FortranConvert)
 CONVERT(hf_datarep_write, write, int, FortranConvert)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Conversions between Fortran's arguments and those of C, for the generated wrappers. Each file of wrappers is compiled
- * twice: mpi_x_ calls MPI_X, and with HERALD_PMPI pmpi_x_ calls PMPI_X. */
+/* Conversions between Fortran's arguments and those of C, for the generated wrappers. Each file of wrappers
+ * is compiled twice: mpi_x_ calls MPI_X, and with HERALD_PMPI pmpi_x_ calls PMPI_X. */
 #ifndef HERALD_FORTRAN_H
 #define HERALD_FORTRAN_H
 
@@ -14,8 +14,8 @@
 #define HF_TEXT_(x) #x
 #define HF_TEXT(x) HF_TEXT_(x)
 #if defined(HERALD_PMPI)
-#define HF(name) HF_JOIN(hfp_, name, _)   /* the wrapper */
-#define HFD(name) HF_JOIN(hfdp_, name, )  /* the wrapper with descriptors, for mpi_f08 */
+#define HF(name) HF_JOIN(hfp_, name, _)  /* the wrapper */
+#define HFD(name) HF_JOIN(hfdp_, name, ) /* the wrapper with descriptors, for mpi_f08 */
 #define HF_NAME(name) HF_JOIN(pmpi_, name, _)
 #define HF_C(name) PMPI_##name
 #else
@@ -25,14 +25,22 @@
 #define HF_C(name) MPI_##name
 #endif
 #define HF_PUBLIC __attribute__((visibility("default")))
-/* The name that programs and profilers see. The other layers of this library call the wrapper by its own name, so a
- * profiler that replaces mpi_send_ does not see the sends of mpi_f08 twice. */
-#define HF_EXPORT_AS(public, name) \
-  extern __typeof__(HF(name)) HF_NAME(public) __attribute__((alias(HF_TEXT(HF(name))), visibility("default")))
+/* The name that programs and profilers see. The other layers of this library call the wrapper by its own
+ * name, so a profiler that replaces mpi_send_ does not see the sends of mpi_f08 twice. */
+#define HF_EXPORT_AS(public, name)                                                                         \
+  extern __typeof__(HF(name)) HF_NAME(public) __attribute__((alias(HF_TEXT(HF(name))), visibility("defaul" \
+                                                                                                  "t")))
 #define HF_EXPORT(name) HF_EXPORT_AS(name, name)
 
 /* The COMMON blocks of mpif.h, mpi and mpi_f08: an address inside them is a sentinel. */
-enum { kBufferSentinels = 3, kUnweighted = 3, kWeightsEmpty, kErrcodesIgnore, kStatusIgnore = 8, kStatusesIgnore = 16 };
+enum {
+  kBufferSentinels = 3,
+  kUnweighted = 3,
+  kWeightsEmpty,
+  kErrcodesIgnore,
+  kStatusIgnore = 8,
+  kStatusesIgnore = 16
+};
 extern HF_PUBLIC MPI_Fint mpi_fortran_constants_[24];
 extern HF_PUBLIC char mpi_fortran_strings_[8];
 /* .TRUE. and .FALSE. of the Fortran compiler. */
@@ -40,13 +48,14 @@ extern MPI_Fint herald_logicals_[2];
 
 enum { kFew = 32, kShortString = 256 };
 
-/* Predefined handles have the same value in C and in Fortran; the ABI keeps the numbers below 4096 for them. */
-#define HF_HANDLE(noun, type, stem)                                                        \
-  static inline type hf_##noun##_in(MPI_Fint f) {                                          \
+/* Predefined handles have the same value in C and in Fortran; the ABI keeps the numbers below 4096 for them.
+ */
+#define HF_HANDLE(noun, type, stem)                                                                \
+  static inline type hf_##noun##_in(MPI_Fint f) {                                                  \
     return __builtin_expect((unsigned)f < 4096, 1) ? (type)(intptr_t)f : PMPI_##stem##_fromint(f); \
-  }                                                                                        \
-  static inline MPI_Fint hf_##noun##_out(type c) {                                         \
-    return (uintptr_t)c < 4096 ? (MPI_Fint)(intptr_t)c : PMPI_##stem##_toint(c);           \
+  }                                                                                                \
+  static inline MPI_Fint hf_##noun##_out(type c) {                                                 \
+    return (uintptr_t)c < 4096 ? (MPI_Fint)(intptr_t)c : PMPI_##stem##_toint(c);                   \
   }
 HF_HANDLE(comm, MPI_Comm, Comm)
 HF_HANDLE(datatype, MPI_Datatype, Type)
@@ -84,30 +93,30 @@ static inline int hf_is_true(MPI_Fint f) { return f != herald_logicals_[1]; }
 static inline size_t hf_length(MPI_Count n) { return n > 0 ? (size_t)n : 0; }
 
 /* An array of C values for n Fortran values: short ones on the stack. */
-#define HF_ARRAY(type, name, n)                                                                   \
-  type name##_few[kFew];                                                                          \
-  type* name = (n) <= kFew ? name##_few : (type*)malloc((n) * sizeof(type));                      \
-  if (name == NULL) {                                                                             \
-    *ierror = hf_no_memory();                                                                     \
-    return;                                                                                       \
+#define HF_ARRAY(type, name, n)                                              \
+  type name##_few[kFew];                                                     \
+  type* name = (n) <= kFew ? name##_few : (type*)malloc((n) * sizeof(type)); \
+  if (name == NULL) {                                                        \
+    *ierror = hf_no_memory();                                                \
+    return;                                                                  \
   }
 #define HF_ARRAY_END(name) \
   if (name != name##_few) free(name)
 
 /* A C string without the blanks at the end. */
-#define HF_STRING(name, from, length)                                        \
-  char name##_few[kShortString];                                             \
-  char* name = hf_trim(name##_few, from, length, 0);                         \
-  if (name == NULL) {                                                        \
-    *ierror = hf_no_memory();                                                \
-    return;                                                                  \
+#define HF_STRING(name, from, length)                \
+  char name##_few[kShortString];                     \
+  char* name = hf_trim(name##_few, from, length, 0); \
+  if (name == NULL) {                                \
+    *ierror = hf_no_memory();                        \
+    return;                                          \
   }
-#define HF_INFO_STRING(name, from, length)                                   \
-  char name##_few[kShortString];                                             \
-  char* name = hf_trim(name##_few, from, length, 1);                         \
-  if (name == NULL) {                                                        \
-    *ierror = hf_no_memory();                                                \
-    return;                                                                  \
+#define HF_INFO_STRING(name, from, length)           \
+  char name##_few[kShortString];                     \
+  char* name = hf_trim(name##_few, from, length, 1); \
+  if (name == NULL) {                                \
+    *ierror = hf_no_memory();                        \
+    return;                                          \
   }
 
 /* strings.c */
@@ -158,10 +167,11 @@ int hf_datarep_write(void*, MPI_Datatype, int, void*, MPI_Offset, void*);
 int hf_datarep_read_c(void*, MPI_Datatype, MPI_Count, void*, MPI_Offset, void*);
 int hf_datarep_write_c(void*, MPI_Datatype, MPI_Count, void*, MPI_Offset, void*);
 /* Predefined callbacks, known by their address. */
-#define HF_PREDEFINED(X)                                                                                      \
-  X(comm_null_copy_fn) X(comm_dup_fn) X(comm_null_delete_fn) X(type_null_copy_fn) X(type_dup_fn)              \
-  X(type_null_delete_fn) X(win_null_copy_fn) X(win_dup_fn) X(win_null_delete_fn) X(null_copy_fn) X(dup_fn)    \
-  X(null_delete_fn) X(conversion_fn_null) X(conversion_fn_null_c)
+#define HF_PREDEFINED(X)                                                                                  \
+  X(comm_null_copy_fn)                                                                                    \
+  X(comm_dup_fn) X(comm_null_delete_fn) X(type_null_copy_fn) X(type_dup_fn) X(type_null_delete_fn)        \
+      X(win_null_copy_fn) X(win_dup_fn) X(win_null_delete_fn) X(null_copy_fn) X(dup_fn) X(null_delete_fn) \
+          X(conversion_fn_null) X(conversion_fn_null_c)
 #define HF_DECLARE(name) HF_PUBLIC void mpi_##name##_(void);
 HF_PREDEFINED(HF_DECLARE)
 

@@ -14,17 +14,28 @@ int hf_no_memory(void) {
 
 static void set_facts(void) {
   static const char* const facts[][2] = {
-      {"mpi_logical_size", "4"},           {"mpi_integer_size", "4"},
-      {"mpi_real_size", "4"},              {"mpi_double_precision_size", "8"},
-      {"mpi_logical1_supported", "true"},  {"mpi_logical2_supported", "true"},
-      {"mpi_logical4_supported", "true"},  {"mpi_logical8_supported", "true"},
-      {"mpi_logical16_supported", "true"}, {"mpi_integer1_supported", "true"},
-      {"mpi_integer2_supported", "true"},  {"mpi_integer4_supported", "true"},
-      {"mpi_integer8_supported", "true"},  {"mpi_integer16_supported", "true"},
-      {"mpi_real2_supported", "false"},    {"mpi_real4_supported", "true"},
-      {"mpi_real8_supported", "true"},     {"mpi_real16_supported", "true"},
-      {"mpi_complex4_supported", "false"}, {"mpi_complex8_supported", "true"},
-      {"mpi_complex16_supported", "true"}, {"mpi_complex32_supported", "true"},
+      {"mpi_logical_size", "4"},
+      {"mpi_integer_size", "4"},
+      {"mpi_real_size", "4"},
+      {"mpi_double_precision_size", "8"},
+      {"mpi_logical1_supported", "true"},
+      {"mpi_logical2_supported", "true"},
+      {"mpi_logical4_supported", "true"},
+      {"mpi_logical8_supported", "true"},
+      {"mpi_logical16_supported", "true"},
+      {"mpi_integer1_supported", "true"},
+      {"mpi_integer2_supported", "true"},
+      {"mpi_integer4_supported", "true"},
+      {"mpi_integer8_supported", "true"},
+      {"mpi_integer16_supported", "true"},
+      {"mpi_real2_supported", "false"},
+      {"mpi_real4_supported", "true"},
+      {"mpi_real8_supported", "true"},
+      {"mpi_real16_supported", "true"},
+      {"mpi_complex4_supported", "false"},
+      {"mpi_complex8_supported", "true"},
+      {"mpi_complex16_supported", "true"},
+      {"mpi_complex32_supported", "true"},
       {"mpi_double_complex_supported", "true"},
   };
   MPI_Info info = MPI_INFO_NULL;
@@ -33,11 +44,13 @@ static void set_facts(void) {
   /* Another Fortran layer in this process may have set the facts: they can be set once. */
   if (PMPI_Abi_get_fortran_info(&info) == MPI_SUCCESS && info == MPI_INFO_NULL &&
       PMPI_Info_create(&info) == MPI_SUCCESS) {
-    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) PMPI_Info_set(info, facts[i][0], facts[i][1]);
+    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+      PMPI_Info_set(info, facts[i][0], facts[i][1]);
     PMPI_Abi_set_fortran_info(info);
   }
   if (info != MPI_INFO_NULL) PMPI_Info_free(&info);
-  if (PMPI_Abi_get_fortran_booleans(sizeof(MPI_Fint), &values[0], &values[1], &is_set) == MPI_SUCCESS && !is_set)
+  if (PMPI_Abi_get_fortran_booleans(sizeof(MPI_Fint), &values[0], &values[1], &is_set) == MPI_SUCCESS &&
+      !is_set)
     PMPI_Abi_set_fortran_booleans(sizeof(MPI_Fint), &herald_logicals_[0], &herald_logicals_[1]);
 }
 
@@ -84,8 +97,8 @@ int hf_neighbors(MPI_Comm comm, int incoming) {
   return incoming ? in : out;
 }
 
-/* A request does not say when it has completed, so arrays for nonblocking and persistent calls stay, and a later call
- * with the same datatypes uses them again. */
+/* A request does not say when it has completed, so arrays for nonblocking and persistent calls stay, and a
+ * later call with the same datatypes uses them again. */
 typedef struct Kept {
   struct Kept* next;
   int count;
@@ -111,8 +124,8 @@ const MPI_Datatype* hf_keep_types(const MPI_Fint* types, int count, int lasting)
   pthread_mutex_lock(&kept_lock);
   Kept** row = &kept[hash % kRows];
   Kept* found = *row;
-  while (found != NULL &&
-         (found->count != count || memcmp(found->types, made->types, (size_t)count * sizeof(MPI_Datatype)) != 0))
+  while (found != NULL && (found->count != count ||
+                           memcmp(found->types, made->types, (size_t)count * sizeof(MPI_Datatype)) != 0))
     found = found->next;
   if (found == NULL) {
     made->next = *row;

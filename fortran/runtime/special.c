@@ -51,41 +51,45 @@ void HF(status_f082f)(MPI_Fint* from, MPI_Fint* to, MPI_Fint* ierror) {
 }
 HF_EXPORT(status_f082f);
 
-/* Attributes. C returns addresses of the predefined ones, except of the window's base; Fortran returns values. */
+/* Attributes. C returns addresses of the predefined ones, except of the window's base; Fortran returns
+ * values. */
 static MPI_Aint attribute_value(int keyval, void* value) {
   if (keyval >= MPI_TAG_UB && keyval <= MPI_UNIVERSE_SIZE) return *(int*)value;
   if (keyval == MPI_WIN_SIZE) return *(MPI_Aint*)value;
-  if (keyval == MPI_WIN_DISP_UNIT || keyval == MPI_WIN_CREATE_FLAVOR || keyval == MPI_WIN_MODEL) return *(int*)value;
+  if (keyval == MPI_WIN_DISP_UNIT || keyval == MPI_WIN_CREATE_FLAVOR || keyval == MPI_WIN_MODEL)
+    return *(int*)value;
   return (MPI_Aint)value;
 }
 
-#define ATTRIBUTES(noun, call)                                                                                   \
-  void HF(noun##_get_attr)(MPI_Fint * object, MPI_Fint * keyval, MPI_Aint * value, MPI_Fint * flag,              \
-                           MPI_Fint * ierror) {                                                                  \
-    void* found = NULL;                                                                                          \
-    int is_set = 0;                                                                                              \
-    *ierror = HF_C(call##_get_attr)(HF_IN_##noun(*object), *keyval, &found, &is_set);                            \
-    if (*ierror != MPI_SUCCESS) return;                                                                          \
-    *flag = hf_logical(is_set);                                                                                  \
-    if (is_set) *value = attribute_value(*keyval, found);                                                        \
-  }                                                                                                              \
-  HF_EXPORT(noun##_get_attr);                                                                                    \
-  void HF(noun##_set_attr)(MPI_Fint * object, MPI_Fint * keyval, MPI_Aint * value, MPI_Fint * ierror) {          \
-    *ierror = HF_C(call##_set_attr)(HF_IN_##noun(*object), *keyval, (void*)*value);                              \
-  }                                                                                                              \
-  HF_EXPORT(noun##_set_attr);                                                                                    \
-  void HF(noun##_create_keyval)(HfProcedure copy, HfProcedure delete_, MPI_Fint * keyval, MPI_Aint * extra,      \
-                                MPI_Fint * ierror) {                                                             \
-    HfKeyval* state = malloc(sizeof(HfKeyval));                                                                  \
-    if (state == NULL) {                                                                                         \
-      *ierror = hf_no_memory();                                                                                  \
-      return;                                                                                                    \
-    }                                                                                                            \
-    *state = (HfKeyval){copy, delete_, *extra, 0};                                                               \
-    *ierror = HF_C(call##_create_keyval)(                                                                        \
-        copy == mpi_##noun##_null_copy_fn_ ? (void*)0 : copy == mpi_##noun##_dup_fn_ ? (void*)1 : hf_##noun##_copy, \
-        delete_ == mpi_##noun##_null_delete_fn_ ? (void*)0 : hf_##noun##_delete, keyval, state);                 \
-  }                                                                                                              \
+#define ATTRIBUTES(noun, call)                                                                              \
+  void HF(noun##_get_attr)(MPI_Fint * object, MPI_Fint * keyval, MPI_Aint * value, MPI_Fint * flag,         \
+                           MPI_Fint * ierror) {                                                             \
+    void* found = NULL;                                                                                     \
+    int is_set = 0;                                                                                         \
+    *ierror = HF_C(call##_get_attr)(HF_IN_##noun(*object), *keyval, &found, &is_set);                       \
+    if (*ierror != MPI_SUCCESS) return;                                                                     \
+    *flag = hf_logical(is_set);                                                                             \
+    if (is_set) *value = attribute_value(*keyval, found);                                                   \
+  }                                                                                                         \
+  HF_EXPORT(noun##_get_attr);                                                                               \
+  void HF(noun##_set_attr)(MPI_Fint * object, MPI_Fint * keyval, MPI_Aint * value, MPI_Fint * ierror) {     \
+    *ierror = HF_C(call##_set_attr)(HF_IN_##noun(*object), *keyval, (void*)*value);                         \
+  }                                                                                                         \
+  HF_EXPORT(noun##_set_attr);                                                                               \
+  void HF(noun##_create_keyval)(HfProcedure copy, HfProcedure delete_, MPI_Fint * keyval, MPI_Aint * extra, \
+                                MPI_Fint * ierror) {                                                        \
+    HfKeyval* state = malloc(sizeof(HfKeyval));                                                             \
+    if (state == NULL) {                                                                                    \
+      *ierror = hf_no_memory();                                                                             \
+      return;                                                                                               \
+    }                                                                                                       \
+    *state = (HfKeyval){copy, delete_, *extra, 0};                                                          \
+    *ierror = HF_C(call##_create_keyval)(                                                                   \
+        copy == mpi_##noun##_null_copy_fn_ ? (void*)0                                                       \
+        : copy == mpi_##noun##_dup_fn_     ? (void*)1                                                       \
+                                           : hf_##noun##_copy,                                                  \
+        delete_ == mpi_##noun##_null_delete_fn_ ? (void*)0 : hf_##noun##_delete, keyval, state);            \
+  }                                                                                                         \
   HF_EXPORT(noun##_create_keyval);
 #define HF_IN_comm hf_comm_in
 #define HF_IN_type hf_datatype_in
@@ -94,16 +98,19 @@ ATTRIBUTES(comm, Comm)
 ATTRIBUTES(type, Type)
 ATTRIBUTES(win, Win)
 
-void HF(keyval_create)(HfProcedure copy, HfProcedure delete_, MPI_Fint* keyval, MPI_Fint* extra, MPI_Fint* ierror) {
+void HF(keyval_create)(HfProcedure copy, HfProcedure delete_, MPI_Fint* keyval, MPI_Fint* extra,
+                       MPI_Fint* ierror) {
   HfKeyval* state = malloc(sizeof(HfKeyval));
   if (state == NULL) {
     *ierror = hf_no_memory();
     return;
   }
   *state = (HfKeyval){copy, delete_, *extra, 1};
-  *ierror = HF_C(Comm_create_keyval)(
-      copy == mpi_null_copy_fn_ ? (void*)0 : copy == mpi_dup_fn_ ? (void*)1 : hf_comm_copy,
-      delete_ == mpi_null_delete_fn_ ? (void*)0 : hf_comm_delete, keyval, state);
+  *ierror =
+      HF_C(Comm_create_keyval)(copy == mpi_null_copy_fn_ ? (void*)0
+                               : copy == mpi_dup_fn_     ? (void*)1
+                                                         : hf_comm_copy,
+                               delete_ == mpi_null_delete_fn_ ? (void*)0 : hf_comm_delete, keyval, state);
 }
 HF_EXPORT(keyval_create);
 
@@ -124,40 +131,40 @@ static void report_full_pool(MPI_Fint* ierror) {
   *ierror = MPI_ERR_OTHER;
   PMPI_Comm_call_errhandler(MPI_COMM_SELF, *ierror);
 }
-#define ERRHANDLER(noun, call, pool)                                                                       \
-  void HF(noun##_create_errhandler)(HfProcedure procedure, MPI_Fint * errhandler, MPI_Fint * ierror) {     \
-    MPI_Errhandler made = MPI_ERRHANDLER_NULL;                                                             \
-    HfProcedure thunk = hf_pool_thunk(pool, procedure);                                                    \
-    if (thunk == NULL) {                                                                                   \
-      report_full_pool(ierror);                                                                            \
-      return;                                                                                              \
-    }                                                                                                      \
-    *ierror = HF_C(call##_create_errhandler)((MPI_##call##_errhandler_function*)thunk, &made);             \
-    if (*ierror == MPI_SUCCESS) *errhandler = hf_errhandler_out(made);                                     \
-  }                                                                                                        \
+#define ERRHANDLER(noun, call, pool)                                                                   \
+  void HF(noun##_create_errhandler)(HfProcedure procedure, MPI_Fint * errhandler, MPI_Fint * ierror) { \
+    MPI_Errhandler made = MPI_ERRHANDLER_NULL;                                                         \
+    HfProcedure thunk = hf_pool_thunk(pool, procedure);                                                \
+    if (thunk == NULL) {                                                                               \
+      report_full_pool(ierror);                                                                        \
+      return;                                                                                          \
+    }                                                                                                  \
+    *ierror = HF_C(call##_create_errhandler)((MPI_##call##_errhandler_function*)thunk, &made);         \
+    if (*ierror == MPI_SUCCESS) *errhandler = hf_errhandler_out(made);                                 \
+  }                                                                                                    \
   HF_EXPORT(noun##_create_errhandler);
 ERRHANDLER(comm, Comm, kCommHandler)
 ERRHANDLER(file, File, kFileHandler)
 ERRHANDLER(session, Session, kSessionHandler)
 ERRHANDLER(win, Win, kWinHandler)
 
-#define OP_CREATE(name, call, pool, type)                                                            \
-  void HF(name)(HfProcedure procedure, MPI_Fint * commute, MPI_Fint * op, MPI_Fint * ierror) {       \
-    MPI_Op made = MPI_OP_NULL;                                                                       \
-    HfProcedure thunk = hf_pool_thunk(pool, procedure);                                              \
-    if (thunk == NULL) {                                                                             \
-      report_full_pool(ierror);                                                                      \
-      return;                                                                                        \
-    }                                                                                                \
-    *ierror = HF_C(call)((type*)thunk, hf_is_true(*commute), &made);                                 \
-    if (*ierror == MPI_SUCCESS) *op = hf_op_out(made);                                               \
-  }                                                                                                  \
+#define OP_CREATE(name, call, pool, type)                                                      \
+  void HF(name)(HfProcedure procedure, MPI_Fint * commute, MPI_Fint * op, MPI_Fint * ierror) { \
+    MPI_Op made = MPI_OP_NULL;                                                                 \
+    HfProcedure thunk = hf_pool_thunk(pool, procedure);                                        \
+    if (thunk == NULL) {                                                                       \
+      report_full_pool(ierror);                                                                \
+      return;                                                                                  \
+    }                                                                                          \
+    *ierror = HF_C(call)((type*)thunk, hf_is_true(*commute), &made);                           \
+    if (*ierror == MPI_SUCCESS) *op = hf_op_out(made);                                         \
+  }                                                                                            \
   HF_EXPORT(name);
 OP_CREATE(op_create, Op_create, kPlainOp, MPI_User_function)
 OP_CREATE(op_create_c, Op_create_c, kLargeOp, MPI_User_function_c)
 
-void HF(grequest_start)(HfProcedure query, HfProcedure free_, HfProcedure cancel, MPI_Aint* extra, MPI_Fint* request,
-                        MPI_Fint* ierror) {
+void HF(grequest_start)(HfProcedure query, HfProcedure free_, HfProcedure cancel, MPI_Aint* extra,
+                        MPI_Fint* request, MPI_Fint* ierror) {
   MPI_Request made = MPI_REQUEST_NULL;
   HfGrequest* state = malloc(sizeof(HfGrequest));
   if (state == NULL) {
@@ -173,21 +180,21 @@ void HF(grequest_start)(HfProcedure query, HfProcedure free_, HfProcedure cancel
 }
 HF_EXPORT(grequest_start);
 
-#define REGISTER_DATAREP(name, call, suffix, null)                                                                \
-  void HF(name)(char* datarep, HfProcedure read, HfProcedure write, HfProcedure extent, MPI_Aint* extra,          \
-                MPI_Fint* ierror, size_t length) {                                                                \
-    HfDatarep* state = malloc(sizeof(HfDatarep));                                                                 \
-    if (state == NULL) {                                                                                          \
-      *ierror = hf_no_memory();                                                                                   \
-      return;                                                                                                     \
-    }                                                                                                             \
-    *state = (HfDatarep){read, write, extent, *extra};                                                            \
-    HF_STRING(c_datarep, datarep, length)                                                                         \
-    *ierror = HF_C(call)(c_datarep, read == null ? NULL : hf_datarep_read##suffix,                                \
-                         write == null ? NULL : hf_datarep_write##suffix, hf_datarep_extent, state);              \
-    if (*ierror != MPI_SUCCESS) free(state);                                                                      \
-    HF_ARRAY_END(c_datarep);                                                                                      \
-  }                                                                                                               \
+#define REGISTER_DATAREP(name, call, suffix, null)                                                       \
+  void HF(name)(char* datarep, HfProcedure read, HfProcedure write, HfProcedure extent, MPI_Aint* extra, \
+                MPI_Fint* ierror, size_t length) {                                                       \
+    HfDatarep* state = malloc(sizeof(HfDatarep));                                                        \
+    if (state == NULL) {                                                                                 \
+      *ierror = hf_no_memory();                                                                          \
+      return;                                                                                            \
+    }                                                                                                    \
+    *state = (HfDatarep){read, write, extent, *extra};                                                   \
+    HF_STRING(c_datarep, datarep, length)                                                                \
+    *ierror = HF_C(call)(c_datarep, read == null ? NULL : hf_datarep_read##suffix,                       \
+                         write == null ? NULL : hf_datarep_write##suffix, hf_datarep_extent, state);     \
+    if (*ierror != MPI_SUCCESS) free(state);                                                             \
+    HF_ARRAY_END(c_datarep);                                                                             \
+  }                                                                                                      \
   HF_EXPORT(name);
 REGISTER_DATAREP(register_datarep, Register_datarep, , mpi_conversion_fn_null_)
 REGISTER_DATAREP(register_datarep_c, Register_datarep_c, _c, mpi_conversion_fn_null_c_)

@@ -2,8 +2,8 @@
 /* Wrappers written by hand: strings whose length is an argument, spawning, Cartesian subgroups. */
 #include "herald_fortran.h"
 
-void HF(info_get)(MPI_Fint* info, char* key, MPI_Fint* valuelen, char* value, MPI_Fint* flag, MPI_Fint* ierror,
-                  size_t key_length, size_t value_length) {
+void HF(info_get)(MPI_Fint* info, char* key, MPI_Fint* valuelen, char* value, MPI_Fint* flag,
+                  MPI_Fint* ierror, size_t key_length, size_t value_length) {
   char found[MPI_MAX_INFO_VAL + 1];
   int is_set = 0;
   int most = *valuelen < MPI_MAX_INFO_VAL ? *valuelen : MPI_MAX_INFO_VAL;
@@ -18,8 +18,8 @@ void HF(info_get)(MPI_Fint* info, char* key, MPI_Fint* valuelen, char* value, MP
 HF_EXPORT(info_get);
 
 /* The length of C includes the zero at the end, that of Fortran does not. */
-void HF(info_get_string)(MPI_Fint* info, char* key, MPI_Fint* buflen, char* value, MPI_Fint* flag, MPI_Fint* ierror,
-                         size_t key_length, size_t value_length) {
+void HF(info_get_string)(MPI_Fint* info, char* key, MPI_Fint* buflen, char* value, MPI_Fint* flag,
+                         MPI_Fint* ierror, size_t key_length, size_t value_length) {
   char found[MPI_MAX_INFO_VAL + 1];
   int is_set = 0;
   int room = *buflen > 0 ? (*buflen < MPI_MAX_INFO_VAL ? *buflen : MPI_MAX_INFO_VAL) + 1 : 0;
@@ -35,8 +35,8 @@ void HF(info_get_string)(MPI_Fint* info, char* key, MPI_Fint* buflen, char* valu
 }
 HF_EXPORT(info_get_string);
 
-void HF(session_get_nth_pset)(MPI_Fint* session, MPI_Fint* info, MPI_Fint* n, MPI_Fint* pset_len, char* pset_name,
-                              MPI_Fint* ierror, size_t name_length) {
+void HF(session_get_nth_pset)(MPI_Fint* session, MPI_Fint* info, MPI_Fint* n, MPI_Fint* pset_len,
+                              char* pset_name, MPI_Fint* ierror, size_t name_length) {
   char found[MPI_MAX_PSET_NAME_LEN + 1];
   int room = *pset_len > 0 ? (*pset_len < MPI_MAX_PSET_NAME_LEN ? *pset_len : MPI_MAX_PSET_NAME_LEN) + 1 : 0;
   const int asked = room > 0;
@@ -69,17 +69,18 @@ static int is_root(MPI_Comm comm, int root) {
 }
 
 /* Strings, infos and counts are significant at the root only. */
-void HF(comm_spawn)(char* command, char* argv, MPI_Fint* maxprocs, MPI_Fint* info, MPI_Fint* root, MPI_Fint* comm,
-                    MPI_Fint* intercomm, MPI_Fint* errcodes, MPI_Fint* ierror, size_t command_length,
-                    size_t argv_length) {
+void HF(comm_spawn)(char* command, char* argv, MPI_Fint* maxprocs, MPI_Fint* info, MPI_Fint* root,
+                    MPI_Fint* comm, MPI_Fint* intercomm, MPI_Fint* errcodes, MPI_Fint* ierror,
+                    size_t command_length, size_t argv_length) {
   MPI_Comm made = MPI_COMM_NULL;
   const MPI_Comm c_comm = hf_comm_in(*comm);
   const int at_root = is_root(c_comm, *root);
   char** c_argv = NULL;
   HF_STRING(c_command, command, at_root ? command_length : 0)
   if (at_root && argv != mpi_fortran_strings_) c_argv = hf_make_argv(argv, argv_length, argv_length);
-  *ierror = HF_C(Comm_spawn)(c_command, c_argv, at_root ? *maxprocs : 0, at_root ? hf_info_in(*info) : MPI_INFO_NULL,
-                             *root, c_comm, &made, errcodes_of(errcodes));
+  *ierror = HF_C(Comm_spawn)(c_command, c_argv, at_root ? *maxprocs : 0,
+                             at_root ? hf_info_in(*info) : MPI_INFO_NULL, *root, c_comm, &made,
+                             errcodes_of(errcodes));
   if (*ierror == MPI_SUCCESS) *intercomm = hf_comm_out(made);
   hf_free_argv(c_argv);
   HF_ARRAY_END(c_command);
@@ -94,9 +95,10 @@ static char*** make_argvs(char* argvs, size_t count, size_t length) {
   return made;
 }
 
-void HF(comm_spawn_multiple)(MPI_Fint* count, char* commands, char* argvs, MPI_Fint* maxprocs, MPI_Fint* infos,
-                             MPI_Fint* root, MPI_Fint* comm, MPI_Fint* intercomm, MPI_Fint* errcodes, MPI_Fint* ierror,
-                             size_t command_length, size_t argv_length) {
+void HF(comm_spawn_multiple)(MPI_Fint* count, char* commands, char* argvs, MPI_Fint* maxprocs,
+                             MPI_Fint* infos, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* intercomm,
+                             MPI_Fint* errcodes, MPI_Fint* ierror, size_t command_length,
+                             size_t argv_length) {
   MPI_Comm made = MPI_COMM_NULL;
   const MPI_Comm c_comm = hf_comm_in(*comm);
   const size_t n = is_root(c_comm, *root) ? hf_length(*count) : 0;
