@@ -71,6 +71,7 @@ node::NodeConfig node_config(int rank, int size, const Knobs& knobs, const path:
   mesh.burst_packets = std::max(1u, mesh.burst_packets / mesh.row_packets) * mesh.row_packets;
   mesh.budget_bytes =
       std::min(knobs.tuning.net_switch_bytes / std::max(start.local_ranks, 1u), udp.receive_bytes());
+  mesh.socket_bytes = udp.receive_bytes() / std::max(start.local_ranks, 1u);
   const auto all = static_cast<std::uint32_t>(size);
   mesh.eager_packets =
       rel::eager_window(mesh.budget_bytes, mesh.datagram_bytes, all - std::min(start.local_ranks, all));

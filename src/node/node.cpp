@@ -117,6 +117,23 @@ bool Node::on_datagrams(Instant now, std::span<const rel::Mesh::Rx> arrivals) no
   return good;
 }
 
+std::uint32_t Node::on_group_datagrams(Instant now,
+                                       std::span<const std::span<const std::byte>> came) noexcept {
+  static_assert(rel::Lanes::kMostTogether <= rel::Mesh::kMostAtOnce);  // slots of the envelope
+  if (!remote_->envelope) return remote_->lanes.on_group_datagrams(now, came);
+  std::array<std::span<const std::byte>, rel::Lanes::kMostTogether> opened;
+  std::array<std::size_t, rel::Lanes::kMostTogether> place{};
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < came.size(); ++i) {
+    opened[count] = remote_->envelope->open(true, count, came[i]);
+    if (!opened[count].empty()) place[count++] = i;
+  }
+  const std::uint32_t good = remote_->lanes.on_group_datagrams(now, {opened.data(), count});
+  std::uint32_t result = 0;
+  for (std::size_t k = 0; k < count; ++k) result |= (good >> k & 1u) << place[k];
+  return result;
+}
+
 // While arrivals keep the program busy, timers wait for a later turn, which is soon.
 bool Node::end_turn(Instant now, Caller caller, bool received) noexcept {
   Remote& remote = *remote_;

@@ -68,9 +68,10 @@ class Node {
   // A turn. The driver calls on_block() when it blocked since the last one.
   void begin_turn(Instant now, Caller caller) noexcept;
   bool on_datagrams(Instant now, std::span<const rel::Mesh::Rx> arrivals) noexcept;
+  // At most rel::Lanes::kMostTogether. Bit i of the result: the one at i was good.
+  std::uint32_t on_group_datagrams(Instant now, std::span<const std::span<const std::byte>> came) noexcept;
   bool on_group_datagram(Instant now, std::span<const std::byte> datagram) noexcept {
-    if (remote_->envelope) datagram = remote_->envelope->open(true, 0, datagram);
-    return remote_->lanes.on_datagram(now, true, datagram);
+    return on_group_datagrams(now, {&datagram, 1}) != 0;
   }
   bool end_turn(Instant now, Caller caller, bool received) noexcept;
   void on_block() noexcept { clock_.on_block(); }

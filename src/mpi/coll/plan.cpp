@@ -37,11 +37,31 @@ void point_to_rows(CollCall& call, const coll::Key& key) noexcept {
   point(call.spec.recv, call.recv_rows, call.recv_layouts);
 }
 
+// Bytes that the busiest link carries in the best case, if the call is long enough to tell its speed; else 0.
+std::uint64_t timed_bytes(const coll::CollSpec& spec, const coll::Shape& shape) noexcept {
+  const auto others = static_cast<std::uint64_t>(spec.size - 1);
+  if (shape.hosts != shape.ranks) return 0;
+  switch (spec.op) {
+    case coll::Op::bcast:
+    case coll::Op::reduce: return spec.bytes;
+    case coll::Op::allreduce: return spec.bytes * 2 / static_cast<std::uint64_t>(spec.size) * others;
+    case coll::Op::gather:
+    case coll::Op::scatter:
+    case coll::Op::allgather:
+    case coll::Op::alltoall: return spec.bytes * others;
+    default: return 0;
+  }
+}
+
 coll::Plan make_plan(CommColl& state, const coll::CollSpec& spec) noexcept {
   if (spec.sides != nullptr) return coll::make_plan_between(spec);
   if (spec.neighbors != nullptr) return coll::make_plan(coll::kNeighborhood, spec, checks_collectives());
   const coll::Shape shape = state.team.shape_for(spec);
-  return coll::make_plan(choose_algorithm(spec, shape), state.team.place(spec, shape), checks_collectives());
+  coll::Plan plan =
+      coll::make_plan(choose_algorithm(spec, shape), state.team.place(spec, shape), checks_collectives());
+  const std::uint64_t timed = timed_bytes(spec, shape);
+  if (timed >= exec::Speed::kLongBytes) plan.timed_bytes = timed;
+  return plan;
 }
 
 }  // namespace
