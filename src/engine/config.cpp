@@ -59,6 +59,7 @@ node::NodeConfig node_config(int rank, int size, const Knobs& knobs, const path:
   rel::MeshConfig& mesh = config.mesh;
   mesh.me = rank;
   mesh.peers = size;
+  mesh.warn_after = milliseconds(knobs.warn_ms);
   mesh.give_up = milliseconds(knobs.detect_ms);
   mesh.log_bytes = static_cast<std::uint32_t>(knobs.net_log_bytes);
   mesh.repair = repair_of(knobs);
