@@ -5,12 +5,14 @@ source for all, run in turns on the same network, medians. Needs root.
 
     bench/lab.py [--herald build/release] [--rounds 3] [--only WORD] [--players herald,lam] [--list]
     bench/lab.py --sweep [--rounds 1] ...      collectives over sizes and over numbers of hosts
+    bench/lab.py --fast [--rounds 1] ...       fast links: no rate, 10 Gbit/s, 1 Gbit/s; processor time beside the time
 
 Prints a table of ratios and writes JSON with machine, kernel and commit; and plots, where matplotlib is installed.
 """
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 
@@ -50,6 +52,7 @@ class Figures:
     def __init__(self, row):
         self.row, self.samples, self.floors, self.counts, self.failed = row, {}, [], {}, {}
         self.rounds = []  # [{(player, size): [seconds]}]
+        self.cpu = {}  # {(player, size): [processor seconds of one call, all ranks together]}
 
     def take(self, libraries, player):
         row = self.row
@@ -64,6 +67,8 @@ class Figures:
                 self.failed[player.name] = line[:300]
                 continue
             mode, size, value = words
+            if mode == 'cpu':
+                self.cpu.setdefault((player.name, int(size)), []).append(float(value))
             if mode == row.mode:
                 self.samples.setdefault((player.name, int(size)), []).append(float(value))
                 self.rounds[-1].setdefault((player.name, int(size)), []).append(float(value))
@@ -82,12 +87,20 @@ class Figures:
         else:
             self.floors += [float(line.split()[2]) for line in out.splitlines()]
 
+    def cpu_per_gib(self, size):
+        """Processor seconds per GiB that one rank passes to the call, by player."""
+        return {name: statistics.median(values) * (1 << 30) / size for (name, of), values in self.cpu.items() if of == size}
+
     def drops(self):
         """The share of packets that the switch dropped, by player."""
         return {name: lost / max(1, sent + lost) for name, (sent, lost) in self.counts.items()}
 
     def result(self, own):
-        return lab_report.summarise(self.row, self.samples, self.floors, self.drops(), own, self.rounds)
+        result = lab_report.summarise(self.row, self.samples, self.floors, self.drops(), own, self.rounds)
+        if self.row.network in lab_rows.FAST_NETWORKS:
+            for one in result:
+                one['cpu_per_gib'] = self.cpu_per_gib(one['bytes'])
+        return result
 
 
 def measure(network, rows, libraries, options):
@@ -132,6 +145,7 @@ def arguments():
     parser.add_argument('--only', default='', help='rows whose title or network holds this word')
     parser.add_argument('--players', default='herald,openmpi,mpich,lam,floor', help='only these libraries')
     parser.add_argument('--sweep', action='store_true', help='rows for plots over sizes and hosts, instead of those with goals')
+    parser.add_argument('--fast', action='store_true', help='rows of fast links, instead of those with goals')
     parser.add_argument('--list', action='store_true', help='print the rows')
     options = parser.parse_args()
     options.players = options.players.split(',')
@@ -140,9 +154,9 @@ def arguments():
 
 def main():
     options = arguments()
-    rows = lab_rows.chosen(lab_rows.SWEEP if options.sweep else lab_rows.ROWS, options.only)
+    rows = lab_rows.chosen(lab_rows.SWEEP if options.sweep else lab_rows.FAST if options.fast else lab_rows.ROWS, options.only)
     if options.list:
-        print('\n'.join(f'{row.network:<12}{row.title}' for row in rows))
+        print('\n'.join(f'{row.network:<15}{row.title}' for row in rows))
         return 0
     reason = tool.why_not()
     if reason:
@@ -165,7 +179,7 @@ def main():
         for name, why in each.failed.items():
             partly = any(name == of for of, _ in each.samples)
             print(f'{each.row.title}: {name} {"counts as far as it came" if partly else "is left out"}: {why}')
-    path = f'{folder}/lab{"-sweep" if options.sweep else ""}.json'
+    path = f'{folder}/lab{"-sweep" if options.sweep else "-fast" if options.fast else ""}.json'
     with open(path, 'w', encoding='utf-8') as file:
         json.dump({'machine': facts, 'rounds': options.rounds, 'rows': results}, file, indent=1)
     print(f'written to {os.path.relpath(path)}')

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lab_coll.c: collectives between hosts of the lab; built from this one source against any MPI (calls of
-// MPI-1 only). Prints a line for each sample, from rank 0: "MODE BYTES SECONDS", completion at the last rank.
+// MPI-1 only). Prints a line for each sample, from rank 0: "MODE BYTES SECONDS", completion at the last rank;
+// and for each size "cpu BYTES SECONDS": processor time of one call, all ranks together.
 //   lab_coll barrier|bcast|reduce|allreduce|allgather|gather|scatter|alltoall|to_five|to_five_mean BYTES
 //            SAMPLES TIMES
 // to_five is MPI_Scatterv from rank 0 to ranks 1 to 5; with BENCH_OPENED=1, and a library that has mpix.h,
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,6 +35,15 @@ static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static double used;  // processor time of this rank in calls that were measured
+
+static double processor_time(void) {
+  struct rusage all;
+  getrusage(RUSAGE_SELF, &all);
+  return (double)(all.ru_utime.tv_sec + all.ru_stime.tv_sec) +
+         (double)(all.ru_utime.tv_usec + all.ru_stime.tv_usec) * 1e-6;
 }
 
 static void barrier(int bytes) {
@@ -97,8 +108,10 @@ static double sample(void (*call)(int), int bytes, int times, int turn) {
   MPI_Bcast(&start, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   in_a_row = times;
   sleep_until(start);
+  used -= processor_time();
   for (int i = 0; i < times; ++i) call(bytes);
   took = (now() - start) / times;
+  used += processor_time();
   MPI_Reduce(&took, &last, 1, MPI_DOUBLE, mean_of_ranks ? MPI_SUM : MPI_MAX, 0, MPI_COMM_WORLD);
   return mean_of_ranks ? last / size : last;
 }
@@ -120,11 +133,15 @@ static int times_for(void (*call)(int), int bytes) {
 
 static void measure(const char* mode, void (*call)(int), int bytes, int samples, int times) {
   const int first = times == 0 ? 0 : -2;  // finding the number of calls has warmed all up
+  double all = 0;
   if (times == 0) times = times_for(call, bytes);
   for (int i = first; i < samples; ++i) {
+    if (i <= 0) used = 0;
     const double took = sample(call, bytes, times, i);
     if (rank == 0 && i >= 0) printf("%s %d %.9f\n", mode, bytes, took);
   }
+  MPI_Reduce(&used, &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) printf("cpu %d %.9f\n", bytes, all / (samples * times));
   fflush(stdout);  // what there is, should the rest take too long
 }
 

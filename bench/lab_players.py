@@ -36,7 +36,7 @@ class Libraries:
             if lacking:
                 self.missing[name] = f'{lacking[0]} is not installed'
                 continue
-            for source in ['lab_floor', 'lab_exchange'] if name == 'floor' else ['lab_p2p', 'lab_coll']:
+            for source in ['lab_floor', 'lab_exchange', 'lab_stream'] if name == 'floor' else ['lab_p2p', 'lab_coll']:
                 words = [compiler, '-O2', '-w', '-o', f'{self.folder}/{source}.{name}', f'{HERE}/{source}.c']
                 words += [f'{HERE}/lam_writev.c'] if name == 'lam' else []
                 done = subprocess.run(words, capture_output=True, text=True)
@@ -72,7 +72,8 @@ class Libraries:
         if library in self.missing:
             return None, self.missing[library]
         if library == 'floor':
-            source = 'lab_exchange' if words[0] in ('exchange', 'to_five') else 'lab_floor'
+            source = {'exchange': 'lab_exchange', 'to_five': 'lab_exchange', 'stream': 'lab_stream',
+                      'tcp': 'lab_stream'}.get(words[0], 'lab_floor')
         program = [f'{self.folder}/{source}.{library}', *words]
         oversubscribed = ranks > len(os.sched_getaffinity(0))
         names = [row['name'] for row in self.lab['hosts']][:ranks]

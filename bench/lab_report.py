@@ -30,7 +30,7 @@ def floor_of(row, size, cells, floors, own):
     if not floors or row.floor is None:
         return None
     each = statistics.median(floors)  # of a blast: seconds per packet
-    return each if row.floor[0] in ('spin', 'sleep', 'exchange') else each * size / int(row.floor[1])
+    return each if row.floor[0] in ('spin', 'sleep', 'exchange', 'stream', 'tcp') else each * size / int(row.floor[1])
 
 
 def interval_of(row, size, rounds):
@@ -108,6 +108,9 @@ def table(results, names):
         lines.append(f'{title:<42}{cells}{_text(one, one["floor"]):>14}{ratios}  {goal}{verdict}')
         if 'interval' in one:
             lines.append(f'{"  95 % of drawn rounds":<42}{one["interval"][0]:.3f} to {one["interval"][1]:.3f} of the best other way')
+        if one.get('cpu_per_gib'):
+            used = ''.join(f'{one["cpu_per_gib"][name]:>12.2f} s' if name in one['cpu_per_gib'] else f'{"-":>14}' for name in names)
+            lines.append(f'{"  processor time per GiB":<42}{used}')
         if one['drops']:
             shares = ''.join(f'{one["drops"][name] * 100:>12.3f} %' if name in one['drops'] else f'{"-":>14}' for name in names)
             lines.append(f'{"  packets dropped by the switch":<42}{shares}')

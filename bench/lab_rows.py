@@ -14,7 +14,13 @@ NETWORKS = {
     'eight': (8, ['--rate', '100mbit', '--buffer', '256k'], 100e6),
     'sixteen': (16, ['--rate', '100mbit', '--buffer', '256k'], 100e6),
     'four-1gbit': (4, ['--rate', '1gbit'], 1e9),
+    'fast-2': (2, ['--offloads', 'on'], 0),
+    'fast-4': (4, ['--offloads', 'on'], 0),
+    'fast-8': (8, ['--offloads', 'on'], 0),
+    'fast-4-10gbit': (4, ['--rate', '10gbit', '--buffer', '4m', '--offloads', 'on'], 10e9),
+    'fast-4-1gbit': (4, ['--rate', '1gbit'], 1e9),
 }
+FAST_NETWORKS = tuple(name for name in NETWORKS if name.startswith('fast-'))
 
 # A library, or a variant of one: name, the library that builds and starts it, its environment.
 Player = namedtuple('Player', 'name library env')
@@ -172,6 +178,30 @@ def over_sizes_and_hosts():
 
 
 SWEEP = over_sizes_and_hosts()
+
+
+def over_fast_links():
+    """Long data on links where processors are the limit. The floors are plain sockets with segmentation offload: a
+    multicast for bcast, TCP for a message."""
+    modes = ('bcast', 'allgather', 'allreduce', 'reduce', 'gather', 'scatter', 'alltoall')
+    result = []
+    for network in FAST_NETWORKS:
+        hosts = NETWORKS[network][0]
+        for bytes_, name, samples in ((65536, '64 KiB', 15), (MIB, '1 MiB', 9), (16 * MIB, '16 MiB', 3)):
+            if hosts == 2:
+                result.append(row(f'one way {name}, {network}', network, 'half', (bytes_, samples, 1), [HERALD] + OTHERS[:2],
+                                  ('tcp', str(bytes_), '9'), beat=('openmpi',)))
+                continue
+            for mode in modes:
+                if hosts * bytes_ > 64 * MIB and mode not in ('bcast', 'allreduce', 'reduce'):
+                    continue
+                floor = ('stream', str(bytes_), '9') if mode == 'bcast' else None
+                result.append(collective(f'{mode} {name}, {network}', mode, (bytes_, samples, 1), network=network, floor=floor)
+                              ._replace(players=[HERALD] + OTHERS[:2], beat=('openmpi',)))
+    return result
+
+
+FAST = over_fast_links()
 
 
 def chosen(rows, word):

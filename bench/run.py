@@ -3,7 +3,7 @@
 """Compares Herald with the other MPI libraries on this machine: the same sources, built with each library's own
 compiler wrapper, run in turns (so that other load hits all alike), medians over the rounds.
 
-    bench/run.py --herald build/release [--rounds 5] [--largest 16777216] [--seconds 0.2] [--ranks 16] [--only p2p|coll|startup]
+    bench/run.py --herald build/release [--rounds 5] [--largest 16777216] [--seconds 0.2] [--ranks 16] [--only p2p|coll|rma|startup]
 
 Prints a table with ratios and writes JSON with the machine, the kernel and the commit beside the figures.
 """
@@ -45,7 +45,9 @@ def libraries(herald):
 def build(found, folder):
     os.makedirs(folder, exist_ok=True)
     for name, (compiler, _) in found.items():
-        for program in ('p2p', 'crowd', 'coll', 'startup'):
+        for program in ('p2p', 'crowd', 'coll', 'rma', 'startup'):
+            if (name, program) == ('lam', 'rma'):
+                continue  # MPI-2 has no MPI_Win_flush
             more = [HERE + '/lam_writev.c'] if name == 'lam' else []
             subprocess.run([compiler, '-O2', '-w', '-o', f'{folder}/{program}.{name}', f'{HERE}/{program}.c', *more], check=True)
 
@@ -61,22 +63,23 @@ def run(words, seconds, ours=True):
     return ''
 
 
-def bench_coll(found, folder, options):
+def bench_coll(found, folder, options, program='coll', many=(8, 16), kinds=('',)):
     """{(ranks, what, bytes): {library: median}}; MPICH spins, so it is left out where ranks outnumber cores."""
     samples = {}
-    crowd = [n for n in (8, 16) if n > len(os.sched_getaffinity(0))]
+    crowd = [n for n in many if n > len(os.sched_getaffinity(0))]
     for turn in range(options.rounds):
         for ranks in [2] + crowd:
             for name, (_, launcher) in found.items():
                 if ranks != 2 and name == 'mpich':
                     continue
                 more = ['--mca', 'mpi_yield_when_idle', '1'] if ranks != 2 and name == 'openmpi' else []
-                print(f'\rcoll: round {turn + 1} of {options.rounds}, {ranks} ranks, {name}        ', end='',
+                print(f'\r{program}: round {turn + 1} of {options.rounds}, {ranks} ranks, {name}        ', end='',
                       file=sys.stderr, flush=True)
-                words = launcher + more + ['-n', str(ranks), f'{folder}/coll.{name}', str(options.seconds / 2)]
-                for line in run(words, 300, name == 'herald').splitlines():
-                    what, size, value = line.split()
-                    samples.setdefault((ranks, what, int(size)), {}).setdefault(name, []).append(float(value))
+                words = launcher + more + ['-n', str(ranks), f'{folder}/{program}.{name}', str(options.seconds / 2)]
+                for kind in kinds if ranks == 2 else kinds[:1]:
+                    for line in run(words + [kind], 300, name == 'herald').splitlines():
+                        what, size, value = line.split()
+                        samples.setdefault((ranks, what, int(size)), {}).setdefault(name, []).append(float(value))
     print('\r' + ' ' * 60 + '\r', end='', file=sys.stderr)
     return {key: {name: statistics.median(values) for name, values in row.items()} for key, row in samples.items()}
 
@@ -147,7 +150,7 @@ def main():
     parser.add_argument('--seconds', type=float, default=0.2)
     parser.add_argument('--ranks', type=int, default=16)
     parser.add_argument('--kinds', default='', help='of p2p, comma separated: ' + ' '.join(p2p_rows.ASKABLE))
-    parser.add_argument('--only', choices=('p2p', 'coll', 'startup'))
+    parser.add_argument('--only', choices=('p2p', 'coll', 'rma', 'startup'))
     options = parser.parse_args()
     herald = os.path.abspath(options.herald)
     folder = herald + '/bench'
@@ -157,6 +160,8 @@ def main():
     others = {name: row for name, row in found.items() if name != 'lam'}  # each of its jobs starts a daemon
     startup = bench_startup(others, folder, options) if options.only in (None, 'startup') else {}
     coll = bench_coll(others, folder, options) if options.only in (None, 'coll') else {}
+    if options.only in (None, 'rma'):
+        coll |= bench_coll(others, folder, options, 'rma', (8,), ('', 'partitioned_threads'))
     facts = machine()
     print(f'{facts["cpu"]}, {facts["cores"]} cores, Linux {facts["kernel"]}, commit {facts["commit"]}; '
           f'medians of {options.rounds} rounds run in turns')

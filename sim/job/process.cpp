@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "sim/job/model_cipher.hpp"
 #include "sim/job/pattern.hpp"
 #include "sim/net/chance.hpp"
 
@@ -33,7 +34,11 @@ node::NodeConfig node_config(const ProcessConfig& config, HostId me, std::size_t
   out.lanes.me = me;
   out.lanes.peers = out.mesh.peers;
   out.lanes.seal = config.mesh.seal;
-  out.lanes.datagram_bytes = config.mesh.datagram_bytes;
+  if (config.security != wire::Security::tag) {
+    out.security = {config.security, &model_suite(), model_key(config.mesh.seal.key)};
+    out.mesh.datagram_bytes -= wire::kSealedMost;
+  }
+  out.lanes.datagram_bytes = out.mesh.datagram_bytes;
   out.lanes.longest_backoff = rel::longest_backoff(config.mesh.pace());
   out.lanes.interfaces = config.interfaces;
   if (out.lanes.window_packets > out.lanes.first_packets)  // some sockets hold less than others
@@ -85,7 +90,8 @@ rel::LinkId Process::link_from(HostId peer, std::uint8_t link) const noexcept {
 std::uint64_t Process::dropped() const noexcept {
   const rel::MeshCounters& unicast = mesh().counters();
   const rel::LaneCounters& multicast = lanes().counters();
-  return unicast.malformed + unicast.stale + unicast.forged + multicast.malformed + multicast.forged;
+  return unicast.malformed + unicast.stale + unicast.forged + multicast.malformed + multicast.forged +
+         node_.refused().all();
 }
 
 void Process::on_arrival(Instant now, const Arrival& arrival) {
@@ -95,8 +101,7 @@ void Process::on_arrival(Instant now, const Arrival& arrival) {
   const bool good =
       arrival.multicast ? node_.on_group_datagram(now, arrival.bytes) : node_.on_datagrams(now, {&one, 1});
   if (good) return;
-  const bool for_lane = arrival.multicast || wire::is_lane_datagram(arrival.bytes);
-  if (for_lane && dropped() == before) ++refused_;
+  if (dropped() == before) ++refused_;
   if (arrival.multicast) runs_.on_foreign(now, arrival.group);
 }
 

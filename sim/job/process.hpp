@@ -24,6 +24,7 @@ struct ProcessConfig {
   std::uint8_t interfaces = 1;  // that multicast uses
   LaneAddresses addresses;
   TapConfig tap;
+  wire::Security security = wire::Security::tag;
   // While the program computes a keep-alive thread takes turns so often, in its place; 0: there is none.
   Duration keep_alive{};
   bool hears_of_links = false;  // the system says so when our own link is down
@@ -54,7 +55,8 @@ class Process final : public Node {
   const rel::Lanes& lanes() const noexcept { return node_.lanes().lanes(); }
   const Messages& messages() const noexcept { return messages_; }
   const CollectiveRuns& runs() const noexcept { return runs_; }
-  std::uint64_t refused() const noexcept { return refused_; }  // datagrams of lanes that no lane took
+  // Datagrams of lanes that no lane took, and those that could not be opened.
+  std::uint64_t refused() const noexcept { return refused_ + node_.refused().all(); }
   std::uint64_t most_buffered() const noexcept { return most_buffered_; }
   std::uint64_t idle_turns() const noexcept { return idle_turns_; }
   std::string state() const;

@@ -227,13 +227,21 @@ void Maker::make() {
   limit();
 }
 
-const std::string kShort = "short";
+const std::string kShort = "short", kSealed = "sealed";
 
 }  // namespace
 
 std::span<const Named> troubles() noexcept { return kTroubles; }
 
 bool make_setup(const std::string& scenario, std::uint64_t seed, Setup& setup) {
+  if (scenario == kSealed || scenario.starts_with(kSealed + "+")) {
+    const std::string usual = seed % 2 == 0 ? "mix" : "lanes";
+    if (!make_setup(scenario == kSealed ? usual : scenario.substr(kSealed.size() + 1), seed, setup))
+      return false;
+    setup.scenario = kSealed + "+" + setup.scenario;
+    setup.process.security = seed % 4 < 2 ? wire::Security::encrypt : wire::Security::auth;
+    return true;
+  }
   if (scenario.starts_with("lane")) return make_lane_setup(scenario, seed, setup);
   if (scenario == kShort || scenario.starts_with(kShort + "+")) {
     if (!make_setup(scenario == kShort ? "mix" : scenario.substr(kShort.size() + 1), seed, setup))

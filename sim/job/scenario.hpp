@@ -101,8 +101,9 @@ std::span<const NamedWay> lane_ways() noexcept;
 bool make_lane_setup(const std::string& scenario, std::uint64_t seed, Setup& setup);
 
 // "mix" chooses by the seed, but never "stolen", which came later: a seed keeps its meaning; "short", or
-// "short+" and one of the others, is the same with messages that go the short way where they can. False if
-// there is no such scenario.
+// "short+" and one of the others, is the same with messages that go the short way where they can; "sealed",
+// or "sealed+" and one of the others, with datagrams that are authenticated or encrypted. False if there is
+// no such scenario.
 bool make_setup(const std::string& scenario, std::uint64_t seed, Setup& setup);
 
 }  // namespace herald::sim

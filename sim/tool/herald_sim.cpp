@@ -16,6 +16,7 @@ void print_scenarios() {
   std::printf("%-14s %s\n", "mix", "one of the following, chosen by the seed");
   for (const Named& each : troubles()) std::printf("%-14s %s\n", each.name, each.what);
   std::printf("%-14s %s\n", "short", "the same, with messages of one packet on the fast path");
+  std::printf("%-14s %s\n", "sealed", "messages or lanes, authenticated or encrypted; sealed+NAME");
   std::printf("%-14s %s\n", "lanes", "one of the following, chosen by the seed: collectives over lanes");
   for (const NamedLane& each : lane_troubles()) std::printf("%-14s %s\n", each.name, each.what);
   std::printf("%-14s %s\n", "lane-ways", "one of the following, chosen by the seed: other features of lanes");

@@ -19,7 +19,14 @@ struct EventRow {
 };
 
 constexpr EventRow kEvents[] = {
-#define HERALD_TRACE_EVENT(name, kind, shown, a, b, c) {Kind::kind, shown, {a, b, c}},
+#define HERALD_TRACE_EVENT(name, kind, shown, a, b, c, text) {Kind::kind, shown, {a, b, c}},
+#include "base/trace.def"
+#undef HERALD_TRACE_EVENT
+};
+
+constexpr TraceRow kToolRows[] = {
+#define HERALD_TRACE_EVENT(name, kind, shown, a, b, c, text) \
+  {#name, text, {a, b, c}, Kind::kind == Kind::point},
 #include "base/trace.def"
 #undef HERALD_TRACE_EVENT
 };
@@ -56,6 +63,14 @@ void put_micros(std::FILE* out, std::int64_t ns) noexcept {
 
 constinit Trace process_trace;
 
+const TraceRow& trace_row(int event) noexcept { return kToolRows[event]; }
+
+int TraceRow::elements() const noexcept {
+  int count = 3;
+  while (count > 0 && *names[count - 1] == '\0') --count;
+  return count;
+}
+
 bool Trace::open(std::uint64_t most, Clock clock) noexcept {
   most_ = std::bit_ceil(most);
   delete[] ring_;
@@ -64,16 +79,23 @@ bool Trace::open(std::uint64_t most, Clock clock) noexcept {
   count_ = 0;
   start_ = clock();
   clock_ = clock;
+  recording_ = true;
   return true;
 }
 
+void Trace::listen(std::uint64_t wanted, Listener listener, Clock clock) noexcept {
+  if (clock_ == nullptr) clock_ = clock;
+  listener_ = listener;
+  wanted_ = wanted;
+}
+
 void Trace::restart() noexcept {
-  if (!on()) return;
+  if (!recording_) return;
   count_ = 0;
   start_ = clock_();
 }
 
-void Trace::close() noexcept { clock_ = nullptr; }
+void Trace::close() noexcept { recording_ = false; }
 
 void Trace::release() noexcept {
   close();
@@ -83,7 +105,9 @@ void Trace::release() noexcept {
 
 void Trace::keep(TraceEvent event, std::uint64_t id, std::int64_t a, std::int64_t b,
                  std::int32_t c) noexcept {
-  ring_[count_++ & (most_ - 1)] = {clock_().ns, a, b, id, c, event, thread_number()};
+  const Instant now = clock_();
+  if (recording_) ring_[count_++ & (most_ - 1)] = {now.ns, a, b, id, c, event, thread_number()};
+  if ((wanted_ >> static_cast<int>(event) & 1) != 0) listener_({event, now, a, b, c});
 }
 
 // Pairs starts with finishes and begins with ends. An event whose other half was overwritten in the ring is

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // base/trace.hpp: a timeline of a process: events of trace.def in a ring buffer, written as a Chrome trace
 // (JSON, for Perfetto and chrome://tracing) at the end.
-// In:  events, under the lock of the caller; the clock, given to open().
-// Out: a file. A full ring keeps the last events; the file says how many were lost.
+// In:  events, under the lock of the caller; the clock, given to open() or listen().
+// Out: a file; a call of the listener for each event that it wants (MPI_T). A full ring keeps the last
+// events; the file says how many were lost.
 // Switched off, it costs one well-predicted branch. Pure rooms get a Trace* (null: none).
 #pragma once
 #include <cstdint>
@@ -14,9 +15,30 @@
 namespace herald {
 
 enum class TraceEvent : std::uint16_t {
-#define HERALD_TRACE_EVENT(name, kind, shown, a, b, c) name,
+#define HERALD_TRACE_EVENT(name, kind, shown, a, b, c, text) name,
 #include "base/trace.def"
 #undef HERALD_TRACE_EVENT
+  count
+};
+constexpr int kTraceEvents = static_cast<int>(TraceEvent::count);
+static_assert(kTraceEvents <= 64, "a listener selects events by bits of a word");
+
+// A row of trace.def, for tools.
+struct TraceRow {
+  const char* name;
+  const char* text;
+  const char* names[3];
+  bool is_point;
+  int elements() const noexcept;
+  bool is_text(int index) const noexcept { return names[index][0] == '*'; }
+  const char* element(int index) const noexcept { return names[index] + (is_text(index) ? 1 : 0); }
+};
+const TraceRow& trace_row(int event) noexcept;
+
+struct TraceSample {
+  TraceEvent event;
+  Instant at;
+  std::int64_t a, b, c;
 };
 
 // The process that writes the timeline, and its clock.
@@ -40,7 +62,11 @@ class Trace {
   void restart() noexcept;
   void close() noexcept;    // the memory stays: another thread may be adding
   void release() noexcept;  // frees it: no thread adds any more
-  bool on() const noexcept { return clock_ != nullptr; }
+  bool on() const noexcept { return recording_ || wanted_ != 0; }
+  bool is_recording() const noexcept { return recording_; }
+  // Events whose bit is set in `wanted` go to `listener`, from inside add(). 0: none.
+  using Listener = void (*)(const TraceSample& sample);
+  void listen(std::uint64_t wanted, Listener listener, Clock clock) noexcept;
 
   // `id` pairs a start with its finish, for example an address.
   void add(TraceEvent event, std::uint64_t id = 0, std::int64_t a = 0, std::int64_t b = 0,
@@ -71,6 +97,9 @@ class Trace {
   void keep(TraceEvent event, std::uint64_t id, std::int64_t a, std::int64_t b, std::int32_t c) noexcept;
 
   Clock clock_ = nullptr;
+  bool recording_ = false;
+  std::uint64_t wanted_ = 0;
+  Listener listener_ = nullptr;
   Record* ring_ = nullptr;   // not freed at exit: exit handlers may still add
   std::uint64_t most_ = 0;   // a power of two
   std::uint64_t count_ = 0;  // ever kept

@@ -12,7 +12,7 @@ struct Tuning {
   std::uint32_t net_copy_bytes = 65536;        // last bytes of a long message that a send copies to end early
   std::uint32_t net_allowance_bytes = 524288;  // bytes that a remote peer may have pushed unexpectedly
   std::uint32_t net_switch_bytes = 196608;     // in flight to one rank from all peers: a port's buffer
-  std::uint32_t lane_window = 192;             // packets that a source of a lane may have outstanding
+  std::uint32_t lane_window = 1024;            // packets that a source of a lane may have outstanding
   std::uint64_t cma_bytes = 16384;             // messages of at least so many bytes are copied by CMA
   std::uint64_t alloc_bytes = 16384;  // MPI_Alloc_mem of at least so many is mapped by peers; 0: never
   std::uint32_t shm_cells = 128;      // packets in one process's inbox

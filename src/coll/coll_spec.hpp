@@ -78,6 +78,7 @@ struct CollSpec {
   bool streams = false;            // Shape::streams
   bool oversubscribed = false;     // Shape::oversubscribed
   bool in_order = false;           // Shape::in_order
+  bool fast = false;               // Shape::fast
   Groups groups = Groups::pick;
   const Cluster* cluster = nullptr;  // placement of ranks; null: one per host, or all on one
   // Not null: rank and size are those of this rank's group, and the root is a rank of the other one.

@@ -85,6 +85,7 @@ struct Plan {
   std::vector<type::LayoutRef> layouts;  // keeps alive what the pieces point to
   std::uint32_t slots = 0;
   std::uint64_t scratch_bytes = 0;
+  std::uint64_t timed_bytes = 0;  // over the busiest link; not 0: the duration of a run tells its speed
   // Bundled sends use a lane of just these ranks, this one included; empty: the communicator's.
   std::vector<int> members;
   bool checked = false;        // begins with a check

@@ -33,6 +33,7 @@ struct Shape {
   bool streams = false;         // the collective segment has streams
   bool in_order = true;         // all ranks start this call in the same order among others
   bool oversubscribed = false;  // ranks outnumber the cores that they may use
+  bool fast = false;            // between hosts: processors, not links, limit long collectives
   Cost cost;
 };
 

@@ -30,6 +30,12 @@ rel::Repair repair_of(const Knobs& knobs) {
                                                              : rel::Repair::selective;
 }
 
+node::SecurityConfig security_of(const Knobs& knobs, const NetStart& start) {
+  if (knobs.secure == "tag") return {};
+  const bool encrypts = knobs.secure == "encrypt";
+  return {encrypts ? wire::Security::encrypt : wire::Security::auth, start.suite, start.job_secret};
+}
+
 }  // namespace
 
 p2p::CoreConfig core_config(int rank, int size, const Knobs& knobs) {
@@ -53,16 +59,20 @@ node::NodeConfig node_config(int rank, int size, const Knobs& knobs, const path:
   rel::MeshConfig& mesh = config.mesh;
   mesh.me = rank;
   mesh.peers = size;
+  mesh.warn_after = milliseconds(knobs.warn_ms);
   mesh.give_up = milliseconds(knobs.detect_ms);
   mesh.log_bytes = static_cast<std::uint32_t>(knobs.net_log_bytes);
   mesh.repair = repair_of(knobs);
   mesh.seal = {start.key, start.epoch};
-  mesh.datagram_bytes = udp.datagram_bytes();
-  mesh.largest_bytes = udp.largest_bytes();
+  config.security = security_of(knobs, start);
+  const std::uint32_t sealed = config.security.level == wire::Security::tag ? 0 : wire::kSealedMost;
+  mesh.datagram_bytes = udp.datagram_bytes() - sealed;
+  mesh.largest_bytes = std::max(udp.largest_bytes(), udp.datagram_bytes()) - sealed;
   mesh.row_packets = udp.gso_packets();
   mesh.burst_packets = std::max(1u, mesh.burst_packets / mesh.row_packets) * mesh.row_packets;
   mesh.budget_bytes =
       std::min(knobs.tuning.net_switch_bytes / std::max(start.local_ranks, 1u), udp.receive_bytes());
+  mesh.socket_bytes = udp.receive_bytes() / std::max(start.local_ranks, 1u);
   const auto all = static_cast<std::uint32_t>(size);
   mesh.eager_packets =
       rel::eager_window(mesh.budget_bytes, mesh.datagram_bytes, all - std::min(start.local_ranks, all));

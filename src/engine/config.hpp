@@ -6,12 +6,16 @@
 #include "node/config.hpp"
 #include "p2p/config.hpp"
 #include "path/udp/udp.hpp"
+#include "wire/cipher.hpp"
 
 namespace herald::engine {
 
 // The ranks agreed on this when they exchanged their cards.
 struct NetStart {
-  wire::JobKey key{};
+  wire::JobKey key{};       // of tags
+  wire::JobKey pool_key{};  // of multicast addresses, not secret
+  wire::SecretKey job_secret{};
+  const wire::CipherSuite* suite = nullptr;  // null: no cryptographic library
   std::uint32_t epoch = 0;
   std::uint64_t seed = 0;
   std::uint32_t local_ranks = 1;  // on this host, ourselves included

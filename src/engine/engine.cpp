@@ -47,7 +47,7 @@ Engine::~Engine() {
 bool Engine::progress() noexcept {
   if (in_turn_ || transport_.is_closed()) return false;
   in_turn_ = true;
-  const p2p::Core& core = node_.core();
+  p2p::Core& core = node_.core();
   bool moved = node_.serve_calls(progress_thread_.is_alone());
   moved = local_.drain() || moved;
   if (net_) moved = turn_net() || moved;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/knobs.hpp"
+#include "base/trace.hpp"
 #include "boot/boot.hpp"
 #include "engine/call_lock.hpp"
 #include "engine/hooks.hpp"
@@ -61,6 +62,8 @@ class Engine {
   bool yield() noexcept { return waiter_.yield(); }
 
   p2p::CoreCounters counters() const noexcept;
+  // From now on messages add their events to the timeline, or to its listener.
+  void trace_messages() noexcept { node_.core().completions().trace = &process_trace; }
 
   // Completes what was promised to peers (buffered bytes still to go out), then closes the paths.
   void close() noexcept;

@@ -37,6 +37,7 @@ class Messages {
   // Calls that are posted here leave with the next turn, or with send_posted().
   p2p::Services& services() noexcept { return core_.services(); }
   void send_posted() noexcept;
+  p2p::Partitioned& partitioned() noexcept { return core_.partitioned(); }
 
  private:
   bool receive_at_once(p2p::RecvOp& op) noexcept;

@@ -119,6 +119,24 @@ bool Net::take(Instant now, std::span<const path::UdpArrival> arrivals) noexcept
   return good;
 }
 
+bool Net::take_groups(Instant now, path::McastPath& from,
+                      std::span<const std::span<const std::byte>> arrivals) noexcept {
+  bool moved = false;
+  for (std::size_t first = 0; first < arrivals.size(); first += rel::Lanes::kMostTogether) {
+    const std::size_t count = std::min(rel::Lanes::kMostTogether, arrivals.size() - first);
+    const std::uint32_t good = node_.on_group_datagrams(now, arrivals.subspan(first, count));
+    moved = good != 0 || moved;
+    if (good == (1u << count) - 1) continue;
+    // Another program uses the group. Where the path does not know which one, the next datagram tells.
+    from.track_groups();
+    for (std::size_t k = 0; k < count; ++k) {
+      const path::GroupAddress* const group = from.group_of(first + k);
+      if ((good >> k & 1) == 0 && group != nullptr) node_.lanes().on_foreign(now, *group);
+    }
+  }
+  return moved;
+}
+
 bool Net::receive_groups(Instant now, bool thorough) noexcept {
   bool moved = false;
   for (Groups& groups : groups_) {
@@ -127,17 +145,12 @@ bool Net::receive_groups(Instant now, bool thorough) noexcept {
     path::McastPath& from = *groups.path;
     for (int i = 0; i < kReceiveBatches; ++i) {
       const auto arrivals = from.receive();
-      for (std::size_t k = 0; k < arrivals.size(); ++k) {
-        if (node_.on_group_datagram(now, arrivals[k])) {
-          groups.turns_without_cast = 0;
-          moved = true;
-          continue;
-        }
-        // Another program uses the group. Where the path does not know which one, the next datagram tells.
-        from.track_groups();
-        if (const path::GroupAddress* const group = from.group_of(k)) node_.lanes().on_foreign(now, *group);
+      if (take_groups(now, from, arrivals)) {
+        groups.turns_without_cast = 0;
+        moved = true;
       }
       if (thorough ? arrivals.empty() : !from.may_have_more()) break;
+      (void)transmit(now);  // sources hear of these while we are busy with the next
     }
   }
   return moved;
@@ -217,7 +230,7 @@ void Net::trace() noexcept {
     traced = total;
   };
   add(TraceEvent::resent, all.resent, traced_resent_);
-  add(TraceEvent::dropped, all.malformed + all.stale + all.forged, traced_dropped_);
+  add(TraceEvent::dropped, all.malformed + all.stale + all.forged + node_.refused().all(), traced_dropped_);
 }
 
 Instant Net::prepare_to_sleep() noexcept {
@@ -260,8 +273,14 @@ void Net::print_events() noexcept {
     const bool up = event.kind == Kind::link_up;
     if (up || event.kind == Kind::link_down)
       process_trace.add(TraceEvent::link, std::uint64_t{0}, event.peer, event.amount, up ? 1 : 0);
-    if (event.kind == Kind::peer_silent || event.kind == Kind::peer_answers)
+    if (event.kind == Kind::multicast_lost || event.kind == Kind::multicast_restored)
+      process_trace.add(TraceEvent::lane, std::uint64_t{0}, event.peer,
+                        event.kind == Kind::multicast_restored ? 1 : 0);
+    if (event.kind == Kind::peer_silent || event.kind == Kind::peer_answers) {
+      process_trace.add(TraceEvent::suspected, std::uint64_t{0}, event.peer,
+                        event.kind == Kind::peer_silent ? 1 : 0);
       silence_.print(event, hosts_.of(event.peer));
+    }
     if (!verbose_) continue;
     std::fprintf(stderr, "herald: rank %d: ", rank_);
     switch (event.kind) {

@@ -80,6 +80,8 @@ class Net final : node::GroupMembership {
   bool receive_peers(Instant now, bool thorough) noexcept;
   bool receive_groups(Instant now, bool thorough) noexcept;
   bool take(Instant now, std::span<const path::UdpArrival> arrivals) noexcept;
+  bool take_groups(Instant now, path::McastPath& from,
+                   std::span<const std::span<const std::byte>> arrivals) noexcept;
   bool transmit(Instant now) noexcept;
   void send_to_peers(Instant now) noexcept;
   void send_to_groups(Groups& groups) noexcept;

@@ -69,7 +69,7 @@ void NetOpener::open_groups() noexcept {
 std::unique_ptr<Net> NetOpener::finish(const NetStart& start) {
   hosts_.settle();
   udp_->settle();
-  pool_.key = start.key;
+  pool_.key = start.pool_key;
   if (knobs_.lanes == "on") open_groups();
   node::NodeConfig config = node_config(rank_, size_, knobs_, *udp_, start, pool_);
   config.lanes.interfaces = static_cast<std::uint8_t>(std::max<std::size_t>(mcast_.size(), 1));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/open.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/trace.hpp"
@@ -24,7 +26,7 @@ std::size_t packet_bytes(const Knobs& knobs) {
 }  // namespace
 
 bool Opener::open(std::string& why) {
-  if (process_trace.on()) engine_.node_.core().completions().trace = &process_trace;
+  if (process_trace.on()) engine_.trace_messages();
   if (!engine_.local_.open_self(kSelfCells, packet_bytes(knobs_))) {
     why = "no memory for the messages of a process to itself";
     return false;
@@ -47,6 +49,11 @@ bool Opener::open_paths(std::string& why) {
   if (!shm && !udp) {
     why = "HERALD_PATH=" + knobs_.path +
           " leaves no way to reach the other ranks: it must name shm or udp, or be unset";
+    return false;
+  }
+  // Without it, shared memory gets no name, and all hosts look like one.
+  if (::access("/proc/self/fd", X_OK) != 0) {
+    why = "ranks find each other with the help of /proc, which is not mounted here: mount -t proc proc /proc";
     return false;
   }
   if (shm && !open_shm(why)) return false;
@@ -82,8 +89,7 @@ bool Opener::open_shm(std::string& why) {
 // The hash of the knobs that all ranks must have alike precedes a card: ranks that differ could wait for each
 // other forever.
 bool Opener::exchange_cards(const std::string& own, Cards& cards, std::string& why) {
-  static int exchanges = 0;  // a process may open and close the engine several times, one after the other
-  generation_ = exchanges++;
+  generation_ = exchanges_++;
   const std::string key = "herald-card-" + std::to_string(generation_);
   KnobCheck check(boot_, knobs_, generation_);
   bool good = boot_.put(key, check.hash() + own) == Status::ok && boot_.fence() == Status::ok;

@@ -11,6 +11,7 @@
 namespace herald::engine {
 
 class NetOpener;
+struct NetStart;
 
 class Opener {
  public:
@@ -28,13 +29,16 @@ class Opener {
   bool open_paths(std::string& why);
   bool open_shm(std::string& why);
   bool open_net(std::string& why);
-  bool add_remote_peers(NetOpener& net, const Cards& cards, std::string& why);
+  bool add_remote_peers(NetOpener& net, NetStart& start, const Cards& cards, std::string& why);
   bool exchange_cards(const std::string& own, Cards& cards, std::string& why);
   void open_waiter();
   bool start_keep_alive(std::string& why);
   bool shares_memory(int peer) const noexcept {
     return peer == rank_ || (engine_.shm_ && engine_.shm_->is_attached(peer));
   }
+
+  // A process may open and close the engine several times, one after the other.
+  inline static int exchanges_ = 0;
 
   Engine& engine_;
   boot::Boot& boot_;

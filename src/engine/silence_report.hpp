@@ -14,7 +14,8 @@ namespace herald::engine {
 
 class SilenceReport {
  public:
-  SilenceReport(int rank, const Knobs& knobs) noexcept : rank_(rank), detect_ms_(knobs.detect_ms) {}
+  SilenceReport(int rank, const Knobs& knobs) noexcept
+      : rank_(rank), warn_ms_(knobs.warn_ms), detect_ms_(knobs.detect_ms) {}
   // `event`: peer_silent or peer_answers.
   void print(const node::NodeEvent& event, const std::string& host) noexcept {
     const auto known = std::find(hosts_.begin(), hosts_.end(), host);
@@ -28,9 +29,9 @@ class SilenceReport {
     if (known != hosts_.end()) return;
     hosts_.push_back(host);
     std::fprintf(stderr,
-                 "herald: rank %d: rank %d on host %s has not answered for %g s: %s. It is "
+                 "herald: rank %d: rank %d on host %s has not answered for %g s (HERALD_WARN_MS): %s. It is "
                  "given up after %g s (HERALD_DETECT_MS)\n",
-                 rank_, event.peer, host.c_str(), static_cast<double>(rel::MeshConfig{}.warn_after.ns) / 1e9,
+                 rank_, event.peer, host.c_str(), static_cast<double>(warn_ms_) / 1000,
                  event.amount != 0 ? "its host, its cable or a switch may have failed"
                                    : "no UDP datagram ever came from it, so a firewall may drop them",
                  static_cast<double>(detect_ms_) / 1000);
@@ -38,7 +39,7 @@ class SilenceReport {
 
  private:
   const int rank_;
-  const std::int64_t detect_ms_;
+  const std::int64_t warn_ms_, detect_ms_;
   std::vector<std::string> hosts_;  // that were reported
 };
 

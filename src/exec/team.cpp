@@ -72,6 +72,7 @@ coll::Shape Team::shape_for(const coll::CollSpec& spec) noexcept {
   shape.streams = spec.streams;
   shape.in_order = spec.in_order;
   shape.oversubscribed = segment.oversubscribed();
+  shape.fast = speed.is_fast();
   if (shape.oversubscribed) {  // the receiver of a message must be given a processor first
     shape.cost.message_ns *= size() / 2.0;
     shape.cost.byte_ns *= size() / 2.0;
@@ -90,6 +91,7 @@ void Team::describe_segment(coll::CollSpec& spec, bool persistent) const noexcep
 
 coll::CollSpec Team::place(const coll::CollSpec& spec, const coll::Shape& shape) noexcept {
   coll::CollSpec placed = spec;
+  placed.fast = shape.fast;
   placed.groups = knobs_.groups == "auto"     ? coll::Groups::pick
                   : knobs_.groups == "static" ? coll::Groups::whole
                                               : coll::Groups::part;

@@ -14,6 +14,7 @@
 #include "coll/shape.hpp"
 #include "engine/engine.hpp"
 #include "exec/segment.hpp"
+#include "exec/speed.hpp"
 
 namespace herald::exec {
 
@@ -77,6 +78,7 @@ class Team {
   void await_agreement() const noexcept;
 
   Segment segment;
+  Speed speed;
 
  private:
   friend class Agreement;

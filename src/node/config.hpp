@@ -5,6 +5,7 @@
 
 #include "base/instant.hpp"
 #include "group/address.hpp"
+#include "node/envelope.hpp"
 #include "rel/lanes.hpp"
 #include "rel/mesh.hpp"
 
@@ -17,6 +18,7 @@ struct NodeConfig {
   rel::MeshConfig mesh;
   rel::LanesConfig lanes;
   group::Pool pool;  // of multicast addresses
+  SecurityConfig security;
   std::uint64_t mesh_seed = 0, lanes_seed = 0;
   PeerId reporter = 0;  // prints what all ranks have seen of the network
 };

@@ -47,6 +47,14 @@ bool LaneSide::on_datagram(Instant now, bool by_group, std::span<const std::byte
   return good;
 }
 
+std::uint32_t LaneSide::on_group_datagrams(Instant now,
+                                           std::span<const std::span<const std::byte>> came) noexcept {
+  if (came.size() == 1) return on_datagram(now, true, came[0]) ? 1 : 0;
+  const std::uint32_t good = lanes_.on_group_datagrams(now, came);
+  arrived_ = touched_ = true;
+  return good;
+}
+
 bool LaneSide::end_turn(Instant now) noexcept {
   registry_.answer_calls();
   const std::optional<Instant> due = lanes_.next_deadline();

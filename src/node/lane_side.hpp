@@ -62,6 +62,7 @@ class LaneSide {
 
   bool on_datagram(Instant now, bool by_group, std::span<const std::byte> datagram,
                    rel::LinkId link = UINT8_MAX) noexcept;
+  std::uint32_t on_group_datagrams(Instant now, std::span<const std::span<const std::byte>> came) noexcept;
   // A datagram that is not ours came to this group.
   void on_foreign(Instant now, const group::Address& group) noexcept {
     touched_ = true;

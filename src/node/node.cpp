@@ -2,6 +2,7 @@
 #include "node/node.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace herald::node {
 namespace {
@@ -9,6 +10,28 @@ namespace {
 using Gate = p2p::Carrier::Door;
 
 constexpr int kTurnsPerDeadline = 8;  // while arrivals keep the node busy
+
+bool take(rel::Mesh& mesh, LaneSide& lanes, Instant now, std::span<const rel::Mesh::Rx> arrivals) noexcept {
+  if (arrivals.size() == 1 && !wire::is_lane_datagram(arrivals[0].datagram))
+    return mesh.on_datagram(now, arrivals[0].link, arrivals[0].datagram) >= 0;
+  bool good = false;
+  std::size_t first = 0;
+  const auto flush = [&](std::size_t end) {
+    while (first < end) {
+      const std::size_t count = std::min(end - first, rel::Mesh::kMostAtOnce);
+      good = mesh.on_datagrams(now, arrivals.subspan(first, count)) || good;
+      first += count;
+    }
+  };
+  for (std::size_t i = 0; i < arrivals.size(); ++i) {
+    if (!wire::is_lane_datagram(arrivals[i].datagram)) continue;
+    flush(i);
+    good = lanes.on_datagram(now, false, arrivals[i].datagram, arrivals[i].link) || good;
+    first = i + 1;
+  }
+  flush(arrivals.size());
+  return good;
+}
 
 }  // namespace
 
@@ -19,6 +42,7 @@ Node::Remote::Remote(const NodeConfig& node, p2p::Core& core, PacketTap* tap,
       mesh(node.mesh, prng, tap != nullptr ? tap->unicast(carrier) : carrier),
       lanes(node, core, tap, mesh.liveness(), events) {
   carrier.join(mesh);
+  if (node.security.level != wire::Security::tag) envelope.emplace(node.security, node.mesh);
 }
 
 void Node::connect(const NodeConfig& config, PacketTap* tap) noexcept {
@@ -77,25 +101,37 @@ void Node::begin_turn(Instant now, Caller caller) noexcept {
 }
 
 bool Node::on_datagrams(Instant now, std::span<const rel::Mesh::Rx> arrivals) noexcept {
-  if (arrivals.size() == 1 && !wire::is_lane_datagram(arrivals[0].datagram))
-    return remote_->mesh.on_datagram(now, arrivals[0].link, arrivals[0].datagram) >= 0;
+  if (!remote_->envelope) return take(remote_->mesh, remote_->lanes, now, arrivals);
   bool good = false;
-  std::size_t first = 0;
-  const auto flush = [&](std::size_t end) {
-    while (first < end) {
-      const std::size_t count = std::min(end - first, rel::Mesh::kMostAtOnce);
-      good = remote_->mesh.on_datagrams(now, arrivals.subspan(first, count)) || good;
-      first += count;
+  while (!arrivals.empty()) {
+    const auto row = arrivals.first(std::min(arrivals.size(), rel::Mesh::kMostAtOnce));
+    std::array<rel::Mesh::Rx, rel::Mesh::kMostAtOnce> opened;
+    std::size_t count = 0;
+    for (const rel::Mesh::Rx& one : row) {
+      const auto datagram = remote_->envelope->open(false, count, one.datagram);
+      if (!datagram.empty()) opened[count++] = {one.link, datagram};
     }
-  };
-  for (std::size_t i = 0; i < arrivals.size(); ++i) {
-    if (!wire::is_lane_datagram(arrivals[i].datagram)) continue;
-    flush(i);
-    good = remote_->lanes.on_datagram(now, false, arrivals[i].datagram, arrivals[i].link) || good;
-    first = i + 1;
+    if (count != 0) good = take(remote_->mesh, remote_->lanes, now, {opened.data(), count}) || good;
+    arrivals = arrivals.subspan(row.size());
   }
-  flush(arrivals.size());
   return good;
+}
+
+std::uint32_t Node::on_group_datagrams(Instant now,
+                                       std::span<const std::span<const std::byte>> came) noexcept {
+  static_assert(rel::Lanes::kMostTogether <= rel::Mesh::kMostAtOnce);  // slots of the envelope
+  if (!remote_->envelope) return remote_->lanes.on_group_datagrams(now, came);
+  std::array<std::span<const std::byte>, rel::Lanes::kMostTogether> opened;
+  std::array<std::size_t, rel::Lanes::kMostTogether> place{};
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < came.size(); ++i) {
+    opened[count] = remote_->envelope->open(true, count, came[i]);
+    if (!opened[count].empty()) place[count++] = i;
+  }
+  const std::uint32_t good = remote_->lanes.on_group_datagrams(now, {opened.data(), count});
+  std::uint32_t result = 0;
+  for (std::size_t k = 0; k < count; ++k) result |= (good >> k & 1u) << place[k];
+  return result;
 }
 
 // While arrivals keep the program busy, timers wait for a later turn, which is soon.
@@ -125,8 +161,9 @@ bool Node::end_turn(Instant now, Caller caller, bool received) noexcept {
 
 std::size_t Node::poll_transmit(Instant now, rel::TxBatch& out) noexcept {
   out.clear();
-  if (remote_->mesh.poll_transmit(now, out) != 0) return out.count;
-  return remote_->lanes.poll_transmit(now, out);
+  if (remote_->mesh.poll_transmit(now, out) == 0) (void)remote_->lanes.poll_transmit(now, out);
+  if (remote_->envelope && out.count != 0) remote_->envelope->seal(out);
+  return out.count;
 }
 
 std::optional<Instant> Node::next_deadline() const noexcept {

@@ -14,6 +14,7 @@
 
 #include "base/prng.hpp"
 #include "node/config.hpp"
+#include "node/envelope.hpp"
 #include "node/idle_probe.hpp"
 #include "node/lane_side.hpp"
 #include "node/turn_clock.hpp"
@@ -53,6 +54,10 @@ class Node {
   LaneSide& lanes() noexcept { return remote_->lanes; }
   const LaneSide& lanes() const noexcept { return remote_->lanes; }
   const rel::Mesh& mesh() const noexcept { return remote_->mesh; }
+  // Datagrams that were refused before mesh and lanes saw them.
+  EnvelopeCounters refused() const noexcept {
+    return remote_->envelope ? remote_->envelope->counters() : EnvelopeCounters{};
+  }
 
   // Moves packets from Core towards the peer or the lane, as far as windows go; false: none moved. Transmit
   // then, and pump again: a push that needs an answer leaves before the rest follows.
@@ -63,8 +68,10 @@ class Node {
   // A turn. The driver calls on_block() when it blocked since the last one.
   void begin_turn(Instant now, Caller caller) noexcept;
   bool on_datagrams(Instant now, std::span<const rel::Mesh::Rx> arrivals) noexcept;
+  // At most rel::Lanes::kMostTogether. Bit i of the result: the one at i was good.
+  std::uint32_t on_group_datagrams(Instant now, std::span<const std::span<const std::byte>> came) noexcept;
   bool on_group_datagram(Instant now, std::span<const std::byte> datagram) noexcept {
-    return remote_->lanes.on_datagram(now, true, datagram);
+    return on_group_datagrams(now, {&datagram, 1}) != 0;
   }
   bool end_turn(Instant now, Caller caller, bool received) noexcept;
   void on_block() noexcept { clock_.on_block(); }
@@ -97,6 +104,7 @@ class Node {
     p2p::Carrier carrier;
     rel::Mesh mesh;
     LaneSide lanes;
+    std::optional<Envelope> envelope;  // of auth and encrypt
   };
   void set_gate(p2p::Carrier::Door gate) noexcept;
   void on_clock_gap(Instant now) noexcept;

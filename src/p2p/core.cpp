@@ -11,6 +11,7 @@ Core::Core(const CoreConfig& config) noexcept
       flow_(config_, peers_),
       matcher_(flow_, done_.counters),
       services_(done_, sender_, receiver_),
+      partitioned_(services_),
       casts_(config_, done_, sender_),
       direct_(config_, peers_, done_, sender_, receiver_),
       ads_(config_, peers_, headers_, direct_),

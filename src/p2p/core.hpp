@@ -24,6 +24,7 @@
 #include "p2p/header_context.hpp"
 #include "p2p/matcher.hpp"
 #include "p2p/ops.hpp"
+#include "p2p/partitioned.hpp"
 #include "p2p/peer_table.hpp"
 #include "p2p/posted_recv_ads.hpp"
 #include "p2p/receiver.hpp"
@@ -85,9 +86,9 @@ class Core {
   Casts& casts() noexcept { return casts_; }
   Completions& completions() noexcept { return done_; }
   DirectCopy& direct() noexcept { return direct_; }
-  const DirectCopy& direct() const noexcept { return direct_; }
   PostedRecvAds& ads() noexcept { return ads_; }
   Services& services() noexcept { return services_; }
+  Partitioned& partitioned() noexcept { return partitioned_; }
 
  private:
   const CoreConfig config_;
@@ -97,6 +98,7 @@ class Core {
   HeaderContext headers_;
   Matcher matcher_;
   Services services_;
+  Partitioned partitioned_;
   Casts casts_;
   DirectCopy direct_;
   PostedRecvAds ads_;

@@ -2,6 +2,7 @@
 #include "p2p/receiver.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "base/fatal.hpp"
@@ -74,8 +75,19 @@ void Receiver::finish(RecvOp& op, Status status) noexcept {
 }
 
 void Receiver::deliver(RecvOp& op, Message* message) noexcept {
+  if (done_.trace != nullptr) [[unlikely]]
+    done_.trace->add(TraceEvent::late_match, std::uint64_t{0}, message->envelope.source,
+                     static_cast<std::int64_t>(message->envelope.bytes), message->envelope.tag);
   deliver(op, message->envelope, message->payload(), message->arrived);
   matcher_.drop(message);
+}
+
+void Receiver::trace_growth(const Envelope& envelope) noexcept {
+  constexpr std::uint64_t kFirst = 16;
+  const std::uint64_t held = matcher_.messages_held();
+  if (held >= kFirst && std::has_single_bit(held))
+    done_.trace->add(TraceEvent::unexpected, std::uint64_t{0}, static_cast<std::int64_t>(held),
+                     envelope.source, envelope.tag);
 }
 
 [[gnu::always_inline]] inline Status Receiver::accept(const Envelope& envelope,
@@ -99,6 +111,8 @@ void Receiver::deliver(RecvOp& op, Message* message) noexcept {
     return Status::again;
   Message* message = matcher_.store(*context, envelope, body);
   if (message == nullptr) return Status::no_memory;
+  if (done_.trace != nullptr) [[unlikely]]
+    trace_growth(envelope);
   if (arrived < envelope.pushed) {
     message->arriving.message = message;
     await_rest(message->arriving, envelope);

@@ -48,6 +48,7 @@ class Receiver {
 
  private:
   void prepare(RecvOp& op) noexcept;
+  void trace_growth(const Envelope& envelope) noexcept;
   Status accept(const Envelope& envelope, std::span<const std::byte> body) noexcept;
   void deliver(RecvOp& op, const Envelope& envelope, const std::byte* payload,
                std::uint32_t arrived) noexcept;

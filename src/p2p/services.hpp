@@ -29,6 +29,7 @@ enum class ServiceId : std::uint16_t {
   lane_invite = 4,   // over a lane: wire::LaneInviteHeader, ranks of the members
   lane_dismiss = 5,  // over a lane: no header; no more packets come over it
   rma = 6,           // wire::RmaHeader
+  partitioned = 7,   // wire::PartHeader
   first_free = 16,
   count = 64,
 };

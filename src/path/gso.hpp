@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // path/gso.hpp: generic segmentation offload: a run of datagrams of one size to one address goes out in one
 // system call (UDP_SEGMENT). How long a run may be, the control message, and the errors that mean "cannot".
+// On the way in: where the kernel divided what it coalesced (UDP_GRO).
 #pragma once
 #include <netinet/in.h>
 #include <netinet/udp.h>
@@ -15,6 +16,9 @@
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104
 #endif
 
 namespace herald::path {
@@ -58,5 +62,22 @@ class GsoControl {
 // The run was refused, but single datagrams may pass: the device cannot segment, or the path MTU has shrunk
 // below the segment size.
 inline bool is_gso_error(int error) noexcept { return error == EIO || error == EINVAL || error == EMSGSIZE; }
+
+constexpr std::size_t kCoalescedBytes = 65536;  // of one arrival, at most
+constexpr std::size_t kMostCoalesced = 128;     // datagrams in one arrival, by the newest kernels
+constexpr std::size_t kCoalescedStride = kCoalescedBytes + 33 * 64;  // odd: slots do not share cache sets
+
+// The size of the datagrams in an arrival that the kernel coalesced; the last may be shorter. 0: it is one.
+inline std::size_t coalesced_size(const msghdr& message) noexcept {
+  msghdr copy = message;
+  for (const cmsghdr* at = CMSG_FIRSTHDR(&copy); at != nullptr;
+       at = CMSG_NXTHDR(&copy, const_cast<cmsghdr*>(at))) {
+    if (at->cmsg_level != IPPROTO_UDP || at->cmsg_type != UDP_GRO) continue;
+    int size = 0;
+    std::memcpy(&size, CMSG_DATA(at), sizeof size);
+    return size > 0 ? static_cast<std::size_t>(size) : 0;
+  }
+  return 0;
+}
 
 }  // namespace herald::path

@@ -19,6 +19,7 @@
 namespace herald::rel {
 
 constexpr std::uint32_t kMostInFlight = 1024;
+constexpr std::uint32_t kMostBudget = 704;   // packets in flight to us from all peers, on the fastest link
 constexpr std::uint32_t kGoBackWindow = 16;  // the papers' baseline
 constexpr std::uint8_t kFirstThreshold = 3;  // later packets acknowledged before a packet counts as lost
 constexpr std::uint8_t kMostThreshold = 64;

@@ -54,6 +54,23 @@ bool Lane::on_datagram(Instant now, bool by_group, const wire::DatagramView& vie
           view.kind == wire::DatagramKind::result);
 }
 
+void Lane::on_train(Instant now, std::span<const wire::OpenedDatagram> train) noexcept {
+  const std::int32_t place = info_.place_of(train.front().view.from);
+  if (place < 0 || place == info_.me || info_.draining) return;
+  const auto from = static_cast<std::uint32_t>(place);
+  audience_[from].asked = false;
+  LaneReceiver& to = receiver(from);
+  bool news = false;
+  for (const wire::OpenedDatagram& one : train) {
+    set_address_index((one.view.flags & wire::kFlagAddress) >> wire::kAddressShift);
+    const wire::CastView cast = wire::view_cast(one.view.flags, one.view.body);
+    if (!cast.rows.empty()) news = source_.on_ack_rows(now, from, cast.rows) || news;
+    news = to.on_cast(now, true, one.view, cast) || news;
+  }
+  to.settle(now);
+  if (news) context_.on_news(now, info_.members[from]);
+}
+
 // A draining lane has no receivers, and takes no more casts and results. True: the datagram is news.
 bool Lane::dispatch(Instant now, bool by_group, std::uint32_t from, const wire::DatagramView& view) noexcept {
   const bool open = !info_.draining;
@@ -61,7 +78,11 @@ bool Lane::dispatch(Instant now, bool by_group, std::uint32_t from, const wire::
     case wire::DatagramKind::cast: {
       const wire::CastView cast = wire::view_cast(view.flags, view.body);
       const bool rows = !cast.rows.empty() && source_.on_ack_rows(now, from, cast.rows);
-      return (open && receiver(from).on_cast(now, by_group, view, cast)) || rows;
+      if (!open) return rows;
+      LaneReceiver& to = receiver(from);
+      const bool news = to.on_cast(now, by_group, view, cast);
+      to.settle(now);
+      return news || rows;
     }
     case wire::DatagramKind::cast_ask: return open && receiver(from).on_ask(now, by_group, view);
     case wire::DatagramKind::cast_ack: return on_cast_ack(now, from, view);

@@ -31,6 +31,8 @@ class Lane {
   void set_address_index(std::uint8_t index) noexcept;
   // True: the sender is to be told that the lane is closed here; it drains.
   bool on_datagram(Instant now, bool by_group, const wire::DatagramView& view) noexcept;
+  // Several casts of one member that came together, to the group.
+  void on_train(Instant now, std::span<const wire::OpenedDatagram> train) noexcept;
   // Acks of what others have cast ride on our packet: members that cast to each other in turn (barrier,
   // allgather) need no others. Returns how many bytes were written.
   std::size_t write_ack_rows(std::byte* at, std::size_t most) noexcept;

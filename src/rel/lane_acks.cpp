@@ -28,14 +28,6 @@ void LaneAcks::grant() noexcept {
   if (before(limit_, limit)) limit_ = limit;
 }
 
-void LaneAcks::on_packet(Instant now, Seq seq, bool small) noexcept {
-  newest_ = seq;
-  newest_at_ = now;
-  small_ = small;
-  ++unacked_;
-  owe(now);
-}
-
 void LaneAcks::owe(Instant now) noexcept {
   // The second condition: a hole is filled that may have held up the source.
   const std::uint32_t many = std::max(1u, context_.granted / 4);

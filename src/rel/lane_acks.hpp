@@ -34,7 +34,13 @@ class LaneAcks {
   std::uint16_t unacked() const noexcept { return unacked_; }
   Instant deadline() const noexcept { return std::min(ack_due_, tree_due_); }
 
-  void on_packet(Instant now, Seq seq, bool small) noexcept;
+  // A new packet; owe() after the last one of a train.
+  void on_packet(Instant now, Seq seq, bool small) noexcept {
+    newest_ = seq;
+    newest_at_ = now;
+    small_ = small;
+    ++unacked_;
+  }
   void owe(Instant now) noexcept;
   void send_now(bool to_source) noexcept;
   // The listener has taken packets that it had refused: the source may wait for credit.

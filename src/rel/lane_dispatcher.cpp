@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rel/lane_dispatcher.hpp"
 
+#include <array>
+
 #include "wire/compact.hpp"
 
 namespace herald::rel {
@@ -69,6 +71,53 @@ bool LaneDispatcher::on_datagram(Instant now, bool by_group, std::span<const std
   else if (static_cast<PeerId>(view.from) != context_.config.me)
     on_unopened(now, by_group, view, name);
   return true;
+}
+
+// Casts of one member in one lane are opened and delivered together; all others one by one.
+std::uint32_t LaneDispatcher::on_group_datagrams(Instant now,
+                                                 std::span<const std::span<const std::byte>> came) noexcept {
+  const auto is_cast = [](std::span<const std::byte> one) {
+    return one.size() >= wire::kMinLaneDatagram && one[1] == static_cast<std::byte>(wire::DatagramKind::cast);
+  };
+  std::uint32_t good = 0;
+  for (std::size_t first = 0, end = 0; first < came.size(); first = end) {
+    end = first + 1;
+    const std::uint64_t name = is_cast(came[first]) ? wire::lane_name(came[first]) : 0;
+    while (is_cast(came[first]) && end < came.size() && is_cast(came[end]) &&
+           wire::lane_name(came[end]) == name && wire::sender_of(came[end]) == wire::sender_of(came[first]))
+      ++end;
+    if (end - first == 1) {
+      if (on_datagram(now, true, came[first])) good |= 1u << first;
+    } else {
+      good |= on_train(now, name, came.subspan(first, end - first)) << first;
+    }
+  }
+  return good;
+}
+
+std::uint32_t LaneDispatcher::on_train(Instant now, std::uint64_t name,
+                                       std::span<const std::span<const std::byte>> train) noexcept {
+  std::array<wire::OpenedDatagram, kMostTogether> all;
+  for (std::size_t i = 0; i < train.size(); ++i) all[i].datagram = train[i];
+  wire::open_datagrams(context_.config.seal, wire::group_seal(name), {all.data(), train.size()});
+  std::uint32_t good = 0;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < train.size(); ++i) {
+    if (all[i].opened != wire::Opened::good) ++context_.counters.foreign;
+    if (!is_good(now, all[i].opened, all[i].view)) continue;
+    good |= 1u << i;
+    all[count++] = all[i];
+  }
+  if (count == 0) return good;
+  const std::span<const wire::OpenedDatagram> opened(all.data(), count);
+  Lane* const lane = table_.find_name(name);
+  if (lane != nullptr && !lane->info().closing) {
+    lane->on_train(now, opened);
+    table_.reap();
+  } else if (static_cast<PeerId>(all[0].view.from) != context_.config.me) {
+    for (const wire::OpenedDatagram& one : opened) on_unopened(now, true, one.view, name);
+  }
+  return good;
 }
 
 // A member may be early: its casts are kept. A source that asks is answered, so that it knows us to be alive.

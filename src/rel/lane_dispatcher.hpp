@@ -15,10 +15,15 @@ class LaneDispatcher {
       : context_(context), table_(table), early_(early), closed_(closed) {}
 
   bool on_datagram(Instant now, bool by_group, std::span<const std::byte> datagram) noexcept;
+  // Several that came together to groups, at most kMostTogether. Bit i of the result: the one at i was good.
+  static constexpr std::size_t kMostTogether = Lanes::kMostTogether;
+  std::uint32_t on_group_datagrams(Instant now, std::span<const std::span<const std::byte>> came) noexcept;
   // Early casts of lanes that were opened since.
   void replay(Instant now) noexcept;
 
  private:
+  std::uint32_t on_train(Instant now, std::uint64_t name,
+                         std::span<const std::span<const std::byte>> train) noexcept;
   bool on_compact(Instant now, std::span<const std::byte> datagram) noexcept;
   bool is_good(Instant now, wire::Opened opened, const wire::DatagramView& view) noexcept;
   void hand_to(Instant now, bool by_group, const wire::DatagramView& view, Lane& lane) noexcept;

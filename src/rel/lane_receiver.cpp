@@ -2,6 +2,7 @@
 #include "rel/lane_receiver.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "rel/lane_audience.hpp"
 #include "rel/lane_baselines.hpp"
@@ -123,6 +124,7 @@ bool LaneReceiver::on_cast(Instant now, bool by_group, const wire::DatagramView&
     news = true;
     ++context_.counters.received;
     acks_.on_packet(now, seq, cast.packet.size() <= kSmallPacket);
+    owes_ = true;
     judge_loss(missed);
   }
   // push_pull: a packet out of order was not kept, but tells of a hole.
@@ -130,9 +132,13 @@ bool LaneReceiver::on_cast(Instant now, bool by_group, const wire::DatagramView&
       seq - stream_.next < context_.window)
     stream_.end = seq + 1;
   if (asks && answers(by_group)) acks_.send_now(!by_group);
+  return news;
+}
+
+void LaneReceiver::settle(Instant now) noexcept {
+  if (std::exchange(owes_, false)) acks_.owe(now);
   naks_.find_holes(now);
   rearm();
-  return news;
 }
 
 bool LaneReceiver::on_ask(Instant now, bool by_group, const wire::DatagramView& view) noexcept {

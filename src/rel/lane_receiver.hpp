@@ -29,8 +29,10 @@ class LaneReceiver final : public LaneActor {
  public:
   LaneReceiver(LaneContext& context, LaneInfo& info, const Audience& audience, std::uint16_t source) noexcept;
 
+  // settle() must follow, once for several casts that came together.
   bool on_cast(Instant now, bool by_group, const wire::DatagramView& view,
                const wire::CastView& cast) noexcept;
+  void settle(Instant now) noexcept;
   bool on_ask(Instant now, bool by_group, const wire::DatagramView& view) noexcept;
   bool on_child_ack(Instant now, std::uint32_t place, const wire::CastAck& ack) noexcept;
   void on_answer(Instant now) noexcept;  // the source answers again
@@ -62,6 +64,7 @@ class LaneReceiver final : public LaneActor {
   LaneAcks acks_;
   LaneNaks naks_;
   LossMeter loss_;
+  bool owes_ = false;              // a packet came since settle()
   Instant redeliver_at_ = kNever;  // the listener refused a packet
 };
 

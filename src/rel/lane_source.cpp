@@ -183,6 +183,7 @@ bool LaneSource::on_nak(Instant now, std::uint32_t place, const wire::DatagramVi
   if (context_.is_go_back_n()) {
     go_back_n_.go_back(now, member);
   } else {
+    pipe_.on_loss(stream_);
     repair_.on_nak(now, place, view.seq, view.body);
   }
   const bool news = moved || member.seen != seen;

@@ -33,7 +33,7 @@ bool LaneTransmitter::emit_cast(Instant now, Seq seq, std::int32_t place, bool a
   if (audience_.has_lost_members()) flags |= wire::kFlagDirect;
   const Destination to = info_.to_place(place);
   wire::write_head(at, wire::DatagramKind::cast, flags, context_.config.seal, context_.config.me, seq);
-  wire::seal(context_.config.seal, to.seal, entry.body_crc, {at, sizeof(wire::DatagramHead)});
+  unsealed_.add(context_.config.seal, at, to.seal, entry.body_crc);
   context_.push(to, {at, sizeof(wire::DatagramHead) + entry.body_bytes}, out);
   entry.sent_at = now;
   entry.state = EntryState::in_flight;
@@ -180,6 +180,7 @@ bool LaneTransmitter::fill(Instant now, TxBatch& out) noexcept {
   bool more = fill_repairs(now, out);
   more = fill_casts(now, out) || more;
   more = fill_unicast(now, out) || more;
+  unsealed_.flush();
   return fill_asks(now, out) || more;
 }
 

@@ -7,6 +7,7 @@
 
 #include "rel/lane_baselines.hpp"
 #include "rel/lane_repair.hpp"
+#include "rel/tag_queue.hpp"
 
 namespace herald::rel {
 
@@ -50,6 +51,7 @@ class LaneTransmitter {
   LaneRepair& repair_;
   GoBackN& go_back_n_;
   const LanePipe& pipe_;
+  TagQueue unsealed_;
   Instant notice_at_ = kNever;
   std::uint32_t burst_ = 0;         // packets that followed closely on each other
   std::uint32_t since_ask_ = 0;     // packets

@@ -139,6 +139,13 @@ bool Lanes::on_datagram(Instant now, bool by_group, std::span<const std::byte> d
   return inner_->dispatcher.on_datagram(now, by_group, datagram);
 }
 
+std::uint32_t Lanes::on_group_datagrams(Instant now,
+                                        std::span<const std::span<const std::byte>> came) noexcept {
+  HERALD_ASSERT(came.size() <= kMostTogether);
+  inner_->context.arrival_link = UINT8_MAX;
+  return inner_->dispatcher.on_group_datagrams(now, came);
+}
+
 void Lanes::on_answer(Instant now, PeerId peer) noexcept {
   inner_->table.for_each([&](Lane& lane) {
     const std::int32_t place = lane.info().place_of(static_cast<std::uint32_t>(peer));
@@ -227,15 +234,14 @@ void Lanes::redeliver() noexcept { inner_->redeliver_due = true; }
 
 void Lanes::forget_peer(PeerId peer) noexcept { inner_->table.forget_peer(peer); }
 
-bool Lanes::is_flushed() const noexcept {
+bool Lanes::is_flushed(LaneId id) const noexcept {
+  if (id >= 0) {
+    const Lane* const lane = inner_->table.find(id);
+    return lane == nullptr || lane->is_flushed();
+  }
   bool all = true;
   inner_->table.for_each([&](const Lane& lane) { all = all && lane.is_flushed(); });
   return all;
-}
-
-bool Lanes::is_flushed(LaneId id) const noexcept {
-  const Lane* const lane = inner_->table.find(id);
-  return lane == nullptr || lane->is_flushed();
 }
 
 bool Lanes::receives_multicast(LaneId id, PeerId member) const noexcept {

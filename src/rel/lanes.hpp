@@ -141,6 +141,10 @@ class Lanes {
   // `link`: that brought it to us alone, if known.
   bool on_datagram(Instant now, bool by_group, std::span<const std::byte> datagram,
                    std::uint8_t link = UINT8_MAX) noexcept;
+  // Several that came together to groups, at most kMostTogether, which is faster. Bit i of the result: the
+  // one at i was good.
+  static constexpr std::size_t kMostTogether = 8;
+  std::uint32_t on_group_datagrams(Instant now, std::span<const std::span<const std::byte>> came) noexcept;
   void on_deadline(Instant now) noexcept;
   void on_resume(Instant now, Duration away) noexcept;  // as the mesh's
   // The peer owed an answer and has sent news: timers that backed off are due again.
@@ -154,8 +158,7 @@ class Lanes {
   void redeliver() noexcept;
   void forget_peer(PeerId peer) noexcept;
 
-  bool is_flushed() const noexcept;
-  bool is_flushed(LaneId lane) const noexcept;
+  bool is_flushed(LaneId lane = -1) const noexcept;  // -1: all lanes
   bool receives_multicast(LaneId lane, PeerId member) const noexcept;
   const LaneCounters& counters() const noexcept;
   std::uint64_t buffered_bytes() const noexcept;

@@ -47,6 +47,7 @@ struct MeshConfig {
   std::uint32_t largest_bytes = 0;         // largest that peers may send; 0: datagram_bytes
   std::uint32_t eager_packets = 16;        // window that every peer always has
   std::uint32_t budget_bytes = 192 << 10;  // of receive buffer and switch: credit for all peers together
+  std::uint32_t socket_bytes = 0;          // that our sockets hold: the budget may grow so far on a fast link
   std::uint32_t log_bytes = 8 << 20;       // most memory of the send log, all peers together
   std::uint32_t burst_packets = 32;        // to one peer before the next one has its turn
   std::uint32_t row_packets = 1;           // that cost the path little more than one (segmentation)

@@ -28,7 +28,8 @@ struct MeshContext {
         log_pool(kBodySingle + body_most, config.log_bytes),
         reorder_pool(std::max(config.datagram_bytes, config.largest_bytes) - sizeof(wire::DatagramHead),
                      config.log_bytes),
-        book(config.budget_bytes / config.datagram_bytes, config.eager_packets) {}
+        book(config.budget_bytes / config.datagram_bytes, config.eager_packets,
+             std::min(config.socket_bytes / config.datagram_bytes, kMostBudget)) {}
 
   void wake(Connection& ch) noexcept { sending.push(ch); }
   void start(Connection& ch, Instant now) noexcept {

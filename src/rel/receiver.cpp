@@ -20,7 +20,9 @@ std::uint32_t ack_every(const RecvState& rx) noexcept {
   const std::uint32_t window = std::min(rx.window, rx.advertised);
   const std::uint32_t least = std::min(kLeastAckEvery, std::max(window / 2u, 1u));
   // A sender without backlog does not wait for credit: most of what it may send is in flight before the ack.
-  return std::clamp(rx.credit.backlogged ? window / 3u : window * 3u / 4u, least, kMostAckEvery);
+  // A large window is that of a fast link, where one ack for several trains is enough.
+  return std::clamp(rx.credit.backlogged ? window / 3u : window * 3u / 4u, least,
+                    std::max(kMostAckEvery, window / 6u));
 }
 
 }  // namespace
@@ -63,6 +65,7 @@ bool Receiver::accept(Connection& ch, Instant now, const wire::DatagramView& vie
   const bool fills_hole = rx.reorder.count() != 0 && before(view.seq, rx.end);
   if (!in_order) {
     ++mesh_.counters.out_of_order;
+    if (before(rx.end, view.seq)) mesh_.book.on_loss();
     rx.ack_now = rx.ack_now || mesh_.is_go_back() || fills_hole || before(rx.end, view.seq);
     if (mesh_.is_go_back()) return false;
   }
@@ -85,6 +88,7 @@ bool Receiver::accept(Connection& ch, Instant now, const wire::DatagramView& vie
   const std::uint32_t credit = view.body.size() <= kSmallBody ? 1 : kSmallPerCredit;
   rx.unacked_credit = static_cast<std::uint16_t>(rx.unacked_credit + credit);
   note_backlog(ch, now, view);
+  if (rx.credit.backlogged) mesh_.book.on_packet(now);
   if (!before(view.seq, rx.end)) rx.end = view.seq + 1;
   if (in_order) ++rx.next;
   if (at_once) {

@@ -130,7 +130,7 @@ Tx Transmitter::emit_data(Connection& ch, Instant now, Seq seq) noexcept {
   if (carries_ack)
     wire::seal(*ch.seal, static_cast<std::uint32_t>(ch.peer), entry.body_crc, {at, head_bytes});
   else
-    seal_later(at, ch, entry.body_crc);
+    unsealed_.add(*ch.seal, at, static_cast<std::uint32_t>(ch.peer), entry.body_crc);
 
   entry.state = EntryState::in_flight;
   entry.sent_at = now;
@@ -144,25 +144,6 @@ Tx Transmitter::emit_data(Connection& ch, Instant now, Seq seq) noexcept {
       std::max(tx.pacer.at, now) + Duration{static_cast<std::int64_t>(tx.pacer.packet_ns * kPaceOver)};
   ch.links.on_sent(now);
   return {ch.peer, by, {at, head_bytes + body.size()}, {entry.borrowed, entry.borrowed_bytes}};
-}
-
-void Transmitter::seal_later(std::byte* head, const Connection& ch, std::uint32_t body_crc) noexcept {
-  if (unsealed_count_ == unsealed_.size() || unsealed_key_ != ch.seal) flush_tags();
-  unsealed_key_ = ch.seal;
-  unsealed_[unsealed_count_] = {head, static_cast<std::uint32_t>(ch.peer), body_crc};
-  unsealed_at_[unsealed_count_++] = head;
-}
-
-void Transmitter::flush_tags() noexcept {
-  if (unsealed_count_ == 0) return;
-  if (unsealed_count_ == 1) {
-    unsealed_count_ = 0;
-    const wire::TagAsked& one = unsealed_[0];
-    return wire::seal(*unsealed_key_, one.to, one.body_crc, {unsealed_at_[0], sizeof(wire::DatagramHead)});
-  }
-  const wire::Tags tags = wire::tags_of(*unsealed_key_, {unsealed_.data(), unsealed_count_});
-  for (std::size_t i = 0; i < unsealed_count_; ++i) wire::set_tag(unsealed_at_[i], tags[i]);
-  unsealed_count_ = 0;
 }
 
 void Transmitter::emit_ack(Connection& ch, Instant now, TxBatch& out) noexcept {

@@ -2,10 +2,8 @@
 // rel/transmitter.hpp: what leaves next: repairs before data, as window and pace allow; acks on data that
 // leaves anyway, or on their own; probes. Every datagram is sealed with the key of its connection.
 #pragma once
-#include <array>
-
 #include "rel/mesh_context.hpp"
-#include "wire/tags.hpp"
+#include "rel/tag_queue.hpp"
 
 namespace herald::rel {
 
@@ -16,7 +14,7 @@ class Transmitter {
   // Appends what the connection has to send; true if more is left for another turn.
   bool fill(Connection& ch, Instant now, TxBatch& out) noexcept;
   // Seals datagrams that have no tag yet: before the batch leaves.
-  void flush_tags() noexcept;
+  void flush_tags() noexcept { unsealed_.flush(); }
 
  private:
   std::uint32_t burst_of(const SendState& tx) const noexcept;
@@ -28,14 +26,9 @@ class Transmitter {
   void update_crc(Entry& entry) const noexcept;
   void emit_ack(Connection& ch, Instant now, TxBatch& out) noexcept;
   void emit_probes(Connection& ch, Instant now, TxBatch& out) noexcept;
-  void seal_later(std::byte* head, const Connection& ch, std::uint32_t body_crc) noexcept;
 
   MeshContext& mesh_;
-  // Datagrams of one key that have no tag yet: eight tags cost little more than one.
-  const wire::Seal* unsealed_key_ = nullptr;
-  std::array<wire::TagAsked, wire::kTagsAtOnce> unsealed_;
-  std::array<std::byte*, wire::kTagsAtOnce> unsealed_at_{};
-  std::size_t unsealed_count_ = 0;
+  TagQueue unsealed_;
 };
 
 }  // namespace herald::rel

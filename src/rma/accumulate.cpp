@@ -81,6 +81,95 @@ class Reducer {
   alignas(64) Element to_{};
 };
 
+// An element of a size that the processor updates atomically.
+template <class Unsigned>
+class Word {
+ public:
+  static constexpr std::size_t kBytes = sizeof(Unsigned);
+
+  Word(op::Kind kind, type::Basic basic) noexcept
+      : kind_(kind),
+        kernel_(op::find(kind, basic)),
+        adds_(kind == op::Kind::sum && is_integer(type::row_of(basic).klass)) {}
+
+  void update(std::byte* at, std::size_t count, const std::byte* in, std::byte* before) const noexcept {
+    for (std::size_t i = 0; i < count; ++i, at += kBytes) {
+      Unsigned value{};
+      if (in != nullptr) std::memcpy(&value, in + i * kBytes, kBytes);
+      const Unsigned old = update_one(reinterpret_cast<Shared*>(at), value);
+      if (before != nullptr) std::memcpy(before + i * kBytes, &old, kBytes);
+    }
+  }
+  static void compare_and_swap(std::byte* at, const void* value, const void* compared,
+                               void* before) noexcept {
+    Unsigned next{}, old{};
+    std::memcpy(&next, value, kBytes);
+    std::memcpy(&old, compared, kBytes);
+    (void)__atomic_compare_exchange_n(reinterpret_cast<Shared*>(at), &old, next, false, __ATOMIC_SEQ_CST,
+                                      __ATOMIC_SEQ_CST);
+    std::memcpy(before, &old, kBytes);
+  }
+
+ private:
+  using Shared [[gnu::may_alias]] = Unsigned;
+  static bool is_integer(type::Class klass) noexcept {
+    return klass == type::Class::c_integer || klass == type::Class::f_integer ||
+           klass == type::Class::shared_integer;
+  }
+  Unsigned update_one(Shared* at, Unsigned value) const noexcept {
+    if (kind_ == op::Kind::no_op) return __atomic_load_n(at, __ATOMIC_SEQ_CST);
+    if (kind_ == op::Kind::replace) return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);
+    if (adds_) return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);
+    Unsigned old = __atomic_load_n(at, __ATOMIC_SEQ_CST);
+    for (;;) {
+      Unsigned next = old;
+      kernel_(&value, &next, 1);
+      if (__atomic_compare_exchange_n(at, &old, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return old;
+    }
+  }
+
+  op::Kind kind_;
+  op::Kernel kernel_;
+  bool adds_;
+};
+
+// Calls `use` with the kind of word that has so many bytes. False: there is none.
+template <class Use>
+bool with_word(std::size_t bytes, Use use) noexcept {
+  switch (bytes) {
+    case 1: use(std::uint8_t{}); return true;
+    case 2: use(std::uint16_t{}); return true;
+    case 4: use(std::uint32_t{}); return true;
+    case 8: use(std::uint64_t{}); return true;
+    default: return false;
+  }
+}
+
+void accumulate_run(const Guard& guard, const type::Run& run, op::Kind kind, type::Basic basic,
+                    const std::byte* in, std::byte* before) noexcept {
+  auto* const at = static_cast<std::byte*>(run.data);
+  const auto size = static_cast<std::size_t>(type::row_of(basic).size);
+  if (is_aligned(at, size) && with_word(size, [&]<class Unsigned>(Unsigned) {
+        Word<Unsigned>(kind, basic).update(at, run.bytes / size, in, before);
+      }))
+    return;
+  const HoldGuard hold(guard);
+  if (before != nullptr) std::memcpy(before, at, run.bytes);
+  if (kind != op::Kind::no_op) Reducer(kind, basic, in).run(at, run.bytes);
+}
+
+// Memory that several processes update: element by element.
+void accumulate_shared(const Guard& guard, type::Cursor target, op::Kind kind, type::Basic basic,
+                       const std::byte* in, std::byte* before) noexcept {
+  std::array<type::Run, kRuns> runs;
+  while (const std::size_t count = target.next_runs(runs, SIZE_MAX))
+    for (std::size_t i = 0; i < count; ++i) {
+      accumulate_run(guard, runs[i], kind, basic, in, before);
+      if (in != nullptr) in += runs[i].bytes;
+      if (before != nullptr) before += runs[i].bytes;
+    }
+}
+
 }  // namespace
 
 bool may_accumulate(op::Kind kind, type::Basic basic) noexcept {
@@ -89,7 +178,10 @@ bool may_accumulate(op::Kind kind, type::Basic basic) noexcept {
 
 void accumulate(const Guard& guard, type::Cursor target, op::Kind kind, type::Basic basic,
                 const std::byte* in, std::byte* before) noexcept {
-  const auto size = static_cast<std::uint64_t>(type::row_of(basic).size);
+  const type::BasicRow& row = type::row_of(basic);
+  const auto size = static_cast<std::uint64_t>(row.size);
+  if (guard.lock != nullptr && row.klass != type::Class::pair && size <= sizeof(std::uint64_t))
+    return accumulate_shared(guard, target, kind, basic, in, before);
   const std::uint64_t piece = kPieceBytes / size * size, total = target.total();
   for (std::uint64_t done = 0; done < total; done += piece) {
     type::Cursor part = target;
@@ -110,6 +202,11 @@ void accumulate(const Guard& guard, type::Cursor target, op::Kind kind, type::Ba
 
 void compare_and_swap(const Guard& guard, void* target, std::size_t bytes, const void* value,
                       const void* compared, void* before) noexcept {
+  auto* const at = static_cast<std::byte*>(target);
+  if (guard.lock != nullptr && is_aligned(at, bytes) && with_word(bytes, [&]<class Unsigned>(Unsigned) {
+        Word<Unsigned>::compare_and_swap(at, value, compared, before);
+      }))
+    return;
   const HoldGuard hold(guard);
   std::memcpy(before, target, bytes);
   if (std::memcmp(before, compared, bytes) == 0) std::memcpy(target, value, bytes);

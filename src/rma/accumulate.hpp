@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rma/accumulate.hpp: atomic updates of window memory, element by element.
-// Every process that updates the memory of a rank holds that rank's guard meanwhile: the target for other
-// hosts, and ranks that have the memory mapped.
+// Memory that several processes of a host map has a guard. Aligned elements of up to 8 bytes are updated
+// there by processor atomics; the others by a process that holds the guard meanwhile.
 #pragma once
 #include <cstddef>
 

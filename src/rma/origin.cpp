@@ -138,9 +138,9 @@ void Origin::unlock(int target) noexcept {
   tell(target, RmaKind::unlock, 0, ++state(target).flushes);
 }
 
-void Origin::flush(int target) noexcept {
+void Origin::flush(int target, bool keeps_epoch) noexcept {
   state(target).unflushed = false;
-  tell(target, RmaKind::flush, 0, ++state(target).flushes);
+  tell(target, RmaKind::flush, keeps_epoch ? wire::kRmaKeepsEpoch : 0, ++state(target).flushes);
 }
 
 bool Origin::on_call(const RmaHeader& header, const p2p::ServiceCall& call, type::Cursor& into) noexcept {
@@ -150,6 +150,10 @@ bool Origin::on_call(const RmaHeader& header, const p2p::ServiceCall& call, type
     case RmaKind::flushed: from.flushed = header.id; return true;
     case RmaKind::posted: ++from.posts; return true;
     case RmaKind::failed: from.failed = true; return true;
+    case RmaKind::conflict:
+      conflict_.assign(reinterpret_cast<const char*>(call.payload.data()), call.payload.size());
+      if (conflict_.empty()) conflict_ = "two operations are on the same memory in one epoch";
+      return true;
     case RmaKind::reply: break;
     default: return false;
   }

@@ -5,6 +5,8 @@
 // An operation is locally complete when its payload has left and its reply has come.
 #pragma once
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "op/op.hpp"
@@ -42,7 +44,7 @@ class Origin {
   void lock(int target, bool exclusive) noexcept;
   // The target acknowledges when everything before has taken effect; the lock is then released.
   void unlock(int target) noexcept;
-  void flush(int target) noexcept;
+  void flush(int target, bool keeps_epoch = false) noexcept;
   void complete(int target) noexcept { tell(target, wire::RmaKind::complete, 0, 0); }
 
   bool on_call(const wire::RmaHeader& header, const p2p::ServiceCall& call, type::Cursor& into) noexcept;
@@ -63,6 +65,8 @@ class Origin {
   void add_post(int target) noexcept { ++state(target).posts; }
   // Whether an operation was out of range, since the last call.
   bool take_failure(int target) noexcept { return std::exchange(state(target).failed, false); }
+  // HERALD_CHECK=rma: about an operation that conflicts with another, since the last call; or empty.
+  std::string take_conflict() noexcept { return std::exchange(conflict_, {}); }
 
  private:
   struct Pending;
@@ -89,6 +93,7 @@ class Origin {
   const int rank_;
   std::vector<State> states_;
   p2p::IdTable<Pending> replies_;  // operations that await one
+  std::string conflict_;
 };
 
 }  // namespace herald::rma

@@ -45,6 +45,7 @@ bool Target::on_call(const RmaHeader& header, const p2p::ServiceCall& call, type
     if (!waits && header.kind == RmaKind::put && find(header, place) && place.total() == call.bulk_bytes) {
       record.applied = true;
       into = place;
+      check(header, place);
     } else {
       record.payload.resize(static_cast<std::size_t>(call.bulk_bytes));
       into = type::Cursor::bytes(record.payload.data(), record.payload.size());
@@ -91,7 +92,10 @@ void Target::apply(const RmaHeader& header, std::span<const std::byte> payload) 
   if (is_data(header.kind)) {
     ++applied_;
     type::Cursor at;
-    if (find(header, at)) return update(header, at, payload);
+    if (find(header, at)) {
+      check(header, at);
+      return update(header, at, payload);
+    }
     answer(origin, RmaKind::failed, header.id);
     if (header.kind != RmaKind::put && header.kind != RmaKind::accumulate) reply(header, {}, {});
     return;
@@ -100,10 +104,26 @@ void Target::apply(const RmaHeader& header, std::span<const std::byte> payload) 
     case RmaKind::type: (void)type::from_description(payload, source(origin).type); break;
     case RmaKind::lock: lock(header); break;
     case RmaKind::unlock: release_lock(origin); [[fallthrough]];
-    case RmaKind::flush: answer(origin, RmaKind::flushed, header.id); break;
-    case RmaKind::complete: ++source(origin).completes; break;
+    case RmaKind::flush:
+      if ((header.flags & wire::kRmaKeepsEpoch) == 0) end_epoch(origin);
+      answer(origin, RmaKind::flushed, header.id);
+      break;
+    case RmaKind::complete:
+      end_epoch(origin);
+      ++source(origin).completes;
+      break;
     default: break;
   }
+}
+
+void Target::check(const RmaHeader& header, const type::Cursor& at) noexcept {
+  if (!conflicts_) return;
+  const auto origin = static_cast<int>(header.source);
+  const std::string text =
+      conflicts_->add({origin, header.kind, header.offset, static_cast<std::int64_t>(header.count)}, at);
+  if (text.empty()) return;
+  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
+  post_reply(header, RmaKind::conflict, {}, {bytes, bytes + text.size()});
 }
 
 void Target::update(const RmaHeader& header, const type::Cursor& at,
@@ -129,8 +149,7 @@ void Target::update(const RmaHeader& header, const type::Cursor& at,
       break;
     default: break;
   }
-  const type::Cursor old = type::Cursor::bytes(before.data(), before.size());
-  if (fetches) reply(header, old, std::move(before));
+  if (fetches) reply(header, {}, std::move(before));
 }
 
 void Target::lock(const RmaHeader& header) noexcept {
@@ -151,18 +170,24 @@ void Target::release_lock(int origin) noexcept {
 }
 
 void Target::reply(const RmaHeader& header, type::Cursor data, std::vector<std::byte> copy) noexcept {
+  if (copy.empty() && data.total() <= kCopiedReply) {
+    copy.resize(static_cast<std::size_t>(data.total()));
+    data.pack(copy.data(), copy.size());
+  }
+  post_reply(header, RmaKind::reply, data, std::move(copy));
+}
+
+// The payload is `copy` unless that is empty.
+void Target::post_reply(const RmaHeader& header, RmaKind kind, const type::Cursor& data,
+                        std::vector<std::byte> copy) noexcept {
   auto* op = new Reply;
   op->copy = std::move(copy);
-  if (op->copy.empty() && data.total() <= kCopiedReply) {
-    op->copy.resize(static_cast<std::size_t>(data.total()));
-    data.pack(op->copy.data(), op->copy.size());
-    data = type::Cursor::bytes(op->copy.data(), op->copy.size());
-  }
-  op->data = data;
+  op->data = op->copy.empty() ? data : type::Cursor::bytes(op->copy.data(), op->copy.size());
   op->on_done = [](p2p::Op& done) { delete static_cast<Reply*>(&done); };
   op->to = peer(static_cast<int>(header.source));
   RmaHeader answer_header = header;
-  answer_header.kind = RmaKind::reply;
+  answer_header.kind = kind;
+  if (kind != RmaKind::reply) answer_header.id = 0;
   answer_header.source = static_cast<std::uint32_t>(rank_);
   op->set(kService, std::as_bytes(std::span(&answer_header, 1)));
   services_.post(*op);

@@ -7,10 +7,13 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "p2p/services.hpp"
 #include "rma/accumulate.hpp"
+#include "rma/conflicts.hpp"
 #include "rma/lock_queue.hpp"
 #include "rma/memory.hpp"
 #include "wire/rma_packet.hpp"
@@ -39,6 +42,11 @@ class Target {
   bool holds_own_lock() const noexcept { return locks_.holds(rank_); }
   void complete_own() noexcept { ++source(rank_).completes; }
 
+  // HERALD_CHECK=rma: from now on accesses are compared; null: they are not. Those of this process are added
+  // by the caller.
+  void check_conflicts() noexcept { conflicts_ = std::make_unique<Conflicts>(rank_); }
+  Conflicts* conflicts() noexcept { return conflicts_.get(); }
+
   // Operations that have taken effect, of all origins since the window was made.
   std::uint64_t applied() const noexcept { return applied_; }
   // Ends of access epochs by `origin` that were not taken.
@@ -66,9 +74,15 @@ class Target {
   bool find(const wire::RmaHeader& header, type::Cursor& out) noexcept;
   void update(const wire::RmaHeader& header, const type::Cursor& at,
               std::span<const std::byte> payload) noexcept;
+  void check(const wire::RmaHeader& header, const type::Cursor& at) noexcept;
+  void end_epoch(int origin) noexcept {
+    if (conflicts_) conflicts_->end(origin);
+  }
   void lock(const wire::RmaHeader& header) noexcept;
   void release_lock(int origin) noexcept;
   void reply(const wire::RmaHeader& header, type::Cursor data, std::vector<std::byte> copy) noexcept;
+  void post_reply(const wire::RmaHeader& header, wire::RmaKind kind, const type::Cursor& data,
+                  std::vector<std::byte> copy) noexcept;
   void answer(int origin, wire::RmaKind kind, std::uint32_t id) noexcept;
   p2p::PeerId peer(int origin) const noexcept { return peers_[static_cast<std::size_t>(origin)]; }
 
@@ -81,6 +95,7 @@ class Target {
   LockQueue locks_;
   std::vector<Source> sources_;
   std::uint64_t applied_ = 0;
+  std::unique_ptr<Conflicts> conflicts_;  // null: not checked
 };
 
 }  // namespace herald::rma

@@ -94,6 +94,11 @@ inline std::uint64_t lane_name(std::span<const std::byte> datagram) noexcept {
   return part_at<Le<std::uint64_t>>(datagram, sizeof(DatagramHead));
 }
 
+// The rank that it claims to come from, likewise.
+inline std::uint32_t sender_of(std::span<const std::byte> datagram) noexcept {
+  return part_at<DatagramHead>(datagram).from;
+}
+
 // The parts of a cast that was opened.
 struct CastView {
   const LanePart* lane = nullptr;

@@ -21,16 +21,18 @@ enum class RmaKind : std::uint8_t {
   unlock = 9,          // answered by `flushed`
   complete = 10,       // ends the access epoch of MPI_Win_start
   // From a target to an origin.
-  reply = 16,    // payload: the data
-  granted = 17,  // the lock
-  flushed = 18,  // everything before the flush or unlock has been applied
-  posted = 19,   // MPI_Win_post
-  failed = 20,   // an earlier call was out of range
+  reply = 16,     // payload: the data
+  granted = 17,   // the lock
+  flushed = 18,   // everything before the flush or unlock has been applied
+  posted = 19,    // MPI_Win_post
+  failed = 20,    // an earlier call was out of range
+  conflict = 21,  // an earlier call conflicts with another; payload: text about both
 };
 
 constexpr std::uint8_t kRmaDescribed =
     1;  // `count` is of the datatype of the last `type` call, not of `basic`
-constexpr std::uint8_t kRmaExclusive = 2;  // lock
+constexpr std::uint8_t kRmaExclusive = 2;   // lock
+constexpr std::uint8_t kRmaKeepsEpoch = 4;  // flush: the epoch goes on
 
 struct RmaHeader {
   Le<std::uint64_t> window;

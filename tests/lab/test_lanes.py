@@ -156,7 +156,7 @@ class Addresses(Lanes):
     def disturbed(self, seconds):
         """A job that receives foreign packets; None if it ended before they came."""
         # With this key the address of the lane differs from the shared one.
-        child = self.begin(PROGRAM, str(seconds), '20000', '1', '50', env=self.RANGE + ['HERALD_JOB_KEY=' + '0123456789abcdef' * 2])
+        child = self.begin(PROGRAM, str(seconds), '20000', '1', '50', env=self.RANGE + ['HERALD_JOB_KEY=' + '4123456789abcdef' * 2])
         self.assertTrue(wait_until(lambda: len(self.groups('h2')) == 2 or child.poll() is not None))
         before = self.groups('h2')
         for number in before:

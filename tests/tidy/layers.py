@@ -5,7 +5,7 @@ import re
 from cpp_text import code_only, includes, without_comments
 
 # Lowest first. `group` stands ready for multicast.
-ORDER = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'rma', 'node', 'coll', 'path', 'boot', 'engine',
+ORDER = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'rma', 'node', 'coll', 'path', 'boot', 'crypto', 'engine',
          'exec', 'mpi', 'abi']
 # The subfolders of src/mpi, lowest first: each may include those before it (src/mpi/README.md).
 MPI_ORDER = ['core', 'type', 'p2p', 'coll', 'comm', 'topo', 'rma', 'tool', 'env']

@@ -83,6 +83,35 @@ class Timelines(unittest.TestCase):
         self.assertIn('HERALD_TRACE: ', done.stderr)
         self.assertIn('No such file', done.stderr)
 
+    def test_files_that_are_not_ours_stay_as_they_are(self):
+        """A file with other content, links of both kinds; what an earlier job wrote is replaced."""
+        def written(name):
+            done = self.job(1, 'p2p_basic', HERALD_TRACE=f'{self.dir}/{name}')
+            self.assertEqual(done.returncode, 0)
+            self.assertEqual('no timeline of yours' in done.stderr, 'HERALD_TRACE' in done.stderr, done.stderr)
+            return 'HERALD_TRACE' not in done.stderr
+
+        valuable = self.dir + '/valuable'
+        with open(valuable, 'w', encoding='utf-8') as file:
+            file.write('results of a year')
+        with open(self.dir + '/empty', 'w', encoding='utf-8'):
+            pass
+        os.symlink(valuable, self.dir + '/link')
+        os.symlink(self.dir + '/absent', self.dir + '/dangling')
+        os.link(valuable, self.dir + '/hard')
+        os.mkfifo(self.dir + '/fifo')
+        for name in ('valuable', 'link', 'dangling', 'hard', 'fifo'):
+            self.assertFalse(written(name), name)
+        with open(valuable, encoding='utf-8') as file:
+            self.assertEqual(file.read(), 'results of a year')
+        self.assertFalse(os.path.exists(self.dir + '/absent'))
+        for name in ('new', 'new', 'empty'):
+            self.assertTrue(written(name), name)
+            self.load(name)
+        if os.geteuid() == 0:  # of another user, also to root
+            os.chown(self.dir + '/new', 65534, 65534)
+            self.assertFalse(written('new'))
+
     def test_clocks(self):
         """The same clock: exact alignment. Different clocks: equal start times."""
         event = {'name': 'resent', 'ph': 'i', 'ts': 5.0, 'tid': 0}

@@ -54,6 +54,17 @@ class Wrappers(unittest.TestCase):
         for word in ('--version', '-v', '-dumpversion', '-V'):
             self.assertEqual(self.args(word), [word, INC])
 
+    def test_fortran_links_its_library_too(self):
+        if not os.path.exists(BUILD + '/bin/mpifort'):
+            self.skipTest('built without a Fortran compiler')
+        both = LINK[:-1] + ['-lmpifort_abi', '-lmpi_abi']
+        for name in ('mpifort', 'mpif90', 'mpif77'):
+            wrapper = f'{BUILD}/bin/{name}'
+            self.assertEqual(self.args('a.f90', wrapper=wrapper, switch='-fc'), ['a.f90', INC] + both)
+            self.assertEqual(self.args('-c', 'a.f90', wrapper=wrapper, switch='-fc'), ['-c', 'a.f90', INC])
+        self.assertEqual(run(wrapper, '-showme:libs').stdout.split(), ['mpifort_abi', 'mpi_abi'])
+        self.assertEqual(run(wrapper, '-c', 'a.f90', env={'HERALD_FC': self.echo}).stdout.split(), ['-c', 'a.f90', INC])
+
     def test_arguments_with_blanks_stay_whole(self):
         self.assertEqual(self.args('-DX="a b"', '-c', 'my file.c', '-DY=$HOME', '*', ''),
                          ['-DX="a b"', '-c', 'my file.c', '-DY=$HOME', '*', '', INC])

@@ -2,6 +2,7 @@
 // tools/doctor/diagnose.cpp: finds problems in a report, and their remedies. Pure.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -39,7 +40,22 @@ std::string size_text(std::int64_t bytes) {
   return std::to_string(bytes >> 10) + " KiB";
 }
 
-void check_limits(const json& host, const std::string& name, Findings& findings) {
+// The rate of a window of `bytes` at the usual round trip between these hosts; empty: not measured.
+std::string speed_text(std::int64_t bytes, const json& report) {
+  std::vector<double> round_trips;
+  for (const json& link : report.value("reach", json::array()))
+    if (link.value("rtt_us", 0.0) > 0) round_trips.push_back(link.at("rtt_us").get<double>());
+  if (round_trips.empty()) return "";
+  std::sort(round_trips.begin(), round_trips.end());
+  const double us = round_trips[round_trips.size() / 2];
+  char text[96];
+  std::snprintf(text, sizeof text,
+                "; one sender gets at most %.1f Gbit/s through them at a round trip of %.0f us",
+                static_cast<double>(bytes) * 8e-3 / us, us);
+  return text;
+}
+
+void check_limits(const json& report, const json& host, const std::string& name, Findings& findings) {
   const json& sockets = host.at("sockets");
   const std::int64_t wanted = sockets.at("wanted");
   const std::int64_t least =
@@ -47,7 +63,7 @@ void check_limits(const json& host, const std::string& name, Findings& findings)
   if (least < wanted)
     findings.add("socket_buffers", name,
                  "sockets get " + size_text(least) + " of buffer instead of " + size_text(wanted) +
-                     ": bursts between hosts are lost and retransmitted",
+                     ": bursts between hosts are lost and retransmitted" + speed_text(least, report),
                  "sysctl -w net.core.rmem_max=" + std::to_string(wanted) +
                      " net.core.wmem_max=" + std::to_string(wanted) + " (to stay: a file in /etc/sysctl.d)");
   const json& shm = host.at("shm");
@@ -282,7 +298,7 @@ std::vector<Finding> diagnose(const json& report) {
     const std::string name = host.at("name");
     check_system(host, name, findings);
     check_interfaces(host, name, findings);
-    check_limits(host, name, findings);
+    check_limits(report, host, name, findings);
   }
   check_names(hosts, findings);
   check_mtu(hosts, findings);

@@ -6,11 +6,10 @@ PARTS = {
     "p2p": "point-to-point", "request": "requests and statuses", "coll": "collectives", "type": "datatypes",
     "op": "reduction operations", "comm": "communicators", "group": "groups", "attr": "attributes",
     "info": "info objects", "errhandler": "errors and error handlers", "env": "start, end, environment, sessions",
-    "handle": "handles as integers", "tool": "MPI_T control and performance variables",
+    "handle": "handles as integers", "tool": "MPI_T variables and events",
     "partitioned": "partitioned communication",
     "topology": "process topologies",
     "rma": "one-sided communication", "io": "MPI-IO", "dynamic": "dynamic processes",
-    "tool-events": "MPI_T events",
 }
 
 

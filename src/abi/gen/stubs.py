@@ -16,6 +16,8 @@ NULL_OK = {("MPI_Comm_get_name", "comm"), ("MPI_Intercomm_create", "peer_comm"),
 OWN_ERRHANDLER = {"MPI_Comm_create_from_group", "MPI_Intercomm_create_from_groups", "MPI_Session_init"}
 ANY_SOURCE_OK = {"MPI_Recv", "MPI_Irecv", "MPI_Recv_init", "MPI_Probe", "MPI_Iprobe", "MPI_Mprobe", "MPI_Improbe",
                  "MPI_Sendrecv", "MPI_Sendrecv_replace", "MPI_Isendrecv", "MPI_Isendrecv_replace"}
+UNLOCKED = {"MPI_Pready", "MPI_Pready_list", "MPI_Pready_range"}  # many threads call them at once
+MESSAGES = ("p2p", "partitioned")
 NO_OUT_CHECK = {"STATUS", "BUFFER", "STRING", "ARGUMENT_COUNT", "ARGUMENT_LIST", "LOGICAL_OPTIONAL", "EXTRA_STATE"}
 
 # Calls that do the same as another one.
@@ -93,7 +95,7 @@ def object_check(function, p, where):
     check = f"call.object({p.name}, {where})"
     if p.kind == "DATATYPE" and function.status == "coll":
         check = f"find({p.name})"  # at some ranks, or with MPI_IN_PLACE, it is ignored
-    elif p.kind == "DATATYPE" and function.status == "p2p":
+    elif p.kind == "DATATYPE" and function.status in MESSAGES:
         rank = partner(function, p)
         check = f"committed_for(call, {rank}, {p.name}, {where})" if rank else f"committed(call, {p.name}, {where})"
     elif p.kind == "DATATYPE" and function.status == "rma":
@@ -126,10 +128,10 @@ def value_check(function, p, where):
         return f"  check_count(call, {p.name}, {where});"
     if p.kind in ("ARRAY_LENGTH", "ARRAY_LENGTH_PI"):
         return f"  check_length(call, {p.name}, {where});"
-    if p.kind == "RANK" and function.status in ("p2p", "coll"):
+    if p.kind == "RANK" and function.status in MESSAGES + ("coll",):
         if p.name == "root":
             return f"  check_root(call, {p.name}, comm_, {where});"
-        if "source" in p.name:
+        if function.name in ANY_SOURCE_OK and "source" in p.name:
             return f"  check_source(call, {p.name}, comm_, {where});"
         return f"  check_dest(call, {p.name}, comm_, {where});"
     if p.kind == "TAG" and function.status != "request":  # a status may hold MPI_ANY_TAG
@@ -194,7 +196,7 @@ def arguments(function, big):
 
 
 def entry_body(function, big):
-    when = "tool" if function.status == "tool" else function.when
+    when = "tool" if function.status == "tool" else "unlocked" if function.name in UNLOCKED else function.when
     out = [f'  Call call("{function.c_name(big)}", When::{when}, {"true" if big else "false"});']
     if function.later:
         for number, p in enumerate(function.shown(big), 1):

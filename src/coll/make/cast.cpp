@@ -70,7 +70,7 @@ void make_cast_allgather(const CollSpec& spec, Builder& b) noexcept {
     b.copy(from, blocks[me]);
     blocks[me] = from;
   }
-  Turns(b, spec.rank, blocks, kNone).make();
+  Turns(b, spec).make(blocks, kNone);
 }
 
 double estimate_gather_allgather(std::uint64_t bytes, const Shape& shape) noexcept {

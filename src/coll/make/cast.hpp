@@ -39,5 +39,8 @@ inline double fused_ns(const Shape& shape, double up, double down) noexcept {
 constexpr std::uint64_t kCastTogether = 128 << 10;
 // Longer data is multicast in turns of so many bytes (turns.hpp).
 constexpr std::uint64_t kTurnBytes = 24 << 10;
+// On a fast link a turn is worth its wake-ups only if it is longer, and the switch passes it on at once.
+constexpr std::uint64_t kFastTurnBytes = 256 << 10;
+constexpr std::uint64_t turn_bytes(bool fast) noexcept { return fast ? kFastTurnBytes : kTurnBytes; }
 
 }  // namespace herald::coll

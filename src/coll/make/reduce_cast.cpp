@@ -2,10 +2,9 @@
 // Reductions over the lane.
 #include "coll/make/blocks_together.hpp"
 #include "coll/make/cast.hpp"
-#include "coll/make/items.hpp"
 #include "coll/make/makers.hpp"
 #include "coll/make/reduce_chain.hpp"
-#include "coll/make/turns.hpp"
+#include "coll/make/scatter_cast.hpp"
 
 namespace herald::coll {
 namespace {
@@ -82,42 +81,7 @@ double estimate_long(std::uint64_t bytes, const Shape& shape) noexcept {
   return transfer_ns(shape, 2, each - part) + turns_ns(shape, part) + each * shape.cost.reduce_byte_ns;
 }
 
-void make_long(const CollSpec& spec, Builder& b) noexcept {
-  const Piece result = spec.result(), own = spec.own();
-  if (result.count == 0) return;
-  const ItemParts parts{result.count, spec.size};
-  const auto part = [&](const Piece& piece, int r) { return parts.piece(piece, r, r + 1); };
-  const std::int64_t mine = parts.count(spec.rank, spec.rank + 1);
-  std::vector<Piece> all(static_cast<std::size_t>(spec.size));
-  std::vector<StepId> ready(all.size(), kNone);
-  const auto me = static_cast<std::size_t>(spec.rank);
-  for (int i = 1; mine != 0 && i < spec.size; ++i) {
-    const auto r = static_cast<std::size_t>(from_in_round(spec.rank, i, spec.size));
-    all[r] = b.scratch_items(*result.layout, mine);
-    ready[r] = b.recv(static_cast<int>(r), all[r]);
-  }
-  // Sends are serialised as long as one at a time fills the link.
-  std::vector<StepId> sent(all.size(), kNone);
-  StepId last = kNone;
-  for (int i = 1; i < spec.size; ++i) {
-    const int r = to_in_round(spec.rank, i, spec.size);
-    if (parts.count(r, r + 1) == 0) continue;
-    const Piece out = part(own, r);
-    last = sent[static_cast<std::size_t>(r)] = b.send(r, out, {out.bytes > kRemoteEager ? kNone : last});
-  }
-  StepId done = kNone;
-  if (mine != 0) {
-    all[me] = b.scratch_items(*result.layout, mine);
-    ready[me] = b.copy(part(own, spec.rank), all[me]);
-    done = reduce_in_order(b, all, ready, part(result, spec.rank), ready[me]);
-  }
-  b.round(1);
-  std::vector<Piece> blocks;
-  for (int r = 0; r < spec.size; ++r) blocks.push_back(part(result, r));
-  // In place, a part of the result overwrites a part that is still to be sent.
-  if (!spec.in_place) sent.clear();
-  Turns(b, spec.rank, blocks, done, sent).make();
-}
+void make_long(const CollSpec& spec, Builder& b) noexcept { ScatterCast(spec, b).make(); }
 
 double estimate_fused(std::uint64_t bytes, const Shape& shape) noexcept {
   const double each = static_cast<double>(bytes);

@@ -13,20 +13,22 @@ namespace herald::coll {
 // Adds the casts of this rank and the receives of all others' to a plan.
 class Turns {
  public:
-  // `blocks`: by rank, the final location of each; ours is complete after `ready`, and the location of each
-  // may be written after `free`, by rank; empty: at once.
-  Turns(Builder& b, int rank, const std::vector<Piece>& blocks, StepId ready,
-        const std::vector<StepId>& free = {}) noexcept
-      : b_(b), rank_(rank), blocks_(blocks), ready_(ready), free_(free) {}
+  Turns(Builder& b, const CollSpec& spec) noexcept
+      : b_(b), rank_(spec.rank), turn_bytes_(turn_bytes(spec.fast)) {}
 
-  void make() noexcept {
+  // `blocks`: by rank, the final location of each; ours is complete after `ready`, and the location of each
+  // may be written after `free`, by rank; empty: at once. May be repeated: later blocks follow in turn.
+  void make(const std::vector<Piece>& blocks, StepId ready, const std::vector<StepId>& free = {}) noexcept {
+    blocks_ = blocks;
+    ready_ = ready;
+    free_ = free;
     std::uint64_t all = 0, longest = 0;
     for (const Piece& block : blocks_) {
       all += block.bytes;
       longest = std::max(longest, block.bytes);
     }
     if (all <= kCastTogether) return at_once();
-    for (std::uint64_t at = 0; at < longest; at += kTurnBytes)
+    for (std::uint64_t at = 0; at < longest; at += turn_bytes_)
       for (int rank = 0; rank < static_cast<int>(blocks_.size()); ++rank) turn(rank, at);
   }
 
@@ -39,7 +41,7 @@ class Turns {
   // The first quarter is a message of its own: it triggers the next source.
   void turn(int rank, std::uint64_t at) noexcept {
     const std::uint64_t left = block(rank).bytes - std::min(block(rank).bytes, at);
-    const std::uint64_t bytes = std::min(left, kTurnBytes), sign = (bytes + 3) / 4;
+    const std::uint64_t bytes = std::min(left, turn_bytes_), sign = (bytes + 3) / 4;
     if (bytes == 0) return;
     const Piece first = bytes_of(block(rank), at, sign),
                 rest = bytes_of(block(rank), at + sign, bytes - sign);
@@ -60,9 +62,10 @@ class Turns {
 
   Builder& b_;
   const int rank_;
-  const std::vector<Piece>& blocks_;
-  const StepId ready_;
-  const std::vector<StepId> free_;
+  const std::uint64_t turn_bytes_;
+  std::vector<Piece> blocks_;
+  StepId ready_ = kNone;
+  std::vector<StepId> free_;
   StepId before_ = kNone, last_ = kNone, second_before_ = kNone, third_before_ = kNone, mine_ = kNone;
 };
 
@@ -72,7 +75,8 @@ constexpr double kOnlyHeard = 0.9;
 inline double turns_ns(const Shape& shape, double bytes_each) noexcept {
   const double others = bytes_each * (shape.ranks - 1), all = others + bytes_each;
   if (all <= static_cast<double>(kCastTogether)) return all_cast_ns(shape, bytes_each);
-  return transfer_ns(shape, 2, others * kOnlyHeard) + static_cast<double>(kTurnBytes) * shape.cost.byte_ns;
+  return transfer_ns(shape, 2, others * kOnlyHeard) +
+         static_cast<double>(turn_bytes(shape.fast)) * shape.cost.byte_ns;
 }
 
 }  // namespace herald::coll

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/coll/plan.hpp"
 
+#include <algorithm>
+
+#include "base/trace.hpp"
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/state.hpp"
 
@@ -34,11 +37,31 @@ void point_to_rows(CollCall& call, const coll::Key& key) noexcept {
   point(call.spec.recv, call.recv_rows, call.recv_layouts);
 }
 
+// Bytes that the busiest link carries in the best case, if the call is long enough to tell its speed; else 0.
+std::uint64_t timed_bytes(const coll::CollSpec& spec, const coll::Shape& shape) noexcept {
+  const auto others = static_cast<std::uint64_t>(spec.size - 1);
+  if (shape.hosts != shape.ranks) return 0;
+  switch (spec.op) {
+    case coll::Op::bcast:
+    case coll::Op::reduce: return spec.bytes;
+    case coll::Op::allreduce: return spec.bytes * 2 / static_cast<std::uint64_t>(spec.size) * others;
+    case coll::Op::gather:
+    case coll::Op::scatter:
+    case coll::Op::allgather:
+    case coll::Op::alltoall: return spec.bytes * others;
+    default: return 0;
+  }
+}
+
 coll::Plan make_plan(CommColl& state, const coll::CollSpec& spec) noexcept {
   if (spec.sides != nullptr) return coll::make_plan_between(spec);
   if (spec.neighbors != nullptr) return coll::make_plan(coll::kNeighborhood, spec, checks_collectives());
   const coll::Shape shape = state.team.shape_for(spec);
-  return coll::make_plan(choose_algorithm(spec, shape), state.team.place(spec, shape), checks_collectives());
+  coll::Plan plan =
+      coll::make_plan(choose_algorithm(spec, shape), state.team.place(spec, shape), checks_collectives());
+  const std::uint64_t timed = timed_bytes(spec, shape);
+  if (timed >= exec::Speed::kLongBytes) plan.timed_bytes = timed;
+  return plan;
 }
 
 }  // namespace
@@ -60,6 +83,10 @@ coll::CachedPlan* find_plan(Comm& comm, CollCall& call, coll::Key& key) noexcept
   named.insert(named.end(), call.send_layouts.begin(), call.send_layouts.end());
   named.insert(named.end(), call.recv_layouts.begin(), call.recv_layouts.end());
   coll::CachedPlan* cached = state.plans.add(make_plan(state, call.spec), key, hash, named);
+  const std::int64_t count = std::max(call.spec.send.count, call.spec.recv.count);
+  process_trace.add(TraceEvent::plan, std::uint64_t{0}, Trace::text(cached->plan.operation),
+                    Trace::text(cached->plan.algorithm),
+                    static_cast<std::int32_t>(std::min<std::int64_t>(count, INT32_MAX)));
   if (cached->plan.checked) cached->facts = coll::facts_of(call.spec);
   return cached;
 }

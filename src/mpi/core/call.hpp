@@ -17,7 +17,8 @@ struct Arg {
   const char* name;
 };
 
-enum class When : std::uint8_t { live, any, tool };
+// unlocked: as live, but the implementation takes the lock where it needs it (Runtime::enter).
+enum class When : std::uint8_t { live, unlocked, any, tool };
 
 // The three forms of every collective.
 struct How {
@@ -41,7 +42,8 @@ class Call {
  public:
   Call(const char* function, When when, bool large) noexcept
       : function_(function), large_(large), tool_(when == When::tool) {
-    if (when == When::live && mode_now.load(std::memory_order_acquire) == Mode::one) [[likely]]
+    const Mode mode = mode_now.load(std::memory_order_acquire);
+    if ((when == When::live && mode == Mode::one) || (when == When::unlocked && mode != Mode::off)) [[likely]]
       return;
     runtime().enter(*this, when);
   }
@@ -82,6 +84,7 @@ class Call {
   // Selects the error handler for errors of this call; by default that of the communicator, session or window
   // among the arguments, else of MPI_COMM_SELF.
   void blame(Comm* comm) noexcept { comm_ = comm, win_ = nullptr; }
+  void blame(Win* win) noexcept { win_ = win; }
   void blame(Session* session) noexcept { session_ = session; }
   void blame(MPI_Comm handle) noexcept { comm_ = find(handle); }
   void blame(MPI_Session handle) noexcept { session_ = find(handle); }

@@ -70,8 +70,9 @@ struct Datatype : ObjectOf<MPI_Datatype> {
   std::shared_ptr<const Contents> contents;
 };
 
-struct Topology;    // mpi/topo/topology.hpp
-struct SendBuffer;  // buffered sends (mpi/p2p/bsend.hpp); shared pointers destroy it without its definition
+struct Topology;     // mpi/topo/topology.hpp
+struct PartNumbers;  // partitioned requests (mpi/p2p/partitioned.cpp)
+struct SendBuffer;   // buffered sends (mpi/p2p/bsend.hpp); shared pointers destroy it without its definition
 
 struct Session : ObjectOf<MPI_Session> {
   Errhandler* errhandler = nullptr;
@@ -114,6 +115,7 @@ struct Comm : ObjectOf<MPI_Comm> {
   Attributes attributes;
   Info info;
   std::shared_ptr<SendBuffer> buffer;
+  std::shared_ptr<PartNumbers> partitioned;  // null: there were no requests
   std::shared_ptr<coll::CommState> coll;
   std::shared_ptr<const Topology> topology;  // null: none
 

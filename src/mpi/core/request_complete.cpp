@@ -98,6 +98,8 @@ void explain(Call& call, const Request& request, int error) noexcept {
   // This request may hold the last count of a communicator that the program has freed: the error then goes
   // to the default handler.
   call.blame(request.comm != nullptr && request.comm->handle != 0 ? request.comm : nullptr);
+  if (request.kind == Request::Kind::work && request.work->window() != nullptr)
+    call.blame(request.work->window());
   if (error != MPI_SUCCESS && request.kind == Request::Kind::recv) {
     (void)fail_receive(call, request.recv);
   } else if (error == MPI_ERR_PROC_ABORTED && request.kind == Request::Kind::send) {

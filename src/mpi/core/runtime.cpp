@@ -25,6 +25,7 @@ Runtime& make_runtime() noexcept {
 }
 
 void Runtime::enter(Call& call, When when) noexcept {
+  if (when == When::unlocked) when = When::live;
   for (;;) {
     const Mode mode = mode_now.load(std::memory_order_acquire);
     if (mode == Mode::many) {
@@ -52,8 +53,22 @@ void Runtime::enter(Call& call, When when) noexcept {
 }
 
 void Runtime::leave(std::uint8_t locked) noexcept {
-  if ((locked & kEngineLock) != 0) engine_->lock().leave();
+  if ((locked & kEngineLock) != 0) {
+    if (observer_ != nullptr && live()) observer_();
+    engine_->lock().leave();
+  }
   if ((locked & kStartLock) != 0) start_lock_.unlock();
+}
+
+Mode Runtime::live_mode() const noexcept {
+  return engine_->lock().is_active() || observer_ != nullptr ? Mode::many : Mode::one;
+}
+
+// Calls of other threads may be under way only if the lock is active: the mode is `many` then.
+void Runtime::observe(void (*observer)()) noexcept {
+  observer_ = observer;
+  if (live() && observer != nullptr) engine_->trace_messages();
+  if (live() && live_mode() == Mode::many) mode_now.store(Mode::many, std::memory_order_release);
 }
 
 const Knobs& Runtime::knobs() noexcept {

@@ -67,6 +67,9 @@ class Runtime {
   // Ends the whole job: prints the message, tells the launcher, calls _exit.
   [[noreturn]] void abort(int code, const char* message, bool by_exit = false) noexcept;
 
+  // Called at the end of each call, with the lock, as long as it is not null; calls take the longer way then.
+  void observe(void (*observer)()) noexcept;
+
   std::uint64_t next_context() noexcept;
 
   // World model (MPI_Init ... MPI_Finalize)
@@ -82,6 +85,7 @@ class Runtime {
 
  private:
   void close() noexcept;
+  Mode live_mode() const noexcept;
   void start_progress_thread(Call& call) noexcept;
   void print_knob_warnings() noexcept;
   void print_start() noexcept;
@@ -93,6 +97,7 @@ class Runtime {
   Knobs knobs_;
   std::vector<std::string> knob_warnings_;
   bool knobs_read_ = false;
+  void (*observer_)() = nullptr;
   int users_ = 0;
   int pid_ = 0;  // of the process that started: a forked child does not close
   bool threads_ = false;

@@ -113,7 +113,7 @@ int Runtime::start(Call& call, bool threads_multiple, std::string& why) noexcept
       engine_->lock().enter();
       call.locked_ |= kEngineLock;
     }
-    mode_now.store(engine_->lock().is_active() ? Mode::many : Mode::one, std::memory_order_release);
+    mode_now.store(live_mode(), std::memory_order_release);
   }
   return MPI_SUCCESS;
 }
@@ -155,7 +155,7 @@ void Runtime::on_exit(int status) noexcept {
   if (engine_ == nullptr || ended_ || static_cast<int>(::getpid()) != pid_) return;
   if (users_ == 0) {  // sessions only: the exit takes the place of MPI_Finalize
     engine_->lock().enter();
-    mode_now.store(engine_->lock().is_active() ? Mode::many : Mode::one, std::memory_order_release);
+    mode_now.store(live_mode(), std::memory_order_release);
     close();
     mode_now.store(Mode::off, std::memory_order_release);
     engine_->lock().leave();

@@ -2,6 +2,8 @@
 #include "mpi/env/timeline.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -31,6 +33,32 @@ std::string clock_name() {
   return *text != '\0' ? text : host_name();
 }
 
+bool is_timeline(int fd) noexcept {
+  constexpr char kBegin[] = "{\"displayTimeUnit\":\"ns\",\n\"herald\":";
+  char text[sizeof kBegin - 1];
+  return ::pread(fd, text, sizeof text, 0) == sizeof text && std::memcmp(text, kBegin, sizeof text) == 0;
+}
+
+// Others may have put a file or a link at a path in a shared folder, and a user may name the wrong file: only
+// an empty file or a timeline is overwritten, of this user, and not through links. Null and errno otherwise.
+std::FILE* create_timeline(const char* path) noexcept {
+  const int fd = safe_fd(::open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666));
+  if (fd < 0) {
+    if (errno == ELOOP) errno = EEXIST;
+    return nullptr;
+  }
+  struct stat info {};
+  const bool ours = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid() &&
+                    info.st_nlink == 1 && (info.st_size == 0 || is_timeline(fd));
+  std::FILE* const file = ours && ::ftruncate(fd, 0) == 0 ? ::fdopen(fd, "w") : nullptr;
+  if (file == nullptr) {
+    const int error = ours ? errno : EEXIST;
+    ::close(fd);
+    errno = error;
+  }
+  return file;
+}
+
 }  // namespace
 
 void open_timeline() noexcept {
@@ -45,20 +73,22 @@ void open_timeline() noexcept {
 void start_timeline() noexcept { process_trace.restart(); }
 
 void write_timeline() noexcept {
-  if (!process_trace.on()) return;
+  if (!process_trace.is_recording()) return;
   TraceFacts facts;
   facts.rank = runtime().boot().rank();
   facts.size = runtime().boot().size();
   facts.host = host_name();
   facts.clock = clock_name();
   const std::string path = trace_path(runtime().knobs().trace, facts);
-  std::FILE* file = open_file(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC);
+  std::FILE* file = create_timeline(path.c_str());
   bool written = file != nullptr && process_trace.write(file, facts);
   const int error = errno;
   if (file != nullptr && std::fclose(file) != 0) written = false;
   if (!written)
     std::fprintf(stderr, "herald: %s: HERALD_TRACE: %s could not be written: %s\n", who_am_i(), path.c_str(),
-                 std::strerror(error));
+                 file == nullptr && error == EEXIST
+                     ? "it exists, and is no timeline of yours; remove it, or name another file"
+                     : std::strerror(error));
   process_trace.close();
 }
 

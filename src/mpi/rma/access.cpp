@@ -35,8 +35,8 @@ bool abandon_gone(void*) noexcept {
 // An operation by service calls that the program waits for with a request.
 class AccessWork final : public Work {
  public:
-  AccessWork(rma::Window& window, const rma::Place& place, rma::Operation operation) noexcept
-      : window_(window), place_(place), operation_(std::move(operation)) {}
+  AccessWork(const Win& win, const rma::Place& place, rma::Operation operation) noexcept
+      : window_(win.state->window), win_(handle_of(&win)), place_(place), operation_(std::move(operation)) {}
 
   void start(Request& request) noexcept override {
     request_ = &request;
@@ -52,13 +52,23 @@ class AccessWork final : public Work {
     window_.origin.start(place_, std::move(operation_));
     engine.messages().send_posted();
   }
+  // Errors of the operation go to the handler of the window, if it still exists.
+  Win* window() const noexcept override { return find(win_); }
+  const char* reason() const noexcept override { return reason_.c_str(); }
 
  private:
   void finish(Status status) noexcept {
-    if (--open_requests == 0) runtime().engine().hooks().remove(abandon_gone, nullptr);
+    engine::Engine& engine = runtime().engine();
+    if (--open_requests == 0) engine.hooks().remove(abandon_gone, nullptr);
+    if (status != Status::ok)
+      reason_ = "rank " + std::to_string(place_.target) + " of the window, on host " +
+                engine.peers().host_of(window_.peers[static_cast<std::size_t>(place_.target)]) +
+                ", has ended or cannot be reached";
     finish_work(*request_, error_of(status));
   }
   rma::Window& window_;
+  const MPI_Win win_;
+  std::string reason_;
   rma::Place place_;
   rma::Operation operation_;
   Request* request_ = nullptr;
@@ -91,6 +101,7 @@ class Runner {
       : call_(call), access_(access), state_(state_of(*access.win)), member_(state_.member(access.target)) {}
 
   int run() noexcept {
+    if (is_plain_copy()) return copy_plain();
     if (const char* reason = access_.request == nullptr ? nullptr : state_.epochs.use_passive(access_.target))
       return refuse(call_, reason, access_.target_arg, access_.target);
     if (!check_elements() || !check_buffers() || !find_place()) return call_.error();
@@ -99,6 +110,8 @@ class Runner {
     if (bytes_ == 0) return finish_at_once();
     switch (member_.route) {
       case Route::own:
+        if (state_.checks && !check_own()) return call_.error();
+        [[fallthrough]];
       case Route::mapped: return update_memory();
       case Route::copied:
         if (access_.kind == RmaKind::put || access_.kind == RmaKind::get) return copy();
@@ -114,6 +127,45 @@ class Runner {
     return access_.op == nullptr ? op::Kind::replace : static_cast<op::Kind>(access_.op->builtin);
   }
   const type::Layout& layout() const noexcept { return *access_.type->layout; }
+
+  // A put or get of predefined elements that lie in a row on both sides, in memory that is mapped here: most
+  // accesses inside a host are. The longer way finds what is wrong with others.
+  bool is_plain_copy() noexcept {
+    const bool gets = access_.kind == RmaKind::get;
+    const OriginBuffer& here = gets ? access_.result : access_.data;
+    if ((!gets && access_.kind != RmaKind::put) || access_.request != nullptr || state_.checks ||
+        state_.dynamic || (member_.route != Route::mapped && member_.route != Route::own) ||
+        !access_.type->predefined || here.type != access_.type || here.count != access_.count ||
+        here.address == nullptr || !layout().dense())
+      return false;
+    std::int64_t offset = 0, bytes = 0, end = 0;
+    if (__builtin_mul_overflow(static_cast<std::int64_t>(access_.disp), member_.disp_unit, &offset) ||
+        __builtin_mul_overflow(access_.count, layout().size(), &bytes) ||
+        __builtin_add_overflow(offset, bytes, &end) || static_cast<std::uint64_t>(end) > member_.size)
+      return false;
+    bytes_ = static_cast<std::uint64_t>(bytes);
+    place_.offset = static_cast<std::uint64_t>(offset);
+    return true;
+  }
+
+  int copy_plain() noexcept {
+    if (prepare_access(call_, state_, access_.target, access_.target_arg) != MPI_SUCCESS)
+      return call_.error();
+    turn_now_and_then();
+    std::byte* const there = member_.base + place_.offset;
+    if (access_.kind == RmaKind::put)
+      std::memmove(there, access_.data.address, static_cast<std::size_t>(bytes_));
+    else
+      std::memmove(const_cast<void*>(access_.result.address), there, static_cast<std::size_t>(bytes_));
+    return MPI_SUCCESS;
+  }
+
+  bool check_own() noexcept {
+    const std::string text = state_.window.target.conflicts()->add(
+        {access_.target, access_.kind, place_.offset, place_.count}, at_);
+    if (!text.empty()) (void)call_.fail(MPI_ERR_RMA_CONFLICT, "%s", text.c_str());
+    return text.empty();
+  }
 
   bool check_elements() noexcept {
     basic_ = layout().basic();
@@ -255,7 +307,7 @@ class Runner {
       operation.data = type::Cursor::bytes(operation.copy.data(), operation.copy.size());
     }
     if (access_.request != nullptr) {
-      auto work = std::make_unique<AccessWork>(state_.window, place_, std::move(operation));
+      auto work = std::make_unique<AccessWork>(*access_.win, place_, std::move(operation));
       *access_.request = handle_of(new_work(access_.win->comm, std::move(work), false));
       return MPI_SUCCESS;
     }

@@ -24,8 +24,11 @@ int fail_gone(Call& call, WinState& state, int member) noexcept {
 // Waits until what all ranks sent to this one has taken effect.
 int await_operations(Call& call, Win& win) noexcept {
   WinState& state = state_of(win);
-  for (int target = 0; target < state.size(); ++target)
-    if (const int error = flush_local(call, state, target); error != MPI_SUCCESS) return error;
+  for (int target = 0; target < state.size(); ++target) {
+    int error = flush_local(call, state, target);
+    if (error == MPI_SUCCESS && state.checks) error = flush_in_epoch(call, state, target);
+    if (error != MPI_SUCCESS) return error;
+  }
   std::vector<std::uint64_t> sent;
   for (int target = 0; target < state.size(); ++target) sent.push_back(state.window.origin.sent(target));
   const int error = api::allreduce(call, MPI_IN_PLACE, sent.data(), state.size(), find(MPI_UINT64_T),
@@ -91,13 +94,14 @@ int win_fence(Call& call, int assertion, Win* win) {
   if (state.size() == 1) return MPI_SUCCESS;
   if ((assertion & MPI_MODE_NOPRECEDE) == 0 && !state.all_mapped)
     if (const int error = await_operations(call, *win); error != MPI_SUCCESS) return error;
+  if (state.checks) state.window.target.conflicts()->end_all();
   const int error = barrier(*win->comm);
   if (error != MPI_SUCCESS) return fail_collective(call, state, error);
   for (int target = 0; target < state.size(); ++target)
     if (state.window.origin.take_failure(target))
       return call.fail(MPI_ERR_RMA_RANGE,
                        "an operation on rank %d was outside the memory that this rank has attached", target);
-  return MPI_SUCCESS;
+  return fail_conflict(call, state);
 }
 
 int win_post(Call& call, Group* group, int assertion, Win* win) {
@@ -143,6 +147,8 @@ int win_complete(Call& call, Win* win) {
   for (const int target : state.targets) {
     if (target != state.rank)
       keep(await(call, state, target, [&] { return !origin.awaits_long_reply(target); }));
+    if (state.checks) keep(flush_in_epoch(call, state, target));
+    if (state.checks && target == state.rank) state.window.target.conflicts()->end(target);
     if (target == state.rank)
       state.window.target.complete_own();
     else
@@ -150,7 +156,7 @@ int win_complete(Call& call, Win* win) {
   }
   for (const int target : state.targets) keep(flush_local(call, state, target));
   state.targets.clear();
-  return error;
+  return error == MPI_SUCCESS ? fail_conflict(call, state) : error;
 }
 
 int win_wait(Call& call, Win* win) {

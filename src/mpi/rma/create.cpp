@@ -213,8 +213,18 @@ class WindowMaker {
                engine.memory().mover_to(member.peer) != nullptr)
         member.route = Route::copied;
     }
-    if (!use_segment_) return;
-    for (std::size_t place = 0; place < on_host_.size(); ++place) set_mapped(static_cast<int>(place));
+    if (use_segment_)
+      for (std::size_t place = 0; place < on_host_.size(); ++place) set_mapped(static_cast<int>(place));
+    if (list_has(runtime().knobs().check, "rma")) check_conflicts();
+  }
+
+  void check_conflicts() noexcept {
+    WinState& s = state();
+    s.checks = true;
+    s.all_mapped = false;
+    s.window.target.check_conflicts();
+    for (WinMember& member : s.members)
+      if (member.route != Route::own) member.route = Route::service;
   }
 
   void set_mapped(int place) noexcept {
@@ -223,6 +233,7 @@ class WindowMaker {
     member.place = place;
     if (!allocates()) return;
     member.base = s.segment.data() + starts_[static_cast<std::size_t>(place)];
+    member.is_mapped = true;
     if (member.route != Route::own) member.route = Route::mapped;
     member.guard_context = {&s.segment, place, place_};
     member.guard = {[](void* context) {
@@ -337,8 +348,7 @@ int win_shared_query(Call& call, Win* win, int rank, MPI_Aint* size, MPI_Count* 
   if (state.dynamic)
     return call.fail(MPI_ERR_RMA_FLAVOR, "argument 1 (win) is a dynamic window, which has no fixed memory");
   const auto reachable = [&](int target) {
-    const Route route = state.member(target).route;
-    return route == Route::own || route == Route::mapped;
+    return state.member(target).route == Route::own || state.member(target).is_mapped;
   };
   if (rank == MPI_PROC_NULL)  // the first rank with memory
     for (rank = 0; rank < state.size() - 1 && !(reachable(rank) && state.member(rank).size != 0);) ++rank;

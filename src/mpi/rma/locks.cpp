@@ -91,7 +91,8 @@ int end_unlock(Call& call, WinState& state, int target) noexcept {
                           [&] { return origin.is_flushed(target) && origin.is_locally_complete(target); });
   if (held == Held::word) release_word(state, target);
   if (error == MPI_SUCCESS && origin.take_failure(target)) return fail_range(call, target);
-  return error;
+  if (state.checks && target == state.rank) state.window.target.conflicts()->end(target);
+  return error == MPI_SUCCESS ? fail_conflict(call, state) : error;
 }
 
 int check_assert(Call& call, int assertion, Arg arg) noexcept {
@@ -125,7 +126,8 @@ int acquire(Call& call, WinState& state, int target, bool exclusive, bool unchec
   }
   if (error == MPI_SUCCESS) member.held = Held::queue;
   // The program may load and store in memory that is mapped as soon as the call returns.
-  if (error == MPI_SUCCESS && member.route == Route::mapped) error = await_grant(call, state, target);
+  if (error == MPI_SUCCESS && member.is_mapped && member.route != Route::own)
+    error = await_grant(call, state, target);
   return error;
 }
 
@@ -146,12 +148,25 @@ int flush_local(Call& call, WinState& state, int target) noexcept {
 }
 
 int flush_target(Call& call, WinState& state, int target) noexcept {
+  const Route route = state.member(target).route;
+  if ((route == Route::mapped || route == Route::own) && !state.checks) {  // operations are complete at once
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    turn_now_and_then();
+    return MPI_SUCCESS;
+  }
   rma::Origin& origin = state.window.origin;
   if (origin.needs_flush(target)) origin.flush(target);
   const int error = await(call, state, target,
                           [&] { return origin.is_flushed(target) && origin.is_locally_complete(target); });
   if (error == MPI_SUCCESS && origin.take_failure(target)) return fail_range(call, target);
-  return error;
+  if (state.checks && target == state.rank) state.window.target.conflicts()->end(target);
+  return error == MPI_SUCCESS ? fail_conflict(call, state) : error;
+}
+
+int flush_in_epoch(Call& call, WinState& state, int target) noexcept {
+  rma::Origin& origin = state.window.origin;
+  if (origin.needs_flush(target)) origin.flush(target, true);
+  return await(call, state, target, [&] { return origin.is_flushed(target); });
 }
 
 namespace api {
@@ -187,8 +202,8 @@ int win_lock_all(Call& call, int assertion, Win* win) {
   // Locks of ranks that are reached by their owner only are requested when they are first accessed.
   int error = MPI_SUCCESS;
   for (int target = 0; target < state.size() && error == MPI_SUCCESS; ++target) {
-    const Route route = state.member(target).route;
-    if (unchecked || state.word_locks || route == Route::own || route == Route::mapped)
+    const WinMember& member = state.member(target);
+    if (unchecked || state.word_locks || member.route == Route::own || member.is_mapped)
       error = acquire(call, state, target, false, unchecked);
   }
   return error;

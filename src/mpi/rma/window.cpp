@@ -39,6 +39,12 @@ int fail_collective(Call& call, const WinState& state, int error) noexcept {
                    runtime().engine().peers().host_of(peer).c_str());
 }
 
+int fail_conflict(Call& call, WinState& state) noexcept {
+  if (!state.checks) return MPI_SUCCESS;
+  const std::string text = state.window.origin.take_conflict();
+  return text.empty() ? MPI_SUCCESS : call.fail(MPI_ERR_RMA_CONFLICT, "%s", text.c_str());
+}
+
 int gone_member(const WinState& state) noexcept {
   const engine::Engine& engine = runtime().engine();
   if (engine.peers().gone_count() == 0) return -1;

@@ -28,6 +28,7 @@ struct WinMember {
   Route route = Route::service;
   Held held = Held::no;
   int place = -1;             // in the segment; -1: not in it
+  bool is_mapped = false;     // the program can load and store there
   std::byte* base = nullptr;  // here, if `own` or `mapped`; else in that process
   std::uint64_t size = 0;
   std::int64_t disp_unit = 1;
@@ -62,6 +63,7 @@ struct WinState {
   bool dynamic = false;
   bool word_locks = false;   // all ranks are in the segment: locks are words there
   bool all_mapped = false;   // all ranks map all memory: no operation is a service call
+  bool checks = false;       // HERALD_CHECK=rma: all operations on others are service calls, and compared
   std::vector<int> targets;  // of MPI_Win_start
   std::vector<int> origins;  // of MPI_Win_post
 };
@@ -75,6 +77,8 @@ inline WinState& state_of(Win& win) noexcept { return *win.state; }
 int refuse(Call& call, const char* reason, Arg arg = {0, ""}, int rank = -1) noexcept;
 // Fails `call` because a collective among the ranks of the window did.
 int fail_collective(Call& call, const WinState& state, int error) noexcept;
+// HERALD_CHECK=rma: fails `call` if an operation of this rank conflicts with another one.
+int fail_conflict(Call& call, WinState& state) noexcept;
 // The first member that has gone; -1: none.
 int gone_member(const WinState& state) noexcept;
 
@@ -102,6 +106,8 @@ int await_grant(Call& call, WinState& state, int target) noexcept;
 int prepare_access(Call& call, WinState& state, int target, Arg arg) noexcept;
 // Waits until all operations of this rank on `target` have taken effect there.
 int flush_target(Call& call, WinState& state, int target) noexcept;
+// HERALD_CHECK=rma: the same inside an epoch, which goes on; conflicts are known then.
+int flush_in_epoch(Call& call, WinState& state, int target) noexcept;
 int flush_local(Call& call, WinState& state, int target) noexcept;
 
 }  // namespace herald::mpi

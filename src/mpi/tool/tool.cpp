@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_T: start and end, enumerations, categories, and events, of which there are none.
+// MPI_T: start and end, enumerations, categories.
 #include "mpi/tool/tool.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <vector>
 
+#include "base/trace.hpp"
 #include "calls.hpp"
 #include "mpi/core/info.hpp"
 
@@ -21,9 +23,10 @@ constexpr struct {
     {"herald_settings", "settings, by the environment or before MPI_Init"},
     {"herald_traffic", "messages and bytes that went through this process"},
     {"herald_objects", "MPI objects that exist in this process"},
+    {"herald_events", "events of messages, collectives and the network"},
 };
-constexpr int kCategoryCount = 3;
-constexpr int kSettings = 0;
+constexpr int kCategoryCount = 4;
+constexpr int kSettings = 0, kEvents = 3;
 
 // The indices of the variables of a category.
 std::vector<int> cvars_of(int category) noexcept {
@@ -38,6 +41,12 @@ std::vector<int> pvars_of(int category) noexcept {
   return list;
 }
 
+std::vector<int> events_of(int category) noexcept {
+  std::vector<int> list;
+  for (int i = 0; category == kEvents && i < kTraceEvents; ++i) list.push_back(i);
+  return list;
+}
+
 int give_list(const std::vector<int>& list, int length, int indices[]) noexcept {
   if (length < 0 || (length > 0 && indices == nullptr)) return MPI_T_ERR_INVALID;
   const std::size_t n = std::min(list.size(), static_cast<std::size_t>(length));
@@ -47,17 +56,37 @@ int give_list(const std::vector<int>& list, int length, int indices[]) noexcept 
 
 bool is_category(int index) noexcept { return index >= 0 && index < kCategoryCount; }
 
-// Enumerations are named by their knob.
+// Those of knobs come first, then those of events.
 constexpr std::uintptr_t kFirstEnum = 4096;
-const KnobRow* enum_of(MPI_T_enum type) noexcept {
-  const std::uintptr_t index = reinterpret_cast<std::uintptr_t>(type) - kFirstEnum;
-  if (index >= knob_rows().size() || choice_count(knob_rows()[index].choices) == 0) return nullptr;
-  return &knob_rows()[index];
+struct Enum {
+  std::string name;
+  std::vector<std::string> items;  // empty: there is no such enumeration
+};
+Enum enum_of(MPI_T_enum type) noexcept {
+  Enum found;
+  std::uintptr_t index = reinterpret_cast<std::uintptr_t>(type) - kFirstEnum;
+  if (index < knob_rows().size()) {
+    const KnobRow& row = knob_rows()[index];
+    int length = 0;
+    for (int i = 0; const char* word = choice(row.choices, i, &length); ++i)
+      found.items.emplace_back(word, static_cast<std::size_t>(length));
+    found.name = std::string("herald_") + row.name;
+  } else if (index -= knob_rows().size(); index < std::uintptr_t{kTraceEvents}) {
+    const TraceRow& row = trace_row(static_cast<int>(index));
+    for (int i = 0; i < row.elements(); ++i) found.items.emplace_back(row.element(i));
+    found.name = std::string("herald_") + row.name;
+  }
+  return found;
 }
 
 }  // namespace
 
 int tool_users() noexcept { return users; }
+
+MPI_T_enum event_enum(int event) noexcept {
+  if (trace_row(event).elements() == 0) return MPI_T_ENUM_NULL;
+  return reinterpret_cast<MPI_T_enum>(kFirstEnum + knob_rows().size() + static_cast<std::size_t>(event));
+}
 
 void give_text(const char* text, char* out, int* length) noexcept {
   if (length == nullptr) return;
@@ -102,26 +131,25 @@ int t_finalize(Call&) {
   if (--users == 0) {
     forget_cvar_handles();
     forget_pvar_sessions();
+    forget_events();
   }
   return MPI_SUCCESS;
 }
 
 int t_enum_get_info(Call&, MPI_T_enum enumtype, int* num, char* name, int* name_len) {
-  const KnobRow* row = enum_of(enumtype);
-  if (row == nullptr) return MPI_T_ERR_INVALID_HANDLE;
-  give(choice_count(row->choices), num);
-  give_text((std::string("herald_") + row->name).c_str(), name, name_len);
+  const Enum found = enum_of(enumtype);
+  if (found.items.empty()) return MPI_T_ERR_INVALID_HANDLE;
+  give(static_cast<int>(found.items.size()), num);
+  give_text(found.name.c_str(), name, name_len);
   return MPI_SUCCESS;
 }
 
 int t_enum_get_item(Call&, MPI_T_enum enumtype, int index, int* value, char* name, int* name_len) {
-  const KnobRow* row = enum_of(enumtype);
-  if (row == nullptr) return MPI_T_ERR_INVALID_HANDLE;
-  int length = 0;
-  const char* word = index < 0 ? nullptr : choice(row->choices, index, &length);
-  if (word == nullptr) return MPI_T_ERR_INVALID_ITEM;
+  const Enum found = enum_of(enumtype);
+  if (found.items.empty()) return MPI_T_ERR_INVALID_HANDLE;
+  if (index < 0 || index >= static_cast<int>(found.items.size())) return MPI_T_ERR_INVALID_ITEM;
   give(index, value);
-  give_text(std::string(word, static_cast<std::size_t>(length)).c_str(), name, name_len);
+  give_text(found.items[static_cast<std::size_t>(index)].c_str(), name, name_len);
   return MPI_SUCCESS;
 }
 
@@ -161,23 +189,16 @@ int t_category_get_categories(Call&, int cat_index, int len, int indices[]) {
 }
 
 int t_category_get_events(Call&, int cat_index, int len, int indices[]) {
-  return is_category(cat_index) ? give_list({}, len, indices) : MPI_T_ERR_INVALID_INDEX;
+  return is_category(cat_index) ? give_list(events_of(cat_index), len, indices) : MPI_T_ERR_INVALID_INDEX;
 }
 
 int t_category_get_num_events(Call&, int cat_index, int* num_events) {
-  return is_category(cat_index) ? give_number(0, num_events) : MPI_T_ERR_INVALID_INDEX;
+  return is_category(cat_index) ? give_number(static_cast<int>(events_of(cat_index).size()), num_events)
+                                : MPI_T_ERR_INVALID_INDEX;
 }
 
 // Categories never change.
 int t_category_changed(Call&, int* update_number) { return give_number(0, update_number); }
-
-int t_event_get_num(Call&, int* num_events) { return give_number(0, num_events); }
-
-int t_event_get_index(Call&, const char* name, int* event_index) {
-  return name == nullptr || event_index == nullptr ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_NAME;
-}
-
-int t_source_get_num(Call&, int* num_sources) { return give_number(0, num_sources); }
 
 }  // namespace api
 }  // namespace herald::mpi

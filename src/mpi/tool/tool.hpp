@@ -38,4 +38,9 @@ int pvar_count() noexcept;
 PvarGroup pvar_group(int index) noexcept;
 void forget_pvar_sessions() noexcept;
 
+// Events (base/trace.def).
+void forget_events() noexcept;
+// Enumerations: of the choices of a knob, and of the elements of an event.
+MPI_T_enum event_enum(int event) noexcept;
+
 }  // namespace herald::mpi

@@ -47,6 +47,7 @@ std::vector<int> divisors_of(const std::vector<int>& primes) noexcept {
   return divisors;
 }
 
+// The smallest difference between the factors; then the largest smallest one; then the smallest sum.
 // Branch and bound over factors in descending order. Each level tries small factors first, because they
 // leave the most balanced rest, so that the first leaf is close to the best.
 class Search {
@@ -74,11 +75,18 @@ class Search {
   void finish(int last, int cap, std::int64_t sum) noexcept {
     const int difference = (chosen_.empty() ? last : chosen_.front()) - last;
     if (last > cap || difference > best_difference_) return;
-    if (difference == best_difference_ && sum + last >= best_sum_) return;
-    best_ = chosen_;
-    best_.push_back(last);
-    best_difference_ = difference;
-    best_sum_ = sum + last;
+    chosen_.push_back(last);
+    if (difference < best_difference_ || is_better(sum + last)) {
+      best_ = chosen_;
+      best_difference_ = difference;
+      best_sum_ = sum + last;
+    }
+    chosen_.pop_back();
+  }
+  // Of two with the same difference.
+  bool is_better(std::int64_t sum) const noexcept {
+    if (chosen_.back() != best_.back()) return chosen_.back() > best_.back();
+    return sum != best_sum_ ? sum < best_sum_ : chosen_ > best_;
   }
 
   const std::vector<int>& divisors_;

@@ -31,11 +31,7 @@ std::string failure(const char* what) { return std::string(what) + ": " + std::s
 std::unique_ptr<McastPath> McastPath::open(const McastConfig& config, std::string& why) {
   std::unique_ptr<McastPath> path(new McastPath(config));
   if (!path->open_sender(why) || !path->open_receiver(why)) return nullptr;
-  path->slot_bytes_ = (config.datagram_bytes + 64 + 63) / 64 * 64;
-  path->memory_ = std::make_unique_for_overwrite<std::byte[]>(kBatch * path->slot_bytes_);
-  path->parts_.resize(kBatch);
-  path->headers_.resize(kBatch);
-  path->arrivals_.resize(kBatch);
+  path->receiver_.open(path->receive_fd_, config.family, config.datagram_bytes, config.segment);
   return path;
 }
 
@@ -197,88 +193,6 @@ std::size_t McastPath::gso_length(std::span<const Send> batch) const noexcept {
   return path::gso_length(
       batch, [](const Send& one) { return one.bytes.size(); },
       [&](const Send& one) { return one.group == batch[0].group; });
-}
-
-void McastPath::track_groups() noexcept {
-  if (!controls_.empty()) return;
-  const bool good = config_.family == 4 ? set(receive_fd_, IPPROTO_IP, IP_PKTINFO, 1)
-                                        : set(receive_fd_, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
-  if (!good) return;
-  controls_.resize(kBatch);
-  dirty_ = kBatch;
-}
-
-bool McastPath::read_group(const msghdr& header, GroupAddress& out) const noexcept {
-  msghdr copy = header;
-  for (const cmsghdr* at = CMSG_FIRSTHDR(&copy); at != nullptr;
-       at = CMSG_NXTHDR(&copy, const_cast<cmsghdr*>(at))) {
-    if (at->cmsg_level == IPPROTO_IP && at->cmsg_type == IP_PKTINFO) {
-      in_pktinfo info;
-      std::memcpy(&info, CMSG_DATA(at), sizeof info);
-      std::memcpy(out.data(), &info.ipi_addr, 4);
-      return true;
-    }
-    if (at->cmsg_level == IPPROTO_IPV6 && at->cmsg_type == IPV6_PKTINFO) {
-      in6_pktinfo info;
-      std::memcpy(&info, CMSG_DATA(at), sizeof info);
-      std::memcpy(out.data(), &info.ipi6_addr, 16);
-      return true;
-    }
-  }
-  return false;
-}
-
-// Where datagrams arrive singly, one is requested: finding that there is no second costs as much as the
-// first.
-std::span<const std::span<const std::byte>> McastPath::receive() noexcept {
-  more_ = false;
-  if (joined_.empty()) return {};  // nothing can arrive: saves a system call per turn
-  return singles_ != kMany && controls_.empty() ? receive_one(MSG_DONTWAIT) : receive_many();
-}
-
-std::span<const std::span<const std::byte>> McastPath::await() noexcept {
-  more_ = false;
-  if (joined_.empty() || !controls_.empty()) return {};
-  singles_ = kOne;
-  return receive_one(0);
-}
-
-std::span<const std::span<const std::byte>> McastPath::receive_one(int flags) noexcept {
-  const long bytes =
-      ::syscall(SYS_recvfrom, receive_fd_, memory_.get(), slot_bytes_, flags | MSG_TRUNC, nullptr, nullptr);
-  singles_ = bytes < 0 ? kOne : singles_ == kOne ? kOneCame : kMany;  // two in a row: more may be queued
-  if (bytes < 0 || static_cast<std::size_t>(bytes) > slot_bytes_) return {};
-  arrivals_[0] = {memory_.get(), static_cast<std::size_t>(bytes)};
-  return {arrivals_.data(), 1};
-}
-
-std::span<const std::span<const std::byte>> McastPath::receive_many() noexcept {
-  for (std::size_t i = 0; i < dirty_; ++i) {
-    parts_[i] = {memory_.get() + i * slot_bytes_, slot_bytes_};
-    headers_[i].msg_hdr = {};
-    headers_[i].msg_hdr.msg_iov = &parts_[i];
-    headers_[i].msg_hdr.msg_iovlen = 1;
-    if (controls_.empty()) continue;
-    headers_[i].msg_hdr.msg_control = controls_[i].bytes;
-    headers_[i].msg_hdr.msg_controllen = kControl;
-  }
-  groups_.clear();
-  const auto came =
-      static_cast<int>(::syscall(SYS_recvmmsg, receive_fd_, headers_.data(), kBatch, MSG_DONTWAIT, nullptr));
-  dirty_ = came > 0 ? static_cast<std::size_t>(came) : 0;
-  more_ = dirty_ == kBatch;
-  if (came <= 1) singles_ = kOne;
-  std::size_t count = 0;
-  for (int i = 0; i < came; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    if ((headers_[at].msg_hdr.msg_flags & MSG_TRUNC) != 0) continue;
-    if (!controls_.empty()) {
-      groups_.emplace_back();
-      (void)read_group(headers_[at].msg_hdr, groups_.back());
-    }
-    arrivals_[count++] = {memory_.get() + at * slot_bytes_, headers_[at].msg_len};
-  }
-  return {arrivals_.data(), count};
 }
 
 }  // namespace herald::path

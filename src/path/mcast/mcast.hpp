@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "path/gso.hpp"
+#include "path/mcast/receiver.hpp"
 
 namespace herald::path {
 
@@ -30,9 +31,6 @@ struct McastConfig {
   bool loop = false;    // deliver to members on this host too
   bool segment = true;  // try UDP_SEGMENT
 };
-
-// An address of the config's family; the first 4 bytes for family 4.
-using GroupAddress = std::array<std::uint8_t, 16>;
 
 class McastPath {
  public:
@@ -53,28 +51,28 @@ class McastPath {
   // Sends in order; returns how many were sent. Fewer: the socket is full or the interface is down.
   std::size_t send(std::span<const Send> batch) noexcept;
   // Datagrams that have arrived, at most one batch. The spans are valid until the next call.
-  std::span<const std::span<const std::byte>> receive() noexcept;
+  std::span<const std::span<const std::byte>> receive() noexcept {
+    if (joined_.empty()) return {};  // nothing can arrive: saves a system call per turn
+    return receiver_.receive();
+  }
   // Blocks until a datagram arrives, for some milliseconds at most; nothing else wakes the caller. One system
   // call less than to wait in a Watch and to receive then.
-  std::span<const std::span<const std::byte>> await() noexcept;
-  // The last receive() filled its batch: more datagrams are probably queued.
-  bool may_have_more() const noexcept { return more_; }
-  // From now on group_of() knows the destination of each arrival.
-  void track_groups() noexcept;
-  // The destination of an arrival of the last receive(); null: not known.
-  const GroupAddress* group_of(std::size_t arrival) const noexcept {
-    return arrival < groups_.size() ? &groups_[arrival] : nullptr;
+  std::span<const std::span<const std::byte>> await() noexcept {
+    if (joined_.empty()) return {};
+    return receiver_.await();
   }
+  // The last receive() filled its batch: more datagrams are probably queued.
+  bool may_have_more() const noexcept { return receiver_.may_have_more(); }
+  // From now on group_of() knows the destination of each arrival.
+  void track_groups() noexcept { receiver_.track_groups(); }
+  // The destination of an arrival of the last receive(); null: not known.
+  const GroupAddress* group_of(std::size_t arrival) const noexcept { return receiver_.group_of(arrival); }
   int descriptor() const noexcept { return receive_fd_; }
   int send_descriptor() const noexcept { return send_fd_; }
 
  private:
   static constexpr std::size_t kBatch = 64;
-  static constexpr long kBlockUs = 4000;       // the kernel rounds to ticks: it may be twice as long
-  static constexpr std::size_t kControl = 64;  // bytes: space for IP_PKTINFO or IPV6_PKTINFO
-  struct alignas(cmsghdr) Control {
-    std::byte bytes[kControl];
-  };
+  static constexpr long kBlockUs = 4000;         // the kernel rounds to ticks: it may be twice as long
   static constexpr std::size_t kMostSent = 128;  // in one call
   struct GsoRun {
     std::size_t datagrams = 0;
@@ -82,9 +80,6 @@ class McastPath {
   };
   std::size_t send_many(std::span<const Send> batch) noexcept;
   std::size_t gso_length(std::span<const Send> batch) const noexcept;
-  std::span<const std::span<const std::byte>> receive_one(int flags) noexcept;
-  std::span<const std::span<const std::byte>> receive_many() noexcept;
-  bool read_group(const msghdr& header, GroupAddress& out) const noexcept;
   explicit McastPath(const McastConfig& config) : config_(config) {}
   bool open_sender(std::string& why);
   bool open_receiver(std::string& why);
@@ -96,16 +91,7 @@ class McastPath {
   int receive_fd_ = -1;
   bool segments_ = false;  // UDP_SEGMENT works; turned off for good on an error
   std::map<GroupAddress, int> joined_;
-  std::size_t slot_bytes_ = 0;
-  std::unique_ptr<std::byte[]> memory_;
-  std::vector<iovec> parts_;
-  std::vector<mmsghdr> headers_;
-  std::size_t dirty_ = kBatch;  // slots that the last call filled
-  bool more_ = false;
-  enum : std::uint8_t { kOne, kOneCame, kMany } singles_ = kMany;  // how many datagrams receive() requests
-  std::vector<std::span<const std::byte>> arrivals_;
-  std::vector<Control> controls_;     // by slot; empty: groups are not tracked
-  std::vector<GroupAddress> groups_;  // by arrival
+  mcast::Receiver receiver_;
 };
 
 }  // namespace herald::path

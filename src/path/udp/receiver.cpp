@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "path/udp/receiver.hpp"
 
-#include <netinet/udp.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -9,32 +8,16 @@
 #include <cerrno>
 #include <cstring>
 
+#include "path/gso.hpp"
 #include "path/udp/errors.hpp"
 
-#ifndef UDP_GRO
-#define UDP_GRO 104
-#endif
-
 namespace herald::path::udp {
-namespace {
-
-// 0: not coalesced.
-std::size_t segment_bytes(const msghdr& message) noexcept {
-  if (message.msg_controllen < CMSG_LEN(sizeof(int))) return 0;
-  const cmsghdr* control = CMSG_FIRSTHDR(&message);
-  if (control == nullptr || control->cmsg_level != IPPROTO_UDP || control->cmsg_type != UDP_GRO) return 0;
-  int size = 0;
-  std::memcpy(&size, CMSG_DATA(control), sizeof size);
-  return size > 0 ? static_cast<std::size_t>(size) : 0;
-}
-
-}  // namespace
 
 void Receiver::open(std::uint32_t datagram_bytes) {
   has_gro_ = std::any_of(sockets_.begin(), sockets_.end(), [](const Socket& each) { return each.can_gro(); });
   const std::size_t count = has_gro_ ? kGroSlots : kPlainSlots;
-  const std::size_t room = has_gro_ ? 65536 : datagram_bytes;
-  const std::size_t stride = (room + 63) / 64 * 64 + 33 * 64;  // odd, so that slots do not share cache sets
+  const std::size_t room = has_gro_ ? kCoalescedBytes : datagram_bytes;
+  const std::size_t stride = has_gro_ ? kCoalescedStride : (room + 63) / 64 * 64 + 33 * 64;
   // Pages that no datagram is received into are never touched.
   memory_ = std::make_unique_for_overwrite<std::byte[]>(count * stride);
   one_by_one_.resize(sockets_.size());
@@ -43,7 +26,7 @@ void Receiver::open(std::uint32_t datagram_bytes) {
   connected_.resize(sockets_.size());
   headers_.resize(count);
   slots_.resize(count);
-  arrivals_.resize(has_gro_ ? count * kMostSegments : count);
+  arrivals_.resize(has_gro_ ? count * kMostCoalesced : count);
   for (std::size_t i = 0; i < count; ++i) {
     slots_[i].room = {memory_.get() + i * stride, room};
     make_ready(i);
@@ -153,7 +136,7 @@ void Receiver::take(std::uint8_t socket, std::size_t slot) noexcept {
   }
   std::span<const std::byte> left(static_cast<const std::byte*>(slots_[slot].room.iov_base),
                                   headers_[slot].msg_len);
-  const std::size_t segment = segment_bytes(header);
+  const std::size_t segment = coalesced_size(header);
   while (count_ < arrivals_.size()) {
     arrival.bytes = segment == 0 ? left : left.first(std::min(segment, left.size()));
     arrivals_[count_++] = arrival;

@@ -35,8 +35,7 @@ class Receiver {
 
  private:
   static constexpr std::size_t kPlainSlots = 64;
-  static constexpr std::size_t kGroSlots = 8;        // each holds up to 64 KiB of datagrams
-  static constexpr std::size_t kMostSegments = 128;  // coalesced in one, by the newest kernels
+  static constexpr std::size_t kGroSlots = 8;  // each holds up to 64 KiB of datagrams
 
   struct Slot {
     sockaddr_in6 from;

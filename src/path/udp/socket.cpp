@@ -12,9 +12,6 @@
 #include "base/fd.hpp"
 #include "path/gso.hpp"
 
-#ifndef UDP_GRO
-#define UDP_GRO 104
-#endif
 #ifndef IPV6_UNICAST_IF
 #define IPV6_UNICAST_IF 76
 #endif

@@ -43,7 +43,7 @@ TEST(Knobs, no_environment_gives_the_defaults_of_the_table) {
 
 TEST(Knobs, every_row_is_consistent) {
   std::set<std::string> names;
-  EXPECT_LE(knob_rows().size(), 25u);
+  EXPECT_LE(knob_rows().size(), 30u);
   for (const KnobRow& row : knob_rows()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name << " stands twice";
     EXPECT_NE(*row.help, '\0') << row.name;

@@ -16,6 +16,7 @@ struct Case {
   bool in_place = false;
   bool commutes = true;
   bool gappy_send = false, gappy_recv = false;
+  bool fast = false;                 // between hosts; false: by chance
   const Cluster* cluster = nullptr;  // several hosts, some with several ranks
   std::uint32_t shared_bytes =
       0;  // with a cluster: bytes that a post may copy; 0: there are no collective segments
@@ -64,6 +65,7 @@ inline const std::vector<Cluster>& clusters() {
 }
 inline void put_on_hosts(const Case& c, CollSpec& spec) {
   spec.cluster = c.cluster;
+  spec.fast = c.fast;
   spec.shared_bytes = c.shared_bytes;
 }
 

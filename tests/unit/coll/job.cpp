@@ -31,11 +31,12 @@ class Job {
  public:
   Job(const Algorithm& algorithm, std::vector<Member>& members, Reduction reduction, Prng& prng)
       : reduction_(reduction), prng_(prng), ranks_(members.size()) {
-    const bool oversubscribed = prng.below(2) != 0, in_order = prng.below(2) != 0;
+    const bool oversubscribed = prng.below(2) != 0, in_order = prng.below(2) != 0, fast = prng.below(2) != 0;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       Rank& rank = ranks_[r];
       CollSpec spec = members[r].spec;
       spec.in_order = in_order;
+      spec.fast = spec.fast || fast;
       if (spec.cluster == nullptr) {
         spec.shared_bytes = kSharedBytes;
         spec.streams = true;

@@ -156,6 +156,23 @@ TEST(CollReduce, data_of_several_segments) {
   }
 }
 
+// More chunks than there are areas for them, and fewer items in the last of them.
+TEST(CollReduce, chunks_of_a_fast_link) {
+  std::uint64_t seed = 777;
+  const Algorithm& algorithm = *find_algorithm(Op::allreduce, "scatter_cast");
+  for (int flags = 0; flags < 8; ++flags) {
+    Case c;
+    c.ranks = 3;
+    c.fast = true;
+    c.count = static_cast<std::int64_t>((5 * c.ranks * (256u << 10)) / sizeof(Item)) - 1;
+    c.in_place = (flags & 1) != 0;
+    c.commutes = (flags & 2) == 0;
+    c.gappy_send = c.gappy_recv = (flags & 4) != 0;
+    try_case(algorithm, c, seed++);
+    if (HasFatalFailure()) return;
+  }
+}
+
 // Several ranks on a host: parts of a plan mistake each other's ranks, posts or messages.
 TEST(CollReduce, hosts_with_several_ranks) {
   std::uint64_t seed = 31;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "base/prng.hpp"
@@ -17,10 +18,11 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-// The smallest difference, then the smallest sum, over all ways.
-void try_all(int rest, int left, int cap, int largest, int sum, std::pair<int, int>& best) {
+// The smallest difference, then the largest smallest factor, then the smallest sum, over all ways.
+using Balance = std::array<int, 3>;
+void try_all(int rest, int left, int cap, int largest, int sum, Balance& best) {
   if (left == 1) {
-    if (rest <= cap) best = std::min(best, {std::max(largest, rest) - rest, sum + rest});
+    if (rest <= cap) best = std::min(best, Balance{std::max(largest, rest) - rest, -rest, sum + rest});
     return;
   }
   for (int f = 1; f <= std::min(cap, rest); ++f)
@@ -34,10 +36,11 @@ TEST(TopoDims, are_as_equal_as_possible) {
       ASSERT_EQ(factors.size(), at(count));
       ASSERT_EQ(std::accumulate(factors.begin(), factors.end(), 1, std::multiplies<>()), n);
       ASSERT_TRUE(std::is_sorted(factors.rbegin(), factors.rend()));
-      std::pair<int, int> best{n, 2 * n + count};
+      Balance best{n, 0, 2 * n + count};
       try_all(n, count, n, 0, 0, best);
-      ASSERT_EQ(factors.front() - factors.back(), best.first) << n << " in " << count;
-      ASSERT_EQ(std::accumulate(factors.begin(), factors.end(), 0), best.second) << n << " in " << count;
+      ASSERT_EQ(factors.front() - factors.back(), best[0]) << n << " in " << count;
+      ASSERT_EQ(-factors.back(), best[1]) << n << " in " << count;
+      ASSERT_EQ(std::accumulate(factors.begin(), factors.end(), 0), best[2]) << n << " in " << count;
     }
 }
 
@@ -46,6 +49,9 @@ TEST(TopoDims, known_examples) {
   EXPECT_EQ(balanced_factors(7, 2), (std::vector<int>{7, 1}));
   EXPECT_EQ(balanced_factors(72, 3), (std::vector<int>{6, 4, 3}));
   EXPECT_EQ(balanced_factors(16, 3), (std::vector<int>{4, 2, 2}));
+  EXPECT_EQ(balanced_factors(5040, 3), (std::vector<int>{21, 16, 15}));
+  EXPECT_EQ(balanced_factors(98784, 5), (std::vector<int>{14, 14, 9, 8, 7}));
+  EXPECT_EQ(balanced_factors(590520, 4), (std::vector<int>{38, 37, 21, 20}));
   EXPECT_EQ(balanced_factors(1, 0), std::vector<int>{});
   EXPECT_EQ(balanced_factors(1000000, 6), std::vector<int>(6, 10));
 }

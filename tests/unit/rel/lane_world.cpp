@@ -51,6 +51,13 @@ void LaneNode::on_datagram(bool by_group, std::span<const std::byte> datagram) {
   for (const PeerId peer : mesh.liveness().take_answered()) lanes.on_answer(world.now(), peer);
 }
 
+void LaneNode::on_train() {
+  std::vector<std::span<const std::byte>> came(train.begin(), train.end());
+  if (!came.empty()) lanes.on_group_datagrams(world.now(), came);
+  train.clear();
+  for (const PeerId peer : mesh.liveness().take_answered()) lanes.on_answer(world.now(), peer);
+}
+
 void LaneNode::on_deadline() {
   mesh.on_deadline(world.now());
   lanes.on_deadline(world.now());
@@ -216,6 +223,17 @@ void LaneWorld::to_port(PeerId from, PeerId to, bool group, std::span<const std:
   arrive(at, std::move(bytes));
 }
 
+// Multicasts are received in trains that end anywhere, whatever the source sent together.
+void LaneWorld::arrive(const Event& event) {
+  LaneNode& node = (*this)[event.to];
+  if (event.kind == Event::train) return node.on_train();
+  if (!event.group || config.train == 1) return node.on_datagram(event.group, event.bytes);
+  node.train.push_back(event.bytes);
+  if (node.train.size() >= config.train || chance.below(config.train) == 0) return node.on_train();
+  if (node.train.size() == 1)
+    post({now_ + microseconds(30), 0, Event::train, event.from, event.to, true, {}});
+}
+
 bool LaneWorld::run(Duration at_most, const std::function<bool()>& done) {
   const Instant end = now_ + at_most;
   while (!done()) {
@@ -237,7 +255,7 @@ bool LaneWorld::run(Duration at_most, const std::function<bool()>& done) {
       timer_[static_cast<std::size_t>(event->to)] = {INT64_MAX};
       node.on_deadline();
     } else {
-      node.on_datagram(event->group, event->bytes);
+      arrive(*event);
     }
     settle(event->to);
   }

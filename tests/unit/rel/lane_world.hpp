@@ -31,7 +31,8 @@ struct LaneWorldConfig {
   double burst = 0;                     // probability that a receiver's link loses the next 20 packets
   double duplicate = 0, reorder = 0, corrupt = 0;
   Duration reorder_by = microseconds(300);
-  bool all_open = true;  // every node opens lane 1 of all nodes
+  std::size_t train = 1;  // multicasts that a node receives together, at most, where they come closely
+  bool all_open = true;   // every node opens lane 1 of all nodes
   LanesConfig lanes;
   MeshConfig mesh;                       // judges whether members are alive
   std::map<PeerId, std::uint32_t> held;  // held_packets of single nodes
@@ -61,6 +62,7 @@ class LaneNode final : public LaneListener, public Listener {
     lanes.forget_peer(peer);
   }
   void on_datagram(bool by_group, std::span<const std::byte> datagram);
+  void on_train();
   void on_deadline();
   std::size_t poll_transmit(TxBatch& out);
   std::optional<Instant> next_deadline() const;
@@ -84,6 +86,7 @@ class LaneNode final : public LaneListener, public Listener {
   std::vector<PeerId> lost;
   std::function<bool(PeerId source)> gate;               // false: the packet is refused
   std::function<void(std::uint64_t, PeerId)> on_packet;  // lane's name, source
+  std::vector<std::vector<std::byte>> train;             // has come, and is to be received together
   bool dead = false;
   std::uint8_t address = 0;  // address index of lane 1
 };
@@ -124,7 +127,7 @@ class LaneWorld {
   struct Event {
     Instant at;
     std::uint64_t order;
-    enum Kind { timer, at_switch, arrival } kind;
+    enum Kind { timer, at_switch, arrival, train } kind;
     PeerId from, to;  // to < 0: the group
     bool group;
     std::vector<std::byte> bytes;
@@ -136,6 +139,7 @@ class LaneWorld {
   };
   void transmit(PeerId from, const Tx& tx);
   void at_switch(const Event& event);
+  void arrive(const Event& event);
   void to_port(PeerId from, PeerId to, bool group, std::span<const std::byte> bytes);
   void post(Event event);
   std::int64_t line_ns(std::size_t bytes) const;

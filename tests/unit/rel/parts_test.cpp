@@ -184,6 +184,35 @@ TEST(RelCredit, never_more_than_the_budget_beyond_the_eager_windows) {
   }
 }
 
+// Packets of one backlogged sender, `ns` apart; the first `queued` of them are read at once.
+std::uint32_t budget_after(CreditBook& book, std::uint32_t packets, std::uint32_t queued, std::int64_t ns) {
+  CreditBook::Account account;
+  book.set_backlogged(account, true);
+  Instant now{1'000'000};
+  for (std::uint32_t i = 0; i < packets; ++i) {
+    if (i > queued) now = now + Duration{ns};
+    book.on_packet(now);
+  }
+  book.set_backlogged(account, false);
+  return book.budget();
+}
+
+TEST(RelCredit, the_budget_grows_on_a_fast_link_only) {
+  constexpr std::uint32_t kFirst = 131, kSockets = 700;
+  constexpr std::int64_t kTenGbit = 1200, kOneGbit = 12'000;  // ns per packet
+  CreditBook slow(kFirst, 21, kSockets), late(kFirst, 21, kSockets), fast(kFirst, 21, kSockets),
+      small(kFirst, 21);
+  EXPECT_EQ(budget_after(slow, 2000, 0, kOneGbit), kFirst);
+  EXPECT_EQ(budget_after(late, 2000, kFirst, kOneGbit), kFirst) << "a full socket is no sign of a fast link";
+  EXPECT_EQ(budget_after(small, 2000, 0, kTenGbit), kFirst) << "the sockets hold no more";
+  EXPECT_EQ(budget_after(fast, 4 * kFirst - 1, 0, kTenGbit), kFirst) << "too few to judge";
+  EXPECT_EQ(budget_after(fast, 2000, 0, kTenGbit), kSockets);
+  fast.on_loss();
+  EXPECT_EQ(fast.budget(), kSockets / 2);
+  for (int i = 0; i < 3; ++i) fast.on_loss();
+  EXPECT_EQ(fast.budget(), kFirst);
+}
+
 TEST(RelCredit, backlogged_senders_get_equal_shares) {
   CreditBook book(140, 16);
   CreditBook::Account a, b;

@@ -5,7 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <cstring>
+#include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "type/build.hpp"
@@ -22,19 +25,77 @@ std::byte* bytes(void* data) { return static_cast<std::byte*>(data); }
 
 TEST(RmaAccumulate, scattered_elements) {
   std::vector<int> memory(40000);
-  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<int>(i);
   type::LayoutRef vector;
   ASSERT_EQ(type::vector(20000, 1, 2, type::basic_layout(type::Basic::c_int), vector), Status::ok);
-  std::vector<int> in(20000, 5), before(20000, -1);
+  int held = 0;
+  const Guard guarded{[](void* count) { ++*static_cast<int*>(count); }, [](void*) {}, &held};
+  for (const Guard& guard : {Guard{}, guarded}) {
+    std::vector<int> in(20000, 5), before(20000, -1);
+    for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<int>(i);
+    accumulate(guard, type::Cursor(*vector, memory.data(), 1), op::Kind::sum, type::Basic::c_int,
+               bytes(in.data()), bytes(before.data()));
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+      ASSERT_EQ(memory[i], static_cast<int>(i) + (i % 2 == 0 ? 5 : 0)) << i;
+      ASSERT_EQ(before[i / 2], static_cast<int>(i / 2 * 2));
+    }
+  }
+  EXPECT_EQ(held, 0) << "aligned words need no guard";
+}
+
+TEST(RmaAccumulate, large_elements_are_updated_under_the_guard) {
+  std::vector<std::complex<double>> memory(5000, {1, 2}), in(5000, {3, 4}), before(5000);
   int held = 0;
   const Guard guard{[](void* count) { ++*static_cast<int*>(count); }, [](void*) {}, &held};
-  accumulate(guard, type::Cursor(*vector, memory.data(), 1), op::Kind::sum, type::Basic::c_int,
+  accumulate(guard, type::Cursor::bytes(memory.data(), 80000), op::Kind::sum, type::Basic::c_double_complex,
              bytes(in.data()), bytes(before.data()));
   EXPECT_EQ(held, 2) << "80,000 bytes are two pieces";
   for (std::size_t i = 0; i < memory.size(); ++i) {
-    ASSERT_EQ(memory[i], static_cast<int>(i) + (i % 2 == 0 ? 5 : 0)) << i;
-    ASSERT_EQ(before[i / 2], static_cast<int>(i / 2 * 2));
+    ASSERT_EQ(memory[i], std::complex<double>(4, 6));
+    ASSERT_EQ(before[i], std::complex<double>(1, 2));
   }
+  int value = 7, compared = 5, found = 0;
+  alignas(4) std::byte unaligned[8] = {};
+  compare_and_swap(guard, unaligned + 1, 4, &value, &found, &compared);
+  EXPECT_EQ(held, 3) << "words that are not aligned, too";
+  EXPECT_EQ(compared, 0);
+}
+
+// Each reduction on words that several threads update at once, with and without the values from before.
+TEST(RmaAccumulate, words_are_updated_atomically) {
+  const Guard guard{[](void*) {}, [](void*) {}, nullptr};
+  constexpr int kThreads = 4, kRounds = 5000;
+  alignas(8) std::int64_t sum = 0, most = -1, bits = 0, swapped = 0;
+  alignas(8) double real = 0;
+  alignas(2) std::int16_t narrow = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      const auto update = [&](auto& at, op::Kind kind, type::Basic basic, auto value) {
+        std::remove_reference_t<decltype(at)> in = value, before{};
+        accumulate(guard, type::Cursor::bytes(&at, sizeof at), kind, basic, bytes(&in), bytes(&before));
+        return before;
+      };
+      for (int i = 0; i < kRounds; ++i) {
+        (void)update(sum, op::Kind::sum, type::Basic::int64, 1);
+        (void)update(most, op::Kind::max, type::Basic::int64, t * kRounds + i);
+        (void)update(bits, op::Kind::bor, type::Basic::int64, std::int64_t{1} << (i % 62));
+        (void)update(real, op::Kind::sum, type::Basic::c_double, 0.5);
+        (void)update(narrow, op::Kind::sum, type::Basic::int16, 1);
+        std::int64_t old = update(swapped, op::Kind::no_op, type::Basic::int64, 0), next = 0, seen = 0;
+        for (bool done = false; !done; old = seen) {
+          next = old + 1;
+          compare_and_swap(guard, &swapped, 8, &next, &old, &seen);
+          done = seen == old;
+        }
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(sum, kThreads * kRounds);
+  EXPECT_EQ(most, kThreads * kRounds - 1);
+  EXPECT_EQ(bits, (std::int64_t{1} << 62) - 1);
+  EXPECT_EQ(real, kThreads * kRounds * 0.5);
+  EXPECT_EQ(narrow, kThreads * kRounds);
+  EXPECT_EQ(swapped, kThreads * kRounds);
 }
 
 TEST(RmaAccumulate, unaligned_elements) {

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Generates the Fortran interface from the tables of src/abi.
+
+    generate.py --out DIR    writes DIR/wrappers_<letter>.c, DIR/include/mpif.h, DIR/mpi.f90, ...
+    generate.py --list       prints the names of the files, one per line
+"""
+import argparse
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "src"))
+
+from abi.gen import table  # noqa: E402
+from gen import old, wrappers  # noqa: E402
+
+PARTS = 6
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def files():
+    """File name and text of everything that is generated."""
+    functions = table.read_functions(HERE.parent / "src" / "abi" / "api.tbl")
+    constants = table.read_constants(HERE.parent / "src" / "abi" / "constants.tbl")
+    step = -(-len(functions) // PARTS)
+    for part in range(PARTS):
+        yield f"wrappers_{part}.c", lambda n=part: wrappers.write_wrappers(functions[n * step:(n + 1) * step])
+    yield "include/mpif.h", lambda: old.write_mpif(functions, constants)
+    yield "mpi.f90", lambda: old.write_module(functions, constants)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--list", action="store_true")
+    args = parser.parse_args()
+    for name, text in files():
+        if args.list:
+            print(name)
+        if args.out:
+            write(args.out / name, text())
+
+
+if __name__ == "__main__":
+    main()

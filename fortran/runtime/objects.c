@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sentinels, facts about the Fortran compiler, and arrays of datatypes that outlive a call. */
+#include <pthread.h>
+
+#include "herald_fortran.h"
+
+MPI_Fint mpi_fortran_constants_[24] __attribute__((aligned(32)));
+char mpi_fortran_strings_[8] __attribute__((aligned(32)));
+
+int hf_no_memory(void) {
+  PMPI_Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_NO_MEM);
+  return MPI_ERR_NO_MEM;
+}
+
+static void set_facts(void) {
+  static const char* const facts[][2] = {
+      {"mpi_logical_size", "4"},
+      {"mpi_integer_size", "4"},
+      {"mpi_real_size", "4"},
+      {"mpi_double_precision_size", "8"},
+      {"mpi_logical1_supported", "true"},
+      {"mpi_logical2_supported", "true"},
+      {"mpi_logical4_supported", "true"},
+      {"mpi_logical8_supported", "true"},
+      {"mpi_logical16_supported", "true"},
+      {"mpi_integer1_supported", "true"},
+      {"mpi_integer2_supported", "true"},
+      {"mpi_integer4_supported", "true"},
+      {"mpi_integer8_supported", "true"},
+      {"mpi_integer16_supported", "true"},
+      {"mpi_real2_supported", "false"},
+      {"mpi_real4_supported", "true"},
+      {"mpi_real8_supported", "true"},
+      {"mpi_real16_supported", "true"},
+      {"mpi_complex4_supported", "false"},
+      {"mpi_complex8_supported", "true"},
+      {"mpi_complex16_supported", "true"},
+      {"mpi_complex32_supported", "true"},
+      {"mpi_double_complex_supported", "true"},
+  };
+  MPI_Info info = MPI_INFO_NULL;
+  int is_set = 0;
+  MPI_Fint values[2];
+  /* Another Fortran layer in this process may have set the facts: they can be set once. */
+  if (PMPI_Abi_get_fortran_info(&info) == MPI_SUCCESS && info == MPI_INFO_NULL &&
+      PMPI_Info_create(&info) == MPI_SUCCESS) {
+    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+      PMPI_Info_set(info, facts[i][0], facts[i][1]);
+    PMPI_Abi_set_fortran_info(info);
+  }
+  if (info != MPI_INFO_NULL) PMPI_Info_free(&info);
+  if (PMPI_Abi_get_fortran_booleans(sizeof(MPI_Fint), &values[0], &values[1], &is_set) == MPI_SUCCESS &&
+      !is_set)
+    PMPI_Abi_set_fortran_booleans(sizeof(MPI_Fint), &herald_logicals_[0], &herald_logicals_[1]);
+}
+
+void hf_set_facts(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, set_facts);
+}
+
+/* The number of counts that an all-to-all has. */
+int hf_peers(MPI_Comm comm) {
+  int inter = 0;
+  int size = 0;
+  if (PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) return 0;
+  if (inter)
+    PMPI_Comm_remote_size(comm, &size);
+  else
+    PMPI_Comm_size(comm, &size);
+  return size;
+}
+
+static int graph_neighbors(MPI_Comm comm) {
+  int rank = 0;
+  int count = 0;
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Graph_neighbors_count(comm, rank, &count);
+  return count;
+}
+
+int hf_neighbors(MPI_Comm comm, int incoming) {
+  int topology = MPI_UNDEFINED;
+  int in = 0;
+  int out = 0;
+  int weighted = 0;
+  if (PMPI_Topo_test(comm, &topology) != MPI_SUCCESS) return 0;
+  if (topology == MPI_CART) {
+    PMPI_Cartdim_get(comm, &in);
+    in *= 2;
+    out = in;
+  } else if (topology == MPI_GRAPH) {
+    in = out = graph_neighbors(comm);
+  } else if (topology == MPI_DIST_GRAPH) {
+    PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+  }
+  return incoming ? in : out;
+}
+
+/* A request does not say when it has completed, so arrays for nonblocking and persistent calls stay, and a
+ * later call with the same datatypes uses them again. */
+typedef struct Kept {
+  struct Kept* next;
+  int count;
+  MPI_Datatype types[];
+} Kept;
+enum { kRows = 64 };
+static Kept* kept[kRows];
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static Kept* make_types(const MPI_Fint* types, int count) {
+  Kept* made = malloc(sizeof(Kept) + (size_t)count * sizeof(MPI_Datatype));
+  if (made == NULL) return NULL;
+  made->count = count;
+  for (int i = 0; i < count; i++) made->types[i] = hf_datatype_in(types[i]);
+  return made;
+}
+
+const MPI_Datatype* hf_keep_types(const MPI_Fint* types, int count, int lasting) {
+  Kept* made = make_types(types, count);
+  if (made == NULL || !lasting) return made != NULL ? made->types : NULL;
+  uintptr_t hash = (uintptr_t)count;
+  for (int i = 0; i < count; i++) hash = hash * 31 + ((uintptr_t)made->types[i] >> 4);
+  pthread_mutex_lock(&kept_lock);
+  Kept** row = &kept[hash % kRows];
+  Kept* found = *row;
+  while (found != NULL && (found->count != count ||
+                           memcmp(found->types, made->types, (size_t)count * sizeof(MPI_Datatype)) != 0))
+    found = found->next;
+  if (found == NULL) {
+    made->next = *row;
+    found = *row = made;
+  } else {
+    free(made);
+  }
+  pthread_mutex_unlock(&kept_lock);
+  return found->types;
+}
+
+void hf_drop_types(const MPI_Datatype* types, int lasting) {
+  if (types != NULL && !lasting) free((char*)types - offsetof(Kept, types)); /* NOLINT */
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "crypto/library.hpp"
+
+#include <dlfcn.h>
+#if defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
+#include <algorithm>
+#include <vector>
+
+#include "base/fatal.hpp"
+#include "crypto/functions.hpp"
+
+namespace herald::crypto {
+namespace {
+
+constexpr const char* kFiles[] = {"libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.so.4"};
+
+const unsigned char* raw(const std::byte* at) noexcept { return reinterpret_cast<const unsigned char*>(at); }
+unsigned char* raw(std::byte* at) noexcept { return reinterpret_cast<unsigned char*>(at); }
+
+bool find_all(void* handle, Functions& f) noexcept {
+  bool all = true;
+  const auto find = [&](auto& call, const char* name) {
+    call = reinterpret_cast<std::remove_reference_t<decltype(call)>>(::dlsym(handle, name));
+    all = all && call != nullptr;
+  };
+  find(f.init, "OPENSSL_init_crypto");
+  find(f.new_private_key, "EVP_PKEY_new_raw_private_key");
+  find(f.new_public_key, "EVP_PKEY_new_raw_public_key");
+  find(f.get_public_key, "EVP_PKEY_get_raw_public_key");
+  find(f.free_key, "EVP_PKEY_free");
+  find(f.new_key_context, "EVP_PKEY_CTX_new");
+  find(f.free_key_context, "EVP_PKEY_CTX_free");
+  find(f.derive_init, "EVP_PKEY_derive_init");
+  find(f.derive_set_peer, "EVP_PKEY_derive_set_peer");
+  find(f.derive, "EVP_PKEY_derive");
+  find(f.sha256, "EVP_sha256");
+  find(f.hmac, "HMAC");
+  find(f.aes_256_gcm, "EVP_aes_256_gcm");
+  find(f.chacha20_poly1305, "EVP_chacha20_poly1305");
+  find(f.new_cipher, "EVP_CIPHER_CTX_new");
+  find(f.free_cipher, "EVP_CIPHER_CTX_free");
+  find(f.control, "EVP_CIPHER_CTX_ctrl");
+  find(f.cipher_init, "EVP_CipherInit_ex");
+  find(f.cipher_update, "EVP_CipherUpdate");
+  find(f.cipher_final, "EVP_CipherFinal_ex");
+  return all;
+}
+
+// The program may use libcrypto too: its exit handlers stay its own affair.
+bool open_library(Functions& functions, std::string& why) {
+  for (const char* const file : kFiles) {
+    void* const handle = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) continue;
+    if (find_all(handle, functions) && functions.init(kInitNoAtExit, nullptr) == 1) return true;
+    why = std::string(file) + " does not have what is needed";
+    ::dlclose(handle);
+  }
+  if (why.empty()) why = "install libcrypto; Debian, Ubuntu: libssl3; Fedora: openssl-libs";
+  return false;
+}
+
+// Contexts for both directions, each made at its first use.
+class LibraryCipher final : public wire::Cipher {
+ public:
+  LibraryCipher(const Functions& functions, const CipherType* type, const SecretKey& key) noexcept
+      : f_(functions), type_(type), key_(key) {}
+  ~LibraryCipher() override {
+    for (CipherContext* const context : contexts_)
+      if (context != nullptr) f_.free_cipher(context);
+    std::fill(key_.begin(), key_.end(), std::byte{});
+  }
+
+  void seal(const wire::Nonce& nonce, std::span<const std::byte> clear, std::span<const std::byte> first,
+            std::span<const std::byte> rest, std::byte* out) noexcept override {
+    CipherContext* const context = begin(nonce, kSeal);
+    int got = 0;
+    const bool good = add(context, nullptr, clear) && add(context, out, first) &&
+                      add(context, out + first.size(), rest) &&
+                      f_.cipher_final(context, nullptr, &got) == 1 &&
+                      f_.control(context, kGetTag, wire::kCipherTag, out + first.size() + rest.size()) == 1;
+    if (!good) fatal("libcrypto failed to encrypt a datagram");
+  }
+
+  bool open(const wire::Nonce& nonce, std::span<const std::byte> clear, std::span<const std::byte> sealed,
+            std::byte* out) noexcept override {
+    if (sealed.size() < wire::kCipherTag) return false;
+    CipherContext* const context = begin(nonce, kOpen);
+    const std::span<const std::byte> text = sealed.first(sealed.size() - wire::kCipherTag);
+    std::byte* const tag = const_cast<std::byte*>(sealed.data() + text.size());  // it is only read
+    int got = 0;
+    return f_.control(context, kSetTag, wire::kCipherTag, tag) == 1 && add(context, nullptr, clear) &&
+           add(context, out, text) && f_.cipher_final(context, nullptr, &got) == 1;
+  }
+
+ private:
+  static constexpr int kOpen = 0, kSeal = 1;
+
+  CipherContext* begin(const wire::Nonce& nonce, int direction) noexcept {
+    CipherContext*& context = contexts_[direction];
+    const bool made = context != nullptr;
+    if (!made) context = f_.new_cipher();
+    if (context == nullptr ||
+        f_.cipher_init(context, made ? nullptr : type_, nullptr, made ? nullptr : raw(key_.data()),
+                       raw(nonce.data()), direction) != 1)
+      fatal("libcrypto failed to start AES-256-GCM or ChaCha20-Poly1305");
+    return context;
+  }
+  bool add(CipherContext* context, std::byte* out, std::span<const std::byte> bytes) noexcept {
+    int got = 0;
+    return bytes.empty() ||
+           f_.cipher_update(context, raw(out), &got, raw(bytes.data()), static_cast<int>(bytes.size())) == 1;
+  }
+
+  const Functions& f_;
+  const CipherType* const type_;
+  SecretKey key_;
+  CipherContext* contexts_[2] = {};
+};
+
+}  // namespace
+
+const Library* Library::load(std::string& why) {
+  static Functions functions;
+  static std::string problem;
+  static const bool good = open_library(functions, problem);
+  static const Library library(functions);
+  why = problem;
+  return good ? &library : nullptr;
+}
+
+Library::PrivateKey::PrivateKey(const Functions& functions, const SecretKey& secret) noexcept
+    : f_(functions), key_(f_.new_private_key(kX25519, nullptr, raw(secret.data()), secret.size())) {}
+
+Library::PrivateKey::~PrivateKey() {
+  if (key_ != nullptr) f_.free_key(key_);
+}
+
+bool Library::PrivateKey::public_key(SecretKey& key) const noexcept {
+  std::size_t bytes = key.size();
+  return key_ != nullptr && f_.get_public_key(key_, raw(key.data()), &bytes) == 1 && bytes == key.size();
+}
+
+bool Library::PrivateKey::agree(const SecretKey& theirs, SecretKey& shared) const noexcept {
+  Pkey* const peer = f_.new_public_key(kX25519, nullptr, raw(theirs.data()), theirs.size());
+  PkeyContext* const context = key_ != nullptr ? f_.new_key_context(key_, nullptr) : nullptr;
+  std::size_t bytes = shared.size();
+  const bool good = context != nullptr && peer != nullptr && f_.derive_init(context) == 1 &&
+                    f_.derive_set_peer(context, peer) == 1 &&
+                    f_.derive(context, raw(shared.data()), &bytes) == 1 && bytes == shared.size();
+  if (context != nullptr) f_.free_key_context(context);
+  if (peer != nullptr) f_.free_key(peer);
+  return good;
+}
+
+SecretKey Library::mac(const SecretKey& key, std::span<const std::byte> bytes) const noexcept {
+  SecretKey out{};
+  unsigned size = 0;
+  if (functions_.hmac(functions_.sha256(), key.data(), static_cast<int>(key.size()), raw(bytes.data()),
+                      bytes.size(), raw(out.data()), &size) == nullptr ||
+      size != out.size())
+    fatal("libcrypto failed to compute HMAC-SHA-256");
+  return out;
+}
+
+SecretKey Library::derive(const SecretKey& key, std::span<const std::byte> label) const noexcept {
+  std::vector<std::byte> info(label.begin(), label.end());
+  info.push_back(std::byte{1});
+  return mac(key, info);
+}
+
+std::unique_ptr<wire::Cipher> Library::cipher(Aead aead, const SecretKey& key) const noexcept {
+  const CipherType* const type =
+      aead == Aead::aes_256_gcm ? functions_.aes_256_gcm() : functions_.chacha20_poly1305();
+  return std::make_unique<LibraryCipher>(functions_, type, key);
+}
+
+bool has_aes_instructions() noexcept {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("aes") != 0 && __builtin_cpu_supports("pclmul") != 0;
+#elif defined(__aarch64__)
+  return (::getauxval(AT_HWCAP) & HWCAP_AES) != 0;
+#else
+  return false;
+#endif
+}
+
+}  // namespace herald::crypto

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The C half of module.f90: handles and statuses of one language in the other. */
+#include <mpi.h>
+
+int size_in_c(int comm) {
+  int size = -1;
+  MPI_Comm_size(MPI_Comm_f2c(comm), &size);
+  return size;
+}
+
+int self_made_in_c(void) {
+  MPI_Comm made = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_SELF, &made);
+  return MPI_Comm_c2f(made);
+}
+
+void status_in_c(const int* f_status, int* source, int* tag) {
+  MPI_Status status;
+  MPI_Status_f2c(f_status, &status);
+  *source = status.MPI_SOURCE;
+  *tag = status.MPI_TAG;
+}
