@@ -98,8 +98,9 @@ void Process::on_arrival(Instant now, const Arrival& arrival) {
   const std::uint64_t before = dropped();
   const rel::LinkId link = arrival.from < 0 ? rel::kMostLinks : link_from(arrival.from, arrival.link);
   const rel::Mesh::Rx one{link, arrival.bytes};
-  const bool good =
-      arrival.multicast ? node_.on_group_datagram(now, arrival.bytes) : node_.on_datagrams(now, {&one, 1});
+  const std::span<const std::byte> bytes = arrival.bytes;
+  const bool good = arrival.multicast ? node_.on_group_datagrams(now, {&bytes, 1}) != 0
+                                      : node_.on_datagrams(now, {&one, 1});
   if (good) return;
   if (dropped() == before) ++refused_;
   if (arrival.multicast) runs_.on_foreign(now, arrival.group);

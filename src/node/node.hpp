@@ -70,9 +70,6 @@ class Node {
   bool on_datagrams(Instant now, std::span<const rel::Mesh::Rx> arrivals) noexcept;
   // At most rel::Lanes::kMostTogether. Bit i of the result: the one at i was good.
   std::uint32_t on_group_datagrams(Instant now, std::span<const std::span<const std::byte>> came) noexcept;
-  bool on_group_datagram(Instant now, std::span<const std::byte> datagram) noexcept {
-    return on_group_datagrams(now, {&datagram, 1}) != 0;
-  }
   bool end_turn(Instant now, Caller caller, bool received) noexcept;
   void on_block() noexcept { clock_.on_block(); }
   // Entries with `to` >= 0 go to that peer, others to the group of lane rel::Lanes::lane_of(to). Send them
