@@ -31,7 +31,7 @@ static void check_arrivals(MPI_Request request, int partitions, int count, const
 /* Round the ring: `sends` partitions at the sender, `receives` at the receiver, `elements` in all. */
 static void exchange(int sends, int receives, int elements, int order) {
   int to = (rank + 1) % size, from = (rank + size - 1) % size;
-  int *out = malloc((size_t)(elements + 1) * sizeof(int)), *in = malloc((size_t)(elements + 1) * sizeof(int));
+  int *out = calloc((size_t)elements + 1, sizeof(int)), *in = malloc((size_t)(elements + 1) * sizeof(int));
   MPI_Request requests[2];
   OK(MPI_Psend_init(out, sends, elements / sends, MPI_INT, to, 5, MPI_COMM_WORLD, MPI_INFO_NULL,
                     &requests[0]));
@@ -73,7 +73,7 @@ static void exchange(int sends, int receives, int elements, int order) {
 static void one_by_one(void) {
   if (size < 2 || rank > 1) return;
   enum { parts = 5 };
-  int data[parts], answer = 0, flag = 0;
+  int data[parts] = {0}, answer = 0, flag = 0;
   MPI_Request request;
   if (rank == 0) {
     OK(MPI_Psend_init(data, parts, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &request));
@@ -190,7 +190,7 @@ static void* mark_share(void* argument) {
 
 static void with_threads(int bytes) {
   int parts = threads * shares, to = (rank + 1) % size, from = (rank + size - 1) % size;
-  char *out = malloc((size_t)(parts * bytes)), *in = malloc((size_t)(parts * bytes));
+  char *out = calloc((size_t)parts, (size_t)bytes), *in = malloc((size_t)(parts * bytes));
   MPI_Request requests[2];
   OK(MPI_Psend_init(out, parts, bytes, MPI_BYTE, to, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]));
   OK(MPI_Precv_init(in, parts / 2, 2 * bytes, MPI_BYTE, from, 3, MPI_COMM_WORLD, MPI_INFO_NULL,
