@@ -27,9 +27,8 @@
 #define HF_PUBLIC __attribute__((visibility("default")))
 /* The name that programs and profilers see. The other layers of this library call the wrapper by its own
  * name, so a profiler that replaces mpi_send_ does not see the sends of mpi_f08 twice. */
-#define HF_EXPORT_AS(public, name)                                                                         \
-  extern __typeof__(HF(name)) HF_NAME(public) __attribute__((alias(HF_TEXT(HF(name))), visibility("defaul" \
-                                                                                                  "t")))
+#define HF_EXPORT_AS(public, name) \
+  extern __typeof__(HF(name)) HF_NAME(public) __attribute__((alias(HF_TEXT(HF(name))))) HF_PUBLIC
 #define HF_EXPORT(name) HF_EXPORT_AS(name, name)
 
 /* The COMMON blocks of mpif.h, mpi and mpi_f08: an address inside them is a sentinel. */
@@ -167,11 +166,12 @@ int hf_datarep_write(void*, MPI_Datatype, int, void*, MPI_Offset, void*);
 int hf_datarep_read_c(void*, MPI_Datatype, MPI_Count, void*, MPI_Offset, void*);
 int hf_datarep_write_c(void*, MPI_Datatype, MPI_Count, void*, MPI_Offset, void*);
 /* Predefined callbacks, known by their address. */
-#define HF_PREDEFINED(X)                                                                                  \
-  X(comm_null_copy_fn)                                                                                    \
-  X(comm_dup_fn) X(comm_null_delete_fn) X(type_null_copy_fn) X(type_dup_fn) X(type_null_delete_fn)        \
-      X(win_null_copy_fn) X(win_dup_fn) X(win_null_delete_fn) X(null_copy_fn) X(dup_fn) X(null_delete_fn) \
-          X(conversion_fn_null) X(conversion_fn_null_c)
+#define HF_PREDEFINED(X)                                                                                    \
+  X(comm_null_copy_fn)                                                                                      \
+  X(comm_dup_fn)                                                                                            \
+  X(comm_null_delete_fn) X(type_null_copy_fn) X(type_dup_fn) X(type_null_delete_fn) X(win_null_copy_fn)     \
+      X(win_dup_fn) X(win_null_delete_fn) X(null_copy_fn) X(dup_fn) X(null_delete_fn) X(conversion_fn_null) \
+          X(conversion_fn_null_c)
 #define HF_DECLARE(name) HF_PUBLIC void mpi_##name##_(void);
 HF_PREDEFINED(HF_DECLARE)
 

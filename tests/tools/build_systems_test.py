@@ -113,7 +113,8 @@ def install(folder):
     allowed = {'bin', 'lib', 'libexec', 'include', 'share'}
     if os.listdir(home + '/libexec') != ['herald']:
         sys.exit(f'unexpected files: {os.listdir(home + "/libexec")}')
-    if set(os.listdir(home)) - allowed or sorted(os.listdir(home + '/include')) != ['mpi.h', 'mpix.h']:
+    fortran = {'mpif.h', 'mpi.mod'} if os.path.exists(home + '/lib/libmpifort_abi.so.1') else set()
+    if set(os.listdir(home)) - allowed or set(os.listdir(home + '/include')) != {'mpi.h', 'mpix.h'} | fortran:
         sys.exit(f'unexpected files: {os.listdir(home)} {os.listdir(home + "/include")}')
 
 
