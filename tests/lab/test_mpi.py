@@ -162,7 +162,7 @@ class Many(Job):
         child, _ = self.partition(8)
         out, _ = child.communicate(timeout=LIMIT)
         self.assertEqual(child.returncode, 0, out)
-        self.assertRegex(out, r'rank \d+ on host h\d has not answered for 5 s: its host, its cable')
+        self.assertRegex(out, r'rank \d+ on host h\d has not answered for 5 s \(HERALD_WARN_MS\): its host, its cable')
         self.assertRegex(out, r'rank \d+ on host h\d answers again')
 
     def ends(self, child):
