@@ -3,6 +3,7 @@
 """rma_killed.py MPIEXEC PROGRAM: what could go wrong when a rank is killed in an epoch and errors are returned: a call
 of another rank hangs, gives another error, or does not name the rank; something is left in /dev/shm. A shell around
 each rank outlives it, so that mpiexec does not end the job first. Ranks on other hosts are given up after DETECT_MS."""
+import concurrent.futures
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ CASES = ('put', 'get', 'fence', 'lock', 'holder', 'start', 'wait', 'request')
 SURVIVORS = 2
 DETECT_MS = '2000'
 SHELL = '"$0" "$1"; sleep 8'
+AT_ONCE = 8  # the jobs mostly sleep
 
 
 def case(what, hosts):
@@ -23,9 +25,11 @@ def case(what, hosts):
         text, named = job.stdout + job.stderr, job.stdout.split('\n').count('named')
     except subprocess.TimeoutExpired as error:
         text, named = f'no end after {LIMIT} s: {error.stdout}', 0
-    print(f'{what}, {hosts} ranks a host: {named} ranks got an error that names the dead one' +
-          ('' if named == SURVIVORS else f': {text}'))
-    return named == SURVIVORS
+    return named == SURVIVORS, (f'{what}, {hosts} ranks a host: {named} ranks got an error that names the dead one' +
+                                ('' if named == SURVIVORS else f': {text}'))
 
 
-sys.exit(sum(not case(what, hosts) for hosts in ('3', '1') for what in CASES))
+with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+    results = list(pool.map(lambda each: case(*each), [(what, hosts) for hosts in ('3', '1') for what in CASES]))
+print('\n'.join(line for _, line in results))
+sys.exit(sum(not good for good, _ in results))
