@@ -22,7 +22,10 @@ struct OpenCipher final : wire::Cipher {
             std::byte* out) noexcept override {
     const std::size_t text = sealed.size() - wire::kCipherTag;
     if (text != 0) std::memcpy(out, sealed.data(), text);
-    return std::memcmp(sealed.data() + text, key_.data(), wire::kCipherTag) == 0;
+    // Not memcmp: the fuzzer would learn the key from its arguments.
+    std::byte differs{};
+    for (std::size_t i = 0; i < wire::kCipherTag; ++i) differs |= sealed[text + i] ^ key_[i];
+    return differs == std::byte{};
   }
   const wire::SecretKey key_;
 };
