@@ -23,7 +23,6 @@
 #include "text.hpp"
 
 namespace herald::launch {
-namespace {
 
 std::string first_line(const std::string& path) {
   std::ifstream in(path);
@@ -31,6 +30,8 @@ std::string first_line(const std::string& path) {
   std::getline(in, line);
   return line;
 }
+
+namespace {
 
 bool is_local_address(const std::string& name) {
   in_addr v4{};

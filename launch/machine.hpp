@@ -8,6 +8,9 @@ namespace herald::launch {
 
 std::string host_name();
 
+// Of a file; empty if it cannot be read.
+std::string first_line(const std::string& path);
+
 // localhost, a loopback address, this host's name (long or short), an address of one of its interfaces.
 bool is_this_host(const std::string& name);
 

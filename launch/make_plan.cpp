@@ -108,11 +108,24 @@ std::vector<HostApp> apps_of(const JobSpec& spec, const std::vector<int>& ranks,
   return out;
 }
 
+// What all plans of a job have in common.
+JobPlan begin_plan(const JobSpec& spec, std::int64_t timeout_s) {
+  JobPlan plan;
+  plan.job_id = random_hex(8);
+  plan.job_key = random_hex(16);
+  plan.host = host_name();
+  plan.verbose = spec.verbose;
+  plan.quiet = spec.quiet;
+  plan.keep_going = spec.keep_going;
+  plan.timeout_s = timeout_s;
+  return plan;
+}
+
 }  // namespace
 
 JobPlan plan_job(const JobSpec& spec, const Placement& where, std::int64_t timeout_s, const Environment& env,
                  std::vector<std::string>& notes) {
-  JobPlan plan;
+  JobPlan plan = begin_plan(spec, timeout_s);
   const std::int64_t default_count = count_without_n(spec, where);
   for (const App& app : spec.apps) {
     // The program is looked for with the PATH of mpiexec, whatever its own environment is to be.
@@ -122,14 +135,7 @@ JobPlan plan_job(const JobSpec& spec, const Placement& where, std::int64_t timeo
   }
   plan.size = static_cast<int>(spec.total(default_count));
   plan.universe = static_cast<long>(spec.universe.value_or(plan.size));
-  plan.job_id = random_hex(8);
-  plan.job_key = random_hex(16);
-  plan.host = host_name();
   plan.label = spec.label;
-  plan.verbose = spec.verbose;
-  plan.quiet = spec.quiet;
-  plan.keep_going = spec.keep_going;
-  plan.timeout_s = timeout_s;
   plan.stdin_to = spec.stdin_to;
   plan.stdin_rank = static_cast<int>(spec.stdin_rank);
   if (plan.stdin_to == StdinTo::rank && plan.stdin_rank >= plan.size)
@@ -150,14 +156,7 @@ JobPlan plan_links(const JobSpec& spec, const Placement& where, std::int64_t tim
   const std::int64_t default_count = count_without_n(spec, where);
   const int total = static_cast<int>(spec.total(default_count));
   const auto ranks = spread(where.hosts, total, spec.ppn, spec.map_by.starts_with("node"));
-  JobPlan plan;
-  plan.job_id = random_hex(8);
-  plan.job_key = random_hex(16);
-  plan.host = host_name();
-  plan.verbose = spec.verbose;
-  plan.quiet = spec.quiet;
-  plan.keep_going = spec.keep_going;
-  plan.timeout_s = timeout_s;
+  JobPlan plan = begin_plan(spec, timeout_s);
   plan.stdin_to = spec.stdin_to == StdinTo::all ? StdinTo::all : StdinTo::none;
   HostPlan part;
   part.size = total;

@@ -2,21 +2,14 @@
 #include "topology.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 
+#include "machine.hpp"
 #include "spec.hpp"
 #include "text.hpp"
 
 namespace herald::launch {
 namespace {
-
-std::string line_of(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
 
 // Numbers words in the order in which they come.
 class Numbers {
@@ -41,7 +34,7 @@ bool contains(const std::string& list, int cpu) {
 
 int numa_of(const std::string& root, int cpu) {
   for (int node = 0; node < 1024; ++node) {
-    const std::string list = line_of(cat(root, "/devices/system/node/node", node, "/cpulist"));
+    const std::string list = first_line(cat(root, "/devices/system/node/node", node, "/cpulist"));
     if (contains(list, cpu)) return node;
     if (list.empty() && node > 64) break;
   }
@@ -91,11 +84,11 @@ std::vector<Processor> read_topology(const std::vector<int>& allowed, const std:
   std::vector<Processor> out;
   for (const int cpu : allowed) {
     const std::string folder = cat(root, "/devices/system/cpu/cpu", cpu);
-    const std::string siblings = line_of(folder + "/topology/thread_siblings_list");
-    const std::string cache = line_of(folder + "/cache/index3/shared_cpu_list");
+    const std::string siblings = first_line(folder + "/topology/thread_siblings_list");
+    const std::string cache = first_line(folder + "/cache/index3/shared_cpu_list");
     Processor each;
     each.cpu = cpu;
-    each.socket = static_cast<int>(to_int(line_of(folder + "/topology/physical_package_id")).value_or(0));
+    each.socket = static_cast<int>(to_int(first_line(folder + "/topology/physical_package_id")).value_or(0));
     each.core = cores.of(siblings.empty() ? cat(cpu) : siblings);
     each.l3 = caches.of(cache.empty() ? cat("socket ", each.socket) : cache);
     each.numa = numa_of(root, cpu);

@@ -55,12 +55,6 @@ class McastPath {
     if (joined_.empty()) return {};  // nothing can arrive: saves a system call per turn
     return receiver_.receive();
   }
-  // Blocks until a datagram arrives, for some milliseconds at most; nothing else wakes the caller. One system
-  // call less than to wait in a Watch and to receive then.
-  std::span<const std::span<const std::byte>> await() noexcept {
-    if (joined_.empty()) return {};
-    return receiver_.await();
-  }
   // The last receive() filled its batch: more datagrams are probably queued.
   bool may_have_more() const noexcept { return receiver_.may_have_more(); }
   // From now on group_of() knows the destination of each arrival.

@@ -60,19 +60,12 @@ bool Receiver::read_group(const msghdr& header, GroupAddress& out) const noexcep
 // first.
 Arrivals Receiver::receive() noexcept {
   more_ = false;
-  return singles_ != kQueued && !tracks_ && !has_gro_ ? receive_one(MSG_DONTWAIT) : receive_many();
+  return singles_ != kQueued && !tracks_ && !has_gro_ ? receive_one() : receive_many();
 }
 
-Arrivals Receiver::await() noexcept {
-  more_ = false;
-  if (tracks_ || has_gro_) return {};
-  singles_ = kOne;
-  return receive_one(0);
-}
-
-Arrivals Receiver::receive_one(int flags) noexcept {
+Arrivals Receiver::receive_one() noexcept {
   const long bytes =
-      ::syscall(SYS_recvfrom, fd_, memory_.get(), slot_bytes_, flags | MSG_TRUNC, nullptr, nullptr);
+      ::syscall(SYS_recvfrom, fd_, memory_.get(), slot_bytes_, MSG_DONTWAIT | MSG_TRUNC, nullptr, nullptr);
   singles_ = bytes < 0 ? kOne : singles_ == kOne ? kOneCame : kQueued;  // two in a row: more may be queued
   if (bytes < 0 || static_cast<std::size_t>(bytes) > slot_bytes_) return {};
   arrivals_[0] = {memory_.get(), static_cast<std::size_t>(bytes)};

@@ -26,9 +26,8 @@ class Receiver {
  public:
   // `datagram_bytes`: of the largest that members send. `coalesce`: UDP_GRO may be used.
   void open(int fd, std::uint8_t family, std::uint32_t datagram_bytes, bool coalesce);
-  // As McastPath::receive(), await(), may_have_more(), track_groups() and group_of().
+  // As McastPath::receive(), may_have_more(), track_groups() and group_of().
   Arrivals receive() noexcept;
-  Arrivals await() noexcept;
   bool may_have_more() const noexcept { return more_; }
   void track_groups() noexcept;
   const GroupAddress* group_of(std::size_t arrival) const noexcept {
@@ -46,7 +45,7 @@ class Receiver {
     std::byte bytes[kControl];
   };
 
-  Arrivals receive_one(int flags) noexcept;
+  Arrivals receive_one() noexcept;
   Arrivals receive_many() noexcept;
   void make_ready() noexcept;
   void take(std::size_t slot) noexcept;
