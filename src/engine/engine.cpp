@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <cstdio>
+
 #include "engine/clock.hpp"
 #include "engine/config.hpp"
 #include "engine/open.hpp"
@@ -37,7 +39,9 @@ Engine::Engine(int rank, int size, const Knobs& knobs, bool threads_multiple) no
       messages_(*this, node_.core(), local_, transport_),
       lanes_(node_, transport_),
       progress_thread_(*this, lock_, waiter_),
-      call_lock_(lock_, progress_thread_) {}
+      call_lock_(lock_, progress_thread_),
+      stalls_(rank, knobs),
+      verbose_(knobs.verbose > 0) {}
 
 Engine::~Engine() {
   progress_thread_.stop();
@@ -104,6 +108,10 @@ p2p::CoreCounters Engine::counters() const noexcept {
   all.cast_unicast = lanes.repaired_unicast;
   all.cast_missed = lanes.missed;
   all.foreign = lanes.foreign;
+  const rel::MeshCounters& mesh = node_.mesh().counters();
+  all.forged = mesh.forged + lanes.forged;
+  all.stale = mesh.stale;
+  all.malformed = mesh.malformed + lanes.malformed;
   all.lanes_moved = lanes.address_changes;
   all.fused_count = lanes.contributions + lanes.results;
   all.fused_resent = lanes.fused_resent;
@@ -123,6 +131,24 @@ void Engine::flush() noexcept {
   }
 }
 
+void Engine::on_long_wait(Instant now) noexcept {
+  if (!stalls_.is_due(now)) return;
+  const p2p::SendOp* const op = node_.core().sender().find_held_back();
+  const bool remote = op != nullptr && net_ != nullptr && !peers_.is_local(op->to);
+  stalls_.check(now, op, remote ? net_->host_of(op->to) : "this host");
+}
+
+void Engine::report_unreceived() const noexcept {
+  const p2p::CoreCounters all = counters();
+  if (all.held != 0)
+    std::fprintf(stderr, "herald: rank %d: MPI_Finalize throws away %llu messages that were never received\n",
+                 peers_.rank(), static_cast<unsigned long long>(all.held));
+  if (verbose_ && all.forged + all.stale + all.malformed != 0)
+    std::fprintf(stderr, "herald: rank %d: datagrams dropped: %llu forged, %llu stale, %llu malformed\n",
+                 peers_.rank(), static_cast<unsigned long long>(all.forged),
+                 static_cast<unsigned long long>(all.stale), static_cast<unsigned long long>(all.malformed));
+}
+
 // Peers that are still opening need the name of our segment; other threads are not held up meanwhile.
 void Engine::leave_shm() noexcept {
   const Instant limit = read_clock() + kAttachLimit;
@@ -137,6 +163,7 @@ void Engine::close() noexcept {
   if (!transport_.is_closed()) {
     if (net_) net_->print_report(read_clock(), true);
     flush();
+    report_unreceived();
     progress_thread_.stop();
     if (net_) {
       net_->print_report(read_clock(), true);  // news that came meanwhile
