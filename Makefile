@@ -4,11 +4,13 @@ SHELL := /bin/bash
 PREFIX ?= /usr/local
 RELEASE ?= build/release
 
-.PHONY: help demo build test format format-check lint bench bench-lab lab release install clean
+.PHONY: help demo build test test-long soak format format-check lint bench bench-lab lab release install clean
 
 help:
 	@echo "make demo                  build Herald and run a program on 4 ranks"
 	@echo "make test                  build, and run all tests, the unit tests under sanitizers too"
+	@echo "make test-long             build, and run the tests of faults that last for a minute (needs root)"
+	@echo "make soak HOURS=8          simulated jobs with new seeds over all scenarios, on all processors"
 	@echo "make build                 build only: bin, lib and include in build/release can be used in place"
 	@echo "make release               build with profile-guided optimization, in build/pgo"
 	@echo "make install PREFIX=DIR    make release, and install below DIR (default $(PREFIX); TRAIN=no: no profile)"
@@ -47,6 +49,17 @@ build:
 test:
 	$(setup) test
 	@scripts/test
+
+test-long:
+	$(setup) test
+	@scripts/configure release -DHERALD_TESTS=ON
+	@ninja -C build/release
+	@ctest --preset release -L '^long$$'
+
+HOURS ?= 8
+soak:
+	$(setup) test
+	@scripts/soak $(HOURS)
 
 format:
 	$(setup) lint

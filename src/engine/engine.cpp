@@ -20,6 +20,17 @@ constexpr Duration kFlushAnswers = milliseconds(5'000);
 constexpr Duration kKeepAliveAtEnd = milliseconds(1);
 constexpr Duration kAttachLimit = milliseconds(5'000);  // for peers that are still opening
 
+// Messages to this rank that no receive took, and datagrams that were refused.
+void report_unreceived(int rank, const p2p::CoreCounters& all, bool verbose) noexcept {
+  if (all.held != 0)
+    std::fprintf(stderr, "herald: rank %d: MPI_Finalize throws away %llu messages that were never received\n",
+                 rank, static_cast<unsigned long long>(all.held));
+  if (verbose && all.forged + all.stale + all.malformed != 0)
+    std::fprintf(stderr, "herald: rank %d: datagrams dropped: %llu forged, %llu stale, %llu malformed\n",
+                 rank, static_cast<unsigned long long>(all.forged),
+                 static_cast<unsigned long long>(all.stale), static_cast<unsigned long long>(all.malformed));
+}
+
 }  // namespace
 
 std::unique_ptr<Engine> Engine::open(boot::Boot& boot, const Knobs& knobs, bool threads_multiple,
@@ -138,17 +149,6 @@ void Engine::on_long_wait(Instant now) noexcept {
   stalls_.check(now, op, remote ? net_->host_of(op->to) : "this host");
 }
 
-void Engine::report_unreceived() const noexcept {
-  const p2p::CoreCounters all = counters();
-  if (all.held != 0)
-    std::fprintf(stderr, "herald: rank %d: MPI_Finalize throws away %llu messages that were never received\n",
-                 peers_.rank(), static_cast<unsigned long long>(all.held));
-  if (verbose_ && all.forged + all.stale + all.malformed != 0)
-    std::fprintf(stderr, "herald: rank %d: datagrams dropped: %llu forged, %llu stale, %llu malformed\n",
-                 peers_.rank(), static_cast<unsigned long long>(all.forged),
-                 static_cast<unsigned long long>(all.stale), static_cast<unsigned long long>(all.malformed));
-}
-
 // Peers that are still opening need the name of our segment; other threads are not held up meanwhile.
 void Engine::leave_shm() noexcept {
   const Instant limit = read_clock() + kAttachLimit;
@@ -163,7 +163,7 @@ void Engine::close() noexcept {
   if (!transport_.is_closed()) {
     if (net_) net_->print_report(read_clock(), true);
     flush();
-    report_unreceived();
+    report_unreceived(peers_.rank(), counters(), verbose_);
     progress_thread_.stop();
     if (net_) {
       net_->print_report(read_clock(), true);  // news that came meanwhile

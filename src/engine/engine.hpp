@@ -91,8 +91,6 @@ class Engine {
   void keep_alive() noexcept;
   void flush() noexcept;
   void leave_shm() noexcept;
-  // Messages to this rank that no receive took, and datagrams that were refused.
-  void report_unreceived() const noexcept;
 
   Lock lock_;
   node::Node node_;
