@@ -121,15 +121,18 @@ class OneLink(Faults):
         self.assertNotEqual(child.returncode, 0)
 
     def test_a_host_that_is_switched_off_is_named_within_the_limit(self):
+        # Open MPI's mpirun waits for ever for the daemon of a host that is gone.
+        self.engine = 'hydra' if 'hydra' in self.engines else self.engine
         child = self.mix(60, env=['HERALD_DETECT_MS=3000', 'HERALD_WARN_MS=1000'])
         time.sleep(1)
         self.lab('fault', 'kill', 'h4')
         gone = time.time()
         out, _ = child.communicate(timeout=LIMIT)
-        self.assertNotEqual(child.returncode, 0)
+        self.assertNotIn(child.returncode, (0, 124), out)
         if LONG:
             self.assertLess(time.time() - gone, 3.3 + 10)
         self.assertRegex(out, 'h4|rank 3', out)
+        self.assertTrue(wait_until(lambda: self.nothing_runs(PROGRAM)))
 
     def test_corrupted_and_duplicated_packets(self):
         self.lab('fault', 'corrupt', '5%')
