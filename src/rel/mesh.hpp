@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/instant.hpp"
 #include "base/prng.hpp"
@@ -68,6 +69,7 @@ struct MeshCounters {
   std::uint64_t acks_sent = 0, acks_received = 0;
   std::uint64_t malformed = 0, stale = 0, forged = 0;  // dropped
   std::uint64_t links_lost = 0, links_found = 0, peers_lost = 0;
+  std::uint64_t segment_changes = 0;  // links that carry less, or more again
 };
 
 // Events for the owner of the mesh. Called from within on_datagram() and on_deadline() only.
@@ -82,6 +84,9 @@ class Listener {
   virtual void peer_silent(PeerId /*peer*/, bool /*heard*/) noexcept {}
   virtual void peer_answers(PeerId /*peer*/) noexcept {}
   virtual void link_changed(PeerId peer, LinkId link, bool live) noexcept = 0;
+  // The link carries datagrams of this size and no longer ones, of `full` bytes; or all again.
+  virtual void segment_changed(PeerId /*peer*/, LinkId /*link*/, std::uint16_t /*bytes*/,
+                               std::uint16_t /*full*/) noexcept {}
 
  protected:
   ~Listener() = default;
@@ -128,6 +133,12 @@ class Mesh {
   };
   static constexpr std::size_t kMostAtOnce = 8;
   bool on_datagrams(Instant now, std::span<const Rx> came) noexcept;
+  // Datagrams of lanes that came in parts, for rel::Lanes. Valid until the next call of on_datagram().
+  struct Joined {
+    LinkId link;
+    std::vector<std::byte> datagram;
+  };
+  std::vector<Joined> take_joined() noexcept;
   // The path could not send by this link (no route, interface down).
   void on_link_error(Instant now, PeerId peer, LinkId link) noexcept;
   // Acknowledge at once what has come: the process may not call again for long.
