@@ -104,7 +104,6 @@ class Node {
     std::optional<Envelope> envelope;  // of auth and encrypt
   };
   void set_gate(p2p::Carrier::Door gate) noexcept;
-  // Datagrams of lanes that came in parts.
   void on_clock_gap(Instant now) noexcept;
 
   p2p::Core core_;

@@ -111,12 +111,12 @@ class SegmentSearch {
   Verdict judge_check(Instant now) noexcept {
     if (best_ == segment_) {
       quiet_until_ = now + kQuiet;
-      return settle(now);
+      return stop();
     }
     if (best_ == 0) {
       if (++silent_ < kMostSilent) return repeat();
       quiet_until_ = now + Duration{kQuiet.ns / 4};
-      return settle(now);
+      return stop();
     }
     silent_ = 0;
     passed_ = smaller_ == 0 ? best_ : std::max(passed_, best_);
@@ -146,6 +146,11 @@ class SegmentSearch {
   Verdict repeat() noexcept {
     ask();
     return Verdict::none;
+  }
+  // A false alarm does not put off the next try of the full size.
+  Verdict stop() noexcept {
+    state_ = State::settled;
+    return Verdict::settled;
   }
   Verdict settle(Instant now) noexcept {
     state_ = State::settled;
