@@ -38,7 +38,8 @@ Net::Net(int rank, const Knobs& knobs, node::Node& node, std::unique_ptr<path::U
       node_(node),
       udp_(std::move(udp)),
       hosts_(std::move(hosts)),
-      silence_(rank, knobs) {
+      silence_(rank, knobs),
+      segments_(rank) {
   to_peers_.reserve(rel::TxBatch::kMost);
   for (const int fd : udp_->descriptors()) watch_.add(fd, kPeers);
   for (auto& path : mcast) {
@@ -281,7 +282,8 @@ void Net::print_events() noexcept {
                         event.kind == Kind::peer_silent ? 1 : 0);
       silence_.print(event, hosts_.of(event.peer));
     }
-    if (event.kind == Kind::segment_shrunk) print_segment(event);
+    if (event.kind == Kind::segment_shrunk)
+      segments_.print(event, hosts_.of(event.peer), udp_->link_name(event.peer, event.link));
     if (!verbose_) continue;
     std::fprintf(stderr, "herald: rank %d: ", rank_);
     switch (event.kind) {
@@ -322,20 +324,6 @@ void Net::print_events() noexcept {
       case Kind::peer_answers: std::fprintf(stderr, "rank %d answers again\n", event.peer); break;
     }
   }
-}
-
-// Once for each host: its other ranks have the same port.
-void Net::print_segment(const node::NodeEvent& event) noexcept {
-  const std::string host = hosts_.of(event.peer);
-  if (std::find(short_hosts_.begin(), short_hosts_.end(), host) != short_hosts_.end()) return;
-  short_hosts_.push_back(host);
-  constexpr std::uint32_t kUdpIp4 = 28;
-  std::fprintf(stderr,
-               "herald: rank %d: packets of %u bytes do not reach host %s (%s), those of %u do: a port or "
-               "tunnel on the way drops them although both interfaces allow an MTU of %u. Smaller ones are "
-               "sent; cure: set the MTU of both hosts to %u, or that of the port to %u\n",
-               rank_, event.full + kUdpIp4, host.c_str(), udp_->link_name(event.peer, event.link).c_str(),
-               event.amount + kUdpIp4, event.full + kUdpIp4, event.amount + kUdpIp4, event.full + kUdpIp4);
 }
 
 void Net::print_report(Instant now, bool at_end) noexcept {

@@ -11,6 +11,7 @@
 
 #include "base/knobs.hpp"
 #include "engine/host_names.hpp"
+#include "engine/segment_report.hpp"
 #include "engine/silence_report.hpp"
 #include "node/node.hpp"
 #include "path/mcast/mcast.hpp"
@@ -87,7 +88,6 @@ class Net final : node::GroupMembership {
   void send_to_groups(Groups& groups) noexcept;
   void mark_ready(bool peers, bool lanes) noexcept;
   void trace() noexcept;
-  void print_segment(const node::NodeEvent& event) noexcept;
 
   const int rank_;
   const bool verbose_, use_lanes_;
@@ -96,7 +96,7 @@ class Net final : node::GroupMembership {
   std::vector<Groups> groups_;  // by interface; empty: no multicast here
   HostNames hosts_;
   SilenceReport silence_;
-  std::vector<std::string> short_hosts_;  // whose links carry less than their interfaces allow, as printed
+  SegmentReport segments_;
   path::Watch watch_;
   rel::TxBatch batch_;
   std::vector<path::UdpSend> to_peers_;  // the batch, as the paths want it

@@ -44,9 +44,10 @@ struct MeshConfig {
   PeerId me = 0;
   std::int32_t peers = 1;  // in the job, this process included
   wire::Seal seal{};
-  std::uint32_t datagram_bytes = 1472;     // largest UDP payload that all links carry
-  std::uint32_t largest_bytes = 0;         // largest that peers may send; 0: datagram_bytes
-  std::uint32_t eager_packets = 16;        // window that every peer always has
+  std::uint32_t datagram_bytes = 1472;  // largest UDP payload that all links carry
+  std::uint32_t probe_extra = 0;     // bytes by which a sealed datagram to a group is longer than to a peer
+  std::uint32_t largest_bytes = 0;   // largest that peers may send; 0: datagram_bytes
+  std::uint32_t eager_packets = 16;  // window that every peer always has
   std::uint32_t budget_bytes = 192 << 10;  // of receive buffer and switch: credit for all peers together
   std::uint32_t socket_bytes = 0;          // that our sockets hold: the budget may grow so far on a fast link
   std::uint32_t log_bytes = 8 << 20;       // most memory of the send log, all peers together

@@ -19,7 +19,8 @@
 
 namespace herald::rel {
 
-constexpr std::uint16_t kLeastSegment = 512;  // bytes of UDP payload: every IPv4 path carries them
+// Sealed, such a datagram is a UDP payload that every IPv4 path carries.
+constexpr std::uint16_t kLeastSegment = 500;  // bytes
 
 class SegmentSearch {
  public:
@@ -58,7 +59,8 @@ class SegmentSearch {
     first_number_ = first;
     best_ = 0;
     due_ = false;
-    at_ = now + Duration{std::clamp(wait.ns, kLeastWait.ns, kMostWait.ns) << std::min<int>(silent_, 2)};
+    // Replies may be queued behind the packets whose loss raised the suspicion.
+    at_ = now + std::min(Duration{std::max(wait, kLeastWait).ns << silent_}, kMostWait);
     return {sizes_.data(), count_};
   }
   // True: a reply to one of the probes.
@@ -76,20 +78,21 @@ class SegmentSearch {
 
  private:
   enum class State : std::uint8_t { checking, searching, settled };
-  static constexpr int kVerdict = 4;            // rounds in which smaller probes alone were answered
-  static constexpr int kMostSilent = 6;         // rounds without any answer: this is no matter of sizes
-  static constexpr int kTries = 3;              // for a size between two others
+  static constexpr int kVerdict = 4;     // rounds in which smaller probes alone were answered
+  static constexpr int kMostSilent = 6;  // rounds without any answer, in all: this is no matter of sizes
+  static constexpr int kTries = 3;       // for a size between two others
   static constexpr std::uint16_t kBase = 1232;  // RFC 8899: what most paths carry, IPv6 included
   static constexpr std::uint16_t kClose = 16;
-  static constexpr Duration kLeastWait = milliseconds(4), kMostWait = milliseconds(50);
+  static constexpr Duration kLeastWait = milliseconds(4), kMostWait = milliseconds(64);
   static constexpr Duration kQuiet = milliseconds(1000);  // after a false alarm
   static constexpr Duration kRaiseAfter = milliseconds(30'000), kMostRaise = milliseconds(600'000);
 
   void start(State state) noexcept {
     state_ = state;
-    smaller_ = silent_ = tries_ = 0;
+    smaller_ = tries_ = 0;
     count_ = 0;
     if (state == State::checking) {
+      silent_ = 0;
       for (const std::uint16_t size : {kLeastSegment, kBase})
         if (size < segment_) sizes_[count_++] = size;
       sizes_[count_++] = segment_;
@@ -118,7 +121,6 @@ class SegmentSearch {
       quiet_until_ = now + Duration{kQuiet.ns / 4};
       return stop();
     }
-    silent_ = 0;
     passed_ = smaller_ == 0 ? best_ : std::max(passed_, best_);
     if (++smaller_ < kVerdict) return repeat();
     high_ = segment_;

@@ -212,7 +212,7 @@ void Transmitter::emit_probes(Connection& ch, Instant now, TxBatch& out) noexcep
     std::uint32_t number = ch.links.next_probe_number();
     for (const std::uint16_t bytes : link.segment.search->take_probes(now, wait, number)) {
       link.probe_number = number;
-      emit(i, wire::DatagramKind::probe, {i, number}, bytes);
+      emit(i, wire::DatagramKind::probe, {i, number}, bytes + mesh_.config.probe_extra);
       number = ch.links.next_probe_number();
     }
   }

@@ -30,7 +30,6 @@ TEST(Segments, the_size_shrinks_in_the_middle_of_a_stream_and_grows_again_later)
   ASSERT_TRUE(world.run(milliseconds(2000), [&] { return world[1].got_bytes >= 1 << 19; }));
   world.longest = 1300;
   ASSERT_TRUE(world.run(milliseconds(2000), [&] { return world[1].got_bytes >= 1 << 20; }));
-  world[0].send(1, 200, 1400);
   ASSERT_TRUE(world.run(milliseconds(2000), [&] { return world.all_flushed(); }));
   world.run(milliseconds(1000));
   ASSERT_EQ(world[0].segments.size(), 1u);
@@ -38,7 +37,7 @@ TEST(Segments, the_size_shrinks_in_the_middle_of_a_stream_and_grows_again_later)
   world.longest = SIZE_MAX;
   world.run(milliseconds(31'000));
   for (int i = 0; i < 20; ++i) {
-    world[0].send(1, 10, 1000);
+    world[0].send_bytes(1, 10'000);
     world.run(milliseconds(50));
   }
   ASSERT_EQ(world[0].segments.size(), 2u);
