@@ -22,6 +22,7 @@
 #include "engine/peers.hpp"
 #include "engine/periodic_thread.hpp"
 #include "engine/progress_thread.hpp"
+#include "engine/stall_report.hpp"
 #include "engine/transport.hpp"
 #include "engine/waiter.hpp"
 #include "node/node.hpp"
@@ -73,6 +74,8 @@ class Engine {
   void emergency_cleanup() noexcept;
 
   // For the parts of the engine, with the lock.
+  // A wait has lasted for a while: says why, if the peer's memory for our messages is the reason.
+  void on_long_wait(Instant now) noexcept;
   Transport& transport() noexcept { return transport_; }
   bool is_in_turn() const noexcept { return in_turn_; }
   bool is_under_way() const noexcept { return transport_.is_under_way() || !hooks_.empty(); }
@@ -104,6 +107,8 @@ class Engine {
   ProgressThread progress_thread_;
   CallLock call_lock_;
   PeriodicThread keep_alive_;
+  StallReport stalls_;
+  const bool verbose_;
   bool in_turn_ = false;
 };
 
