@@ -9,14 +9,18 @@
 
 typedef struct {
   void* base;
-  int count;
-  MPI_Count count_c;
+  MPI_Count count;
   MPI_Fint datatype;
   int failed;          /* an error class, or 0 */
   MPI_Datatype made;   /* to free, or MPI_DATATYPE_NULL */
   CFI_cdesc_t* copied; /* the section that `base` is a contiguous copy of, or NULL */
-  int read_only;
 } HfView;
+
+/* What a call allows for a section with strides. */
+enum {
+  kMayCopy = 1, /* a copy during the call: the call is blocking */
+  kReadOnly = 2 /* the copy is not written back */
+};
 
 /* Whether the elements follow one another in memory. The last extent of an assumed-size array is -1. */
 static inline int hf_is_contiguous(const CFI_cdesc_t* d) {
@@ -29,36 +33,38 @@ static inline int hf_is_contiguous(const CFI_cdesc_t* d) {
   return 1;
 }
 
-static inline HfView hf_view_whole(CFI_cdesc_t* d, int read_only) {
-  (void)read_only;
-  HfView view = {.base = d->base_addr, .made = MPI_DATATYPE_NULL};
-  return view;
-}
+HfView hf_make_type(CFI_cdesc_t* d, MPI_Count count, MPI_Fint datatype, int may);
+HfView hf_make_spread(CFI_cdesc_t* d, MPI_Fint datatype, int may);
+HfView hf_make_copy(CFI_cdesc_t* d, int may);
+void hf_free_view(HfView* view, int may);
+/* Reports the first failure of a call's buffers by the error handler of the object. */
+int hf_section_error(MPI_Comm comm, const char* procedure, int error_class);
+int hf_section_error_win(MPI_Win win, const char* procedure, int error_class);
 
-HfView hf_make_type(CFI_cdesc_t* d, MPI_Count count, MPI_Fint datatype);
-HfView hf_make_copy(CFI_cdesc_t* d, int read_only);
-void hf_free_view(HfView* view);
-int hf_view_error(int error_class);
+#define HF_SIMPLE_VIEW(d, n, type) \
+  ((HfView){.base = (d)->base_addr, .count = (n), .datatype = (type), .made = MPI_DATATYPE_NULL})
 
-static inline HfView hf_view_type(CFI_cdesc_t* d, MPI_Count count, MPI_Fint datatype) {
-  if (__builtin_expect(!hf_is_contiguous(d), 0)) return hf_make_type(d, count, datatype);
-  HfView view = {.base = d->base_addr,
-                 .count = (int)count,
-                 .count_c = count,
-                 .datatype = datatype,
-                 .made = MPI_DATATYPE_NULL};
-  return view;
+/* The section as one element of a new datatype: for a buffer that is one message. */
+static inline HfView hf_view_type(CFI_cdesc_t* d, MPI_Count count, MPI_Fint datatype, int may) {
+  if (__builtin_expect(hf_is_contiguous(d), 1)) return HF_SIMPLE_VIEW(d, count, datatype);
+  return hf_make_type(d, count, datatype, may);
 }
-static inline HfView hf_view_copy(CFI_cdesc_t* d, int read_only) {
-  return hf_is_contiguous(d) ? hf_view_whole(d, read_only) : hf_make_copy(d, read_only);
+/* The same counts of a datatype with gaps: for a buffer that is several messages. */
+static inline HfView hf_view_spread(CFI_cdesc_t* d, MPI_Fint datatype, int may) {
+  if (__builtin_expect(hf_is_contiguous(d), 1)) return HF_SIMPLE_VIEW(d, 0, datatype);
+  return hf_make_spread(d, datatype, may);
 }
-static inline HfView hf_view_refuse(CFI_cdesc_t* d, int read_only) {
-  HfView view = hf_view_whole(d, read_only);
-  if (!hf_is_contiguous(d)) view.failed = MPI_ERR_BUFFER;
-  return view;
+static inline HfView hf_view_copy(CFI_cdesc_t* d, int may) {
+  if (__builtin_expect(hf_is_contiguous(d), 1)) return HF_SIMPLE_VIEW(d, 0, 0);
+  return hf_make_copy(d, may);
 }
-static inline void hf_view_end(HfView* view) {
-  if (__builtin_expect(view->made != MPI_DATATYPE_NULL || view->copied != NULL, 0)) hf_free_view(view);
+/* The address alone matters. */
+static inline HfView hf_view_whole(CFI_cdesc_t* d, int may) {
+  (void)may;
+  return HF_SIMPLE_VIEW(d, 0, 0);
+}
+static inline void hf_view_end(HfView* view, int may) {
+  if (__builtin_expect(view->made != MPI_DATATYPE_NULL || view->copied != NULL, 0)) hf_free_view(view, may);
 }
 
 #endif

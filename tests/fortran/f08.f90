@@ -36,6 +36,9 @@ program f08
   call messages
   call sections
   call collectives
+  call section_collectives
+  call section_errors
+  call large_counts
   call own_procedures
   call MPI_Allreduce(wrong, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
   if (rank == 0) print *, 'use mpi_f08:', total, ' wrong'
@@ -93,6 +96,82 @@ contains
     line(1:5) = rank + 1
     call MPI_Allreduce(MPI_IN_PLACE, line(1:5:2), 3, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
     call check(all(line(1:5:2) == ranks * (ranks + 1) / 2) .and. line(2) == rank + 1, 'section of a reduction')
+  end subroutine
+
+  ! Sections of collectives: one message, a block per rank, a copy where no datatype describes the buffer.
+  subroutine section_collectives
+    integer :: wide(2, 0:3, 0:ranks - 1), flat(4, 0:ranks - 1), i, counts(0:ranks - 1), displs(0:ranks - 1)
+    integer :: cube(2, 3, 4 + ranks)
+    type(MPI_Request) :: request
+    type(MPI_Datatype) :: pair
+    wide = -1
+    flat = 0
+    call MPI_Iallgather([(10 * rank + i, i = 1, 4)], 4, MPI_INTEGER, wide(1, :, :), 4, MPI_INTEGER, MPI_COMM_WORLD, request)
+    call MPI_Wait(request, MPI_STATUS_IGNORE)
+    call check(all(wide(2, :, :) == -1), 'iallgather: gaps are not written')
+    do i = 0, ranks - 1
+      call check(all(wide(1, :, i) == 10 * i + [1, 2, 3, 4]), 'iallgather: a block with strides per rank')
+    end do
+    ! The same by a datatype of two elements, and from a section.
+    call MPI_Type_contiguous(2, MPI_INTEGER, pair)
+    call MPI_Type_commit(pair)
+    call MPI_Ialltoall(wide(1, :, :), 2, pair, flat, 4, MPI_INTEGER, MPI_COMM_WORLD, request)
+    call MPI_Wait(request, MPI_STATUS_IGNORE)
+    call MPI_Type_free(pair)
+    call check(all(flat == spread(10 * rank + [1, 2, 3, 4], 2, ranks)), 'ialltoall from a section')
+    counts = 2
+    displs = [(4 * i + 1, i = 0, ranks - 1)]
+    wide = -1
+    call MPI_Allgatherv(flat(4:1:-2, 0), 2, MPI_INTEGER, wide(1, :, :), counts, displs, MPI_INTEGER, MPI_COMM_WORLD)
+    do i = 0, ranks - 1
+      call check(all(wide(1, :, i) == [-1, 10 * i + 4, 10 * i + 2, -1]), 'allgatherv with displacements')
+    end do
+    ! The distances between elements differ: a blocking call copies.
+    cube = -1
+    call MPI_Allgather(rank, 1, MPI_INTEGER, cube(2, 3, 1:ranks), 1, MPI_INTEGER, MPI_COMM_WORLD)
+    call check(all(cube(2, 3, 1:ranks) == [(i, i = 0, ranks - 1)]) .and. sum(cube) == ranks * (ranks - 1) / 2 - &
+               size(cube) + ranks, 'allgather into a section of three dimensions')
+    cube = -1
+    call MPI_Allgather([rank, rank], 2, MPI_INTEGER, cube(2, 1:3:2, 1:ranks), 2, MPI_INTEGER, MPI_COMM_WORLD)
+    call check(all(cube(2, 1:3:2, 1:ranks) == spread([(i, i = 0, ranks - 1)], 1, 2)) .and. all(cube(1, :, :) == -1), &
+               'allgather into a section with two strides')
+    if (rank == 0) wide(1, :, :) = reshape([(i, i = 1, 4 * ranks)], [4, ranks])
+    call MPI_Scatter(wide(1, :, :), 4, MPI_INTEGER, cube(1, 2, 1:4), 4, MPI_INTEGER, 0, MPI_COMM_WORLD)
+    call check(all(cube(1, 2, 1:4) == 4 * rank + [1, 2, 3, 4]), 'scatter')
+  end subroutine
+
+  subroutine section_errors
+    integer :: line(8), sums(4), code, class, length
+    type(MPI_Comm) :: comm
+    type(MPI_Request) :: request
+    character(len=MPI_MAX_ERROR_STRING) :: text
+    line = 1
+    call MPI_Comm_dup(MPI_COMM_SELF, comm)
+    call MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN)
+    call MPI_Iallreduce(line(1:8:2), sums, 4, MPI_INTEGER, MPI_SUM, comm, request, code)
+    call MPI_Error_class(code, class)
+    call MPI_Error_string(code, text, length)
+    call check(class == MPI_ERR_BUFFER .and. index(text, 'MPI_Iallreduce') > 0, 'nonblocking reduction of a section')
+    call MPI_Send(line(1:8:2), 5, MPI_INTEGER, 0, 0, comm, code)
+    call MPI_Error_class(code, class)
+    call check(class == MPI_ERR_BUFFER, 'more elements than the section has')
+    call MPI_Send(line(1:8:2), -1, MPI_INTEGER, 0, 0, comm, code)
+    call MPI_Error_class(code, class)
+    call check(class == MPI_ERR_COUNT, 'negative count')
+    call MPI_Comm_free(comm)
+  end subroutine
+
+  subroutine large_counts
+    integer(MPI_COUNT_KIND) :: n = 3, counts(0:ranks - 1), displs(0:ranks - 1), got = 0
+    integer :: all_of(3 * ranks), other(3), i
+    type(MPI_Status) :: status
+    counts = 3
+    displs = [(3 * i, i = 0, ranks - 1)]
+    call MPI_Allgatherv([rank, rank, rank], n, MPI_INTEGER, all_of, counts, displs, MPI_INTEGER, MPI_COMM_WORLD)
+    call check(all(all_of == [(i / 3, i = 0, 3 * ranks - 1)]), 'allgatherv, large counts')
+    call PMPI_Sendrecv(all_of, n, MPI_INTEGER, 0, 2, other, n, MPI_INTEGER, 0, 2, MPI_COMM_SELF, status)
+    call MPI_Get_count(status, MPI_INTEGER, got)
+    call check(got == 3 .and. all(other == 0), 'pmpi_sendrecv and get_count, large')
   end subroutine
 
   subroutine collectives
