@@ -97,12 +97,28 @@ def _hosts_named(lab, text):
     return names
 
 
-def _cut(lab, text, up):
+def _links_named(lab, text):
+    """A host, and the numbers of the links that h3 or h3:eth1 names."""
     host, _, link = text.partition(':')
     _hosts_named(lab, host)
     links = [int(link.removeprefix('eth'))] if link.removeprefix('eth').isdigit() else list(range(lab['links']))
     if links[-1] >= lab['links']:
         raise tool.LabError(f'{text}: there is no such link; h3:eth0 is the first link of h3')
+    return host, links
+
+
+def _set_mtu(lab, text, mtu):
+    if not mtu.isdigit() or not 600 <= int(mtu) <= lab['mtu']:
+        raise tool.LabError(f'{mtu}: the MTU of a port is 600 to {lab["mtu"]}')
+    host, links = _links_named(lab, text)
+    for name in (network.port(host, number) for number in links):
+        lab['faults']['mtu'].pop(name, None)
+        if int(mtu) != lab['mtu']:
+            lab['faults']['mtu'][name] = int(mtu)
+
+
+def _cut(lab, text, up):
+    host, links = _links_named(lab, text)
     for number in links:
         network.set_link(lab, host, number, up, hosts.in_network)
     ports = {network.port(host, number) for number in links}
@@ -113,7 +129,7 @@ def _cut(lab, text, up):
 def do_fault(options):
     lab = state.load(options.name)
     now, kind, words = lab['faults'], options.kind, options.words
-    usage = {'loss': 1, 'duplicate': 1, 'corrupt': 1, 'multicast': 1, 'partition': 1, 'link': 2, 'kill': 1, 'heal': 0}
+    usage = {'loss': 1, 'duplicate': 1, 'corrupt': 1, 'multicast': 1, 'partition': 1, 'link': 2, 'mtu': 2, 'kill': 1, 'heal': 0}
     if len(words) != usage[kind] or (kind == 'link' and words[1] not in ('up', 'down')):
         raise tool.LabError(f'fault {kind} {" ".join(words)}: see `herald-lab fault --help`')
     if kind in ('loss', 'duplicate', 'corrupt', 'multicast'):
@@ -128,6 +144,8 @@ def do_fault(options):
         now['partition'] = _hosts_named(lab, words[0])
     if kind == 'link':
         _cut(lab, words[0], words[1] == 'up')
+    if kind == 'mtu':
+        _set_mtu(lab, words[0], words[1])
     if kind == 'kill':
         _cut(lab, words[0], False)
         victim = state.host(lab, words[0])['net']
@@ -136,7 +154,7 @@ def do_fault(options):
         for name in list(now['cut']):
             host, _, link = name.partition('.')
             _cut(lab, f'{host}:{link or 0}', True)
-        now.update(faults.NONE, partition=[], cut=[])
+        now.update(faults.NONE, partition=[], cut=[], mtu={})
     faults.apply(lab, hosts.in_network)
     state.save(lab)
     print(f'faults: {faults.describe(now)}')
@@ -195,9 +213,10 @@ def parser():
   multicast 100% [--at h3,h4]  drop multicast of jobs, to all or to these; 0%: forward it again
   partition h1,h2              these reach only each other
   link h3 down                 remove the carrier of all links of h3 (h3:eth1: of one link); up: restore it
+  mtu h3 1400                  the port of h3 drops longer UDP packets, in both directions, and says nothing
   kill h3                      set the links of a host down and kill its processes
   heal                         remove all faults''')
-    one.add_argument('kind', choices=('loss', 'duplicate', 'corrupt', 'multicast', 'partition', 'link', 'kill', 'heal'))
+    one.add_argument('kind', choices=('loss', 'duplicate', 'corrupt', 'multicast', 'partition', 'link', 'mtu', 'kill', 'heal'))
     one.add_argument('words', nargs='*')
     one.add_argument('--at', default='each', help=argparse.SUPPRESS)
     one.add_argument('--of', default='udp', choices=('udp', 'all'), help='loss of UDP packets only, or of all IP packets')

@@ -10,6 +10,7 @@ multicast                  parts per million, of packets to groups of jobs, inde
 multicast_at               affected hosts; empty: all
 partition                  hosts that reach only each other
 cut                        ports that are down
+mtu                        ports that drop longer UDP packets, and what they let pass
 """
 import re
 
@@ -17,7 +18,7 @@ from . import network, tool
 
 MILLION = 1000000
 NONE = {'loss': 0, 'loss_at': 'each', 'loss_of': 'udp', 'duplicate': 0, 'corrupt': 0, 'multicast': 0, 'multicast_at': [],
-        'partition': [], 'cut': []}
+        'partition': [], 'cut': [], 'mtu': {}}
 _ON_BRIDGE = {'udp': 'ether type { ip, ip6 } meta l4proto udp', 'all': 'ether type { ip, ip6 }'}
 _ON_PORT = {'udp': 'meta l4proto udp', 'all': 'meta protocol { ip, ip6 }'}
 
@@ -57,6 +58,10 @@ def bridge_rules(lab):
         where = f'oifname {_set(names)} ' if names else ''
         rows += [f'{where}{group} {_probability(faults["multicast"])} counter drop comment "multicast"'
                  for group in ('ip daddr 239.0.0.0/8', 'ip6 daddr ff15::/16')]
+    for name, longest in sorted(faults['mtu'].items()):
+        for side in ('iifname', 'oifname'):
+            rows += [f'{side} "{name}" ip protocol udp ip length > {longest} counter drop comment "mtu"',
+                     f'{side} "{name}" ip6 nexthdr udp ip6 length > {longest - 40} counter drop comment "mtu"']
     if faults['loss'] and faults['loss_at'] == 'each':
         rows.append(f'{_ON_BRIDGE[faults["loss_of"]]} {_probability(faults["loss"])} counter drop comment "loss"')
     return _chain('forward', 'forward', rows)
@@ -110,4 +115,6 @@ def describe(faults):
         words.append(f'{", ".join(faults["partition"])} partitioned from the others')
     if faults['cut']:
         words.append(f'links down: {", ".join(faults["cut"])}')
+    for name, bytes_ in sorted(faults['mtu'].items()):
+        words.append(f'the port {name} drops UDP packets of more than {bytes_} bytes')
     return '; '.join(words) or 'none'

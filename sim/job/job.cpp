@@ -40,6 +40,7 @@ void add(rel::LaneCounters& sum, const rel::LaneCounters& each) {
   sum.repaired_multicast += each.repaired_multicast;
   sum.naks_sent += each.naks_sent;
   sum.acks_sent += each.acks_sent;
+  sum.acks_received += each.acks_received;
   sum.duplicates += each.duplicates;
   sum.forged += each.forged;
   sum.malformed += each.malformed;
@@ -106,6 +107,22 @@ void check_strangers(const Net& net, const Processes& processes, std::vector<std
                           static_cast<double>(net.counters().bad), static_cast<double>(dropped)));
 }
 
+// Each process completes something soon after the last fault, unless it has nothing left to do.
+void watch_resumption(const Setup& setup, Net& net, const Processes& processes,
+                      std::vector<std::uint64_t>& completed, std::vector<std::string>& wrong) {
+  net.at(setup.trouble_ends, "the last fault has ended", [&](Net&) {
+    for (std::size_t i = 0; i < processes.size(); ++i)
+      completed[i] = processes[i]->core().counters().finished;
+  });
+  net.at(setup.trouble_ends + setup.resume_within, "all have gone on", [&](Net& which) {
+    for (std::size_t i = 0; i < processes.size(); ++i)
+      if (which.is_alive(static_cast<HostId>(i)) && !processes[i]->is_finished() &&
+          processes[i]->core().counters().finished == completed[i])
+        wrong.push_back(words("stall: host %.0f completed nothing in %.3f s after the last fault",
+                              static_cast<double>(i), static_cast<double>(setup.resume_within.ns) / 1e9));
+  });
+}
+
 }  // namespace
 
 Result run_job(const Setup& setup, Watcher* watcher) {
@@ -125,6 +142,8 @@ Result run_job(const Setup& setup, Watcher* watcher) {
                if (which.is_alive(i)) processes[static_cast<std::size_t>(i)]->on_death(dies);
            });
   }
+  std::vector<std::uint64_t> completed(processes.size());
+  if (setup.resume_within.ns != 0) watch_resumption(setup, net, processes, completed, result.wrong);
   const Instant end = setup.trouble_ends + setup.limit;
   std::uint64_t seen = 0;
   const auto done = [&] {

@@ -28,8 +28,9 @@ struct Setup {
   std::vector<Planned> plan;
   HostId dies = -1;  // this host, at `death`; the launcher says so at `told`
   Instant death = kNever, told = kNever;
-  Instant trouble_ends{};                 // when the plan has healed what it broke
-  Duration after = milliseconds(3000);    // so long nobody may have anything left to say
+  Instant trouble_ends{};               // when the plan has healed what it broke
+  Duration resume_within{};             // after trouble_ends each process completes something; 0: not checked
+  Duration after = milliseconds(3000);  // so long nobody may have anything left to say
   Duration limit = milliseconds(10'000);  // after that, everything is done: otherwise it is a stall
 };
 

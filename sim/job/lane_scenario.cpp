@@ -40,6 +40,8 @@ constexpr std::array kTroubles{
     NamedLane{LaneTrouble::link, "lane-link", "one of several links dies, or is out and in again"},
     NamedLane{LaneTrouble::replay_death, "lane-replay-death",
               "a member dies, and its packets are delivered again for seconds"},
+    NamedLane{LaneTrouble::mtu, "lane-mtu", "a port drops long datagrams, and nothing says so"},
+    NamedLane{LaneTrouble::flaps, "lane-flaps", "as lane-cable, while the job works all the time"},
 };
 constexpr auto kMixed = static_cast<std::size_t>(LaneTrouble::stolen);  // the first so many
 
@@ -154,12 +156,14 @@ void Maker::program() {
   limits.total_bytes = std::uint64_t{1} << between(chance_, 16, 23);
   limits.largest = std::uint64_t{1} << between(chance_, 12, chance_.below(4) == 0 ? 20 : 18);
   if (is(LaneTrouble::crowd)) limits.collectives = std::min(limits.collectives, 6u);
+  if (is(LaneTrouble::flaps)) limits.collectives = static_cast<std::uint32_t>(between(chance_, 200, 400));
   limits.under_way = one_of<std::uint32_t>({1, 3, 6});
   if (is(LaneTrouble::late)) limits.latest = milliseconds(one_of<std::int64_t>({20, 1000, 4000}));
   limits.closes = !is(LaneTrouble::death) && !is(LaneTrouble::replay_death);
   limits.computes = is(LaneTrouble::slow) || is(LaneTrouble::late) || is(LaneTrouble::cable);
   limits.longest_pause =
       is(LaneTrouble::cable) || is(LaneTrouble::link) ? milliseconds(between(chance_, 100, 300))
+      : is(LaneTrouble::flaps)                        ? milliseconds(between(chance_, 20, 60))
       : is(LaneTrouble::slow) ? milliseconds(between(chance_, 5, chance_.below(4) == 0 ? 400 : 50))
                               : microseconds(between(chance_, 0, 2000));
   limits.deals = is(LaneTrouble::deal);
@@ -259,6 +263,8 @@ void Maker::happenings() {
     case LaneTrouble::death:
     case LaneTrouble::replay_death: death(); break;
     case LaneTrouble::cable: cable(); break;
+    case LaneTrouble::flaps: flaps(); break;
+    case LaneTrouble::mtu: narrow_port(); break;
     case LaneTrouble::link: links(); break;
     default: break;
   }

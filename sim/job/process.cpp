@@ -37,6 +37,7 @@ node::NodeConfig node_config(const ProcessConfig& config, HostId me, std::size_t
   if (config.security != wire::Security::tag) {
     out.security = {config.security, &model_suite(), model_key(config.mesh.seal.key)};
     out.mesh.datagram_bytes -= wire::kSealedMost;
+    out.mesh.probe_extra = wire::kSealedGroupExtra;
   }
   out.lanes.datagram_bytes = out.mesh.datagram_bytes;
   out.lanes.longest_backoff = rel::longest_backoff(config.mesh.pace());

@@ -41,6 +41,8 @@ constexpr std::array kTroubles{
     Named{Trouble::cable, "cable", "the only cable of a host is out and in again, six times"},
     Named{Trouble::replay_death, "replay-death",
           "a host dies, and its packets are delivered again for seconds"},
+    Named{Trouble::mtu, "mtu", "a port drops long datagrams, and nothing says so"},
+    Named{Trouble::flaps, "flaps", "as cable, while the job works all the time"},
 };
 constexpr auto kMixed = static_cast<std::size_t>(Trouble::stolen);  // the first so many
 
@@ -74,7 +76,7 @@ void Maker::network() {
     net.hosts = static_cast<std::int32_t>(between(chance_, 16, chance_.below(8) == 0 ? 256 : 64));
   net.links = static_cast<std::uint8_t>(chance_.below(4) == 0 ? between(chance_, 2, 3) : 1);
   if (is(Trouble::link) || is(Trouble::plug)) net.links = static_cast<std::uint8_t>(between(chance_, 2, 4));
-  if (is(Trouble::cable)) net.links = 1;
+  if (is(Trouble::cable) || is(Trouble::flaps)) net.links = 1;
   net.shape.bits_per_second =
       one_of<std::uint64_t>({100'000'000, 1'000'000'000, 1'000'000'000, 10'000'000'000});
   net.shape.delay = microseconds(chance_.below(8) == 0 ? between(chance_, 50, 500) : between(chance_, 1, 20));
@@ -136,9 +138,11 @@ void Maker::program() {
     limits.total_bytes = std::min<std::uint64_t>(limits.total_bytes, 1 << 19);
   if (is(Trouble::go_back_n)) limits.total_bytes = std::min<std::uint64_t>(limits.total_bytes, 1 << 20);
   if (is(Trouble::crowd)) limits.messages = static_cast<std::uint32_t>(between(chance_, 200, 1000));
+  if (is(Trouble::flaps)) limits.messages = static_cast<std::uint32_t>(between(chance_, 400, 800));
   limits.datagram_bytes = setup_.process.mesh.datagram_bytes;
   limits.any_source = !is(Trouble::death) && !is(Trouble::replay_death);
-  limits.longest_pause = is(Trouble::cable) ? milliseconds(between(chance_, 100, 300))
+  limits.longest_pause = is(Trouble::cable)   ? milliseconds(between(chance_, 100, 300))
+                         : is(Trouble::flaps) ? milliseconds(between(chance_, 20, 60))
                          : is(Trouble::slow)
                              ? milliseconds(between(chance_, 5, chance_.below(4) == 0 ? 400 : 50))
                              : microseconds(between(chance_, 0, 2000));
@@ -186,6 +190,8 @@ void Maker::happenings() {
     case Trouble::death:
     case Trouble::replay_death: death(); break;
     case Trouble::cable: cable(); break;
+    case Trouble::flaps: flaps(); break;
+    case Trouble::mtu: narrow_port(); break;
     case Trouble::link: links(); break;
     case Trouble::plug: switch_is_off(); break;
     default: break;

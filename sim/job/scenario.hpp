@@ -36,6 +36,8 @@ enum class Trouble : std::uint8_t {
   stolen,        // processors that hosts share are taken away, again and again
   cable,         // the only cable of a host is out and in again, six times
   replay_death,  // a host dies, and its packets are delivered again for seconds
+  mtu,           // a port drops long datagrams
+  flaps,         // as cable, while the job works all the time
 };
 
 struct Named {
@@ -71,6 +73,8 @@ enum class LaneTrouble : std::uint8_t {
   cable,         // the only cable of a host is out and in again, six times
   link,          // one of several links dies, or is out and in again
   replay_death,  // a member dies, and its packets are delivered again for seconds
+  mtu,           // a port drops long datagrams
+  flaps,         // as cable, while the job works all the time
 };
 
 struct NamedLane {

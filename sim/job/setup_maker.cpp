@@ -103,6 +103,12 @@ void SetupMaker::replays() {
   setup_.net.faults.replay_by = milliseconds(12'000);
 }
 
+void SetupMaker::flaps() {
+  setup_.resume_within = milliseconds(500);
+  likely_ = milliseconds(200);
+  cable();
+}
+
 void SetupMaker::cable() {
   const HostId host = some_host();
   const std::string name = "the cable of host " + std::to_string(host);
@@ -113,6 +119,19 @@ void SetupMaker::cable() {
          [host](Net& net) { net.fabric().set_link(host, kNoLink, true); });
     at = at + milliseconds(950);
   }
+}
+
+void SetupMaker::narrow_port() {
+  const HostId host = some_host();
+  const std::uint32_t full = setup_.process.mesh.datagram_bytes;
+  setup_.resume_within = milliseconds(2000);
+  std::uint32_t longest = one_of<std::uint32_t>({1372, 1272, 1000, 548});
+  if (full > 2000 && chance_.below(2) == 0) longest = 1472;
+  longest = std::min(longest, full - 8);
+  plan(chance_.below(2) == 0 ? Instant{} : some_time(),
+       "the port of host " + std::to_string(host) + " drops datagrams of more than " +
+           std::to_string(longest) + " bytes",
+       [host, longest](Net& net) { net.fabric().set_line(host, kNoLink, {.longest = longest}); });
 }
 
 // One link stays: another dies, or is out and in again.

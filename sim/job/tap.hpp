@@ -30,6 +30,10 @@ class UnicastTap final : public rel::Listener {
   void link_changed(rel::PeerId peer, rel::LinkId link, bool live) noexcept override {
     next_->link_changed(peer, link, live);
   }
+  void segment_changed(rel::PeerId peer, rel::LinkId link, std::uint16_t bytes,
+                       std::uint16_t full) noexcept override {
+    next_->segment_changed(peer, link, bytes, full);
+  }
   std::uint64_t offered() const noexcept { return offered_; }  // packets, refused ones too
 
  private:

@@ -51,6 +51,12 @@ struct NetConfig {
   std::int32_t hosts = 2;
   std::uint8_t links = 1;  // of each host; link i of every host ends at switch i
   Shape shape;
+  // Hosts of one leaf switch. Leaves are joined by a spine, so that a datagram to another leaf passes three
+  // switches. 0: one switch for all.
+  std::int32_t leaf_hosts = 0;
+  std::uint64_t trunk_bits_per_second = 10'000'000'000;  // lines between a leaf and the spine
+  std::uint32_t trunk_bytes = 2'000'000;                 // queues of their ports
+  bool pause_frames = false;  // a full port does not drop: it stops the interface that fills it
   Faults faults;
   Duration switch_delay = microseconds(1);
   bool nic_drops = false;                // a full interface drops; otherwise the sender blocks

@@ -14,7 +14,10 @@ Fabric::Fabric(const NetConfig& config, Transit& transit)
       faults_(config.faults),
       own_faults_(static_cast<std::size_t>(config.hosts)),
       links_(static_cast<std::size_t>(config.hosts) * config.links),
-      switches_(config.links) {}
+      switches_(config.links),
+      trunks_(config, transit) {
+  for (Link& link : links_) link.bits_per_second = config.shape.bits_per_second;
+}
 
 void Fabric::set_faults(HostId host, const Faults& faults) {
   own_faults_[static_cast<std::size_t>(host)] = faults;
@@ -35,6 +38,15 @@ void Fabric::set_switch(std::uint8_t link, bool up) {
   if (up) return;
   for (HostId host = 0; host < config_.hosts; ++host)
     link_of(host, link).cut = link_of(host, link).port_free = transit_.now;
+}
+
+void Fabric::set_line(HostId host, std::uint8_t which, const Line& line) {
+  for (std::uint8_t i = 0; i < config_.links; ++i) {
+    if (which != kNoLink && which != i) continue;
+    Link& link = link_of(host, i);
+    link.longest = line.longest;
+    if (line.bits_per_second != 0) link.bits_per_second = line.bits_per_second;
+  }
 }
 
 void Fabric::partition(std::vector<std::uint8_t> sides, std::uint8_t which, bool one_way) {
@@ -80,12 +92,13 @@ void Fabric::send_foreign(std::uint8_t link, GroupId group, std::span<const std:
   }
 }
 
-Duration Fabric::queue_time(std::uint32_t bytes) const noexcept {
-  return {static_cast<std::int64_t>(std::uint64_t{bytes} * 8'000'000'000u / config_.shape.bits_per_second)};
+Duration Fabric::queue_time(const Link& link, std::uint32_t bytes) noexcept {
+  return {static_cast<std::int64_t>(std::uint64_t{bytes} * 8'000'000'000u / link.bits_per_second)};
 }
 
 bool Fabric::is_full(const Link& link) const noexcept {
-  return link.nic_free > transit_.now && link.nic_free - transit_.now > queue_time(config_.shape.nic_bytes);
+  return link.nic_free > transit_.now &&
+         link.nic_free - transit_.now > queue_time(link, config_.shape.nic_bytes);
 }
 
 bool Fabric::has_full_nic(HostId host) const noexcept {
@@ -95,11 +108,10 @@ bool Fabric::has_full_nic(HostId host) const noexcept {
 }
 
 std::optional<Instant> Fabric::nic_half_empty_at(HostId host) const noexcept {
-  const Duration half = queue_time(config_.shape.nic_bytes / 2);
   std::optional<Instant> first;
   for (std::uint8_t i = 0; i < config_.links; ++i) {
     const Link& link = link_of(host, i);
-    const Instant at{link.nic_free.ns - half.ns};
+    const Instant at{link.nic_free.ns - queue_time(link, config_.shape.nic_bytes / 2).ns};
     if (is_full(link) && (!first || at < *first)) first = at;
   }
   return first;
@@ -108,9 +120,9 @@ std::optional<Instant> Fabric::nic_half_empty_at(HostId host) const noexcept {
 void Fabric::enter_nic(Flight flight) {
   Link& link = link_of(flight.from, flight.link);
   if (!link.up) return transit_.drop(flight, flight.to, Sight::cut_off, transit_.counters.cut_off);
-  const Duration time = line_time(flight.packet->size);
+  const Duration time = line_time(link, flight.packet->size);
   const Instant free = std::max(link.nic_free, transit_.now);
-  if (config_.nic_drops && (free + time) - transit_.now > queue_time(config_.shape.nic_bytes))
+  if (config_.nic_drops && (free + time) - transit_.now > queue_time(link, config_.shape.nic_bytes))
     return transit_.drop(flight, flight.to, Sight::nic_full, transit_.counters.nic_full);
   ++transit_.counters.sent;
   transit_.counters.sent_bytes += flight.packet->size;
@@ -134,25 +146,24 @@ bool Fabric::is_cut_off(const Flight& flight) const noexcept {
 
 // Store and forward: the switch has the whole datagram and chooses the output ports.
 void Fabric::at_switch(const Flight& flight) {
+  if (flight.stage == 1) return pass_spine(flight);
+  if (flight.stage == 2) {
+    if (!flight.multicast) return to_port(flight, flight.to);
+    to_members(flight, flight.leaf);
+    return transit_.pool.release(flight.packet);
+  }
   const Switch& plane = switches_[flight.link];
   const Link& link = link_of(flight.from, flight.link);
-  if (!plane.up || !link.up || link.cut >= flight.left)
+  if (!plane.up || !link.up || link.cut >= flight.left || flight.packet->size > link.longest)
     return transit_.drop(flight, flight.to, Sight::cut_off, transit_.counters.cut_off);
   if (happens(transit_.chance, faults_.common_loss))
     return transit_.drop(flight, flight.to, Sight::lost, transit_.counters.lost);
-  if (!flight.multicast) return to_port(flight, flight.to);
+  const std::uint16_t leaf = trunks_.leaf_of(flight.from);
+  if (!flight.multicast)
+    return trunks_.leaf_of(flight.to) == leaf ? to_port(flight, flight.to) : trunks_.up(flight);
   if (plane.multicast && flight.group < groups_.size()) {
-    for (const Member& member : groups_[flight.group]) {
-      if (member.link != flight.link || member.host == flight.from) continue;
-      Flight copy = flight;
-      ++copy.packet->uses;
-      if (happens(transit_.chance, faults_.multicast_loss))
-        transit_.drop(copy, member.host, Sight::lost, transit_.counters.lost);
-      else if (link_of(member.host, member.link).multicast)
-        to_port(copy, member.host);
-      else
-        transit_.drop(copy, member.host, Sight::cut_off, transit_.counters.cut_off);
-    }
+    to_members(flight, leaf);
+    if (trunks_.leaves() > 1) return trunks_.up(flight);
   } else if (!plane.multicast) {
     ++transit_.counters.cut_off;
     transit_.see(Sight::cut_off, flight, -1);
@@ -160,14 +171,53 @@ void Fabric::at_switch(const Flight& flight) {
   transit_.pool.release(flight.packet);
 }
 
+void Fabric::to_members(const Flight& flight, std::uint16_t leaf) {
+  for (const Member& member : groups_[flight.group]) {
+    if (member.link != flight.link || member.host == flight.from || trunks_.leaf_of(member.host) != leaf)
+      continue;
+    Flight copy = flight;
+    ++copy.packet->uses;
+    if (happens(transit_.chance, faults_.multicast_loss))
+      transit_.drop(copy, member.host, Sight::lost, transit_.counters.lost);
+    else if (link_of(member.host, member.link).multicast)
+      to_port(copy, member.host);
+    else
+      transit_.drop(copy, member.host, Sight::cut_off, transit_.counters.cut_off);
+  }
+}
+
+void Fabric::pass_spine(const Flight& flight) {
+  Flight next = flight;
+  if (!flight.multicast) {
+    next.leaf = trunks_.leaf_of(flight.to);
+    return trunks_.down(next);
+  }
+  std::vector<bool> wanted(trunks_.leaves());
+  for (const Member& member : groups_[flight.group])
+    if (member.link == flight.link) wanted[trunks_.leaf_of(member.host)] = true;
+  wanted[trunks_.leaf_of(flight.from)] = false;
+  for (std::uint16_t leaf = 0; leaf < wanted.size(); ++leaf) {
+    if (!wanted[leaf]) continue;
+    next.leaf = leaf;
+    ++next.packet->uses;
+    trunks_.down(next);
+  }
+  transit_.pool.release(flight.packet);
+}
+
 void Fabric::to_port(const Flight& flight, HostId to) {
   Link& link = link_of(to, flight.link);
-  if (!link.up || is_divided(flight.from, to, flight.link))
+  if (!link.up || is_divided(flight.from, to, flight.link) || flight.packet->size > link.longest)
     return transit_.drop(flight, to, Sight::cut_off, transit_.counters.cut_off);
-  const Duration time = line_time(flight.packet->size);
+  const Duration time = line_time(link, flight.packet->size);
   const Instant free = std::max(link.port_free, transit_.now);
-  if ((free + time) - transit_.now > queue_time(config_.shape.port_bytes))
-    return transit_.drop(flight, to, Sight::port_full, transit_.counters.port_full);
+  if ((free + time) - transit_.now > queue_time(link, config_.shape.port_bytes)) {
+    if (!config_.pause_frames || flight.from < 0)
+      return transit_.drop(flight, to, Sight::port_full, transit_.counters.port_full);
+    Link& from = link_of(flight.from, flight.link);
+    const Instant half{free.ns - queue_time(link, config_.shape.port_bytes / 2).ns};
+    from.nic_free = std::max(from.nic_free, half);  // everything else that it sends waits, too
+  }
   link.port_free = free + time;
   Flight next = flight;
   next.to = to;

@@ -15,6 +15,7 @@
 
 #include "sim/net/config.hpp"
 #include "sim/net/transit.hpp"
+#include "sim/net/trunks.hpp"
 
 namespace herald::sim {
 
@@ -30,6 +31,12 @@ class Fabric {
   // Those with a link argument apply to all links for kNoLink.
   void set_link(HostId host, std::uint8_t link, bool up);
   void set_switch(std::uint8_t link, bool up);
+  // Of the lines of one host. The port drops longer datagrams, in both directions, and says nothing.
+  struct Line {
+    std::uint64_t bits_per_second = 0;  // 0: as now
+    std::uint32_t longest = UINT32_MAX;
+  };
+  void set_line(HostId host, std::uint8_t link, const Line& line);
   // Hosts on different sides do not receive from each other; with one_way only the higher side does not
   // receive from the lower. An empty list ends the partition.
   void partition(std::vector<std::uint8_t> sides, std::uint8_t link = kNoLink, bool one_way = false);
@@ -52,9 +59,11 @@ class Fabric {
  private:
   struct Link {
     bool up = true;
-    bool bad = false;             // in a loss burst
-    bool multicast = true;        // the switch's port forwards it
-    std::uint8_t side = 0;        // of a partition
+    bool bad = false;                    // in a loss burst
+    bool multicast = true;               // the switch's port forwards it
+    std::uint8_t side = 0;               // of a partition
+    std::uint32_t longest = UINT32_MAX;  // datagram that passes
+    std::uint64_t bits_per_second = 0;
     Instant nic_free, port_free;  // when the line has sent its queue
     Instant cut{-1};              // when it last went down: datagrams on it were lost
   };
@@ -72,8 +81,13 @@ class Fabric {
   const Link& link_of(HostId host, std::uint8_t link) const noexcept {
     return links_[static_cast<std::size_t>(host) * config_.links + link];
   }
-  Duration queue_time(std::uint32_t bytes) const noexcept;
-  Duration line_time(std::uint32_t payload) const noexcept { return queue_time(wire_bytes(payload)); }
+  static Duration queue_time(const Link& link, std::uint32_t bytes) noexcept;
+  static Duration line_time(const Link& link, std::uint32_t payload) noexcept {
+    return queue_time(link, wire_bytes(payload));
+  }
+  void pass_spine(const Flight& flight);
+  // A copy for each member of the group at this leaf.
+  void to_members(const Flight& flight, std::uint16_t leaf);
   bool is_full(const Link& link) const noexcept;
   bool is_divided(HostId from, HostId to, std::uint8_t link) const noexcept;
   void to_port(const Flight& flight, HostId to);
@@ -87,6 +101,7 @@ class Fabric {
   std::vector<std::optional<Faults>> own_faults_;  // by host
   std::vector<Link> links_;
   std::vector<Switch> switches_;
+  Trunks trunks_;
   std::vector<std::vector<Member>> groups_;
 };
 

@@ -52,7 +52,9 @@ struct Flight {
   GroupId group = 0;
   std::uint8_t link = 0;
   bool multicast = false;
-  bool bad = false;  // corrupted or foreign
+  bool bad = false;        // corrupted or foreign
+  std::uint8_t stage = 0;  // at the leaf of its sender, at the spine, at the leaf of its receivers
+  std::uint16_t leaf = 0;  // of its receivers
   std::uint32_t next_free = 0;
 };
 

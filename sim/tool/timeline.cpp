@@ -16,6 +16,7 @@ std::string describe(std::span<const std::byte> bytes) {
   std::memcpy(&head, bytes.data(), sizeof head);
   const char* kind = "?";
   switch (static_cast<wire::DatagramKind>(static_cast<std::uint8_t>(head.kind))) {
+    case wire::DatagramKind::fragment: kind = "part"; break;
     case wire::DatagramKind::data: kind = "data"; break;
     case wire::DatagramKind::ack: kind = "ack"; break;
     case wire::DatagramKind::probe: kind = "probe"; break;

@@ -65,7 +65,9 @@ node::NodeConfig node_config(int rank, int size, const Knobs& knobs, const path:
   mesh.repair = repair_of(knobs);
   mesh.seal = {start.key, start.epoch};
   config.security = security_of(knobs, start);
-  const std::uint32_t sealed = config.security.level == wire::Security::tag ? 0 : wire::kSealedMost;
+  const bool is_sealed = config.security.level != wire::Security::tag;
+  const std::uint32_t sealed = is_sealed ? wire::kSealedMost : 0;
+  mesh.probe_extra = is_sealed ? wire::kSealedGroupExtra : 0;
   mesh.datagram_bytes = udp.datagram_bytes() - sealed;
   mesh.largest_bytes = std::max(udp.largest_bytes(), udp.datagram_bytes()) - sealed;
   mesh.row_packets = udp.gso_packets();

@@ -38,7 +38,8 @@ Net::Net(int rank, const Knobs& knobs, node::Node& node, std::unique_ptr<path::U
       node_(node),
       udp_(std::move(udp)),
       hosts_(std::move(hosts)),
-      silence_(rank, knobs) {
+      silence_(rank, knobs),
+      segments_(rank) {
   to_peers_.reserve(rel::TxBatch::kMost);
   for (const int fd : udp_->descriptors()) watch_.add(fd, kPeers);
   for (auto& path : mcast) {
@@ -281,6 +282,8 @@ void Net::print_events() noexcept {
                         event.kind == Kind::peer_silent ? 1 : 0);
       silence_.print(event, hosts_.of(event.peer));
     }
+    if (event.kind == Kind::segment_shrunk)
+      segments_.print(event, hosts_.of(event.peer), udp_->link_name(event.peer, event.link));
     if (!verbose_) continue;
     std::fprintf(stderr, "herald: rank %d: ", rank_);
     switch (event.kind) {
@@ -311,6 +314,11 @@ void Net::print_events() noexcept {
         break;
       case Kind::group_foreign:
         std::fprintf(stderr, "others use a multicast address of ours; its lanes move\n");
+        break;
+      case Kind::segment_shrunk:
+      case Kind::segment_grown:
+        std::fprintf(stderr, "link %s to rank %d: datagrams of %u bytes\n",
+                     udp_->link_name(event.peer, event.link).c_str(), event.peer, event.amount);
         break;
       case Kind::peer_silent: std::fprintf(stderr, "rank %d does not answer\n", event.peer); break;
       case Kind::peer_answers: std::fprintf(stderr, "rank %d answers again\n", event.peer); break;

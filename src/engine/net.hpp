@@ -11,6 +11,7 @@
 
 #include "base/knobs.hpp"
 #include "engine/host_names.hpp"
+#include "engine/segment_report.hpp"
 #include "engine/silence_report.hpp"
 #include "node/node.hpp"
 #include "path/mcast/mcast.hpp"
@@ -95,6 +96,7 @@ class Net final : node::GroupMembership {
   std::vector<Groups> groups_;  // by interface; empty: no multicast here
   HostNames hosts_;
   SilenceReport silence_;
+  SegmentReport segments_;
   path::Watch watch_;
   rel::TxBatch batch_;
   std::vector<path::UdpSend> to_peers_;  // the batch, as the paths want it

@@ -48,6 +48,8 @@ struct NodeEvent {
   enum class Kind : std::uint8_t {
     link_down,           // amount: the link
     link_up,             // amount: the link
+    segment_shrunk,      // the link carries datagrams of `amount` bytes, not of `full`
+    segment_grown,       // it carries `amount` bytes again
     peer_silent,         // it has not answered for warn_after; amount: 1 if it ever did
     peer_answers,        // it answers again
     multicast_lost,      // the peer does not receive our multicast
@@ -60,6 +62,8 @@ struct NodeEvent {
   Kind kind;
   PeerId peer = -1;
   std::uint32_t amount = 0;
+  rel::LinkId link = 0;    // of segments
+  std::uint32_t full = 0;  // likewise
 };
 
 }  // namespace herald::node

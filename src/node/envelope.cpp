@@ -78,7 +78,9 @@ std::span<const std::byte> Envelope::seal_one(const rel::Tx& tx, std::byte* room
   std::size_t head_bytes = wire::kSealedHead;
   wire::Cipher* cipher = nullptr;
   if (group) {
-    const wire::Le<std::uint64_t> lane = wire::lane_name(tx.datagram);
+    // A part of a split cast does not tell its lane.
+    const wire::Le<std::uint64_t> lane =
+        wire::is_fragment(tx.datagram) ? std::uint64_t{0} : wire::lane_name(tx.datagram);
     std::memcpy(room + head_bytes, &lane, sizeof lane);
     head_bytes = wire::kSealedGroupHead;
     cipher = &lane_tx({lane, generation});

@@ -11,9 +11,20 @@ using Gate = p2p::Carrier::Door;
 
 constexpr int kTurnsPerDeadline = 8;  // while arrivals keep the node busy
 
+// Datagrams of lanes that came in parts.
+void deliver_joined(rel::Mesh& mesh, LaneSide& lanes, Instant now) noexcept {
+  for (const rel::Mesh::Joined& whole : mesh.take_joined())
+    (void)lanes.on_datagram(now, false, whole.datagram, whole.link);
+}
+
 bool take(rel::Mesh& mesh, LaneSide& lanes, Instant now, std::span<const rel::Mesh::Rx> arrivals) noexcept {
-  if (arrivals.size() == 1 && !wire::is_lane_datagram(arrivals[0].datagram))
-    return mesh.on_datagram(now, arrivals[0].link, arrivals[0].datagram) >= 0;
+  if (arrivals.size() == 1 && !wire::is_lane_datagram(arrivals[0].datagram)) {
+    const bool good = mesh.on_datagram(now, arrivals[0].link, arrivals[0].datagram) >= 0;
+    if (wire::is_fragment(arrivals[0].datagram)) [[unlikely]]
+      deliver_joined(mesh, lanes, now);
+    return good;
+  }
+  bool parts = false;
   bool good = false;
   std::size_t first = 0;
   const auto flush = [&](std::size_t end) {
@@ -24,12 +35,17 @@ bool take(rel::Mesh& mesh, LaneSide& lanes, Instant now, std::span<const rel::Me
     }
   };
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
-    if (!wire::is_lane_datagram(arrivals[i].datagram)) continue;
+    if (!wire::is_lane_datagram(arrivals[i].datagram)) {
+      parts = parts || wire::is_fragment(arrivals[i].datagram);
+      continue;
+    }
     flush(i);
     good = lanes.on_datagram(now, false, arrivals[i].datagram, arrivals[i].link) || good;
     first = i + 1;
   }
   flush(arrivals.size());
+  if (parts) [[unlikely]]
+    deliver_joined(mesh, lanes, now);
   return good;
 }
 
@@ -190,6 +206,10 @@ std::vector<NodeEvent> Node::take_events() noexcept {
   for (const p2p::Carrier::Silence& news : remote_->carrier.take_silences())
     events_.push_back({news.ends ? NodeEvent::Kind::peer_answers : NodeEvent::Kind::peer_silent, news.peer,
                        news.heard ? 1u : 0u});
+  for (const p2p::Carrier::SegmentNews& news : remote_->carrier.take_segments())
+    events_.push_back(
+        {news.bytes < news.full ? NodeEvent::Kind::segment_shrunk : NodeEvent::Kind::segment_grown, news.peer,
+         news.bytes, news.link, news.full});
   return std::exchange(events_, {});
 }
 

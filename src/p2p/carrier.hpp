@@ -44,7 +44,16 @@ class Carrier final : public rel::Listener {
     bool ends;   // it answers again
   };
   std::vector<Silence> take_silences() noexcept { return std::exchange(silences_, {}); }
-  bool has_news() const noexcept { return !lost_.empty() || !links_.empty() || !silences_.empty(); }
+  struct SegmentNews {
+    PeerId peer;
+    rel::LinkId link;
+    std::uint16_t bytes, full;
+  };
+  // Links that carry datagrams of another size than before.
+  std::vector<SegmentNews> take_segments() noexcept { return std::exchange(segments_, {}); }
+  bool has_news() const noexcept {
+    return !lost_.empty() || !links_.empty() || !silences_.empty() || !segments_.empty();
+  }
 
   Status deliver(rel::PeerId from, std::span<const std::byte> packet) noexcept override;
   void returned(rel::PeerId peer, std::uint32_t packets) noexcept override;
@@ -54,6 +63,10 @@ class Carrier final : public rel::Listener {
   }
   void peer_answers(rel::PeerId peer) noexcept override { silences_.push_back({peer, true, true}); }
   void link_changed(rel::PeerId peer, rel::LinkId link, bool live) noexcept override;
+  void segment_changed(rel::PeerId peer, rel::LinkId link, std::uint16_t bytes,
+                       std::uint16_t full) noexcept override {
+    segments_.push_back({peer, link, bytes, full});
+  }
 
  private:
   Core& core_;
@@ -67,6 +80,7 @@ class Carrier final : public rel::Listener {
   std::vector<PeerId> lost_;
   std::vector<LinkNews> links_;
   std::vector<Silence> silences_;
+  std::vector<SegmentNews> segments_;
 };
 
 }  // namespace herald::p2p

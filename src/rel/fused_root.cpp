@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kResultHead = sizeof(wire::DatagramHead) + sizeof(wire::ResultPart);
 // Members acknowledge by themselves after a while (fused_member.cpp); then the result is repeated.
 constexpr Duration kAckBy = milliseconds(4);
+constexpr std::uint8_t kResultsToSuspect = 3;  // repetitions: maybe the result is too long for a link
 
 }  // namespace
 
@@ -104,6 +105,7 @@ bool FusedRoot::confirm(std::uint32_t place, Seq results_end) noexcept {
     exchange.retry_at = kNever;
     --unconfirmed_;
   }
+  if (replies.results_end != before_it) replies.resent = 0;
   return replies.results_end != before_it;
 }
 
@@ -270,9 +272,12 @@ bool FusedRoot::fill_replies(TxBatch& out) noexcept {
       if (!replies.resend_due || exchange.state != Exchange::State::announced ||
           before(exchange.number, replies.results_end) || before(replies.resend_to, exchange.number))
         continue;
+      if (replies.resent >= kResultsToSuspect)
+        context_.suspect_segment(context_.clock, info_.members[place], exchange.datagram.size());
       emit_to_member(exchange, place, out);
       ++context_.counters.fused_resent;
     }
+    if (replies.resend_due && replies.resent < UINT8_MAX) ++replies.resent;
     if (replies.ack_due) {
       wire::LanePart part;
       part.name = info_.name;

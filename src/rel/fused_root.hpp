@@ -55,6 +55,7 @@ class FusedRoot final : public FusedActor {
     Seq ack_number = 0, resend_to = 0;
     bool ack_due = false;     // that its contribution to `ack_number` has come
     bool resend_due = false;  // the results up to `resend_to`
+    std::uint8_t resent = 0;  // times in a row, since it had a result
   };
   Exchange& at(Seq number) noexcept { return exchanges_[number % kKnown]; }
   const Exchange& at(Seq number) const noexcept { return exchanges_[number % kKnown]; }

@@ -93,6 +93,7 @@ bool Lane::dispatch(Instant now, bool by_group, std::uint32_t from, const wire::
       return open && from == 0 && fused_member_ != nullptr && fused_member_->on_result(now, by_group, view);
     case wire::DatagramKind::contribution_ack:
       return open && from == 0 && fused_member_ != nullptr && fused_member_->on_contribution_ack(now, view);
+    case wire::DatagramKind::fragment:
     case wire::DatagramKind::data:
     case wire::DatagramKind::ack:
     case wire::DatagramKind::probe:

@@ -39,7 +39,23 @@ void LaneContext::on_unanswered(Instant now, PeerId peer) noexcept {
 
 void LaneContext::push(const Destination& to, std::span<const std::byte> datagram, TxBatch& out) noexcept {
   const bool direct = to.to >= 0 && peers != nullptr;
-  out.entries[out.count++] = {to.to, direct ? peers->link_to(clock, to.to) : to.interface, datagram};
+  const Tx one{to.to, direct ? peers->link_to(clock, to.to) : to.interface, datagram};
+  if (peers != nullptr && datagram.size() > peers->least_segment()) [[unlikely]] {
+    const std::size_t segment = direct ? peers->segment_to(one.to, one.link) : peers->least_segment();
+    const wire::Seal& seal_of_parts = direct ? peers->seal_to(one.to) : config.seal;
+    if (datagram.size() > segment)
+      return splitter.split(one, segment, seal_of_parts, config.me, direct ? to.seal : wire::kGroupFragment);
+  }
+  out.entries[out.count++] = one;
+}
+
+std::size_t LaneContext::datagram_bytes() const noexcept {
+  return peers == nullptr ? config.datagram_bytes
+                          : std::min<std::size_t>(config.datagram_bytes, peers->least_segment());
+}
+
+void LaneContext::suspect_segment(Instant now, PeerId peer, std::size_t bytes) noexcept {
+  if (peers != nullptr) peers->suspect_segment(now, peer, bytes);
 }
 
 void LaneContext::emit_bytes(const Destination& to, wire::DatagramKind kind, unsigned flags, Seq seq,

@@ -9,6 +9,7 @@
 
 #include "base/instant.hpp"
 #include "rel/deadline_heap.hpp"
+#include "rel/fragments.hpp"
 #include "rel/lane_info.hpp"
 #include "rel/lane_queue.hpp"
 #include "rel/lanes.hpp"
@@ -105,6 +106,10 @@ struct LaneContext {
   // A question to the member is repeated, because it had no answer.
   void on_unanswered(Instant now, PeerId peer) noexcept;
   void push(const Destination& to, std::span<const std::byte> datagram, TxBatch& out) noexcept;
+  // Most bytes of a cast that is written now: all links to all members carry it.
+  std::size_t datagram_bytes() const noexcept;
+  // A member still asks for a cast of this size that left several times.
+  void suspect_segment(Instant now, PeerId peer, std::size_t bytes) noexcept;
   // A datagram short enough for the room of the batch itself.
   void emit_bytes(const Destination& to, wire::DatagramKind kind, unsigned flags, Seq seq,
                   std::span<const std::byte> body, TxBatch& out) noexcept;
@@ -129,6 +134,8 @@ struct LaneContext {
   LaneScheduler scheduler;
   LaneQueue<WindowWaiter, &WindowWaiter::next_waiting> ready, starved;
   PeerLiveness* const peers;  // null: none
+  Splitter splitter;
+  Joiner joiner;  // of datagrams to groups
   std::uint8_t arrival_link = UINT8_MAX;
   Instant clock{};              // of the last call
   std::uint32_t receivers = 0;  // of all lanes

@@ -52,8 +52,19 @@ bool LaneDispatcher::on_compact(Instant now, std::span<const std::byte> datagram
   return true;
 }
 
+// A part of a cast to the group; the mesh joins those that came to this process alone.
+bool LaneDispatcher::on_fragment(Instant now, std::span<const std::byte> datagram) noexcept {
+  wire::DatagramView view;
+  const wire::Opened opened = wire::open_datagram(context_.config.seal, wire::kGroupFragment, datagram, view);
+  if (opened != wire::Opened::good) ++context_.counters.foreign;
+  if (!is_good(now, opened, view)) return false;
+  const std::span<const std::byte> whole = context_.joiner.add(view, true);
+  return whole.empty() || on_datagram(now, true, whole);
+}
+
 bool LaneDispatcher::on_datagram(Instant now, bool by_group, std::span<const std::byte> datagram) noexcept {
   if (wire::is_compact(datagram) && !by_group) return on_compact(now, datagram);
+  if (by_group && wire::is_fragment(datagram)) return on_fragment(now, datagram);
   if (datagram.size() < wire::kMinLaneDatagram ||
       !wire::is_lane_kind(static_cast<wire::DatagramKind>(std::to_integer<std::uint8_t>(datagram[1])))) {
     if (by_group) ++context_.counters.foreign;

@@ -24,6 +24,7 @@ class LaneDispatcher {
  private:
   std::uint32_t on_train(Instant now, std::uint64_t name,
                          std::span<const std::span<const std::byte>> train) noexcept;
+  bool on_fragment(Instant now, std::span<const std::byte> datagram) noexcept;
   bool on_compact(Instant now, std::span<const std::byte> datagram) noexcept;
   bool is_good(Instant now, wire::Opened opened, const wire::DatagramView& view) noexcept;
   void hand_to(Instant now, bool by_group, const wire::DatagramView& view, Lane& lane) noexcept;

@@ -11,7 +11,8 @@
 namespace herald::rel {
 namespace {
 
-constexpr std::uint32_t kAskAll = 3;  // so many members that lag are asked by multicast first
+constexpr std::uint32_t kAskAll = 3;         // so many members that lag are asked by multicast first
+constexpr std::uint8_t kCastsToSuspect = 4;  // transmissions: maybe the cast is too long for a link
 
 }  // namespace
 
@@ -39,7 +40,7 @@ LaneSource::LaneSource(LaneContext& context, Lane& lane, LaneInfo& info, Audienc
 }
 
 std::span<std::byte> LaneSource::room(std::size_t least) noexcept {
-  const std::size_t most = context_.config.datagram_bytes - wire::kCastHead;
+  const std::size_t most = context_.datagram_bytes() - wire::kCastHead;
   HERALD_ASSERT(least <= most);
   SendLog& log = stream_.log;
   context_.reserved_by = -1;
@@ -64,7 +65,7 @@ std::span<std::byte> LaneSource::room(std::size_t least) noexcept {
 }
 
 void LaneSource::commit(std::size_t bytes) noexcept {
-  const std::size_t most = context_.config.datagram_bytes - wire::kCastHead;
+  const std::size_t most = context_.datagram_bytes() - wire::kCastHead;
   HERALD_ASSERT(context_.reserved_by == info_.id && bytes <= most);
   context_.reserved_by = -1;
   if (bytes == 0) return;
@@ -185,6 +186,11 @@ bool LaneSource::on_nak(Instant now, std::uint32_t place, const wire::DatagramVi
   } else {
     pipe_.on_loss(stream_);
     repair_.on_nak(now, place, view.seq, view.body);
+  }
+  if (!before(view.seq, stream_.log.first()) && before(view.seq, stream_.next_tx)) {
+    const Entry& missing = stream_.log[view.seq];
+    if (missing.transmissions >= kCastsToSuspect)
+      context_.suspect_segment(now, info_.members[place], sizeof(wire::DatagramHead) + missing.body_bytes);
   }
   const bool news = moved || member.seen != seen;
   update(now);

@@ -34,7 +34,9 @@ bool LaneTransmitter::emit_cast(Instant now, Seq seq, std::int32_t place, bool a
   const Destination to = info_.to_place(place);
   wire::write_head(at, wire::DatagramKind::cast, flags, context_.config.seal, context_.config.me, seq);
   unsealed_.add(context_.config.seal, at, to.seal, entry.body_crc);
-  context_.push(to, {at, sizeof(wire::DatagramHead) + entry.body_bytes}, out);
+  const std::size_t bytes = sizeof(wire::DatagramHead) + entry.body_bytes;
+  if (bytes > context_.datagram_bytes()) unsealed_.flush();  // a datagram is split as it leaves
+  context_.push(to, {at, bytes}, out);
   entry.sent_at = now;
   entry.state = EntryState::in_flight;
   if (entry.transmissions < 255) ++entry.transmissions;

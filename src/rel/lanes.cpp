@@ -31,7 +31,7 @@ struct Lanes::Inner {
 
   bool is_at_rest() const noexcept {  // but for deadlines
     return !context.scheduler.has_senders() && !closed.has_replies() && !early.is_replay_due() &&
-           !redeliver_due;
+           !redeliver_due && context.splitter.empty();
   }
   void sweep(Instant now) noexcept;
 
@@ -210,6 +210,10 @@ std::size_t Lanes::poll_transmit(Instant now, TxBatch& out) noexcept {
   context.clock = now;
   out.clear();
   context.release_reservation();
+  if (!context.splitter.empty()) {
+    context.splitter.fill(out);
+    return out.count;
+  }
   inner_->closed.fill(context, out);
   LaneScheduler::Queue later;  // those for which the batch had no room
   while (!out.full()) {
@@ -223,11 +227,13 @@ std::size_t Lanes::poll_transmit(Instant now, TxBatch& out) noexcept {
     if (more) later.push(*sender);
   }
   while (LaneActor* const actor = later.pop()) context.scheduler.wake(*actor);
+  if (!context.splitter.empty()) context.splitter.fill(out);
   return out.count;
 }
 
 bool Lanes::wants_to_send() const noexcept {
-  return inner_->context.scheduler.has_senders() || inner_->closed.has_replies();
+  return inner_->context.scheduler.has_senders() || inner_->closed.has_replies() ||
+         !inner_->context.splitter.empty();
 }
 
 void Lanes::redeliver() noexcept { inner_->redeliver_due = true; }

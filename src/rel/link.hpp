@@ -3,10 +3,12 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 
 #include "base/instant.hpp"
 #include "rel/deadline_heap.hpp"
 #include "rel/rtt.hpp"
+#include "rel/segment_search.hpp"
 
 namespace herald::rel {
 
@@ -15,12 +17,22 @@ namespace herald::rel {
 //   dead:    probes were not answered either. It is probed with back-off and used again once it answers.
 enum class LinkState : std::uint8_t { unproven, live, suspect, dead };
 
+// The largest datagram that is sent by a link.
+struct LinkSegment {
+  std::uint16_t bytes = 0;
+  std::unique_ptr<SegmentSearch> search;  // null: no packet of full size was ever lost again and again
+
+  bool is_probe_due() const noexcept { return search != nullptr && search->is_due(); }
+  Instant deadline() const noexcept { return search == nullptr ? kNever : search->deadline(); }
+};
+
 struct Link {
   Instant since;  // packets are in flight, and since then none was sent or acknowledged
   Instant measured_from;
-  Instant probe_at = kNever;             // next probe
-  Instant probed_at;                     // last probe
-  Instant silent_since;                  // state unproven, suspect: since when
+  Instant probe_at = kNever;  // next probe
+  Instant probed_at;          // last probe
+  Instant silent_since;       // state unproven, suspect: since when
+  LinkSegment segment;
   Rtt rtt;                               // its minimum covers the last kWindow to 2 * kWindow samples
   std::uint32_t recent_ns = UINT32_MAX;  // minimum since the window began
   std::uint32_t samples = 0;             // in it
@@ -91,6 +103,6 @@ struct Link {
     restart(now);
   }
 };
-static_assert(sizeof(Link) <= 104, "allocated at the first use of a peer");
+static_assert(sizeof(Link) <= 120, "allocated at the first use of a peer");
 
 }  // namespace herald::rel

@@ -84,6 +84,8 @@ std::uint8_t LinkSet::best(std::uint8_t preferred) const noexcept {
 bool LinkSet::start(const MeshConfig& config, Instant now) noexcept {
   links_ = std::make_unique<Link[]>(size_);
   last_used_ = now;
+  segment_ = static_cast<std::uint16_t>(config.datagram_bytes);
+  for (Link& link : all()) link.segment.bytes = segment_;
   if (size_ == 1) return false;
   for (Link& link : all()) {
     link.probe_due = true;
@@ -134,6 +136,7 @@ Instant LinkSet::deadline(const MeshConfig& config) const noexcept {
   for (const Link& link : all()) {
     if (link.in_flight > 0) at = std::min(at, link.since + timeout(config, link));
     at = std::min(at, link.probe_at);
+    at = std::min(at, link.segment.deadline());
   }
   return at;
 }
@@ -210,6 +213,7 @@ bool LinkSet::on_probe_reply(MeshContext& mesh, std::int32_t peer, Instant now,
   if (distance(by.answered_number, probe.number) <= 0 || distance(probe.number, by.probe_number) < 0)
     return false;
   by.answered_number = probe.number;
+  if (by.segment.search != nullptr && by.segment.search->on_reply(now, probe.number)) return true;
   // The reply of a peer that computes comes late: a live link is measured by data only.
   const bool measures = size_ > 1 && by.state != LinkState::live && probe.number == by.probe_number;
   if (measures) by.on_round_trip(now - by.probed_at);

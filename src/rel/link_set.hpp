@@ -55,9 +55,11 @@ class LinkSet {
 
   bool has_probes_due() const noexcept {
     for (const Link& link : all())
-      if (link.probe_due || link.reply_due) return true;
+      if (link.probe_due || link.reply_due || link.segment.is_probe_due()) return true;
     return false;
   }
+  // The largest datagram that all links carry: packets are written before their link is known.
+  std::uint16_t segment() const noexcept { return segment_; }
   void on_packet(MeshContext& mesh, std::int32_t peer, Instant now, std::uint8_t link) noexcept;
   void on_sent(Instant now) noexcept;
   void on_acked(MeshContext& mesh, std::int32_t peer, std::uint8_t link) noexcept;
@@ -76,11 +78,13 @@ class LinkSet {
   void on_clock_gap(Instant now, Duration late) noexcept;
 
  private:
+  friend void update_segment(MeshContext& mesh, LinkSet& links) noexcept;  // rel/segment_sizes.cpp
   void prove(MeshContext& mesh, std::int32_t peer, std::uint8_t link) noexcept;
 
   std::unique_ptr<Link[]> links_;
   Instant last_used_{};
   std::uint32_t last_probe_ = 0;
+  std::uint16_t segment_ = 0;
   std::uint8_t size_ = 0;
 };
 

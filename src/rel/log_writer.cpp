@@ -21,9 +21,10 @@ std::span<std::byte> LogWriter::share(const Connection& ch, std::size_t least) n
   const bool records = (tail.flags & wire::kFlagRecords) != 0;
   const std::size_t used = tail.body_bytes + (records ? 0 : wire::kRecordHead) + wire::kRecordHead;
   const std::size_t spared = ch.rx.owes_ack() ? sizeof(wire::AckPart) : 0;
-  if (used + spared + std::max(least, kLeastShare) > mesh_.body_most) return {};
+  const std::size_t most = mesh_.body_most_of(ch);
+  if (used + spared + std::max(least, kLeastShare) > most) return {};
   shares_ = true;
-  return {mesh_.log_pool.at(tail.slot) + kBodyRecords + used, mesh_.body_most - spared - used};
+  return {mesh_.log_pool.at(tail.slot) + kBodyRecords + used, most - spared - used};
 }
 
 std::span<std::byte> LogWriter::take_slot(Connection& ch, std::size_t least) noexcept {
@@ -39,8 +40,8 @@ std::span<std::byte> LogWriter::take_slot(Connection& ch, std::size_t least) noe
   }
   mesh_.buffered.push(ch);
   const std::size_t ack = ch.rx.owes_ack() ? sizeof(wire::AckPart) : 0;
-  return {mesh_.log_pool.at(spare_) + kBodySingle,
-          mesh_.body_most - (least + ack <= mesh_.body_most ? ack : 0)};
+  const std::size_t most = mesh_.body_most_of(ch);
+  return {mesh_.log_pool.at(spare_) + kBodySingle, most - (least + ack <= most ? ack : 0)};
 }
 
 std::span<std::byte> LogWriter::reserve(Connection& ch, std::size_t least) noexcept {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/fatal.hpp"
+#include "rel/fragments.hpp"
 #include "rel/log_writer.hpp"
 #include "rel/peer_liveness.hpp"
 #include "rel/transmitter.hpp"
@@ -29,6 +30,9 @@ struct Mesh::Inner {
   void serve(Connection& ch, Instant now) noexcept;
   void forget(Connection& ch) noexcept;
   void sweep(Instant now) noexcept;
+  void split_long(TxBatch& out) noexcept;
+  void join(Instant now, LinkId link, const wire::DatagramView& fragment) noexcept;
+  void find_least_segment() noexcept;
   Connection* obtain_live(PeerId peer) noexcept {
     Connection* const ch = peers.obtain(peer);
     return ch == nullptr || ch->gone ? nullptr : ch;
@@ -42,6 +46,9 @@ struct Mesh::Inner {
   Transmitter transmitter;
   Timers timers;
   PeerLiveness liveness;
+  Splitter splitter;
+  Joiner joiner;
+  std::vector<Mesh::Joined> joined;
   Instant sweep_at{};
 };
 
@@ -113,6 +120,10 @@ std::size_t Mesh::poll_transmit(Instant now, TxBatch& out) noexcept {
   Inner& in = *inner_;
   out.clear();
   in.writer.release();
+  if (!in.splitter.empty()) {
+    in.splitter.fill(out);
+    return out.count;
+  }
   while (!out.full()) {
     Connection* const ch = in.mesh.sending.pop();
     if (ch == nullptr) break;
@@ -120,7 +131,42 @@ std::size_t Mesh::poll_transmit(Instant now, TxBatch& out) noexcept {
     in.timers.rearm_later(*ch, now);
   }
   in.transmitter.flush_tags();
+  if (in.mesh.least_segment < in.mesh.config.datagram_bytes) [[unlikely]]
+    in.split_long(out);
   return out.count;
+}
+
+void Mesh::Inner::split_long(TxBatch& out) noexcept {
+  splitter.replace(
+      out, mesh.config.me,
+      [&](const Tx& one) -> std::size_t {  // a probe tells whether the link carries more
+        const auto kind = static_cast<wire::DatagramKind>(std::to_integer<std::uint8_t>(one.datagram[1]));
+        return kind == wire::DatagramKind::data ? liveness.segment_to(one.to, one.link) : SIZE_MAX;
+      },
+      [&](const Tx& one) -> const wire::Seal& { return *peers.find(one.to)->seal; });
+}
+
+void Mesh::Inner::join(Instant now, LinkId link, const wire::DatagramView& fragment) noexcept {
+  const std::span<const std::byte> whole = joiner.add(fragment, false);
+  if (whole.empty()) return;
+  if (wire::is_lane_datagram(whole)) {
+    joined.push_back({link, {whole.begin(), whole.end()}});
+    return;
+  }
+  wire::DatagramView view;
+  const auto me = static_cast<std::uint32_t>(mesh.config.me);
+  const wire::Opened opened = wire::open_datagram(peers.seal_of(whole), me, whole, view);
+  take(now, link, opened, view);
+}
+
+std::vector<Mesh::Joined> Mesh::take_joined() noexcept { return std::exchange(inner_->joined, {}); }
+
+void Mesh::Inner::find_least_segment() noexcept {
+  mesh.segments_changed = false;
+  mesh.least_segment = static_cast<std::uint16_t>(mesh.config.datagram_bytes);
+  for (const Connection* const ch : peers.all())
+    if (ch != nullptr && !ch->gone && ch->links.is_started())
+      mesh.least_segment = std::min(mesh.least_segment, ch->links.segment());
 }
 
 PeerId Mesh::on_datagram(Instant now, LinkId link, std::span<const std::byte> datagram) noexcept {
@@ -175,6 +221,7 @@ void Mesh::Inner::dispatch(Connection& ch, Instant now, LinkId link,
   bool news = !view.ack.empty() && sender.on_ack(ch, now, wire::read_ack(view.ack));
   wire::ProbeBody body;
   switch (view.kind) {
+    case wire::DatagramKind::fragment: return join(now, link, view);
     case wire::DatagramKind::data: news = receiver.on_data(ch, now, link, view) || news; break;
     case wire::DatagramKind::ack: receiver.on_ack_datagram(ch, now, view); break;
     case wire::DatagramKind::probe:
@@ -232,6 +279,7 @@ void Mesh::Inner::serve(Connection& ch, Instant now) noexcept {
     mesh.listener.peer_silent(ch.peer, ch.detector.was_heard());
   }
   timers.serve(ch, now);
+  if (mesh.segments_changed) find_least_segment();
 }
 
 void Mesh::on_deadline(Instant now) noexcept {
@@ -275,7 +323,7 @@ void Mesh::on_clock_gap(Instant now) noexcept {
 std::optional<Instant> Mesh::next_deadline() const noexcept {
   Inner& in = *inner_;
   in.timers.flush();
-  if (!in.mesh.sending.empty()) return Instant{};  // a datagram leaves at once
+  if (!in.mesh.sending.empty() || !in.splitter.empty()) return Instant{};  // a datagram leaves at once
   Instant at = in.timers.next();
   if (in.mesh.holds_buffers()) at = std::min(at, in.sweep_at);
   if (at == kNever) return std::nullopt;
@@ -303,7 +351,8 @@ void Mesh::Inner::sweep(Instant now) noexcept {
 
 bool Mesh::has_work() const noexcept {
   const MeshContext& mesh = inner_->mesh;
-  return !mesh.sending.empty() || !mesh.writable.empty() || (!mesh.starved.empty() && !mesh.log_pool.full());
+  return !mesh.sending.empty() || !inner_->splitter.empty() || !mesh.writable.empty() ||
+         (!mesh.starved.empty() && !mesh.log_pool.full());
 }
 
 bool Mesh::is_idle() const noexcept {

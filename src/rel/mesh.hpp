@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/instant.hpp"
 #include "base/prng.hpp"
@@ -43,9 +44,10 @@ struct MeshConfig {
   PeerId me = 0;
   std::int32_t peers = 1;  // in the job, this process included
   wire::Seal seal{};
-  std::uint32_t datagram_bytes = 1472;     // largest UDP payload that all links carry
-  std::uint32_t largest_bytes = 0;         // largest that peers may send; 0: datagram_bytes
-  std::uint32_t eager_packets = 16;        // window that every peer always has
+  std::uint32_t datagram_bytes = 1472;  // largest UDP payload that all links carry
+  std::uint32_t probe_extra = 0;     // bytes by which a sealed datagram to a group is longer than to a peer
+  std::uint32_t largest_bytes = 0;   // largest that peers may send; 0: datagram_bytes
+  std::uint32_t eager_packets = 16;  // window that every peer always has
   std::uint32_t budget_bytes = 192 << 10;  // of receive buffer and switch: credit for all peers together
   std::uint32_t socket_bytes = 0;          // that our sockets hold: the budget may grow so far on a fast link
   std::uint32_t log_bytes = 8 << 20;       // most memory of the send log, all peers together
@@ -68,6 +70,7 @@ struct MeshCounters {
   std::uint64_t acks_sent = 0, acks_received = 0;
   std::uint64_t malformed = 0, stale = 0, forged = 0;  // dropped
   std::uint64_t links_lost = 0, links_found = 0, peers_lost = 0;
+  std::uint64_t segment_changes = 0;  // links that carry less, or more again
 };
 
 // Events for the owner of the mesh. Called from within on_datagram() and on_deadline() only.
@@ -82,6 +85,9 @@ class Listener {
   virtual void peer_silent(PeerId /*peer*/, bool /*heard*/) noexcept {}
   virtual void peer_answers(PeerId /*peer*/) noexcept {}
   virtual void link_changed(PeerId peer, LinkId link, bool live) noexcept = 0;
+  // The link carries datagrams of this size and no longer ones, of `full` bytes; or all again.
+  virtual void segment_changed(PeerId /*peer*/, LinkId /*link*/, std::uint16_t /*bytes*/,
+                               std::uint16_t /*full*/) noexcept {}
 
  protected:
   ~Listener() = default;
@@ -128,6 +134,12 @@ class Mesh {
   };
   static constexpr std::size_t kMostAtOnce = 8;
   bool on_datagrams(Instant now, std::span<const Rx> came) noexcept;
+  // Datagrams of lanes that came in parts, for rel::Lanes. Valid until the next call of on_datagram().
+  struct Joined {
+    LinkId link;
+    std::vector<std::byte> datagram;
+  };
+  std::vector<Joined> take_joined() noexcept;
   // The path could not send by this link (no route, interface down).
   void on_link_error(Instant now, PeerId peer, LinkId link) noexcept;
   // Acknowledge at once what has come: the process may not call again for long.

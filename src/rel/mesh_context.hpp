@@ -25,6 +25,7 @@ struct MeshContext {
         prng(prng_),
         listener(listener_),
         body_most(config.datagram_bytes - sizeof(wire::DatagramHead)),
+        least_segment(static_cast<std::uint16_t>(config.datagram_bytes)),
         log_pool(kBodySingle + body_most, config.log_bytes),
         reorder_pool(std::max(config.datagram_bytes, config.largest_bytes) - sizeof(wire::DatagramHead),
                      config.log_bytes),
@@ -40,6 +41,10 @@ struct MeshContext {
     const bool records = (entry.flags & wire::kFlagRecords) != 0;
     return {log_pool.at(entry.slot) + (records ? kBodyRecords : kBodySingle), entry.body_bytes};
   }
+  // Most bytes of a packet that is written now.
+  std::size_t body_most_of(const Connection& ch) const noexcept {
+    return ch.links.is_started() ? ch.links.segment() - sizeof(wire::DatagramHead) : body_most;
+  }
   bool holds_buffers() const noexcept {
     return log_pool.held_bytes() + reorder_pool.held_bytes() != 0 || !buffered.empty();
   }
@@ -50,6 +55,8 @@ struct MeshContext {
   Listener& listener;
   MeshCounters counters;
   const std::size_t body_most;
+  std::uint16_t least_segment;    // of all links to all peers: what multicast may use
+  bool segments_changed = false;  // so that least_segment is to be found again
   PacketPool log_pool;
   PacketPool reorder_pool;
   CreditBook book;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rel/peer_liveness.hpp"
 
+#include "rel/segment_sizes.hpp"
+
 namespace herald::rel {
 
 Connection* PeerLiveness::obtain(Instant now, PeerId peer) noexcept {
@@ -47,6 +49,13 @@ LinkId PeerLiveness::link_to(Instant now, PeerId peer) noexcept {
   if (ch == nullptr || ch->links.size() == 1) return 0;
   ch->links.on_sent(now);
   return ch->lane_tx_link = ch->links.best(ch->lane_link);
+}
+
+void PeerLiveness::suspect_segment(Instant now, PeerId peer, std::size_t bytes) noexcept {
+  Connection* const ch = obtain(now, peer);
+  if (ch == nullptr) return;
+  const LinkId link = ch->links.size() == 1 ? LinkId{0} : ch->links.best(ch->lane_link);
+  if (rel::suspect_segment(ch->links, now, link, bytes)) mesh_.wake(*ch);
 }
 
 FailureDetector* PeerLiveness::detector(Instant now, PeerId peer) noexcept {

@@ -34,6 +34,19 @@ class PeerLiveness {
   }
   // The link for a datagram of a lane: the one that the peer uses, as long as it works.
   LinkId link_to(Instant now, PeerId peer) noexcept;
+  // The largest datagram for the peer by this link; for all peers by all links.
+  std::uint16_t segment_to(PeerId peer, LinkId link) const noexcept {
+    const Connection* const ch = peers_.find(peer);
+    const bool known = ch != nullptr && link < ch->links.all().size();
+    return known ? ch->links[link].segment.bytes : static_cast<std::uint16_t>(mesh_.config.datagram_bytes);
+  }
+  const wire::Seal& seal_to(PeerId peer) const noexcept {
+    const Connection* const ch = peers_.find(peer);
+    return ch != nullptr ? *ch->seal : mesh_.config.seal;
+  }
+  std::uint16_t least_segment() const noexcept { return mesh_.least_segment; }
+  // A datagram of this size was sent to the peer several times, and it still asks for it.
+  void suspect_segment(Instant now, PeerId peer, std::size_t bytes) noexcept;
   // Null: no peer. Its deadlines are read again at the next call of Mesh::next_deadline() or on_deadline().
   FailureDetector* detector(Instant now, PeerId peer) noexcept;
   // Peers that owed an answer and have sent news: repair for which timers backed off resumes.

@@ -5,6 +5,8 @@
 #include <array>
 #include <bit>
 
+#include "rel/segment_sizes.hpp"
+
 namespace herald::rel {
 namespace {
 
@@ -269,6 +271,7 @@ void Sender::on_deadline(Connection& ch, Instant now) noexcept {
   for (std::uint8_t i = 0; i < ch.links.size(); ++i) {
     const Link& link = ch.links[i];
     if (LinkSet::is_overdue(mesh_.config, link, now)) on_link_timeout(ch, now, i);
+    if (link.segment.deadline() <= now && on_segment_time(mesh_, ch, now, i)) mesh_.wake(ch);
     if (link.probe_at > now) continue;
     const bool was_dead = link.state == LinkState::dead;
     if (ch.links.on_probe_time(mesh_, ch.peer, now, i)) mesh_.wake(ch);

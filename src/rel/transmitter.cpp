@@ -2,9 +2,11 @@
 #include "rel/transmitter.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "rel/receiver.hpp"
+#include "rel/segment_sizes.hpp"
 #include "rel/sender.hpp"
 
 namespace herald::rel {
@@ -17,8 +19,12 @@ constexpr float kPaceOver = 0.8F;                  // of the time that the links
 constexpr float kFaster = 0.5F;                    // first guess when the pace was too slow
 constexpr float kPaceStep = 4;                     // packets that are worth a wake-up
 constexpr std::uint32_t kLeastLossy = 32;          // packets in flight, where packets get lost
-constexpr std::uint32_t kLittle = 16;      // queued packets: fewer are not worth a request for more credit
-constexpr std::uint32_t kSmallWindow = 8;  // packets; the receiver would wait for more before it acks
+constexpr std::uint32_t kLittle = 16;         // queued packets: fewer are not worth a request for more credit
+constexpr std::uint32_t kSmallWindow = 8;     // packets; the receiver would wait for more before it acks
+constexpr std::uint8_t kCopiesToSuspect = 3;  // transmissions: maybe the packet is too long for the link
+constexpr std::array<std::byte, UINT16_MAX> kPadding{};  // of probes
+constexpr std::size_t kProbeHead = sizeof(wire::DatagramHead);
+constexpr std::size_t kProbeBytes = kProbeHead + sizeof(wire::ProbeBody);
 
 }  // namespace
 
@@ -109,6 +115,8 @@ Tx Transmitter::emit_data(Connection& ch, Instant now, Seq seq) noexcept {
   const LinkId by = ch.links.choose();
   Link& link = ch.links[by];
   const std::span<std::byte> body = mesh_.body_of(entry);
+  if (entry.transmissions >= kCopiesToSuspect || link.segment.search != nullptr) [[unlikely]]
+    check_segment(ch, now, by, entry);
   const std::uint32_t window = window_of(ch, now);
   const int copies = std::min<int>(entry.transmissions, kMostCopies);
   auto flags = static_cast<std::uint8_t>(entry.flags | copies << wire::kCopiesShift);
@@ -146,6 +154,16 @@ Tx Transmitter::emit_data(Connection& ch, Instant now, Seq seq) noexcept {
   return {ch.peer, by, {at, head_bytes + body.size()}, {entry.borrowed, entry.borrowed_bytes}};
 }
 
+// Packets that are lost again and again may be too long for the link; a link that became short may carry
+// longer ones again.
+void Transmitter::check_segment(Connection& ch, Instant now, LinkId by, const Entry& entry) noexcept {
+  const std::size_t bytes = sizeof(wire::DatagramHead) + entry.body_bytes + entry.borrowed_bytes;
+  if (entry.transmissions >= kCopiesToSuspect) suspect_segment(ch.links, now, by, bytes);
+  const LinkSegment& segment = ch.links[by].segment;
+  if (segment.search != nullptr) segment.search->on_use(now);
+  if (segment.is_probe_due()) mesh_.wake(ch);
+}
+
 void Transmitter::emit_ack(Connection& ch, Instant now, TxBatch& out) noexcept {
   SendState& tx = ch.tx;
   std::uint8_t flags = 0;
@@ -165,14 +183,16 @@ void Transmitter::emit_ack(Connection& ch, Instant now, TxBatch& out) noexcept {
 }
 
 void Transmitter::emit_probes(Connection& ch, Instant now, TxBatch& out) noexcept {
-  const auto emit = [&](LinkId by, wire::DatagramKind kind, wire::ProbeBody body) {
-    constexpr std::size_t kHead = sizeof(wire::DatagramHead);
+  const auto emit = [&](LinkId by, wire::DatagramKind kind, wire::ProbeBody body,
+                        std::size_t bytes = kProbeBytes) {
     auto& room = out.shorts[out.count];
+    const std::span<const std::byte> padding{kPadding.data(), bytes - kProbeBytes};
     wire::write_head(room.data(), kind, 0, *ch.seal, mesh_.config.me, ch.tx.next_tx);
-    std::memcpy(room.data() + kHead, &body, sizeof body);
+    std::memcpy(room.data() + kProbeHead, &body, sizeof body);
     wire::seal(*ch.seal, static_cast<std::uint32_t>(ch.peer),
-               wire::crc32c({room.data() + kHead, sizeof body}), {room.data(), kHead});
-    out.entries[out.count++] = {ch.peer, by, {room.data(), kHead + sizeof body}};
+               wire::crc32c(padding, wire::crc32c({room.data() + kProbeHead, sizeof body})),
+               {room.data(), kProbeHead});
+    out.entries[out.count++] = {ch.peer, by, {room.data(), kProbeBytes}, padding};
   };
   for (LinkId i = 0; i < ch.links.size(); ++i) {
     Link& link = ch.links[i];
@@ -185,6 +205,15 @@ void Transmitter::emit_probes(Connection& ch, Instant now, TxBatch& out) noexcep
       link.probed_at = now;
       link.probe_number = ch.links.next_probe_number();
       emit(i, wire::DatagramKind::probe, {i, link.probe_number});
+    }
+    if (!link.segment.is_probe_due() || out.count + 3 > out.entries.size()) continue;
+    // A reply to the last of several probes tells that the largest has come.
+    const Duration wait{2 * LinkSet::timeout(mesh_.config, link).ns};
+    std::uint32_t number = ch.links.next_probe_number();
+    for (const std::uint16_t bytes : link.segment.search->take_probes(now, wait, number)) {
+      link.probe_number = number;
+      emit(i, wire::DatagramKind::probe, {i, number}, bytes + mesh_.config.probe_extra);
+      number = ch.links.next_probe_number();
     }
   }
 }
@@ -205,7 +234,10 @@ bool Transmitter::fill(Connection& ch, Instant now, TxBatch& out) noexcept {
   Seq seq = 0;
   bool more = false;
   if (!ch.gone) {
-    if (ch.links.has_probes_due()) emit_probes(ch, now, out);
+    if (ch.links.has_probes_due()) {
+      emit_probes(ch, now, out);
+      if (ch.links.has_probes_due()) return true;  // the batch has no space for them
+    }
     if (out.full()) return true;
     const std::uint32_t most = burst_of(ch.tx);
     more = most != 0 && next_to_send(ch, now, seq);

@@ -57,6 +57,7 @@ std::uint8_t known_flags(DatagramKind kind) noexcept {
       return kFlagAskAck | kFlagNoContribution | kFlagMulticastSeen | kFlagAddress;
     case DatagramKind::result: return kFlagAskAck | kFlagAddress;
     case DatagramKind::contribution_ack: return kFlagAddress;
+    case DatagramKind::fragment:
     case DatagramKind::compact_contribution: break;  // see open_compact()
   }
   return 0;
@@ -72,11 +73,18 @@ bool is_row_of_records(std::span<const std::byte> body) noexcept {
   return at == body.size();
 }
 
+bool is_part(std::span<const std::byte> body) noexcept {
+  if (body.size() <= sizeof(FragmentPart)) return false;
+  const auto part = load<FragmentPart>(body.data());
+  return part.offset % kFragmentUnit == 0 && part.offset + body.size() - sizeof part <= part.total;
+}
+
 bool body_fits(DatagramKind kind, std::uint8_t flags, std::span<const std::byte> body) noexcept {
   switch (kind) {
     case DatagramKind::data: return (flags & kFlagRecords) == 0 || is_row_of_records(body);
     case DatagramKind::ack: return body.empty();
-    case DatagramKind::probe:
+    case DatagramKind::fragment: return is_part(body);
+    case DatagramKind::probe: return body.size() >= sizeof(ProbeBody);
     case DatagramKind::probe_reply: return body.size() == sizeof(ProbeBody);
     case DatagramKind::cast:
     case DatagramKind::cast_ack:

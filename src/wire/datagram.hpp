@@ -21,10 +21,11 @@ namespace herald::wire {
 constexpr std::uint8_t kDatagramVersion = 1;
 
 enum class DatagramKind : std::uint8_t {
+  fragment = 0,     // a part of a datagram that is too long for a link; body: FragmentPart, bytes
   data = 1,         // numbered, kept until acknowledged; body: one packet of p2p, or records
   ack = 2,          // not numbered; `seq` is that of the next data packet: shows a lost tail. No body
-  probe = 3,        // asks whether the link works; body: ProbeBody
-  probe_reply = 4,  // body: the probe's
+  probe = 3,        // asks whether the link works; body: ProbeBody, padded to the size that is probed
+  probe_reply = 4,  // body: the ProbeBody of the probe
   // Of lanes; bodies in wire/lane.hpp. No ack part.
   cast = 5,      // numbered packet of a lane, to the group or to one member
   cast_ack = 6,  // to the source, or up the tree
@@ -87,6 +88,18 @@ struct ProbeBody {
   Le<std::uint32_t> number;  // of the probe
 };
 
+// `seq` of the head numbers the datagrams that the sender has split. Parts begin at multiples of
+// kFragmentUnit.
+struct FragmentPart {
+  Le<std::uint16_t> total;   // bytes of the whole datagram
+  Le<std::uint16_t> offset;  // of this part
+};
+constexpr std::size_t kFragmentUnit = 64;
+constexpr std::size_t kFragmentHead = sizeof(DatagramHead) + sizeof(FragmentPart);
+// A fragment to a group is sealed for this receiver: the lane is not known before the whole is.
+constexpr std::uint32_t kGroupFragment = 0xffffffff;
+
+static_assert(sizeof(FragmentPart) == 4);
 static_assert(sizeof(DatagramHead) == 20 && alignof(DatagramHead) == 1);
 static_assert(sizeof(AckPart) == 24 && sizeof(ShortAck) == 8 && sizeof(ProbeBody) == 8);
 constexpr std::size_t kLargestDatagramHead = sizeof(DatagramHead) + sizeof(AckPart);
@@ -95,6 +108,11 @@ constexpr std::size_t kRecordHead = 2;
 // By its kind alone: the kinds of lanes' datagrams begin at 5.
 inline bool is_lane_datagram(std::span<const std::byte> datagram) noexcept {
   return datagram.size() > 1 && std::to_integer<std::uint8_t>(datagram[1]) >= 5;
+}
+
+inline bool is_fragment(std::span<const std::byte> datagram) noexcept {
+  return datagram.size() > 1 &&
+         std::to_integer<std::uint8_t>(datagram[1]) == static_cast<std::uint8_t>(DatagramKind::fragment);
 }
 
 // By its kind alone: of a fused exchange.

@@ -32,6 +32,7 @@ bool lane_body_fits(DatagramKind kind, std::uint8_t flags, std::span<const std::
       return body.size() >= sizeof(ContributionPart) &&
              ((flags & kFlagNoContribution) == 0 || body.size() == sizeof(ContributionPart));
     case DatagramKind::result: return body.size() >= sizeof(ResultPart);
+    case DatagramKind::fragment:
     case DatagramKind::compact_contribution:
     case DatagramKind::data:
     case DatagramKind::ack:

@@ -35,6 +35,7 @@ static_assert(sizeof(SealedHead) == 16 && alignof(SealedHead) == 1);
 
 constexpr std::size_t kSealedHead = sizeof(SealedHead),
                       kSealedGroupHead = kSealedHead + sizeof(std::uint64_t);
+constexpr std::uint32_t kSealedGroupExtra = kSealedGroupHead - kSealedHead;
 constexpr std::uint32_t kSealedMost = kSealedGroupHead + kCipherTag;  // bytes beside the datagram, at most
 
 // Numbers of one key. Far fewer than the 2^32 after which a sequence wraps around, and than AES-GCM allows.

@@ -84,6 +84,21 @@ class OneLink(Faults):
         _, slow = self.result(child)
         self.assert_no_stall(slow, healed)
 
+    def test_a_port_with_a_smaller_mtu_before_the_job(self):
+        self.lab('fault', 'mtu', 'h3', '1400')
+        out, slow = self.result(self.mix(4))
+        self.assertIn('packets of 1500 bytes do not reach host', out)
+        self.assert_within(2, slow)
+
+    def test_a_port_with_a_smaller_mtu_during_the_job(self):
+        child = self.mix(20 if LONG else 6)
+        time.sleep(1.5)
+        self.lab('fault', 'mtu', 'h2', '1300')
+        changed = time.time()
+        out, slow = self.result(child)
+        self.assertIn('packets of 1500 bytes do not reach host', out)
+        self.assert_within(2, slow, changed)
+
     def test_a_host_that_is_stopped_and_goes_on(self):
         away = 30 if LONG else 7
         child = self.mix(away + 4)

@@ -194,8 +194,16 @@ struct PairFacts {
   std::string why;
   std::vector<std::string> dead, narrow;
   std::int64_t full_bytes = 0;
+  std::int64_t passes_bytes = 0;  // the largest that passes, if the full size does not; 0: not known
   double offset_us = 0;
 };
+
+constexpr std::int64_t kUdpIp = 28;  // bytes of headers, with IPv4
+
+std::string port_mtu(std::int64_t passes_bytes) {
+  if (passes_bytes == 0) return "";
+  return ": a port or tunnel on the way has an MTU of " + std::to_string(passes_bytes + kUdpIp);
+}
 
 using Peers = std::map<std::string, std::set<std::string>>;  // by host: peers without connectivity
 
@@ -219,6 +227,8 @@ void check_reach(const json& reach, Peers& unreached, Findings& findings) {
     }
     ++pair.answered;
     if (!entry.at("full").get<bool>()) pair.narrow.push_back(link);
+    if (const auto passes = entry.value("passes_bytes", std::int64_t{0}); passes != 0)
+      pair.passes_bytes = pair.passes_bytes == 0 ? passes : std::min(pair.passes_bytes, passes);
     pair.full_bytes = entry.value("full_bytes", std::int64_t{0});
     if (const double offset = entry.value("offset_us", 0.0); std::abs(offset) > std::abs(pair.offset_us))
       pair.offset_us = offset;
@@ -243,9 +253,11 @@ void check_reach(const json& reach, Peers& unreached, Findings& findings) {
     if (!pair.narrow.empty())
       about("mtu_blocked",
             "datagrams of " + std::to_string(pair.full_bytes) + " bytes do not pass between " + both +
-                ", though both have the MTU for them",
-            "allow that MTU on all switch ports between them (jumbo frames), or lower it: ip link set dev "
-            "INTERFACE mtu 1500");
+                ", though both have the MTU for them" + port_mtu(pair.passes_bytes),
+            "allow that MTU on all switch ports and tunnels between them, or lower it on the hosts: ip link "
+            "set "
+            "dev INTERFACE mtu " +
+                std::to_string(pair.passes_bytes > 0 ? pair.passes_bytes + kUdpIp : 1500));
     if (std::abs(pair.offset_us) > kMaxOffsetUs)
       about("clock_offset",
             "the clocks of " + both + " differ by " +

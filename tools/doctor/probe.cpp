@@ -23,6 +23,7 @@ using std::chrono::milliseconds;
 constexpr auto kDuration = milliseconds(1500);
 constexpr auto kInterval = milliseconds(100);
 constexpr std::size_t kSmall = 64;
+constexpr int kFullProbes = 3;  // without a reply: then a search for the largest datagram that passes
 
 struct Probe {
   char magic[8];
@@ -49,9 +50,11 @@ std::int64_t wall_ns() {
 struct LinkProbe {
   int peer = 0;
   std::uint8_t index = 0;
-  bool small = false, full = false;  // a reply came
-  double rtt_us = 0;                 // minimum
-  double offset_us = 0;              // of the peer's wall clock, from the probe with that round trip
+  bool small = false, full = false;              // a reply came
+  int rounds = 0;                                // of probes of full size without a reply
+  std::size_t passes = 0, fails = 0, tried = 0;  // sizes, while the search lasts; `passes` stays
+  double rtt_us = 0;                             // minimum
+  double offset_us = 0;  // of the peer's wall clock, from the probe with that round trip
 };
 
 }  // namespace
@@ -95,21 +98,38 @@ struct Prober::Inner {
     bytes.resize(65536);  // a reply is as long as the probe
   }
 
+  void send_probe(const LinkProbe& link, bool full, std::size_t bytes_of_it) {
+    Probe probe{{}, secret_of(link.peer), rank, link.index, 0, full, 0, monotonic_ns(), 0};
+    std::memcpy(probe.magic, kMagic, sizeof kMagic);
+    send(link.peer, link.index, probe, bytes_of_it);
+  }
+
   void send_probes() {
-    for (const LinkProbe& link : links)
-      for (const bool full : {false, true}) {
-        if (full && link.full) continue;  // small ones continue: the first round trips take longer
-        Probe probe{{}, secret_of(link.peer), rank, link.index, 0, full, 0, monotonic_ns(), 0};
-        std::memcpy(probe.magic, kMagic, sizeof kMagic);
-        send(link.peer, link.index, probe, full ? path->datagram_bytes() : kSmall);
-      }
+    for (LinkProbe& link : links) {
+      send_probe(link, false, kSmall);
+      if (link.full) continue;  // small ones continue: the first round trips take longer
+      if (!link.small || link.rounds++ < kFullProbes)
+        send_probe(link, true, path->datagram_bytes());
+      else
+        search(link);
+    }
+  }
+
+  // Halves the range of sizes in each round; two probes, because one may be lost.
+  void search(LinkProbe& link) {
+    if (link.fails == 0) link.passes = kSmall, link.fails = path->datagram_bytes();
+    if (link.tried > link.passes) link.fails = link.tried;  // no reply came
+    if (link.fails - link.passes < 2) return;
+    link.tried = (link.passes + link.fails) / 2;
+    for (int i = 0; i < 2; ++i) send_probe(link, true, link.tried);
   }
 
   void on_reply(const Probe& probe, std::size_t size) {
     for (LinkProbe& link : links) {
       if (link.peer != probe.from || link.index != probe.link) continue;
       if (probe.full != 0) {
-        link.full = size == path->datagram_bytes();
+        link.full = link.full || size == path->datagram_bytes();
+        if (link.fails != 0) link.passes = std::max(link.passes, size);
         return;
       }
       const std::int64_t now = monotonic_ns();
@@ -157,6 +177,7 @@ struct Prober::Inner {
       json entry = {
           {"from", rank},        {"to", link.peer},   {"link", path->link_name(link.peer, link.index)},
           {"small", link.small}, {"full", link.full}, {"full_bytes", path->datagram_bytes()}};
+      if (link.small && !link.full) entry["passes_bytes"] = link.passes;
       if (link.small) entry["rtt_us"] = link.rtt_us, entry["offset_us"] = link.offset_us;
       reach.push_back(entry);
     }

@@ -139,7 +139,8 @@ void World::transmit(PeerId from, const Tx& tx) {
   if (watch) watch(tx, from);
   Instant& up = up_free_[{from, tx.link}];
   up = std::max(up, now_) + Duration{wire_ns(tx.datagram.size() + tx.rest.size())};
-  if ((cut && cut(from, tx.to, tx.link)) || happens(config.loss)) {
+  const bool fits = tx.datagram.size() + tx.rest.size() <= longest;
+  if (!fits || (cut && cut(from, tx.to, tx.link)) || happens(config.loss)) {
     ++dropped;
     return;
   }

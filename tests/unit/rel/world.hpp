@@ -62,6 +62,9 @@ class Node final : public Listener {
   void peer_silent(PeerId peer, bool heard) noexcept override { silent.push_back({peer, heard}); }
   void peer_answers(PeerId peer) noexcept override { answers.push_back(peer); }
   void link_changed(PeerId, LinkId, bool) noexcept override {}
+  void segment_changed(PeerId, LinkId, std::uint16_t bytes, std::uint16_t) noexcept override {
+    segments.push_back(bytes);
+  }
 
   World& world;
   PeerId me;
@@ -73,6 +76,7 @@ class Node final : public Listener {
   std::uint64_t got_back = 0;
   std::uint64_t got_bytes = 0, got_packets = 0, wrong = 0, refused = 0;
   std::vector<PeerId> lost, answers;
+  std::vector<std::uint16_t> segments;          // sizes that were reported
   std::vector<std::pair<PeerId, bool>> silent;  // heard before?
   std::function<Status()> gate;                 // may refuse a delivery
   std::function<void(PeerId)> on_packet;        // after a delivery
@@ -100,6 +104,7 @@ class World {
   WorldConfig config;
   Prng chance;
   std::function<bool(PeerId from, PeerId to, LinkId link)> cut;  // true: the cable is cut
+  std::size_t longest = SIZE_MAX;                                // the cables drop longer datagrams
   std::function<void(const Tx&, PeerId from)> watch;             // sees every datagram that leaves
   std::uint64_t datagrams = 0, dropped_full = 0, dropped = 0, steps = 0;
 

@@ -250,6 +250,13 @@ TEST(Datagram, invalid_constants_lengths_and_rows_are_malformed_despite_a_right_
   EXPECT_EQ(open(make(DatagramKind::data, kFlagRecords, 0, {1, 0})), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::data, kFlagRecords, 0, {0, 0, 2, 0, 'x'})), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::data, kFlagRecords, 0, {0, 0, 1, 0, 'x'})), Opened::good);
+  // Parts: total, offset, bytes.
+  EXPECT_EQ(open(make(DatagramKind::fragment, 0, 1, {66, 0, 64, 0, 'x', 'y'})), Opened::good);
+  EXPECT_EQ(open(make(DatagramKind::fragment, 0, 1, {66, 0, 64, 0})), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::fragment, 0, 1, {66, 0, 63, 0, 'x', 'y'})), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::fragment, 0, 1, {65, 0, 64, 0, 'x', 'y'})), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::fragment, kFlagAck, 1, {66, 0, 64, 0, 'x', 'y'})), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::probe, 0, 0, Bytes(1000, 'p'))), Opened::good);
   Bytes version = make(DatagramKind::ack, 0, 0, {});
   version[0] = 2;
   EXPECT_EQ(open(version), Opened::malformed);
