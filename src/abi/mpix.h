@@ -64,6 +64,56 @@ static __inline__ int MPIX_Alltoallw_open_group(const void* sendbuf, const int s
 static __inline__ int MPIX_Alltoallw_data_movement(MPI_Request* group) { return mpix_move_(group); }
 static __inline__ int MPIX_Alltoallw_close_group(MPI_Request* group) { return MPI_Request_free(group); }
 
+/* A hint that a collective will be called again and again on this communicator (the pass herald-plans puts it
+   before loops): the library makes its plan, opens the lane of the ranks concerned and allocates its buffers.
+   Local: no rank waits for another, and ranks need not give the same hints, or any. A wrong hint costs
+   time only. Not collective, allowed at any time, in any thread that may call MPI. Returns MPI_SUCCESS, or
+   the error class of the call that the hint describes; no error handler is called.
+
+   Arguments are those of the collective; of a reduction, count and type are those of the receive side.
+   Unknown arguments are MPIX_PLAN_UNKNOWN for numbers, NULL for handles and arrays. MPIX_PLAN_LARGE: the
+   arrays are those of the _c form. Weak: over another library the functions are null. */
+enum {
+  MPIX_PLAN_BARRIER,
+  MPIX_PLAN_BCAST,
+  MPIX_PLAN_GATHER,
+  MPIX_PLAN_GATHERV,
+  MPIX_PLAN_SCATTER,
+  MPIX_PLAN_SCATTERV,
+  MPIX_PLAN_ALLGATHER,
+  MPIX_PLAN_ALLGATHERV,
+  MPIX_PLAN_ALLTOALL,
+  MPIX_PLAN_ALLTOALLV,
+  MPIX_PLAN_ALLTOALLW,
+  MPIX_PLAN_REDUCE,
+  MPIX_PLAN_ALLREDUCE,
+  MPIX_PLAN_REDUCE_SCATTER,
+  MPIX_PLAN_REDUCE_SCATTER_BLOCK,
+  MPIX_PLAN_SCAN,
+  MPIX_PLAN_EXSCAN
+};
+enum { MPIX_PLAN_LARGE = 1, MPIX_PLAN_IN_PLACE = 2 }; /* flags */
+#define MPIX_PLAN_UNKNOWN (-2147483647 - 1)
+
+int MPIX_Plan_prepare(int operation, MPI_Comm comm, int root, MPI_Op op, int flags, MPI_Count sendcount,
+                      const void* sendcounts, const void* sdispls, MPI_Datatype sendtype,
+                      const MPI_Datatype sendtypes[], MPI_Count recvcount, const void* recvcounts,
+                      const void* rdispls, MPI_Datatype recvtype, const MPI_Datatype recvtypes[])
+    __attribute__((weak));
+/* The calls are over for now: plans of this operation are no longer preferred in the cache. A program that
+   leaves a loop without it loses nothing: what was prepared goes with the communicator. */
+int MPIX_Plan_release(int operation, MPI_Comm comm) __attribute__((weak));
+
+/* Tells the pass herald-plans (mpicc --plans) how far it may go: none, prepare or convert.
+   MPIX_PLAN(convert); is a statement in the body of a loop; MPIX_PLAN_FUNCTION(none) stands before a
+   function. Of a loop or function marked with convert the program says that all ranks run it alike. */
+#define MPIX_PLAN(what) __asm__ __volatile__("# herald plan " #what)
+#if defined(__clang__)
+#define MPIX_PLAN_FUNCTION(what) __attribute__((annotate("herald plan " #what)))
+#else
+#define MPIX_PLAN_FUNCTION(what)
+#endif
+
 #if defined(__cplusplus)
 }
 #endif

@@ -30,6 +30,19 @@ void PlanCache::clear() noexcept {
       if (cached != nullptr) release(std::exchange(cached, nullptr));
 }
 
+void PlanCache::release_prepared(const char* operation) noexcept {
+  for (Set& set : sets_)
+    for (CachedPlan* cached : set)
+      if (cached != nullptr && cached->plan.operation == operation) cached->prepared = false;
+}
+
+std::size_t PlanCache::victim(const Set& set) noexcept {
+  if (set.back() == nullptr) return kWays - 1;
+  for (std::size_t way = kWays; way-- > 0;)
+    if (!set[way]->prepared) return way;
+  return kWays - 1;
+}
+
 CachedPlan* PlanCache::find(const Key& key, std::uint64_t hash) noexcept {
   Set& set = sets_[hash % kSets];
   for (std::size_t way = 0; way < kWays && set[way] != nullptr; ++way) {
@@ -54,8 +67,9 @@ CachedPlan* PlanCache::add(Plan plan, const Key& key, std::uint64_t hash,
   for (const type::Layout* layout : named)
     if (layout != nullptr && !layout->dense()) cached->named.emplace_back(layout);
   Set& set = sets_[hash % kSets];
-  if (set.back() != nullptr) release(set.back());
-  std::move_backward(set.begin(), set.end() - 1, set.end());
+  const std::size_t way = victim(set);
+  if (set[way] != nullptr) release(set[way]);
+  std::move_backward(set.begin(), set.begin() + way, set.begin() + way + 1);
   set.front() = cached;
   retain(cached);
   return cached;

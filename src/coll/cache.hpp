@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // coll/cache.hpp: the plan cache of a communicator, keyed by everything that went into a plan.
-// Bounded: kSets * kWays plans of at most kLargestPlan bytes; each set evicts its least recently used plan. A
-// plan that runs or belongs to a persistent request outlives its eviction. Everything happens under the
-// engine's lock, so reference counts are plain integers.
+// Bounded: kSets * kWays plans of at most kLargestPlan bytes; each set evicts its least recently used plan,
+// those that were prepared last. A plan that runs or belongs to a persistent request outlives its eviction.
+// Everything happens under the engine's lock, so reference counts are plain integers.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -49,6 +49,8 @@ struct CachedPlan {
   // Layouts that the key names by address: held, so that no new layout can get the same address.
   std::vector<type::LayoutRef> named;
   std::uint32_t refs = 1;
+  std::uint32_t prepared_runs = 0;
+  bool prepared = false;  // ahead of a call that is expected: evicted last
   // An idle runner, ready to run this plan again, and its destructor.
   void* idle = nullptr;
   void (*drop_idle)(void*) = nullptr;
@@ -82,6 +84,8 @@ class PlanCache {
 
   // Running plans keep their references.
   void clear() noexcept;
+  // Plans of this operation (name_of) are evicted as any other again.
+  void release_prepared(const char* operation) noexcept;
 
   struct Counters {
     std::uint64_t found = 0, made = 0;
@@ -90,6 +94,8 @@ class PlanCache {
 
  private:
   using Set = std::array<CachedPlan*, kWays>;  // most recently used first
+  static std::size_t victim(const Set& set) noexcept;
+
   std::array<Set, kSets> sets_{};
   Counters counters_;
 };

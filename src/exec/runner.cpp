@@ -40,6 +40,12 @@ bool copy(const coll::Step& step, const coll::Places& places) noexcept {
   return fits;
 }
 
+void note_prepared(coll::CachedPlan& cached) noexcept {
+  ++counters.prepared_runs;
+  process_trace.add(TraceEvent::prepared_hit, std::uint64_t{0}, Trace::text(cached.plan.operation),
+                    Trace::text(cached.plan.algorithm), static_cast<std::int32_t>(++cached.prepared_runs));
+}
+
 }  // namespace
 
 struct Runner::Slot {
@@ -115,6 +121,17 @@ Runner* Runner::make(Team& team, coll::CachedPlan* cached, const Binding& bindin
   return self;
 }
 
+void allocate_ahead(Team& team, coll::CachedPlan* cached) noexcept {
+  if (cached->idle != nullptr || cached->plan.scratch_bytes > kLargestIdle) return;
+  Runner* self = Runner::allocate(cached, team);
+  if (self == nullptr) return;
+  constexpr std::size_t kPage = 4096;
+  auto* scratch = reinterpret_cast<volatile std::byte*>(self->places_.at[2]);
+  for (std::size_t at = 0; at < cached->plan.scratch_bytes; at += kPage) scratch[at] = std::byte{0};
+  coll::retain(cached);
+  Runner::recycle(self);
+}
+
 void Runner::recycle(Runner* self) noexcept {
   HERALD_ASSERT(self->done_);
   coll::CachedPlan* cached = self->cached_;
@@ -177,6 +194,8 @@ void Runner::begin() noexcept {
   if (process_trace.on()) [[unlikely]]
     process_trace.add(TraceEvent::coll_start, this, Trace::text(plan.operation), Trace::text(plan.algorithm),
                       tag_ >> 8);
+  if (cached_->prepared) [[unlikely]]
+    note_prepared(*cached_);
   if (!matching_.persistent) bundle_lane_ = team_->lane_for(plan.members, false, own_lane_);
   if (plan.has_fused) fused_number_ = team_->fused_count++;
   run_.begin(plan, block_.words);

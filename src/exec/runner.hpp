@@ -18,7 +18,8 @@ namespace herald::exec {
 // Of this process, over all teams.
 struct Counters {
   std::uint64_t runs = 0;
-  std::uint64_t shared_runs = 0;  // with shared-memory steps
+  std::uint64_t shared_runs = 0;    // with shared-memory steps
+  std::uint64_t prepared_runs = 0;  // of plans prepared before their first call
 };
 inline Counters counters;
 
@@ -46,6 +47,7 @@ class Runner {
   const std::string& mismatch() const noexcept { return mismatch_; }
 
  private:
+  friend void allocate_ahead(Team& team, coll::CachedPlan* cached) noexcept;
   struct Slot;
   struct WaitingStep {
     coll::StepId id;
@@ -111,5 +113,8 @@ class Runner {
   bool listed_ = false;  // the turns of the engine do
   bool done_ = true;
 };
+
+// Allocates and touches the memory of the first run of a plan, if it is to be cached between runs.
+void allocate_ahead(Team& team, coll::CachedPlan* cached) noexcept;
 
 }  // namespace herald::exec

@@ -39,6 +39,11 @@ std::int32_t Team::lane_for(const std::vector<int>& members, bool persistent, bo
   return own ? open_sub_lane(members) : find_sub_lane(members, knobs_.groups != "auto");
 }
 
+void Team::prepare_lane(const std::vector<int>& members) noexcept {
+  (void)cluster();
+  if (!members.empty() && lane_ >= 0 && knobs_.groups != "dynamic") (void)find_sub_lane(members, true);
+}
+
 std::int32_t Team::open_sub_lane(const std::vector<int>& members) const noexcept {
   std::vector<p2p::PeerId> peers;
   for (const int rank : members) peers.push_back(peer(rank));

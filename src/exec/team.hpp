@@ -59,6 +59,9 @@ class Team {
   // this run, which closes it.
   std::int32_t lane_for(const std::vector<int>& members, bool persistent, bool& own) noexcept;
 
+  // Opens the lane of these members before the first run that needs it; empty: the lane of the team.
+  void prepare_lane(const std::vector<int>& members) noexcept;
+
   // Facts for the choice of an algorithm, and about the segment for a plan.
   coll::Shape shape_for(const coll::CollSpec& spec) noexcept;
   void describe_segment(coll::CollSpec& spec, bool persistent) const noexcept;

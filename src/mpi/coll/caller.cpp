@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "base/trace.hpp"
 #include "engine/clock.hpp"
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/deferred.hpp"
@@ -85,6 +86,17 @@ int give_request(Call& call, Comm& comm, std::unique_ptr<Work> work, How how) no
   return MPI_SUCCESS;
 }
 
+// Takes over the caller's count of the plan.
+int prepare_plan(CommColl& state, coll::CachedPlan* cached) noexcept {
+  cached->prepared = true;
+  exec::allocate_ahead(state.team, cached);
+  state.team.prepare_lane(cached->plan.members);
+  process_trace.add(TraceEvent::prepare, std::uint64_t{0}, Trace::text(cached->plan.operation),
+                    Trace::text(cached->plan.algorithm));
+  coll::release(cached);
+  return MPI_SUCCESS;
+}
+
 }  // namespace
 
 Caller::Caller(Call& call, Comm& comm, coll::Op op, How how, int root) noexcept
@@ -101,8 +113,9 @@ Caller::Caller(Call& call, Comm& comm, coll::Op op, How how, int root) noexcept
     spec_.sides = &sides_;
     if (root == MPI_ROOT) spec_.root = coll::kRootSelf;
     if (root == MPI_PROC_NULL) spec_.root = coll::kRootOwnGroup;
-  } else if (!checks_collectives()) {
-    // With the check on, ranks compare their calls first; an agreement would block ranks that do not match.
+  } else if (!checks_collectives() && how.form != How::Form::prepare) {
+    // A hint is local, so it begins no agreement. With the check on, ranks compare their calls first; an
+    // agreement would block ranks that do not match.
     consider_segment(comm, how.form == How::Form::keep, how.form != How::Form::start);
   }
   spec_.op = op;
@@ -287,7 +300,8 @@ int Caller::check_persistent() noexcept {
 }
 
 int Caller::go(std::uint64_t bytes) noexcept {
-  if (call_.failed()) return finish_failed();
+  const bool prepares = how_.form == How::Form::prepare;
+  if (call_.failed()) return prepares ? call_.error() : finish_failed();
   spec_.bytes = bytes;
   binding_.recv = const_cast<void*>(recv_);
   binding_.persistent = how_.form == How::Form::keep;
@@ -296,7 +310,8 @@ int Caller::go(std::uint64_t bytes) noexcept {
                                                   : coll::Form::blocking;
   CommColl& state = coll_state(runs_);
   if (comm_.remote == nullptr) {
-    // Blocking calls have waited for the end of the agreement.
+    // Blocking calls have waited for the end of the agreement. Plans made before it are dropped then.
+    if (prepares && state.team.agreeing()) return MPI_SUCCESS;
     if (state.team.agreeing())
       return give_request(call_, comm_, std::make_unique<DeferredColl>(comm_, collective_, key_), how_);
     state.team.describe_segment(spec_, binding_.persistent);
@@ -306,6 +321,7 @@ int Caller::go(std::uint64_t bytes) noexcept {
       (state.team.tried_segment() || comm_.size == 1))
     state.call_cache.add(*call_key_, cached);
   if (how_.form == How::Form::wait) return run_plan(call_, runs_, cached, binding_);
+  if (prepares) return prepare_plan(state, cached);
   if (binding_.persistent && cached->plan.checked)
     if (const int error = check_persistent(); error != MPI_SUCCESS) {
       coll::release(cached);

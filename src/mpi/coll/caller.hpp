@@ -115,8 +115,8 @@ class Caller {
 int run_again(Call& call, Comm& comm, coll::CachedPlan* cached, const CollBinding& binding, How how) noexcept;
 // The plan of such a call, blocking or nonblocking, with a count for the caller; null if there is none.
 inline coll::CachedPlan* recall(Comm& comm, How how, const CallKey& call_key) noexcept {
-  return how.form != How::Form::keep && comm.remote == nullptr ? coll_state(comm).call_cache.find(call_key)
-                                                               : nullptr;
+  return how.form < How::Form::keep && comm.remote == nullptr ? coll_state(comm).call_cache.find(call_key)
+                                                              : nullptr;
 }
 
 inline bool is_in_place(const void* buffer) noexcept { return buffer == MPI_IN_PLACE; }

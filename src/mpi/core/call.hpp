@@ -20,9 +20,9 @@ struct Arg {
 // unlocked: as live, but the implementation takes the lock where it needs it (Runtime::enter).
 enum class When : std::uint8_t { live, unlocked, any, tool };
 
-// The three forms of every collective.
+// The three forms of every collective; prepare: only what the next such call needs is made (mpix.h).
 struct How {
-  enum class Form : std::uint8_t { wait, start, keep };
+  enum class Form : std::uint8_t { wait, start, keep, prepare };
   Form form = Form::wait;
   MPI_Request* request = nullptr;
 };

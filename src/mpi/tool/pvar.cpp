@@ -74,6 +74,8 @@ constexpr Row kRows[] = {
      "collectives begun, those of the library among them"},
     {"herald_collectives_shared", kCounter, [] { return Value{exec::counters.shared_runs}; },
      "those of them that use the segment of this host"},
+    {"herald_collectives_prepared", kCounter, [] { return Value{exec::counters.prepared_runs}; },
+     "those of them whose plan was prepared by MPIX_Plan_prepare"},
     {"herald_requests", kLevel, [] { return Value{tables().requests.live()}; }, "requests that exist",
      PvarGroup::objects},
     {"herald_communicators", kLevel, [] { return Value{tables().comms.live()}; },

@@ -49,6 +49,41 @@ TEST(CollCache, finds_the_plan_of_the_same_key_only) {
   release(made);
 }
 
+TEST(CollCache, evicts_prepared_plans_last_and_stays_bounded) {
+  PlanCache cache;
+  const Key loved = key_of(-1);
+  const char* const operation = "test";
+  CachedPlan* made = cache.add(some_plan(), loved, loved.hash(), {});
+  made->plan.operation = operation;
+  made->prepared = true;
+  release(made);
+  const auto add_many = [&](bool prepared) {
+    for (int i = 0; i < 1000; ++i) {
+      const Key key = key_of(i, prepared);
+      CachedPlan* cached = cache.add(some_plan(), key, key.hash(), {});
+      cached->prepared = prepared;
+      cached->plan.operation = prepared ? "other" : operation;
+      release(cached);
+    }
+  };
+  const auto is_cached = [&](const Key& key) {
+    CachedPlan* found = cache.find(key, key.hash());
+    if (found != nullptr) release(found);
+    return found != nullptr;
+  };
+  add_many(false);
+  EXPECT_TRUE(is_cached(loved));
+  add_many(true);  // more than there is room for: the least recently used goes
+  EXPECT_FALSE(is_cached(loved));
+  EXPECT_TRUE(is_cached(key_of(999, 1)));
+  cache.release_prepared(operation);
+  add_many(false);
+  EXPECT_TRUE(is_cached(key_of(999, 1)));
+  cache.release_prepared("other");
+  add_many(false);
+  EXPECT_FALSE(is_cached(key_of(999, 1)));
+}
+
 TEST(CollCache, is_bounded_and_keeps_used_plans) {
   PlanCache cache;
   const Key loved = key_of(-1);
