@@ -46,13 +46,15 @@ static void run_handler(int kind, int n, MPI_Fint object, int* code) {
 #define SIXTEEN(X, row)                                                                               \
   X(row##0)                                                                                           \
   X(row##1)                                                                                           \
-  X(row##2) X(row##3) X(row##4) X(row##5) X(row##6) X(row##7) X(row##8) X(row##9) X(row##a) X(row##b) \
-      X(row##c) X(row##d) X(row##e) X(row##f)
+  X(row##2)                                                                                           \
+  X(row##3) X(row##4) X(row##5) X(row##6) X(row##7) X(row##8) X(row##9) X(row##a) X(row##b) X(row##c) \
+      X(row##d) X(row##e) X(row##f)
 #define ALL(X)                                                                                      \
   SIXTEEN(X, 0)                                                                                     \
   SIXTEEN(X, 1)                                                                                     \
-  SIXTEEN(X, 2) SIXTEEN(X, 3) SIXTEEN(X, 4) SIXTEEN(X, 5) SIXTEEN(X, 6) SIXTEEN(X, 7) SIXTEEN(X, 8) \
-      SIXTEEN(X, 9) SIXTEEN(X, a) SIXTEEN(X, b) SIXTEEN(X, c) SIXTEEN(X, d) SIXTEEN(X, e) SIXTEEN(X, f)
+  SIXTEEN(X, 2)                                                                                     \
+  SIXTEEN(X, 3) SIXTEEN(X, 4) SIXTEEN(X, 5) SIXTEEN(X, 6) SIXTEEN(X, 7) SIXTEEN(X, 8) SIXTEEN(X, 9) \
+      SIXTEEN(X, a) SIXTEEN(X, b) SIXTEEN(X, c) SIXTEEN(X, d) SIXTEEN(X, e) SIXTEEN(X, f)
 ALL(THUNKS_OF)
 static const HfProcedure thunks[kThunks][kPools] = {ALL(ROW_OF)};
 
@@ -137,13 +139,13 @@ ATTRIBUTE(win, MPI_Win, hf_win_out)
 int hf_grequest_query(void* state, MPI_Status* status) {
   HfGrequest* g = state;
   MPI_Fint code = MPI_SUCCESS;
-  ((void (*)(MPI_Aint*, MPI_Status*, MPI_Fint*))g->query)(&g->extra_state, status, &code);
+  ((void (*)(MPI_Aint*, MPI_Status*, MPI_Fint*))g->query)(g->extra_state, status, &code);
   return code;
 }
 int hf_grequest_free(void* state) {
   HfGrequest* g = state;
   MPI_Fint code = MPI_SUCCESS;
-  ((void (*)(MPI_Aint*, MPI_Fint*))g->free_)(&g->extra_state, &code);
+  ((void (*)(MPI_Aint*, MPI_Fint*))g->free_)(g->extra_state, &code);
   free(g);
   return code;
 }
@@ -151,7 +153,7 @@ int hf_grequest_cancel(void* state, int complete) {
   HfGrequest* g = state;
   MPI_Fint code = MPI_SUCCESS;
   MPI_Fint flag = hf_logical(complete);
-  ((void (*)(MPI_Aint*, MPI_Fint*, MPI_Fint*))g->cancel)(&g->extra_state, &flag, &code);
+  ((void (*)(MPI_Aint*, MPI_Fint*, MPI_Fint*))g->cancel)(g->extra_state, &flag, &code);
   return code;
 }
 

@@ -153,7 +153,7 @@ typedef struct {
 } HfKeyval;
 typedef struct {
   HfProcedure query, free_, cancel;
-  MPI_Aint extra_state;
+  MPI_Aint* extra_state; /* the variable itself, as other libraries have it: callbacks may change it */
 } HfGrequest;
 typedef struct {
   HfProcedure read, write, extent;
@@ -177,13 +177,13 @@ int hf_datarep_write(void*, MPI_Datatype, int, void*, MPI_Offset, void*);
 int hf_datarep_read_c(void*, MPI_Datatype, MPI_Count, void*, MPI_Offset, void*);
 int hf_datarep_write_c(void*, MPI_Datatype, MPI_Count, void*, MPI_Offset, void*);
 /* Predefined callbacks, known by their address. */
-#define HF_PREDEFINED(X)                                                                       \
-  X(comm_null_copy_fn)                                                                         \
-  X(comm_dup_fn)                                                                               \
-  X(comm_null_delete_fn)                                                                       \
-  X(type_null_copy_fn) X(type_dup_fn) X(type_null_delete_fn) X(win_null_copy_fn) X(win_dup_fn) \
-      X(win_null_delete_fn) X(null_copy_fn) X(dup_fn) X(null_delete_fn) X(conversion_fn_null)  \
-          X(conversion_fn_null_c)
+#define HF_PREDEFINED(X)                                                                        \
+  X(comm_null_copy_fn)                                                                          \
+  X(comm_dup_fn)                                                                                \
+  X(comm_null_delete_fn)                                                                        \
+  X(type_null_copy_fn)                                                                          \
+  X(type_dup_fn) X(type_null_delete_fn) X(win_null_copy_fn) X(win_dup_fn) X(win_null_delete_fn) \
+      X(null_copy_fn) X(dup_fn) X(null_delete_fn) X(conversion_fn_null) X(conversion_fn_null_c)
 #define HF_DECLARE(name) HF_PUBLIC void mpi_##name##_(void);
 HF_PREDEFINED(HF_DECLARE)
 

@@ -169,7 +169,7 @@ void HF(grequest_start)(HfProcedure query, HfProcedure free_, HfProcedure cancel
     *ierror = hf_no_memory();
     return;
   }
-  *state = (HfGrequest){query, free_, cancel, *extra};
+  *state = (HfGrequest){query, free_, cancel, extra};
   *ierror = HF_C(Grequest_start)(hf_grequest_query, hf_grequest_free, hf_grequest_cancel, state, &made);
   if (*ierror == MPI_SUCCESS)
     *request = hf_request_out(made);
