@@ -79,13 +79,13 @@ class Core {
   std::uint64_t receives_under_way() const noexcept { return done_.receives_under_way; }
   const CoreCounters& counters() const noexcept { return done_.counters; }
   std::uint64_t messages_held() const noexcept { return matcher_.messages_held(); }
+  Matcher& matcher() noexcept { return matcher_; }
 
   PeerTable& peers() noexcept { return peers_; }
   Sender& sender() noexcept { return sender_; }
   Casts& casts() noexcept { return casts_; }
   Completions& completions() noexcept { return done_; }
   DirectCopy& direct() noexcept { return direct_; }
-  const DirectCopy& direct() const noexcept { return direct_; }
   PostedRecvAds& ads() noexcept { return ads_; }
   Services& services() noexcept { return services_; }
 
