@@ -114,8 +114,14 @@ p2p::CoreCounters Engine::counters() const noexcept {
 void Engine::flush() noexcept {
   Instant moved = read_clock();
   std::uint64_t seen = transport_.activity();
+  LongWait wait(state_);
+  const auto describe = [this](ShownWait& shown) {
+    node_.core().sender().for_each_unanswered([&](const p2p::SendOp& op) {
+      if (!op.is_service) add_op(shown, {WaitedKind::send, true, op.to, op.to, op.tag});
+    });
+  };
   while (!transport_.is_flushed()) {
-    wait_turn();
+    if (wait_turn()) wait.on_blocked(last_block_end(), describe);
     const Instant now = read_clock();
     if (transport_.activity() != seen) moved = now;
     seen = transport_.activity();

@@ -22,6 +22,7 @@
 #include "engine/peers.hpp"
 #include "engine/periodic_thread.hpp"
 #include "engine/progress_thread.hpp"
+#include "engine/rank_state.hpp"
 #include "engine/transport.hpp"
 #include "engine/waiter.hpp"
 #include "node/node.hpp"
@@ -51,8 +52,10 @@ class Engine {
   // One turn: true if anything moved.
   bool progress() noexcept;
   // A caller that waits repeats it, with the lock held: a turn, and when nothing moves for long enough, sleep
-  // until a peer rings. The lock is released meanwhile.
-  void wait_turn() noexcept { waiter_.wait_turn(); }
+  // until a peer rings. The lock is released meanwhile. True: it slept, until last_block_end().
+  bool wait_turn() noexcept { return waiter_.wait_turn(); }
+  Instant last_block_end() const noexcept { return waiter_.block_end(); }
+  RankState& state() noexcept { return state_; }
   // Wakes threads of this process that sleep in wait_turn().
   void wake_waiters() noexcept { transport_.wake_waiters(); }
   // Whether a waiting call may spin a little: every rank has a processor.
@@ -104,6 +107,7 @@ class Engine {
   ProgressThread progress_thread_;
   CallLock call_lock_;
   PeriodicThread keep_alive_;
+  RankState state_{*this};
   bool in_turn_ = false;
 };
 

@@ -33,6 +33,7 @@ bool Opener::open(std::string& why) {
   }
   if (size_ > 1 && !open_paths(why)) return false;
   open_waiter();
+  engine_.state_.open(rank_, size_, job_name(), knobs_.host.empty() ? host_name() : knobs_.host);
   if (size_ > 1) engine_.waiter_.shorten_time_slice();
   if (engine_.shm_)
     engine_.memory_.open(*engine_.shm_, engine_.node_.core(), rank_, size_, knobs_.tuning.alloc_bytes);

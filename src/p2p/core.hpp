@@ -80,6 +80,7 @@ class Core {
   std::uint64_t receives_under_way() const noexcept { return done_.receives_under_way; }
   const CoreCounters& counters() const noexcept { return done_.counters; }
   std::uint64_t messages_held() const noexcept { return matcher_.messages_held(); }
+  Matcher& matcher() noexcept { return matcher_; }
 
   PeerTable& peers() noexcept { return peers_; }
   Sender& sender() noexcept { return sender_; }

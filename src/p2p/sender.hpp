@@ -57,6 +57,10 @@ class Sender {
     SendOp* const op = ids_.find(id);
     return op != nullptr && op->to == from && op->seq == seq ? op : nullptr;
   }
+  template <class Visit>
+  void for_each_unanswered(Visit visit) noexcept {
+    ids_.for_each(visit);
+  }
   // All bytes have left and no answer is awaited.
   void finish_sent(SendOp& op) noexcept;
   void finish(SendOp& op, Status status) noexcept;

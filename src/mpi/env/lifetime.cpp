@@ -8,10 +8,13 @@
 #include <cstdlib>
 #include <semaphore>
 
+#include "boot/rank_pid.hpp"
 #include "mpi/comm/context_agreement.hpp"
 #include "mpi/core/call.hpp"
 #include "mpi/core/errors.hpp"
 #include "mpi/core/runtime.hpp"
+#include "mpi/core/waiting.hpp"
+#include "mpi/env/crash.hpp"
 #include "mpi/env/timeline.hpp"
 
 extern char** environ;
@@ -102,11 +105,18 @@ int Runtime::start(Call& call, bool threads_multiple, std::string& why) noexcept
     if (engine_ == nullptr) return MPI_ERR_OTHER;
     start_timeline();
     engine_->peers().when_peer_dies(peer_died);
+    engine_->state().when_described(show_call);
+    engine_->state().set_phase(RankPhase::running);
     threads_ = threads_multiple;
     context_count_ = 0;
     pid_ = static_cast<int>(::getpid());
+    (void)::setenv(boot::kRankPid, std::to_string(pid_).c_str(), 1);
     print_start();
     hook_exit();
+    if (boot_->size() > 1) {
+      write_whole_lines();
+      catch_crashes();
+    }
   }
   if (users_++ == 0) {
     if (engine_->lock().is_active()) {  // from here on this call holds both locks
@@ -136,6 +146,7 @@ void Runtime::start_progress_thread(Call& call) noexcept {
 
 // A process may not leave while peers still need data from it, so a barrier comes first.
 void Runtime::close() noexcept {
+  engine_->state().set_phase(RankPhase::finalizing);
   world_barrier();
   engine_->close();
   const std::uint32_t depth =
@@ -147,6 +158,7 @@ void Runtime::close() noexcept {
                  boot_->last_error().c_str());
   engine_->end();
   engine_->lock().take_back(depth);
+  engine_->state().set_phase(RankPhase::ended);
   write_timeline();
   ended_ = true;
 }
