@@ -39,7 +39,13 @@ KINDS = {
     "DISTRIB_ENUM": "how a dimension is distributed", "DTYPE_DISTRIBUTION": "argument of the distribution",
     "PROCESS_GRID_SIZE": "number of ranks in a dimension", "GENERIC_DTYPE_INT": "number of values",
     "GENERIC_DTYPE_COUNT": "number of values", "TOOLS_TICK_COUNT": "ticks of a clock",
-    "LOGICAL_OPTIONAL": "true or false; may be null",
+    "LOGICAL_OPTIONAL": "true or false; may be null", "PARTITION": "partition",
+    "EVENT_INSTANCE": "event, valid inside its callback", "EVENT_REGISTRATION": "registration for events",
+    "EVENT_CB_FUNCTION": "function of the program", "EVENT_DROP_CB_FUNCTION": "function of the program",
+    "EVENT_FREE_CB_FUNCTION": "function of the program; may be null", "CALLBACK_SAFETY": "what the callback may do",
+    "SOURCE_ORDERING": "whether its events come in the order of time", "ACCESS_MODE": "how the file is opened",
+    "UPDATE_MODE": "MPI_SEEK_SET, MPI_SEEK_CUR or MPI_SEEK_END", "FILE_DESCRIPTOR": "descriptor of a connected socket",
+    "STRING_ARRAY": "texts, a null pointer behind the last", "STRING_2DARRAY": "for each program its texts",
 }
 POLY = (("POLYXFER_NUM_ELEM", "number of items"), ("POLYDISPLACEMENT_AINT", "displacement in bytes"),
         ("POLYDISPLACEMENT", "displacement in items"), ("POLYDTYPE_NUM_ELEM", "number of items"),
@@ -83,9 +89,7 @@ def noun_of(stem):
 def purpose(function, purposes):
     name = function.name[4:]
     if name in purposes:
-        return purposes[name]
-    if function.later:
-        return f"not implemented yet ({function.later})"
+        return purposes[name] + (" (not implemented yet)" if function.later else "")
     if function.family and function.form != "wait":
         return ("begin " if function.form == "start" else "prepare for repeated starts ") + function.family
     stem, _, rest = name.partition("_")
