@@ -98,16 +98,17 @@ def test_usr1():
     job = start("barrier")
     asked(job, name_of(job), "deadlock")
     job.send_signal(signal.SIGUSR1)
-    line = ""
+    output = line = ""
     while "deadlock" not in line:
         line = job.stderr.readline()
+        output += line
         if not line:
-            fail("no deadlock named, or the ranks were killed", "")
-    expect(line, "deadlock: rank 0 waits for rank 2, rank 2 waits for rank 0")
+            fail("no deadlock named, or the ranks were killed", output)
+    expect(output, r"rank 1 on \S+: MPI_Barrier, MPI_COMM_WORLD, for \d", "rank 0 waits for rank 2, rank 2 waits for rank 0")
     if job.poll() is not None:
-        fail("SIGUSR1 ended the job", line)
+        fail("SIGUSR1 ended the job", output)
     job.send_signal(signal.SIGTERM)
-    expect(end(job), r"rank 1 on \S+: MPI_Barrier, MPI_COMM_WORLD, for \d")
+    end(job)
 
 
 def test_finalize():

@@ -19,7 +19,7 @@ namespace {
 constexpr int kCrashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 constexpr int kEnds[] = {SIGTERM, SIGINT, SIGHUP};
 constexpr int kFrames = 32;
-constexpr unsigned kTimelinePatience = 2;  // seconds for the timeline: the heap may be locked
+constexpr unsigned kPatience = 2;  // seconds for output and timeline: the heap may be locked
 
 char rank_name[320];  // of this rank
 char crash_stack[64 * 1024];
@@ -27,6 +27,15 @@ std::atomic_flag crashed;
 
 void print_raw(const char* text) noexcept {
   if (::write(2, text, std::strlen(text)) < 0) return;
+}
+
+// What the program has printed without the end of a line, and the timeline.
+void write_rest() noexcept {
+  if (::ftrylockfile(stdout) == 0) {
+    (void)::fflush_unlocked(stdout);
+    ::funlockfile(stdout);
+  }
+  write_timeline();
 }
 
 // SA_RESETHAND: the signal that is raised again ends the process as it would have without us.
@@ -42,15 +51,15 @@ void on_crash(int number, siginfo_t* info, void*) {
     void* frames[kFrames];
     const int count = ::backtrace(frames, kFrames);
     if (count > 1) ::backtrace_symbols_fd(frames + 1, count - 1, 2);
-    ::alarm(kTimelinePatience);
-    write_timeline();
+    ::alarm(kPatience);
+    write_rest();
   }
   (void)::raise(number);
 }
 
 void on_end(int number) {
-  ::alarm(kTimelinePatience);
-  write_timeline();
+  ::alarm(kPatience);
+  write_rest();
   (void)::raise(number);
 }
 

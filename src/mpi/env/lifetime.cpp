@@ -128,13 +128,17 @@ int Runtime::start(Call& call, bool threads_multiple, std::string& why) noexcept
   return MPI_SUCCESS;
 }
 
-void Runtime::stop(Call& call) noexcept {
+void Runtime::stop(Call& call, Comm* world) noexcept {
   if (call.locked_ == 0) {
     start_lock_.lock();
     call.locked_ = kStartLock;
   }
-  if (--users_ != 0) return;
-  if (world_state == World::ended) close();
+  const bool last = --users_ == 0;
+  if (last && world_state == World::ended)
+    close(world);
+  else if (world != nullptr)
+    release(world);
+  if (!last) return;
   mode_now.store(Mode::off, std::memory_order_release);
 }
 
@@ -144,10 +148,12 @@ void Runtime::start_progress_thread(Call& call) noexcept {
   mode_now.store(Mode::many, std::memory_order_release);
 }
 
-// A process may not leave while peers still need data from it, so a barrier comes first.
-void Runtime::close() noexcept {
+// A process may not leave while peers still need data from it, so a barrier comes first. MPI_COMM_WORLD is freed
+// after it: a synchronous send that no receive matches is not completed by the end of its receiver.
+void Runtime::close(Comm* world) noexcept {
   engine_->state().set_phase(RankPhase::finalizing);
   world_barrier();
+  if (world != nullptr) release(world);
   engine_->close();
   const std::uint32_t depth =
       engine_->lock().give_up();  // for the engine's thread, which still answers peers
