@@ -13,7 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "src"))
 
 from abi.gen import table  # noqa: E402
-from gen import old, wrappers  # noqa: E402
+from gen import descriptors, f08, old, wrappers  # noqa: E402
 
 PARTS = 6
 
@@ -31,6 +31,12 @@ def files():
     step = -(-len(functions) // PARTS)
     for part in range(PARTS):
         yield f"wrappers_{part}.c", lambda n=part: wrappers.write_wrappers(functions[n * step:(n + 1) * step])
+        yield f"descriptors_{part}.c", lambda n=part: descriptors.write_descriptors(functions[n * step:(n + 1) * step])
+        for prefix in ("", "P"):
+            yield f"{prefix.lower()}mpi_f08_{part}.f90", lambda n=part, p=prefix: f08.write_procedures(
+                functions[n * step:(n + 1) * step], p, n == PARTS - 1)
+    yield "mpi_f08_types.f90", lambda: f08.write_types(constants)
+    yield "mpi_f08.f90", lambda: f08.write_module(functions)
     yield "include/mpif.h", lambda: old.write_mpif(functions, constants)
     yield "mpi.f90", lambda: old.write_module(functions, constants)
 

@@ -108,7 +108,7 @@ std::vector<HostApp> apps_of(const JobSpec& spec, const std::vector<int>& ranks,
   return out;
 }
 
-// What all plans of a job have in common.
+// The part of a plan that does not depend on where ranks run.
 JobPlan begin_plan(const JobSpec& spec, std::int64_t timeout_s) {
   JobPlan plan;
   plan.job_id = random_hex(8);

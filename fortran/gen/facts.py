@@ -89,8 +89,9 @@ def has_overload(function):
     """Whether the large-count form shares the generic name: the kinds of some argument must differ."""
     if not function.poly or function.name in CALLBACK_FORMS:
         return False
-    plain, big = params(function, False), params(function, True)
-    return len(plain) != len(big) or any(a.base(False) != b.base(True) for a, b in zip(plain, big) if a.poly)
+    # MPI_Aint and MPI_Count have the same kind.
+    plain = params(function, False)
+    return len(plain) != len(params(function, True)) or any(p.poly and p.base(False) == "int" for p in plain)
 
 
 def result_type(function):

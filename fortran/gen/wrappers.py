@@ -48,18 +48,22 @@ def add_handle(body, p, big):
         return
     # A request that failed is complete, so its handle changes with an error too.
     guard = "" if p.direction == "inout" else "if (code == MPI_SUCCESS) "
+    if p.kind == "REQUEST" and p.direction == "inout":
+        body.after.append(f"hf_request_end(*{p.name}, {name});")
     body.after.append(f"{guard}*{p.name} = hf_{noun}_out({name});")
 
 
 def types_of_alltoallw(function, body, p):
-    lasting = int(function.form != "wait")
     incoming = int(p.name == "recvtypes")
     count = f"hf_neighbors(hf_comm_in(*comm), {incoming})" if "eighbor" in function.name else "hf_peers(hf_comm_in(*comm))"
     unused = "hf_buffer(sendbuf) == MPI_IN_PLACE" if p.name == "sendtypes" else "0"
     name = f"c_{p.name}"
-    body.before.append(f"const MPI_Datatype* {name} = {unused} ? NULL : hf_keep_types({p.name}, {count}, {lasting});")
+    body.before.append(f"MPI_Datatype* {name} = hf_make_types({p.name}, {unused} ? 0 : {count});")
     body.args.append(name)
-    body.end.append(f"hf_drop_types({name}, {lasting});")
+    if function.form == "wait":
+        body.end.append(f"free({name});")
+    elif p.name == "recvtypes":
+        body.end.append("hf_keep_types(code, c_request, c_sendtypes, c_recvtypes);")
 
 
 def add_handles(function, body, p, big):
@@ -75,7 +79,10 @@ def add_handles(function, body, p, big):
     body.args.append(name)
     if p.out:
         body.after.append(f"for (size_t i = 0; i < {count}; i++)")
-        body.after.append(f"  if ({name}[i] != ({c_type})0) {p.name}[i] = hf_{noun}_out({name}[i]);")
+        if p.kind == "REQUEST" and p.direction == "inout":
+            body.after.append(f"  hf_request_end({p.name}[i], {name}[i]), {p.name}[i] = hf_{noun}_out({name}[i]);")
+        else:
+            body.after.append(f"  if ({name}[i] != ({c_type})0) {p.name}[i] = hf_{noun}_out({name}[i]);")
     body.end.append(f"HF_ARRAY_END({name});")
 
 

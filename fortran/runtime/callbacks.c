@@ -45,13 +45,14 @@ static void run_handler(int kind, int n, MPI_Fint object, int* code) {
    (HfProcedure)file_##n, (HfProcedure)session_##n, (HfProcedure)win_##n},
 #define SIXTEEN(X, row)                                                                               \
   X(row##0)                                                                                           \
-  X(row##1) X(row##2) X(row##3) X(row##4) X(row##5) X(row##6) X(row##7) X(row##8) X(row##9) X(row##a) \
-      X(row##b) X(row##c) X(row##d) X(row##e) X(row##f)
-#define ALL(X)                                                                                          \
-  SIXTEEN(X, 0)                                                                                         \
-  SIXTEEN(X, 1) SIXTEEN(X, 2) SIXTEEN(X, 3) SIXTEEN(X, 4) SIXTEEN(X, 5) SIXTEEN(X, 6) SIXTEEN(X, 7)     \
-      SIXTEEN(X, 8) SIXTEEN(X, 9) SIXTEEN(X, a) SIXTEEN(X, b) SIXTEEN(X, c) SIXTEEN(X, d) SIXTEEN(X, e) \
-          SIXTEEN(X, f)
+  X(row##1)                                                                                           \
+  X(row##2) X(row##3) X(row##4) X(row##5) X(row##6) X(row##7) X(row##8) X(row##9) X(row##a) X(row##b) \
+      X(row##c) X(row##d) X(row##e) X(row##f)
+#define ALL(X)                                                                                      \
+  SIXTEEN(X, 0)                                                                                     \
+  SIXTEEN(X, 1)                                                                                     \
+  SIXTEEN(X, 2) SIXTEEN(X, 3) SIXTEEN(X, 4) SIXTEEN(X, 5) SIXTEEN(X, 6) SIXTEEN(X, 7) SIXTEEN(X, 8) \
+      SIXTEEN(X, 9) SIXTEEN(X, a) SIXTEEN(X, b) SIXTEEN(X, c) SIXTEEN(X, d) SIXTEEN(X, e) SIXTEEN(X, f)
 ALL(THUNKS_OF)
 static const HfProcedure thunks[kThunks][kPools] = {ALL(ROW_OF)};
 
@@ -81,7 +82,8 @@ typedef void OldDelete(MPI_Fint* object, MPI_Fint* keyval, MPI_Fint* value, MPI_
                        MPI_Fint* ierror);
 
 static int run_copy(MPI_Fint object, int keyval, HfKeyval* state, void* in, void* out, int* flag) {
-  MPI_Aint value_in = (MPI_Aint)in;
+  int is_box = 0;
+  MPI_Aint value_in = hf_unbox(in, &is_box);
   MPI_Aint value_out = 0;
   MPI_Aint extra = state->extra_state;
   MPI_Fint copied = hf_logical(0);
@@ -96,12 +98,17 @@ static int run_copy(MPI_Fint object, int keyval, HfKeyval* state, void* in, void
     ((FortranCopy*)state->copy)(&object, &keyval, &extra, &value_in, &value_out, &copied, &code);
   }
   *flag = hf_is_true(copied);
-  if (*flag) *(void**)out = (void*)value_out; /* NOLINT */
+  if (code != MPI_SUCCESS || !*flag) return code;
+  /* A copy has the language of the original. */
+  void* copy = is_box ? hf_box(value_out) : (void*)value_out; /* NOLINT */
+  if (is_box && copy == NULL) return MPI_ERR_NO_MEM;
+  *(void**)out = copy;
   return code;
 }
 
 static int run_delete(MPI_Fint object, int keyval, void* attribute, HfKeyval* state) {
-  MPI_Aint value = (MPI_Aint)attribute;
+  int is_box = 0;
+  MPI_Aint value = hf_unbox(attribute, &is_box);
   MPI_Aint extra = state->extra_state;
   MPI_Fint code = MPI_SUCCESS;
   if (state->old_style) {
@@ -111,6 +118,7 @@ static int run_delete(MPI_Fint object, int keyval, void* attribute, HfKeyval* st
   } else {
     ((FortranDelete*)state->delete_)(&object, &keyval, &value, &extra, &code);
   }
+  if (is_box && code == MPI_SUCCESS) hf_free_box(attribute);
   return code;
 }
 

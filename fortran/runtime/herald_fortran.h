@@ -127,10 +127,22 @@ void hf_free_argv(char** argv);
 /* objects.c */
 int hf_no_memory(void);
 void hf_set_facts(void);
-const MPI_Datatype* hf_keep_types(const MPI_Fint* types, int count, int lasting);
-void hf_drop_types(const MPI_Datatype* types, int lasting);
+void hf_lock(void); /* guards all tables of this library */
+void hf_unlock(void);
 int hf_peers(MPI_Comm comm);
 int hf_neighbors(MPI_Comm comm, int incoming);
+
+/* lasting.c: memory that lives as long as a request or an attribute. */
+extern int hf_kept_count;
+MPI_Datatype* hf_make_types(const MPI_Fint* types, int count);
+void hf_keep_types(int code, MPI_Request request, MPI_Datatype* first, MPI_Datatype* second);
+void hf_drop_types(MPI_Fint request);
+static inline void hf_request_end(MPI_Fint before, MPI_Request after) {
+  if (__builtin_expect(hf_kept_count > 0, 0) && after == MPI_REQUEST_NULL) hf_drop_types(before);
+}
+void* hf_box(MPI_Aint value);
+MPI_Aint hf_unbox(void* attribute, int* is_box); /* the value itself if C has set it */
+void hf_free_box(void* attribute);
 
 /* callbacks.c: C callbacks that call Fortran procedures. */
 typedef void (*HfProcedure)(void);
@@ -150,7 +162,6 @@ typedef struct {
 
 enum { kPlainOp, kLargeOp, kCommHandler, kFileHandler, kSessionHandler, kWinHandler, kPools };
 HfProcedure hf_pool_thunk(int pool, HfProcedure procedure);
-int hf_pool_full(int pool);
 int hf_comm_copy(MPI_Comm, int, void*, void*, void*, int*);
 int hf_comm_delete(MPI_Comm, int, void*, void*);
 int hf_type_copy(MPI_Datatype, int, void*, void*, void*, int*);
@@ -166,11 +177,12 @@ int hf_datarep_write(void*, MPI_Datatype, int, void*, MPI_Offset, void*);
 int hf_datarep_read_c(void*, MPI_Datatype, MPI_Count, void*, MPI_Offset, void*);
 int hf_datarep_write_c(void*, MPI_Datatype, MPI_Count, void*, MPI_Offset, void*);
 /* Predefined callbacks, known by their address. */
-#define HF_PREDEFINED(X)                                                                                    \
-  X(comm_null_copy_fn)                                                                                      \
-  X(comm_dup_fn)                                                                                            \
-  X(comm_null_delete_fn) X(type_null_copy_fn) X(type_dup_fn) X(type_null_delete_fn) X(win_null_copy_fn)     \
-      X(win_dup_fn) X(win_null_delete_fn) X(null_copy_fn) X(dup_fn) X(null_delete_fn) X(conversion_fn_null) \
+#define HF_PREDEFINED(X)                                                                       \
+  X(comm_null_copy_fn)                                                                         \
+  X(comm_dup_fn)                                                                               \
+  X(comm_null_delete_fn)                                                                       \
+  X(type_null_copy_fn) X(type_dup_fn) X(type_null_delete_fn) X(win_null_copy_fn) X(win_dup_fn) \
+      X(win_null_delete_fn) X(null_copy_fn) X(dup_fn) X(null_delete_fn) X(conversion_fn_null)  \
           X(conversion_fn_null_c)
 #define HF_DECLARE(name) HF_PUBLIC void mpi_##name##_(void);
 HF_PREDEFINED(HF_DECLARE)

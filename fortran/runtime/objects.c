@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sentinels, facts about the Fortran compiler, and arrays of datatypes that outlive a call. */
+/* Sentinels, facts about the Fortran compiler, and the number of neighbors of a rank. */
 #include <pthread.h>
 
 #include "herald_fortran.h"
 
 MPI_Fint mpi_fortran_constants_[24] __attribute__((aligned(32)));
 char mpi_fortran_strings_[8] __attribute__((aligned(32)));
+
+static pthread_mutex_t tables = PTHREAD_MUTEX_INITIALIZER;
+void hf_lock(void) { pthread_mutex_lock(&tables); }
+void hf_unlock(void) { pthread_mutex_unlock(&tables); }
 
 int hf_no_memory(void) {
   PMPI_Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_NO_MEM);
@@ -95,48 +99,4 @@ int hf_neighbors(MPI_Comm comm, int incoming) {
     PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
   }
   return incoming ? in : out;
-}
-
-/* A request does not say when it has completed, so arrays for nonblocking and persistent calls stay, and a
- * later call with the same datatypes uses them again. */
-typedef struct Kept {
-  struct Kept* next;
-  int count;
-  MPI_Datatype types[];
-} Kept;
-enum { kRows = 64 };
-static Kept* kept[kRows];
-static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static Kept* make_types(const MPI_Fint* types, int count) {
-  Kept* made = malloc(sizeof(Kept) + (size_t)count * sizeof(MPI_Datatype));
-  if (made == NULL) return NULL;
-  made->count = count;
-  for (int i = 0; i < count; i++) made->types[i] = hf_datatype_in(types[i]);
-  return made;
-}
-
-const MPI_Datatype* hf_keep_types(const MPI_Fint* types, int count, int lasting) {
-  Kept* made = make_types(types, count);
-  if (made == NULL || !lasting) return made != NULL ? made->types : NULL;
-  uintptr_t hash = (uintptr_t)count;
-  for (int i = 0; i < count; i++) hash = hash * 31 + ((uintptr_t)made->types[i] >> 4);
-  pthread_mutex_lock(&kept_lock);
-  Kept** row = &kept[hash % kRows];
-  Kept* found = *row;
-  while (found != NULL && (found->count != count ||
-                           memcmp(found->types, made->types, (size_t)count * sizeof(MPI_Datatype)) != 0))
-    found = found->next;
-  if (found == NULL) {
-    made->next = *row;
-    found = *row = made;
-  } else {
-    free(made);
-  }
-  pthread_mutex_unlock(&kept_lock);
-  return found->types;
-}
-
-void hf_drop_types(const MPI_Datatype* types, int lasting) {
-  if (types != NULL && !lasting) free((char*)types - offsetof(Kept, types)); /* NOLINT */
 }

@@ -51,14 +51,15 @@ void HF(status_f082f)(MPI_Fint* from, MPI_Fint* to, MPI_Fint* ierror) {
 }
 HF_EXPORT(status_f082f);
 
-/* Attributes. C returns addresses of the predefined ones, except of the window's base; Fortran returns
- * values. */
+/* Attributes. C sees the address of a predefined attribute, except of the window's base, and the address of
+ * one that Fortran has set; Fortran sees values. */
 static MPI_Aint attribute_value(int keyval, void* value) {
   if (keyval >= MPI_TAG_UB && keyval <= MPI_UNIVERSE_SIZE) return *(int*)value;
   if (keyval == MPI_WIN_SIZE) return *(MPI_Aint*)value;
   if (keyval == MPI_WIN_DISP_UNIT || keyval == MPI_WIN_CREATE_FLAVOR || keyval == MPI_WIN_MODEL)
     return *(int*)value;
-  return (MPI_Aint)value;
+  int is_box = 0;
+  return hf_unbox(value, &is_box);
 }
 
 #define ATTRIBUTES(noun, call)                                                                              \
@@ -73,7 +74,9 @@ static MPI_Aint attribute_value(int keyval, void* value) {
   }                                                                                                         \
   HF_EXPORT(noun##_get_attr);                                                                               \
   void HF(noun##_set_attr)(MPI_Fint * object, MPI_Fint * keyval, MPI_Aint * value, MPI_Fint * ierror) {     \
-    *ierror = HF_C(call##_set_attr)(HF_IN_##noun(*object), *keyval, (void*)*value);                         \
+    void* box = hf_box(*value);                                                                             \
+    *ierror = box == NULL ? hf_no_memory() : HF_C(call##_set_attr)(HF_IN_##noun(*object), *keyval, box);    \
+    if (*ierror != MPI_SUCCESS) hf_free_box(box);                                                           \
   }                                                                                                         \
   HF_EXPORT(noun##_set_attr);                                                                               \
   void HF(noun##_create_keyval)(HfProcedure copy, HfProcedure delete_, MPI_Fint * keyval, MPI_Aint * extra, \
@@ -84,11 +87,8 @@ static MPI_Aint attribute_value(int keyval, void* value) {
       return;                                                                                               \
     }                                                                                                       \
     *state = (HfKeyval){copy, delete_, *extra, 0};                                                          \
-    *ierror = HF_C(call##_create_keyval)(                                                                   \
-        copy == mpi_##noun##_null_copy_fn_ ? (void*)0                                                       \
-        : copy == mpi_##noun##_dup_fn_     ? (void*)1                                                       \
-                                           : hf_##noun##_copy,                                                  \
-        delete_ == mpi_##noun##_null_delete_fn_ ? (void*)0 : hf_##noun##_delete, keyval, state);            \
+    *ierror = HF_C(call##_create_keyval)(copy == mpi_##noun##_null_copy_fn_ ? (void*)0 : hf_##noun##_copy,  \
+                                         hf_##noun##_delete, keyval, state);                                \
   }                                                                                                         \
   HF_EXPORT(noun##_create_keyval);
 #define HF_IN_comm hf_comm_in
@@ -106,11 +106,8 @@ void HF(keyval_create)(HfProcedure copy, HfProcedure delete_, MPI_Fint* keyval, 
     return;
   }
   *state = (HfKeyval){copy, delete_, *extra, 1};
-  *ierror =
-      HF_C(Comm_create_keyval)(copy == mpi_null_copy_fn_ ? (void*)0
-                               : copy == mpi_dup_fn_     ? (void*)1
-                                                         : hf_comm_copy,
-                               delete_ == mpi_null_delete_fn_ ? (void*)0 : hf_comm_delete, keyval, state);
+  *ierror = HF_C(Comm_create_keyval)(copy == mpi_null_copy_fn_ ? (void*)0 : hf_comm_copy, hf_comm_delete,
+                                     keyval, state);
 }
 HF_EXPORT(keyval_create);
 
@@ -122,7 +119,8 @@ void HF(attr_get)(MPI_Fint* comm, MPI_Fint* keyval, MPI_Fint* value, MPI_Fint* f
 HF_EXPORT(attr_get);
 
 void HF(attr_put)(MPI_Fint* comm, MPI_Fint* keyval, MPI_Fint* value, MPI_Fint* ierror) {
-  *ierror = HF_C(Comm_set_attr)(hf_comm_in(*comm), *keyval, (void*)(MPI_Aint)*value);
+  MPI_Aint wide = *value;
+  HF(comm_set_attr)(comm, keyval, &wide, ierror);
 }
 HF_EXPORT(attr_put);
 

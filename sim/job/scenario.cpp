@@ -103,6 +103,7 @@ void Maker::machines() {
   core.remote_more = one_of<std::uint32_t>({0, 8192, 1 << 16});
   core.remote_allowance = one_of<std::uint32_t>({16 << 10, 1 << 19});
   core.remote_copied = core.remote_allowance == 1 << 19 ? core.remote_more : 0;
+  core.most_unexpected = core.remote_allowance == 1 << 19 ? 0 : 1 << 18;
   if (core.remote_more != 0) mesh.row_packets = core.remote_more == 8192 ? 8 : 32;
 }
 

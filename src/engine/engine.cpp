@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <cstdio>
+
 #include "engine/clock.hpp"
 #include "engine/config.hpp"
 #include "engine/open.hpp"
@@ -17,6 +19,17 @@ constexpr Duration kFlushSends = milliseconds(600'000);
 constexpr Duration kFlushAnswers = milliseconds(5'000);
 constexpr Duration kKeepAliveAtEnd = milliseconds(1);
 constexpr Duration kAttachLimit = milliseconds(5'000);  // for peers that are still opening
+
+// Messages to this rank that no receive took, and datagrams that were refused.
+void report_unreceived(int rank, const p2p::CoreCounters& all, bool verbose) noexcept {
+  if (all.held != 0)
+    std::fprintf(stderr, "herald: rank %d: MPI_Finalize throws away %llu messages that were never received\n",
+                 rank, static_cast<unsigned long long>(all.held));
+  if (verbose && all.forged + all.stale + all.malformed != 0)
+    std::fprintf(stderr, "herald: rank %d: datagrams dropped: %llu forged, %llu stale, %llu malformed\n",
+                 rank, static_cast<unsigned long long>(all.forged),
+                 static_cast<unsigned long long>(all.stale), static_cast<unsigned long long>(all.malformed));
+}
 
 }  // namespace
 
@@ -37,7 +50,9 @@ Engine::Engine(int rank, int size, const Knobs& knobs, bool threads_multiple) no
       messages_(*this, node_.core(), local_, transport_),
       lanes_(node_, transport_),
       progress_thread_(*this, lock_, waiter_),
-      call_lock_(lock_, progress_thread_) {}
+      call_lock_(lock_, progress_thread_),
+      stalls_(rank, knobs),
+      verbose_(knobs.verbose > 0) {}
 
 Engine::~Engine() {
   progress_thread_.stop();
@@ -104,6 +119,10 @@ p2p::CoreCounters Engine::counters() const noexcept {
   all.cast_unicast = lanes.repaired_unicast;
   all.cast_missed = lanes.missed;
   all.foreign = lanes.foreign;
+  const rel::MeshCounters& mesh = node_.mesh().counters();
+  all.forged = mesh.forged + lanes.forged;
+  all.stale = mesh.stale;
+  all.malformed = mesh.malformed + lanes.malformed;
   all.lanes_moved = lanes.address_changes;
   all.fused_count = lanes.contributions + lanes.results;
   all.fused_resent = lanes.fused_resent;
@@ -129,6 +148,13 @@ void Engine::flush() noexcept {
   }
 }
 
+void Engine::on_long_wait(Instant now) noexcept {
+  if (!stalls_.is_due(now)) return;
+  const p2p::SendOp* const op = node_.core().sender().find_held_back();
+  const bool remote = op != nullptr && net_ != nullptr && !peers_.is_local(op->to);
+  stalls_.check(now, op, remote ? net_->host_of(op->to) : "this host");
+}
+
 // Peers that are still opening need the name of our segment; other threads are not held up meanwhile.
 void Engine::leave_shm() noexcept {
   const Instant limit = read_clock() + kAttachLimit;
@@ -143,6 +169,7 @@ void Engine::close() noexcept {
   if (!transport_.is_closed()) {
     if (net_) net_->print_report(read_clock(), true);
     flush();
+    report_unreceived(peers_.rank(), counters(), verbose_);
     progress_thread_.stop();
     if (net_) {
       net_->print_report(read_clock(), true);  // news that came meanwhile

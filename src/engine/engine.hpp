@@ -23,6 +23,7 @@
 #include "engine/periodic_thread.hpp"
 #include "engine/progress_thread.hpp"
 #include "engine/rank_state.hpp"
+#include "engine/stall_report.hpp"
 #include "engine/transport.hpp"
 #include "engine/waiter.hpp"
 #include "node/node.hpp"
@@ -76,6 +77,8 @@ class Engine {
   void emergency_cleanup() noexcept;
 
   // For the parts of the engine, with the lock.
+  // A wait has lasted for a while: says why, if the peer's memory for our messages is the reason.
+  void on_long_wait(Instant now) noexcept;
   Transport& transport() noexcept { return transport_; }
   bool is_in_turn() const noexcept { return in_turn_; }
   bool is_under_way() const noexcept { return transport_.is_under_way() || !hooks_.empty(); }
@@ -108,6 +111,8 @@ class Engine {
   CallLock call_lock_;
   PeriodicThread keep_alive_;
   RankState state_{*this};
+  StallReport stalls_;
+  const bool verbose_;
   bool in_turn_ = false;
 };
 

@@ -18,6 +18,8 @@ constexpr std::uint32_t kSelfCells = 64;
 constexpr std::uint32_t kLeastPayload = 4096;  // of a cell
 constexpr std::uint32_t kMostPayload = 65536;
 constexpr Duration kKeepAliveEvery = milliseconds(100);
+constexpr std::uint64_t kMemoryShare =
+    8;  // of the memory of a host, for unexpected messages of all its ranks
 
 std::size_t packet_bytes(const Knobs& knobs) {
   return wire::kLargestHeader + std::clamp(knobs.tuning.push_bytes, kLeastPayload, kMostPayload);
@@ -113,6 +115,10 @@ void Opener::open_waiter() {
     masks[static_cast<std::size_t>(peer)] = engine_.shm_ ? engine_.shm_->cpus_of(peer) : read_affinity();
     ++quota.ranks;
   }
+  // A bound that the user has set does not grow.
+  if (knobs_.unexpected_bytes == Knobs{}.unexpected_bytes)
+    engine_.node_.core().sender().set_most_unexpected(read_memory_bytes() / kMemoryShare /
+                                                      static_cast<std::uint64_t>(quota.ranks));
   for (const auto& [peer, cpus] : co_located_) masks[static_cast<std::size_t>(peer)] = cpus;
   const auto me = static_cast<std::size_t>(rank_);
   const SpinPlan plan = choose_spin(masks, me, quota, knobs_.spin_us);

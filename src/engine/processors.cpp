@@ -109,6 +109,15 @@ double parse_cpu_max(const std::string& text) noexcept {
   return quota > 0 && period > 0 ? quota / period : 0;
 }
 
+std::uint64_t read_memory_bytes() noexcept {
+  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+  const std::uint64_t all =
+      pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0;
+  const std::uint64_t granted =
+      std::strtoull(read_small_file("/sys/fs/cgroup/memory.max").c_str(), nullptr, 10);  // "max": 0
+  return granted != 0 ? std::min(all, granted) : all;
+}
+
 double read_cpu_quota() {
   const std::string groups = read_small_file("/proc/self/cgroup");
   std::size_t at = groups.rfind("0::", 0) == 0 ? 0 : groups.find("\n0::");

@@ -39,6 +39,9 @@ path::CpuMask read_affinity() noexcept;
 double parse_cpu_max(const std::string& text) noexcept;
 double read_cpu_quota();
 
+// Memory of this machine, or what its control group grants.
+std::uint64_t read_memory_bytes() noexcept;
+
 // How often the kernel took the processor from the calling thread while it wanted to go on.
 std::int64_t involuntary_switches() noexcept;
 

@@ -154,6 +154,7 @@ void Waiter::after_block() noexcept {
   if (net_ != nullptr && blocked_ != 0) inner_doorbell_.ring();
   if (net_ != nullptr || blocked_ == 0) doorbell_->awake();
   engine_.peers().check_local();
+  engine_.on_long_wait(read_clock());
 }
 
 void Waiter::block_inside() noexcept {

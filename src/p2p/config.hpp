@@ -21,8 +21,11 @@ struct CoreConfig {
   std::uint32_t remote_first = 1u << 16;      // the first packet, if that much fits
   std::uint32_t remote_more = 1u << 16;       // pushed beyond it
   std::uint32_t remote_allowance = 1u << 19;  // pushed and not received yet, of one peer
-  std::uint32_t remote_copied = 1u << 16;     // at the end of a pulled message: copied, not borrowed
-  std::uint32_t most_pushed = 1u << 30;       // of one message
+  // Memory for unexpected messages of all peers together: until it is used, no sender is held back, whatever
+  // it may push by the two bounds above; 0: they never grow.
+  std::uint64_t most_unexpected = 0;
+  std::uint32_t remote_copied = 1u << 16;  // at the end of a pulled message: copied, not borrowed
+  std::uint32_t most_pushed = 1u << 30;    // of one message
   std::uint32_t cast_unexpected =
       1u << 18;  // casts of one peer that wait for receives; the rest stays in the lane
   // Peers whose memory we can access, see DirectCopy::add_peer(): messages from so many bytes on are copied

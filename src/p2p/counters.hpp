@@ -20,9 +20,10 @@ struct CoreCounters {
                 heard_again = 0;  // times that our multicast stopped, and began again, to reach a member
   std::uint64_t cast_packets = 0,
                 cast_unicast = 0;  // packets cast; sent by unicast, to repair or to unreachable members
-  std::uint64_t foreign = 0, lanes_moved = 0;       // datagrams of other jobs on our groups; lanes that moved
-  std::uint64_t cast_missed = 0;                    // packets of others that multicast did not deliver
-  std::uint64_t fused_count = 0, fused_resent = 0;  // contributions and results sent; sent again
+  std::uint64_t foreign = 0, lanes_moved = 0;  // datagrams of other jobs on our groups; lanes that moved
+  std::uint64_t cast_missed = 0;               // packets of others that multicast did not deliver
+  std::uint64_t forged = 0, stale = 0, malformed = 0;  // datagrams dropped: of others, of the past, senseless
+  std::uint64_t fused_count = 0, fused_resent = 0;     // contributions and results sent; sent again
 };
 
 }  // namespace herald::p2p

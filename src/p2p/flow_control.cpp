@@ -7,6 +7,12 @@ namespace herald::p2p {
 
 using namespace wire;
 
+namespace {
+
+constexpr std::int64_t kMostAllowance = 1 << 30;  // bytes of one peer, however much memory there is
+
+}  // namespace
+
 FlowControl::FlowControl(const CoreConfig& config, PeerTable& peers) noexcept
     : config_(config),
       peers_(peers),
@@ -15,7 +21,8 @@ FlowControl::FlowControl(const CoreConfig& config, PeerTable& peers) noexcept
                             : std::min<std::uint64_t>(config.push_bytes,
                                                       std::max<std::uint64_t>(config.direct_bytes, 1) - 1)),
       most_remote_whole_(config.mode == PushMode::pull ? std::min(config.remote_first, config.most_pushed)
-                                                       : 0) {}
+                                                       : 0),
+      most_unexpected_(config.most_unexpected) {}
 
 FlowControl::Push FlowControl::plan_long(const Peer& to, std::uint64_t bytes,
                                          std::size_t room) const noexcept {
@@ -44,7 +51,8 @@ bool FlowControl::on_allowance(PeerId from, const AllowancePacket& packet) noexc
   }
   // A receiver cannot have consumed more than was pushed to it.
   const std::int64_t left = std::int64_t{to.push_left} + bytes;
-  if (left > std::int64_t{config_.remote_allowance}) return false;
+  const std::int64_t most = most_unexpected_ == 0 ? std::int64_t{config_.remote_allowance} : kMostAllowance;
+  if (left > most) return false;
   to.push_left = static_cast<std::int32_t>(left);
   return true;
 }
@@ -54,9 +62,16 @@ void FlowControl::hold(const Message& message) noexcept {
   Peer& sender = peers_[from];
   if (message.envelope.cast) {
     held_casts(from) += message.arrived + std::uint32_t{sizeof(Message)};
-  } else if (!sender.remote && from != config_.me) {
+    return;
+  }
+  held_bytes_ += message.cost;
+  if (sender.remote) {
+    sender.unexpected_bytes += cost_of(message.envelope, message.envelope.pushed);
+    grow_allowance(from);
+  } else if (from != config_.me) {
     sender.unexpected_bytes += message.cost;
-    if (!sender.paused && sender.unexpected_bytes > config_.local_allowance) pause_peer(from, true);
+    if (!sender.paused && sender.unexpected_bytes > config_.local_allowance && !may_grow())
+      pause_peer(from, true);
   }
 }
 
@@ -65,7 +80,11 @@ void FlowControl::release(const Message& message) noexcept {
   Peer& sender = peers_[from];
   if (message.envelope.cast) {
     held_casts(from) -= message.arrived + std::uint32_t{sizeof(Message)};
-  } else if (sender.remote) {
+    return;
+  }
+  held_bytes_ -= message.cost;
+  if (sender.remote) {
+    sender.unexpected_bytes -= cost_of(message.envelope, message.envelope.pushed);
     consume(from, cost_of(message.envelope, message.arrived));
   } else if (from != config_.me) {
     sender.unexpected_bytes -= message.cost;
@@ -76,6 +95,20 @@ void FlowControl::release(const Message& message) noexcept {
 void FlowControl::pause_peer(PeerId from, bool pause) noexcept {
   peers_[from].paused = pause;
   peers_.send_control(from, AllowancePacket{p2p_prefix(P2pKind::allowance), pause ? 0u : 1u});
+}
+
+// Its messages fill half of what it may push: the rest is doubled before the sender is held back.
+void FlowControl::grow_allowance(PeerId from) noexcept {
+  if (!may_grow()) return;
+  if (grown_.size() < peers_.size()) grown_.resize(peers_.size());
+  std::uint32_t& grown = grown_[static_cast<std::size_t>(from)];
+  const std::uint32_t allowance = config_.remote_allowance + grown;
+  if (peers_[from].unexpected_bytes < allowance / 2 || allowance > kMostAllowance / 4 ||
+      granted_bytes_ + allowance > most_unexpected_)
+    return;
+  grown += allowance;
+  granted_bytes_ += allowance;
+  peers_.send_control(from, AllowancePacket{p2p_prefix(P2pKind::allowance), allowance});
 }
 
 void FlowControl::consume_remote(PeerId from, std::uint32_t bytes) noexcept {

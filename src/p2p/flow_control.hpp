@@ -2,6 +2,7 @@
 // p2p/flow_control.hpp: how much a sender may push, and the memory that a late receiver holds for it.
 // A peer on another host pushes within an allowance that its receiver extends as it consumes. A peer on this
 // host pushes until the receiver, which counts the memory, pauses it; meanwhile its messages wait for a pull.
+// Both bounds grow while the memory for unexpected messages of all peers (most_unexpected) is not used up.
 // Casts beyond cast_unexpected stay in the lane: Core does not take their packets.
 #pragma once
 #include <cstdint>
@@ -20,6 +21,9 @@ class FlowControl {
   static constexpr std::uint32_t kRecordBytes = 64;
 
   FlowControl(const CoreConfig& config, PeerTable& peers) noexcept;
+
+  // As CoreConfig::most_unexpected, once the number of ranks of this host is known.
+  void set_most_unexpected(std::uint64_t bytes) noexcept { most_unexpected_ = bytes; }
 
   // By the sender.
   struct Push {
@@ -63,12 +67,18 @@ class FlowControl {
  private:
   Push plan_long(const Peer& to, std::uint64_t bytes, std::size_t room) const noexcept;
   void consume_remote(PeerId from, std::uint32_t bytes) noexcept;
+  void grow_allowance(PeerId from) noexcept;
+  bool may_grow() const noexcept { return held_bytes_ < most_unexpected_; }
   void pause_peer(PeerId from, bool pause) noexcept;
 
   const CoreConfig& config_;
   PeerTable& peers_;
   const std::uint64_t most_local_whole_, most_remote_whole_;  // bytes of a message that is one packet
-  std::vector<std::uint32_t> held_casts_;                     // by peer, from the first cast on
+  std::uint64_t most_unexpected_;
+  std::uint64_t held_bytes_ = 0;           // memory of messages that wait for their receives
+  std::uint64_t granted_bytes_ = 0;        // to peers on other hosts, beyond their first allowance
+  std::vector<std::uint32_t> grown_;       // likewise, by peer, from the first one on
+  std::vector<std::uint32_t> held_casts_;  // by peer, from the first cast on
 };
 
 }  // namespace herald::p2p

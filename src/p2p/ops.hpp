@@ -64,6 +64,7 @@ struct SendOp : Op {
   std::uint64_t end = 0;            // where the pulled bytes end
   std::uint32_t borrowed_end = 0;   // Peer::borrowed after the last packet that refers to `data`
   bool borrows = false;             // there was one
+  bool held_back = false;           // fewer bytes were pushed than without flow control
   bool answered = false;            // matched, and the receiver needs no more than is pushed
   bool direct = false;              // the eager packet said where the message lies
   SplitCopy* split_copy = nullptr;  // of the receiver, while we write to its memory

@@ -29,7 +29,7 @@ inline void Sender::reset(SendOp& op) noexcept {
   op.phase = SendPhase::queued;
   op.id = 0;
   op.push_end = op.end = 0;
-  op.answered = op.direct = op.borrows = false;
+  op.answered = op.direct = op.borrows = op.held_back = false;
   op.data.seek(0);
 }
 
@@ -116,6 +116,7 @@ std::size_t Sender::write_first(Peer& to, SendOp& op, std::span<std::byte> room)
   op.seq = to.next_seq++;
   op.phase = SendPhase::pushed;
   op.push_end = push.all;
+  op.held_back = push.held_back && op.id != 0;
   const std::uint32_t runs = op.direct ? DirectCopy::write_runs(op, room.subspan(sizeof(EagerPacket))) : 0;
   const std::size_t head = write_header(to,
                                         {.context = op.context,

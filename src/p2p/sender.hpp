@@ -61,6 +61,17 @@ class Sender {
   void for_each_unanswered(Visit visit) noexcept {
     ids_.for_each(visit);
   }
+  // See FlowControl.
+  void set_most_unexpected(std::uint64_t bytes) noexcept { flow_.set_most_unexpected(bytes); }
+  // A send that waits for its receive because the receiver holds as much of ours as it may; null: none.
+  const SendOp* find_held_back() noexcept {
+    const SendOp* found = nullptr;
+    ids_.for_each([&](const SendOp& op) {
+      const bool waits = op.held_back && op.phase == SendPhase::pushed && !op.answered;
+      if (waits && (found == nullptr || static_cast<std::int32_t>(op.seq - found->seq) < 0)) found = &op;
+    });
+    return found;
+  }
   // All bytes have left and no answer is awaited.
   void finish_sent(SendOp& op) noexcept;
   void finish(SendOp& op, Status status) noexcept;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The C half of module.f90: handles and statuses of one language in the other. */
+/* The C half of module.f90: handles, statuses and attributes of one language in the other. */
+#include <malloc.h>
 #include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
 
 int size_in_c(int comm) {
   int size = -1;
@@ -20,3 +23,17 @@ void status_in_c(const int* f_status, int* source, int* tag) {
   *source = status.MPI_SOURCE;
   *tag = status.MPI_TAG;
 }
+
+/* C gets the address of an attribute that Fortran has set. */
+intptr_t attribute_in_c(int comm, int keyval) {
+  MPI_Aint* value = NULL;
+  int is_set = 0;
+  MPI_Comm_get_attr(MPI_Comm_f2c(comm), keyval, &value, &is_set);
+  return is_set ? *value : -1;
+}
+
+void set_attribute_in_c(int comm, int keyval, void* value) {
+  MPI_Comm_set_attr(MPI_Comm_f2c(comm), keyval, value);
+}
+
+size_t heap_bytes(void) { return mallinfo2().uordblks; }

@@ -1,8 +1,31 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! `use mpi`: choice buffers of any type and rank, TYPE(C_PTR), MPI_Sizeof, windows, handles shared with C.
+module attribute_callbacks
+  use mpi
+  implicit none
+  integer :: deleted = 0
+contains
+  subroutine add_one(comm, keyval, extra_state, attribute_in, attribute_out, flag, ierror)
+    integer :: comm, keyval, ierror
+    integer(MPI_ADDRESS_KIND) :: extra_state, attribute_in, attribute_out
+    logical :: flag
+    attribute_out = attribute_in + extra_state
+    flag = .true.
+    ierror = MPI_SUCCESS
+  end subroutine
+
+  subroutine count_deleted(comm, keyval, attribute, extra_state, ierror)
+    integer :: comm, keyval, ierror
+    integer(MPI_ADDRESS_KIND) :: attribute, extra_state
+    deleted = deleted + int(attribute)
+    ierror = MPI_SUCCESS
+  end subroutine
+end module
+
 program module_mpi
   use, intrinsic :: iso_c_binding
   use mpi
+  use attribute_callbacks
   implicit none
   interface
     integer(c_int) function size_in_c(comm) bind(C)
@@ -16,6 +39,18 @@ program module_mpi
     integer(c_int) function self_made_in_c() bind(C)
       import :: c_int
     end function
+    integer(c_intptr_t) function attribute_in_c(comm, keyval) bind(C)
+      import :: c_int, c_intptr_t
+      integer(c_int), value :: comm, keyval
+    end function
+    subroutine set_attribute_in_c(comm, keyval, attribute) bind(C)
+      import :: c_int, c_ptr
+      integer(c_int), value :: comm, keyval
+      type(c_ptr), value :: attribute
+    end subroutine
+    integer(c_size_t) function heap_bytes() bind(C)
+      import :: c_size_t
+    end function
   end interface
   integer :: ierr, rank, ranks, wrong, total
 
@@ -27,7 +62,9 @@ program module_mpi
   call memory
   call sizes
   call with_c
+  call attributes
   call all_to_all
+  call all_to_all_memory
   call MPI_Allreduce(wrong, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
   if (rank == 0) print *, 'use mpi:', total, ' wrong'
   call MPI_Finalize(ierr)
@@ -123,6 +160,55 @@ contains
     call MPI_Sendrecv(rank, 1, MPI_INTEGER, rank, 9, n, 1, MPI_INTEGER, rank, 9, MPI_COMM_WORLD, status, ierr)
     call status_in_c(status, source, tag)
     call check(source == rank .and. tag == 9, 'a status of Fortran in C')
+  end subroutine
+
+  ! C sees the address of an attribute that Fortran has set; Fortran sees the address that C has set.
+  subroutine attributes
+    integer :: comm, copy, keyval, old
+    integer(MPI_ADDRESS_KIND) :: got, large = 2_MPI_ADDRESS_KIND ** 40
+    integer, target :: cell
+    logical :: flag
+    call MPI_Comm_create_keyval(add_one, count_deleted, keyval, 1_MPI_ADDRESS_KIND, ierr)
+    call MPI_Comm_dup(MPI_COMM_SELF, comm, ierr)
+    call MPI_Comm_set_attr(comm, keyval, 10_MPI_ADDRESS_KIND, ierr)
+    call check(attribute_in_c(comm, keyval) == 10, 'an attribute of Fortran in C')
+    call MPI_Comm_dup(comm, copy, ierr)
+    call MPI_Comm_get_attr(copy, keyval, got, flag, ierr)
+    call check(flag .and. got == 11 .and. attribute_in_c(copy, keyval) == 11, 'a copy of an attribute')
+    call MPI_Comm_free(copy, ierr)
+    call check(deleted == 11, 'the copy is deleted')
+    call MPI_Comm_set_attr(comm, keyval, large, ierr)
+    call check(deleted == 21 .and. attribute_in_c(comm, keyval) == large, 'an attribute with the size of an address')
+    call MPI_Attr_put(comm, keyval, -5, ierr)
+    call MPI_Attr_get(comm, keyval, old, flag, ierr)
+    call check(flag .and. old == -5 .and. attribute_in_c(comm, keyval) == -5, 'attr_put')
+    call set_attribute_in_c(comm, keyval, c_loc(cell))
+    call MPI_Comm_get_attr(comm, keyval, got, flag, ierr)
+    call check(flag .and. got == transfer(c_loc(cell), got), 'an attribute of C in Fortran')
+    call MPI_Comm_delete_attr(comm, keyval, ierr)
+    call MPI_Comm_get_attr(comm, keyval, got, flag, ierr)
+    call check(.not. flag, 'delete_attr')
+    call MPI_Comm_free_keyval(keyval, ierr)
+    call MPI_Comm_free(comm, ierr)
+  end subroutine
+
+  ! Each call has datatypes of its own: the copy of their handles is freed when the request ends.
+  subroutine all_to_all_memory
+    integer :: counts(ranks), places(ranks), kinds(ranks), request, round, type
+    integer(c_size_t) :: before
+    counts = 0
+    places = 0
+    before = 0
+    do round = 1, 2000
+      call MPI_Type_contiguous(round, MPI_INTEGER, type, ierr)
+      call MPI_Type_commit(type, ierr)
+      kinds = type
+      call MPI_Ialltoallw(kinds, counts, places, kinds, kinds, counts, places, kinds, MPI_COMM_WORLD, request, ierr)
+      call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
+      call MPI_Type_free(type, ierr)
+      if (round == 1000) before = heap_bytes()
+    end do
+    call check(heap_bytes() < before + 20000, 'ialltoallw keeps memory')
   end subroutine
 
   subroutine all_to_all

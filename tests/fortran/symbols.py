@@ -28,6 +28,10 @@ def main():
         for prefix in ('mpi_', 'pmpi_'):
             if f'{prefix}{facts.stem(function)}_' not in defined:
                 wrong.append(f'{prefix}{facts.stem(function)}_ is not defined')
+            for big in function.forms() if facts.in_f08(function) else ():
+                specific = f'{prefix}{facts.stem(function, big)}_f08{"ts" if facts.has_buffer(function) else ""}_'
+                if specific not in defined:
+                    wrong.append(f'{specific} is not defined')
     abi = {prefix + f.c_name(big) for f in functions for big in f.forms() for prefix in ('', 'P')}
     wrong += [f'{name} is not in the ABI' for name in undefined if re.match('P?MPI', name) and name not in abi]
     text = mpif.read_text(encoding='utf-8')

@@ -62,6 +62,23 @@ TEST(P2pLocal, a_late_receiver_keeps_no_more_than_its_allowance_and_all_comes_in
   }
 }
 
+TEST(P2pLocal, the_bound_grows_while_there_is_memory_and_holds_afterwards) {
+  constexpr std::uint64_t kMemory = 4 * kAllowance;
+  World world(
+      p2p::CoreConfig{
+          .peers = 2, .push_bytes = 256, .local_allowance = kAllowance, .most_unexpected = kMemory},
+      false, kPacket);
+  const Sends sends = flood(world, 0, 1, 400, 8);
+  EXPECT_GT(ended(sends), 2 * kMost);
+  EXPECT_LE(ended(sends), kMemory / sizeof(p2p::Message) + 1);
+  for (int i = 399; i >= 0; --i) {
+    Recv recv(world, 1, 0, i, 8);
+    world.settle();
+    EXPECT_EQ(recv.buffer, sends[static_cast<std::size_t>(i)]->bytes);
+  }
+  EXPECT_EQ(ended(sends), 400u);
+}
+
 TEST(P2pLocal, the_sender_may_push_again_when_half_is_received) {
   World world = local();
   const Sends sends = flood(world, 0, 1, 50, kMessage);

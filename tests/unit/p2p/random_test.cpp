@@ -60,6 +60,7 @@ class Scene {
     config.direct_bytes = 1 + chance.below(3000);
     config.remote_allowance = static_cast<std::uint32_t>(chance.below(3000));
     if (chance.below(2) == 0) config.local_allowance = static_cast<std::uint32_t>(chance.below(3000));
+    if (seed % 3 == 0) config.most_unexpected = 1000 + seed % 7 * 2000;
     return config;
   }
 

@@ -362,3 +362,33 @@ TEST(P2pRemote, send_now_is_refused_where_a_started_send_would_wait) {
   EXPECT_FALSE(zero.core(0).sender().can_send_now(1, 8, kPacket));
   EXPECT_FALSE(all.core(0).sender().can_send_now(1, 8, kPacket));
 }
+
+TEST(P2pRemote, the_allowance_grows_while_there_is_memory_and_holds_afterwards) {
+  const auto flood = [](std::uint64_t memory) {
+    World world(p2p::CoreConfig{.peers = 2,
+                                .remote_first = 100,
+                                .remote_more = 1000,
+                                .remote_allowance = 1000,
+                                .most_unexpected = memory},
+                true, kPacket);
+    std::vector<std::unique_ptr<Send>> sends;
+    for (int i = 0; i < 400; ++i) {
+      sends.push_back(
+          std::make_unique<Send>(world, 0, 1, i, random_bytes(40, static_cast<std::uint64_t>(i))));
+      world.settle();
+    }
+    const auto ended = std::count_if(sends.begin(), sends.end(), [](const auto& each) { return each->done; });
+    for (int i = 399; i >= 0; --i) {
+      Recv recv(world, 1, 0, i, 40);
+      world.settle();
+      EXPECT_EQ(recv.buffer, sends[static_cast<std::size_t>(i)]->bytes);
+    }
+    EXPECT_EQ(world.core(0).counters().bad_packets + world.core(1).counters().bad_packets, 0u);
+    return ended;
+  };
+  const auto fixed = flood(0), grown = flood(16000), all = flood(1 << 20);
+  EXPECT_LT(fixed, 20);
+  EXPECT_GT(grown, 2 * fixed);
+  EXPECT_LT(grown, 400);
+  EXPECT_EQ(all, 400);
+}

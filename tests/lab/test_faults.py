@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What could go wrong: a fault that a job could survive kills it, stalls it for long, or makes a byte wrong. The program
+mix checks every element and tells which of its calls were slow. With `long` as the last argument before those of unittest
+faults last as long as docs/lab.md says, and times are judged; without it they are short, on a machine that may be busy."""
+import os
+import random
+import re
+import signal
+import sys
+import time
+
+LONG = 'long' in sys.argv
+if LONG:
+    sys.argv.remove('long')
+
+from lab_case import BUILD, LIMIT, main, wait_until  # noqa: E402
+from lab_job import Job  # noqa: E402
+from heraldlab import hosts, state, tool  # noqa: E402
+
+PROGRAM = BUILD + '/tests/programs/mix'
+STALL = 0.5  # s, as promised
+BUSY = 1.0  # s that a machine with fewer processors than ranks adds
+
+
+class Faults(Job):
+    def mix(self, seconds, *words, **more):
+        return self.begin(PROGRAM, str(seconds), str(random.randrange(1 << 30)), *words, limit=seconds + 80, **more)
+
+    def result(self, child):
+        """(output, [(end, seconds)] of slow calls) of a job that must pass."""
+        out, _ = child.communicate(timeout=LIMIT)
+        self.assertEqual(child.returncode, 0, out)
+        self.assertIn('passed', out)
+        return out, [(float(end), float(took)) for end, took in re.findall(r'^slow (\S+) (\S+)', out, re.MULTILINE)]
+
+    def assert_no_stall(self, slow, after=0.0):
+        """No call that ends `after` or later lasts too long from then on."""
+        self.assert_within(STALL, slow, after)
+
+    def assert_within(self, seconds, slow, after=0.0):
+        worst = max((end - max(after, end - took) for end, took in slow if end > after), default=0)
+        if LONG:
+            self.assertLess(worst, seconds + BUSY, slow)
+
+    def ranks_on(self, host):
+        """Processes of the program on a host."""
+        net = state.host(state.load(self.name), host)['net']
+        return [pid for pid in hosts.members(self.name)
+                if tool.namespace_of(pid) == net and tool.read(f'/proc/{pid}/comm').strip() == 'mix']
+
+
+class TwoLinks(Faults):
+    hosts = 3
+    options = ('--links', '2')
+
+    def test_either_link_is_pulled_again_and_again(self):
+        swaps = 20 if LONG else 4
+        child = self.mix(swaps + 3)
+        for i in range(swaps):
+            down, up = (f'h3:eth{i % 2}', f'h3:eth{1 - i % 2}')
+            self.lab('fault', 'link', up, 'up')
+            time.sleep(0.5)
+            self.lab('fault', 'link', down, 'down')
+            time.sleep(0.5)
+        self.lab('fault', 'heal')
+        _, slow = self.result(child)
+        self.assert_no_stall(slow)
+
+
+class OneLink(Faults):
+    hosts = 4
+
+    def test_a_cable_that_flaps(self):
+        seconds = 60 if LONG else 6
+        child = self.mix(seconds + 8)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.lab('fault', 'link', 'h3', 'down')
+            time.sleep(random.uniform(0.1, 2 if LONG else 0.6))
+            self.lab('fault', 'link', 'h3', 'up')
+            time.sleep(random.uniform(0.1, 2 if LONG else 0.6))
+        healed = time.time()
+        _, slow = self.result(child)
+        self.assert_no_stall(slow, healed)
+
+    def test_a_host_that_is_stopped_and_goes_on(self):
+        away = 30 if LONG else 7
+        child = self.mix(away + 4)
+        time.sleep(1)
+        victims = self.ranks_on('h2')
+        self.assertNotEqual(victims, [])
+        for sign in (signal.SIGSTOP, signal.SIGCONT):
+            for pid in victims:
+                os.kill(pid, sign)
+            if sign == signal.SIGSTOP:
+                time.sleep(away)
+        out, _ = self.result(child)
+        self.assertIn('HERALD_WARN_MS', out)
+
+    def test_a_partition_that_heals(self):
+        away = 30 if LONG else 7
+        child = self.mix(away + 4)
+        time.sleep(1)
+        self.lab('fault', 'partition', 'h1,h2')
+        time.sleep(away)
+        self.lab('fault', 'heal')
+        healed = time.time()
+        _, slow = self.result(child)
+        self.assert_no_stall(slow, healed)
+
+    def test_a_killed_process_is_named_soon(self):
+        child = self.mix(60)
+        time.sleep(1)
+        victim = self.ranks_on('h3')[0]
+        os.kill(victim, signal.SIGKILL)
+        killed = time.time()
+        self.assertTrue(wait_until(lambda: child.poll() is not None))
+        if LONG:
+            self.assertLess(time.time() - killed, 1 + 10)  # the launcher takes its time to end the others
+        self.assertNotEqual(child.returncode, 0)
+
+    def test_a_host_that_is_switched_off_is_named_within_the_limit(self):
+        # Open MPI's mpirun waits for ever for the daemon of a host that is gone.
+        self.engine = 'hydra' if 'hydra' in self.engines else self.engine
+        child = self.mix(60, env=['HERALD_DETECT_MS=3000', 'HERALD_WARN_MS=1000'])
+        time.sleep(1)
+        self.lab('fault', 'kill', 'h4')
+        gone = time.time()
+        out, _ = child.communicate(timeout=LIMIT)
+        self.assertNotIn(child.returncode, (0, 124), out)
+        if LONG:
+            self.assertLess(time.time() - gone, 3.3 + 10)
+        self.assertRegex(out, 'h4|rank 3', out)
+        self.assertTrue(wait_until(lambda: self.nothing_runs(PROGRAM)))
+
+    def test_corrupted_and_duplicated_packets(self):
+        self.lab('fault', 'corrupt', '5%')
+        self.lab('fault', 'duplicate', '20%')
+        self.result(self.mix(20 if LONG else 3))
+
+
+if __name__ == '__main__':
+    main()
