@@ -140,7 +140,7 @@ void Engine::flush() noexcept {
     });
   };
   while (!transport_.is_flushed()) {
-    if (wait_turn()) wait.on_blocked(last_block_end(), describe);
+    if (const Instant woken = wait_turn(); woken.ns != 0) wait.on_blocked(woken, describe);
     const Instant now = read_clock();
     if (transport_.activity() != seen) moved = now;
     seen = transport_.activity();

@@ -53,9 +53,8 @@ class Engine {
   // One turn: true if anything moved.
   bool progress() noexcept;
   // A caller that waits repeats it, with the lock held: a turn, and when nothing moves for long enough, sleep
-  // until a peer rings. The lock is released meanwhile. True: it slept, until last_block_end().
-  bool wait_turn() noexcept { return waiter_.wait_turn(); }
-  Instant last_block_end() const noexcept { return waiter_.block_end(); }
+  // until a peer rings. The lock is released meanwhile. Returns when it woke up; 0 ns: it has not slept.
+  Instant wait_turn() noexcept { return waiter_.wait_turn(); }
   RankState& state() noexcept { return state_; }
   // Wakes threads of this process that sleep in wait_turn().
   void wake_waiters() noexcept { transport_.wake_waiters(); }
@@ -66,8 +65,6 @@ class Engine {
   bool yield() noexcept { return waiter_.yield(); }
 
   p2p::CoreCounters counters() const noexcept;
-  // From now on messages add their events to the timeline, or to its listener.
-  void trace_messages() noexcept { node_.core().completions().trace = &process_trace; }
 
   // Completes what was promised to peers (buffered bytes still to go out), then closes the paths.
   void close() noexcept;

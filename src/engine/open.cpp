@@ -28,7 +28,7 @@ std::size_t packet_bytes(const Knobs& knobs) {
 }  // namespace
 
 bool Opener::open(std::string& why) {
-  if (process_trace.on()) engine_.trace_messages();
+  if (process_trace.on()) engine_.messages().trace();
   if (!engine_.local_.open_self(kSelfCells, packet_bytes(knobs_))) {
     why = "no memory for the messages of a process to itself";
     return false;

@@ -38,18 +38,18 @@ std::uint32_t Waiter::where() const noexcept {
   return net_ != nullptr ? path::Doorbell::kOnDescriptor : path::Doorbell::kOnFutex;
 }
 
-bool Waiter::wait_turn() noexcept {
+Instant Waiter::wait_turn() noexcept {
   const std::uint64_t before = engine_.transport().activity();
   if (engine_.progress()) {
     policy_.on_progress();
-    return false;
+    return {};
   }
   ++waiting_;
   policy_.begin(read_clock());
   Stepped last = Stepped::nothing;
   while (last == Stepped::nothing) last = step(before);
   --waiting_;
-  return last == Stepped::blocked;
+  return last == Stepped::blocked ? block_end_ : Instant{};
 }
 
 Waiter::Stepped Waiter::step(std::uint64_t before) noexcept {

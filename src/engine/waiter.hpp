@@ -29,10 +29,9 @@ class Waiter {
   void set_doorbell(path::Doorbell& doorbell) noexcept { doorbell_ = &doorbell; }
 
   const WaitPolicy& policy() const noexcept { return policy_; }
-  // With the lock: a turn, and when nothing moves, the next steps of the policy up to one block. True: it
-  // blocked, until block_end().
-  bool wait_turn() noexcept;
-  Instant block_end() const noexcept { return block_end_; }
+  // With the lock: a turn, and when nothing moves, the next steps of the policy up to one block. Returns
+  // the end of that block; 0 ns: it has not blocked.
+  Instant wait_turn() noexcept;
   bool yield() noexcept;
   // Threads of this process that block get to look again.
   void wake() noexcept {

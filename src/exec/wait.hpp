@@ -14,8 +14,8 @@ void wait_until(engine::Engine& engine, Done done, Describe describe) noexcept {
   process_trace.add(TraceEvent::wait_begin);
   engine::LongWait wait(engine.state());
   do {
-    if (engine.wait_turn()) [[unlikely]]
-      wait.on_blocked(engine.last_block_end(), describe);
+    if (const Instant woken = engine.wait_turn(); woken.ns != 0) [[unlikely]]
+      wait.on_blocked(woken, describe);
   } while (!done());
   process_trace.add(TraceEvent::wait_end);
 }

@@ -49,9 +49,6 @@ class Core {
   bool probe(std::uint64_t context, std::int32_t source, std::int32_t tag, Found& found) noexcept {
     return matcher_.probe(context, source, tag, found);
   }
-  bool take(std::uint64_t context, std::int32_t source, std::int32_t tag, Found& found) noexcept {
-    return matcher_.take(context, source, tag, found);
-  }
   void start_matched(RecvOp& op, Message* message) noexcept { receiver_.start_matched(op, message); }
   // Requests back a send whose message is not known to be matched; one that was done (short, standard) is not
   // done again until the receiver has answered.

@@ -29,7 +29,7 @@ void print_raw(const char* text) noexcept {
   if (::write(2, text, std::strlen(text)) < 0) return;
 }
 
-// What the program has printed without the end of a line, and the timeline.
+// Writes text that the program has printed without the end of a line, and the timeline.
 void write_rest() noexcept {
   if (::ftrylockfile(stdout) == 0) {
     (void)::fflush_unlocked(stdout);
