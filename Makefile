@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PREFIX ?= /usr/local
 RELEASE ?= build/release
 
-.PHONY: help demo build test test-long soak format format-check lint bench bench-lab lab release install clean
+.PHONY: help demo build test test-long soak format format-check lint bench bench-lab lab release wheel install clean
 
 help:
 	@echo "make demo                  build Herald and run a program on 4 ranks"
@@ -14,6 +14,7 @@ help:
 	@echo "make build                 build only: bin, lib and include in build/release can be used in place"
 	@echo "make release               build with profile-guided optimization, in build/pgo"
 	@echo "make install PREFIX=DIR    make release, and install below DIR (default $(PREFIX); TRAIN=no: no profile)"
+	@echo "make wheel                 herald-mpi for pip, in build/ (mpicc, mpiexec, mpi.h, library)"
 	@echo "make bench                 compare with the other MPI libraries on this machine"
 	@echo "make bench-lab             the same between hosts made from network namespaces (needs root)"
 	@echo "make lab                   build, and start 8 hosts made from namespaces (needs root; LAB=\"8 --rate 100mbit\")"
@@ -96,6 +97,10 @@ lab:
 release:
 	$(setup) build
 	@scripts/release
+
+wheel:
+	$(setup) build
+	@scripts/wheel
 
 install:
 	$(setup) build

@@ -17,6 +17,7 @@
 #include "machine.hpp"
 #include "make_plan.hpp"
 #include "options.hpp"
+#include "rivals.hpp"
 #include "spec.hpp"
 #include "text.hpp"
 
@@ -58,6 +59,7 @@ int run(const std::vector<std::string>& words, const Environment& env) {
   if (where.several && (spec.pretended_hosts || spec.pretended_per_host))
     throw UsageError("--pretend-hosts needs a job on one machine");
   std::vector<std::string> notes;
+  if (const std::string note = rival_note(); !note.empty()) print_notes({note});
   if (where.several) {
     const Engine engine = choose_engine(spec, env);
     if (engine.launcher != Launcher::ssh) return hand_over(spec, where, timeout_s, env, engine);

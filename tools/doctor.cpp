@@ -77,6 +77,24 @@ Job sort_out(const std::vector<json>& all) {
   return job;
 }
 
+// Datagrams of each ordered pair: the sender knows how many it sent, the receiver how many came.
+json loss_of(const Job& job, const std::vector<json>& results) {
+  std::map<std::pair<int, int>, std::int64_t> received;
+  for (std::size_t rank = 0; rank < results.size(); ++rank)
+    for (const json& entry : results[rank].value("datagrams", json::array()))
+      received[{entry.at("to").get<int>(), static_cast<int>(rank)}] = entry.at("received");
+  json list = json::array();
+  for (std::size_t rank = 0; rank < results.size(); ++rank)
+    for (const json& entry : results[rank].value("datagrams", json::array())) {
+      const int from = static_cast<int>(rank), to = entry.at("to");
+      list.push_back({{"from", job.name_of.at(from)},
+                      {"to", job.name_of.at(to)},
+                      {"sent", entry.at("sent")},
+                      {"received", received[{from, to}]}});
+    }
+  return list;
+}
+
 json report_of(const boot::Boot& boot, const Job& job, const std::vector<json>& results) {
   json reach = json::array(), multicast = json::array();
   for (const json& result : results) {
@@ -89,10 +107,15 @@ json report_of(const boot::Boot& boot, const Job& job, const std::vector<json>& 
       multicast.push_back({{"from", job.name_of.at(entry.at("from").get<int>())},
                            {"to", job.name_of.at(entry.at("to").get<int>())},
                            {"heard", entry.at("count")},
-                           {"sent", entry.value("sent", 0)}});
+                           {"sent", entry.value("sent", 0)},
+                           {"overflow", entry.value("overflow", 0)}});
   }
-  return {{"herald", kVersion}, {"started_by", boot.name()}, {"ranks", boot.size()}, {"hosts", job.hosts},
-          {"reach", reach},     {"multicast", multicast}};
+  const json unicast = loss_of(job, results);
+  json hosts = job.hosts;
+  for (std::size_t i = 0; i < job.leaders.size(); ++i)
+    hosts[i]["damaged"] = results[static_cast<std::size_t>(job.leaders[i].rank)].value("damaged", 0);
+  return {{"herald", kVersion}, {"started_by", boot.name()}, {"ranks", boot.size()}, {"hosts", hosts},
+          {"reach", reach},     {"multicast", multicast},    {"unicast", unicast}};
 }
 
 // The exit code: 0 all is well, 1 there are findings.
@@ -127,7 +150,15 @@ int look(bool as_json) {
                              {"secret", prober.secret()}});
   const Job job = sort_out(all);
   json result = json::object();
-  if (job.leaders.size() > 1 && job.name_of.count(boot->rank()) > 0) result = prober.run(job.leaders);
+  const auto all_have_stopped = [&] {
+    if (boot->fence() != Status::ok) fail(boot->last_error());
+  };
+  const std::int64_t damaged = doctor::count_damaged();
+  if (job.leaders.size() > 1 && job.name_of.count(boot->rank()) > 0)
+    result = prober.run(job.leaders, all_have_stopped);
+  else
+    all_have_stopped();
+  result["damaged"] = doctor::count_damaged() - damaged;
   const auto results = exchange(*boot, "doctor.ways", result);
   const int code = boot->rank() == 0 ? tell(report_of(*boot, job, results), as_json) : 0;
   std::fflush(stdout);

@@ -1,99 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tools/trace.cpp: `herald trace`: merges the timelines that processes wrote (HERALD_TRACE) in order of time,
-// and prints a summary of each. Times in a file count from the end of start-up, which is assumed to be the
-// same moment for all; processes with the same clock (the file names it) are aligned exactly.
+// tools/trace.cpp: `herald trace`: merges the timelines that processes wrote (HERALD_TRACE), as a file for
+// Perfetto and as a page, and prints a summary of each.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
-#include <iterator>
-#include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
 #include "commands.hpp"
+#include "trace/timeline.hpp"
 
 namespace herald::tools {
 namespace {
-
-using Json = nlohmann::json;
-
-struct Timeline {
-  std::string file;
-  int rank = 0;
-  std::string host, clock;
-  std::int64_t start_ns = 0, lost = 0;
-  Json events;
-};
 
 struct Options {
   std::vector<std::string> files;
   std::string out;
 };
-
-[[noreturn]] void fail(const std::string& why) {
-  fmt::print(stderr, "herald trace: {}\n", why);
-  throw CLI::RuntimeError(1);
-}
-
-Timeline read(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) fail(fmt::format("{} cannot be read", path));
-  Json all = Json::parse(in, nullptr, false);
-  if (all.is_discarded() || !all.is_object() || !all.contains("herald") || !all.contains("traceEvents") ||
-      !all["traceEvents"].is_array())
-    fail(fmt::format("{} is not a timeline of a process: set HERALD_TRACE when the program runs", path));
-  const Json& facts = all["herald"];
-  if (!facts.contains("start_ns"))
-    fail(fmt::format("{} is merged already: give the files of the processes", path));
-  Timeline line;
-  line.file = path;
-  line.rank = facts.value("rank", 0);
-  line.host = facts.value("host", "");
-  line.clock = facts.value("clock", "");
-  line.start_ns = facts.value("start_ns", std::int64_t{0});
-  line.lost = facts.value("lost", std::int64_t{0});
-  line.events = std::move(all["traceEvents"]);
-  return line;
-}
-
-std::vector<Timeline> read_all(const std::vector<std::string>& files) {
-  std::vector<Timeline> lines;
-  for (const std::string& file : files) lines.push_back(read(file));
-  std::sort(lines.begin(), lines.end(), [](const Timeline& x, const Timeline& y) { return x.rank < y.rank; });
-  for (std::size_t i = 1; i < lines.size(); ++i)
-    if (lines[i].rank == lines[i - 1].rank)
-      fail(fmt::format("rank {} is in {} and in {}: files of different jobs?", lines[i].rank,
-                       lines[i - 1].file, lines[i].file));
-  return lines;
-}
-
-bool is_metadata(const Json& event) { return event.value("ph", "") == "M"; }
-
-// All events: first those that name processes, then the others by time.
-Json join(std::vector<Timeline>& lines) {
-  std::map<std::string, std::int64_t> first;  // by clock: its earliest start
-  for (const Timeline& line : lines) {
-    const auto at = first.try_emplace(line.clock, line.start_ns).first;
-    at->second = std::min(at->second, line.start_ns);
-  }
-  std::vector<Json> events;
-  for (Timeline& line : lines) {
-    const double shift = static_cast<double>(line.start_ns - first[line.clock]) / 1e3;
-    for (Json& event : line.events) {
-      if (event.contains("ts")) event["ts"] = event["ts"].get<double>() + shift;
-      events.push_back(std::move(event));
-    }
-  }
-  std::stable_sort(events.begin(), events.end(), [](const Json& x, const Json& y) {
-    if (is_metadata(x) != is_metadata(y)) return is_metadata(x);
-    return x.value("ts", 0.0) < y.value("ts", 0.0);
-  });
-  return events;
-}
 
 void summarise(const std::vector<Timeline>& lines) {
   fmt::print("{:>5}  {:<16}{:>9}{:>14}{:>10}{:>14}{:>13}{:>12}{:>9}{:>8}\n", "rank", "host", "sends", "bytes",
@@ -115,8 +39,17 @@ void summarise(const std::vector<Timeline>& lines) {
   }
 }
 
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream out(path);
+  out << text;
+  out.close();
+  if (out) return;
+  fmt::print(stderr, "herald trace: {} could not be written\n", path);
+  throw CLI::RuntimeError(1);
+}
+
 void trace(const Options& options) {
-  std::vector<Timeline> lines = read_all(options.files);
+  std::vector<Timeline> lines = read_timelines(options.files);
   summarise(lines);
   for (const Timeline& line : lines)
     if (line.lost != 0) {
@@ -125,12 +58,18 @@ void trace(const Options& options) {
     }
   if (options.out.empty()) return;
   const auto ranks = lines.size();
-  const Json all = {{"displayTimeUnit", "ns"}, {"herald", {{"ranks", ranks}}}, {"traceEvents", join(lines)}};
-  std::ofstream out(options.out);
-  out << all.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
-  out.close();
-  if (!out) fail(fmt::format("{} could not be written", options.out));
-  fmt::print("written to {}: open it with https://ui.perfetto.dev or chrome://tracing\n", options.out);
+  for (Timeline& line : lines) name_calls(line);
+  Json events = join_timelines(lines);
+  const std::string page = std::filesystem::path(options.out).replace_extension(".html").string();
+  if (page != options.out) write_file(page, make_page(events));
+  add_arrows(events);
+  const Json all = {
+      {"displayTimeUnit", "ns"}, {"herald", {{"ranks", ranks}}}, {"traceEvents", std::move(events)}};
+  write_file(options.out, all.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n');
+  fmt::print(
+      "written to {}: open it with https://ui.perfetto.dev or chrome://tracing; {} is a page for any "
+      "browser\n",
+      options.out, page);
 }
 
 }  // namespace
@@ -140,7 +79,8 @@ void add_trace(CLI::App& program) {
       "trace", "merge the timelines of processes that ran with HERALD_TRACE, and summarize them");
   const auto options = std::make_shared<Options>();
   command->add_option("files", options->files, "timelines of the processes")->required();
-  command->add_option("-o,--output", options->out, "the merged timeline (Chrome trace JSON, for Perfetto)");
+  command->add_option("-o,--output", options->out,
+                      "the merged timeline (Chrome trace JSON, for Perfetto), and a page");
   command->callback([options] { trace(*options); });
 }
 

@@ -4,6 +4,7 @@
 
     generate.py --out DIR             writes DIR/include/mpi.h, DIR/calls.hpp, DIR/entry_<part>.cpp, DIR/exports.map
     generate.py --list-parts          prints the names of the parts, one per line
+    generate.py --manual DIR          writes a manual page for each procedure
     generate.py --status FILE         writes the implementation status
     generate.py --check-status FILE   fails when FILE is out of date
 """
@@ -11,7 +12,7 @@ import argparse
 import pathlib
 import sys
 
-from gen import header, status, stubs, table
+from gen import header, manual, removed, status, stubs, table
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -27,7 +28,7 @@ def write(path, text):
 
 
 def exports(functions):
-    names = [f.c_name(big) for f in functions for big in f.forms()]
+    names = [f.c_name(big) for f in functions for big in f.forms()] + removed.names()
     lines = [f"    {prefix}{name};" for prefix in ("", "P") for name in names]
     return "{\n  global:\n" + "\n".join(lines) + "\n    MPIX_*;\n  local:\n    *;\n};\n"
 
@@ -36,6 +37,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--list-parts", action="store_true")
+    parser.add_argument("--manual", type=pathlib.Path)
     parser.add_argument("--status", type=pathlib.Path)
     parser.add_argument("--check-status", type=pathlib.Path)
     args = parser.parse_args()
@@ -43,14 +45,18 @@ def main():
     constants = table.read_constants(HERE / "constants.tbl")
     parts = sorted({part_of(f) for f in functions})
     if args.list_parts:
-        print("\n".join(parts))
+        print("\n".join(parts + ["removed"]))
     if args.out:
         write(args.out / "include" / "mpi.h", header.write_header(functions, constants))
         write(args.out / "calls.hpp", stubs.write_declarations(functions))
         write(args.out / "exports.map", exports(functions))
+        write(args.out / "entry_removed.cpp", removed.write_symbols())
         for part in parts:
             chosen = [f for f in functions if part_of(f) == part]
             write(args.out / f"entry_{part}.cpp", stubs.write_entry_points(chosen))
+    if args.manual:
+        for name, text in manual.write_pages(functions, manual.read_purposes(HERE / "purpose.tbl")).items():
+            write(args.manual / name, text)
     if args.status:
         write(args.status, status.write_status(functions))
     if args.check_status:

@@ -76,7 +76,7 @@ bool Trace::open(std::uint64_t most, Clock clock) noexcept {
   delete[] ring_;
   ring_ = new (std::nothrow) Record[most_];
   if (ring_ == nullptr) return false;
-  count_ = 0;
+  first_ = count_ = 0;
   start_ = clock();
   clock_ = clock;
   recording_ = true;
@@ -91,7 +91,7 @@ void Trace::listen(std::uint64_t wanted, Listener listener, Clock clock) noexcep
 
 void Trace::restart() noexcept {
   if (!recording_) return;
-  count_ = 0;
+  first_ = count_ = 0;
   start_ = clock_();
 }
 
@@ -106,8 +106,23 @@ void Trace::release() noexcept {
 void Trace::keep(TraceEvent event, std::uint64_t id, std::int64_t a, std::int64_t b,
                  std::int32_t c) noexcept {
   const Instant now = clock_();
-  if (recording_) ring_[count_++ & (most_ - 1)] = {now.ns, a, b, id, c, event, thread_number()};
+  if (recording_) {
+    if (count_ - first_ == most_) ++first_;
+    ring_[count_++ & (most_ - 1)] = {now.ns, a, b, id, c, event, thread_number()};
+  }
   if ((wanted_ >> static_cast<int>(event) & 1) != 0) listener_({event, now, a, b, c});
+}
+
+void Trace::end_or_forget(TraceEvent begin, TraceEvent end) noexcept {
+  if (!on()) return;
+  if (recording_ && count_ != first_ && wanted_ == 0) {
+    const Record& last = ring_[(count_ - 1) & (most_ - 1)];
+    if (last.event == begin && last.thread == thread_number()) {
+      --count_;
+      return;
+    }
+  }
+  keep(end, 0, 0, 0, 0);
 }
 
 // Pairs starts with finishes and begins with ends. An event whose other half was overwritten in the ring is
@@ -170,8 +185,10 @@ class Trace::Writer {
     args(row, begun);
   }
   void head(const EventRow& row, const Record& record, char phase, std::uint64_t id) noexcept {
-    std::fprintf(out_,
-                 ",\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"%c\",\"pid\":%d,\"tid\":%d,\"ts\":", row.shown,
+    const char* name = row.shown;  // a call has its own
+    if (record.event == TraceEvent::call_begin)
+      name = reinterpret_cast<const char*>(static_cast<std::intptr_t>(record.a));
+    std::fprintf(out_, ",\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"%c\",\"pid\":%d,\"tid\":%d,\"ts\":", name,
                  row.shown, phase, rank_, record.thread);
     put_micros(out_, record.ns - trace_.start_.ns);
     if (id != 0) std::fprintf(out_, ",\"id\":\"%d.%llu\"", rank_, static_cast<unsigned long long>(id));
@@ -206,7 +223,7 @@ class Trace::Writer {
 };
 
 bool Trace::write(std::FILE* out, const TraceFacts& facts) const noexcept {
-  const std::uint64_t lost = count_ > most_ ? count_ - most_ : 0;
+  const std::uint64_t lost = first_;
   std::fprintf(out, "{\"displayTimeUnit\":\"ns\",\n\"herald\":{\"rank\":%d,\"size\":%d,\"host\":", facts.rank,
                facts.size);
   put_text(out, facts.host.c_str());

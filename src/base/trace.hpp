@@ -78,6 +78,8 @@ class Trace {
            std::int32_t c = 0) noexcept {
     add(event, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(thing)), a, b, c);
   }
+  // The end of a state. A state in which nothing happened is forgotten: polling would fill the ring.
+  void end_or_forget(TraceEvent begin, TraceEvent end) noexcept;
   static std::int64_t text(const char* literal) noexcept {
     return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(literal));
   }
@@ -102,6 +104,7 @@ class Trace {
   Listener listener_ = nullptr;
   Record* ring_ = nullptr;   // not freed at exit: exit handlers may still add
   std::uint64_t most_ = 0;   // a power of two
+  std::uint64_t first_ = 0;  // the oldest that is kept, and the number of those lost
   std::uint64_t count_ = 0;  // ever kept
   Instant start_{};
 };

@@ -5,11 +5,13 @@
 //   PMIX_NAMESPACE                PMIx                      (Open MPI, PRRTE, srun --mpi=pmix)
 //   none                          alone, unless the environment shows that other processes were started too
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <climits>
 
 #include "boot/environment.hpp"
+#include "boot/rank_pid.hpp"
 #include "boot/ways.hpp"
 
 namespace herald::boot {
@@ -36,7 +38,15 @@ int strangers(char** environment, const char*& variable) {
   return int_variable(environment, variable, 1, INT_MAX, ignored).value_or(1);
 }
 
+// A rank started this process, for example with system(): its PMI socket was not inherited.
+bool is_child_of_rank(char** environment) {
+  std::string ignored;
+  const auto rank = int_variable(environment, kRankPid, 1, INT_MAX, ignored);
+  return rank && *rank != static_cast<int>(::getpid());
+}
+
 std::unique_ptr<Boot> open_without_pmi(char** environment, const std::string& bad_fd, std::string& why) {
+  if (!bad_fd.empty() && is_child_of_rank(environment)) return open_alone();
   if (!bad_fd.empty()) {
     why = bad_fd + "; unset PMI_FD to run this program alone";
     return nullptr;

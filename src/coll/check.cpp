@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "coll/make/tree.hpp"
+#include "type/basic.hpp"
 
 namespace herald::coll {
 namespace {
@@ -23,7 +24,38 @@ bool has_bytes(Op op) noexcept {
 
 bool match(const Facts& a, const Facts& b) noexcept {
   return a.op == b.op && a.form == b.form && a.root == b.root && a.bytes == b.bytes &&
-         a.item_bytes == b.item_bytes && std::strncmp(a.reduction, b.reduction, sizeof a.reduction) == 0;
+         a.item_bytes == b.item_bytes && (a.repr == b.repr || a.repr == 0 || b.repr == 0) &&
+         std::strncmp(a.reduction, b.reduction, sizeof a.reduction) == 0;
+}
+
+const char* elements_text(std::uint8_t repr) noexcept {
+  using type::Repr;
+  switch (static_cast<Repr>(repr)) {
+    case Repr::i8:
+    case Repr::i16:
+    case Repr::i32:
+    case Repr::i64:
+    case Repr::i128:
+    case Repr::word: return "integers";
+    case Repr::u8:
+    case Repr::u16:
+    case Repr::u32:
+    case Repr::u64:
+    case Repr::uword: return "unsigned integers";
+    case Repr::f16:
+    case Repr::f32:
+    case Repr::f64:
+    case Repr::fx:
+    case Repr::f128: return "floating-point numbers";
+    case Repr::c16:
+    case Repr::c32:
+    case Repr::c64:
+    case Repr::cx:
+    case Repr::c128: return "complex numbers";
+    case Repr::pair: return "pairs";
+    case Repr::none: break;
+  }
+  return "items";
 }
 
 std::string call_of(const Facts& facts) {
@@ -41,7 +73,7 @@ std::string one_text(const Facts& facts) {
   if (facts.root >= 0) add("root " + std::to_string(facts.root));
   if (has_bytes(facts.op)) add(std::to_string(facts.bytes) + " bytes");
   if (facts.reduces != 0) {
-    add("items of " + std::to_string(facts.item_bytes) + " bytes");
+    add(elements_text(facts.repr) + std::string(" of ") + std::to_string(facts.item_bytes) + " bytes");
     add(std::string(facts.reduction, strnlen(facts.reduction, sizeof facts.reduction)));
   }
   if (facts.form == Form::refused)

@@ -21,7 +21,7 @@ struct Facts {
   Op op = Op::barrier;
   Form form = Form::internal;
   std::uint8_t reduces = 0;
-  std::uint8_t unused = 0;
+  std::uint8_t repr = 0;         // reductions: type::Repr of the elements; 0: several, or not known
   std::int32_t root = -1;        // -1: none
   std::uint32_t item_bytes = 0;  // reductions: of one item
   std::uint64_t bytes = 0;       // CollSpec::bytes

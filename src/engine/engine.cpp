@@ -133,8 +133,14 @@ p2p::CoreCounters Engine::counters() const noexcept {
 void Engine::flush() noexcept {
   Instant moved = read_clock();
   std::uint64_t seen = transport_.activity();
+  LongWait wait(state_);
+  const auto describe = [this](ShownWait& shown) {
+    node_.core().sender().for_each_unanswered([&](const p2p::SendOp& op) {
+      if (!op.is_service) add_op(shown, {WaitedKind::send, true, op.to, op.to, op.tag});
+    });
+  };
   while (!transport_.is_flushed()) {
-    wait_turn();
+    if (const Instant woken = wait_turn(); woken.ns != 0) wait.on_blocked(woken, describe);
     const Instant now = read_clock();
     if (transport_.activity() != seen) moved = now;
     seen = transport_.activity();

@@ -22,6 +22,7 @@
 #include "engine/peers.hpp"
 #include "engine/periodic_thread.hpp"
 #include "engine/progress_thread.hpp"
+#include "engine/rank_state.hpp"
 #include "engine/stall_report.hpp"
 #include "engine/transport.hpp"
 #include "engine/waiter.hpp"
@@ -52,8 +53,9 @@ class Engine {
   // One turn: true if anything moved.
   bool progress() noexcept;
   // A caller that waits repeats it, with the lock held: a turn, and when nothing moves for long enough, sleep
-  // until a peer rings. The lock is released meanwhile.
-  void wait_turn() noexcept { waiter_.wait_turn(); }
+  // until a peer rings. The lock is released meanwhile. Returns when it woke up; 0 ns: it has not slept.
+  Instant wait_turn() noexcept { return waiter_.wait_turn(); }
+  RankState& state() noexcept { return state_; }
   // Wakes threads of this process that sleep in wait_turn().
   void wake_waiters() noexcept { transport_.wake_waiters(); }
   // Whether a waiting call may spin a little: every rank has a processor.
@@ -63,8 +65,6 @@ class Engine {
   bool yield() noexcept { return waiter_.yield(); }
 
   p2p::CoreCounters counters() const noexcept;
-  // From now on messages add their events to the timeline, or to its listener.
-  void trace_messages() noexcept { node_.core().completions().trace = &process_trace; }
 
   // Completes what was promised to peers (buffered bytes still to go out), then closes the paths.
   void close() noexcept;
@@ -107,6 +107,7 @@ class Engine {
   ProgressThread progress_thread_;
   CallLock call_lock_;
   PeriodicThread keep_alive_;
+  RankState state_{*this};
   StallReport stalls_;
   const bool verbose_;
   bool in_turn_ = false;

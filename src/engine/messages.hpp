@@ -34,6 +34,13 @@ class Messages {
   void cancel(p2p::RecvOp& op) noexcept;
   // Unexpected messages of a context that is being freed are dropped; later ones too.
   void forget_context(std::uint64_t context) noexcept;
+  // From now on messages add their events to the timeline, or to its listener.
+  void trace() noexcept { core_.completions().trace = &process_trace; }
+  // Visits p2p::Envelope of unexpected messages, until `visit` returns false.
+  template <class Visit>
+  void for_each_unexpected(Visit visit) noexcept {
+    core_.matcher().for_each_unexpected(visit);
+  }
   // Calls that are posted here leave with the next turn, or with send_posted().
   p2p::Services& services() noexcept { return core_.services(); }
   void send_posted() noexcept;

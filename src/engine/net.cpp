@@ -230,7 +230,9 @@ void Net::trace() noexcept {
                         static_cast<std::int64_t>(total));
     traced = total;
   };
-  add(TraceEvent::resent, all.resent, traced_resent_);
+  const rel::LaneCounters& lanes = node_.lanes().lanes().counters();
+  const std::uint64_t repaired = lanes.repaired_unicast + lanes.repaired_multicast + lanes.fused_resent;
+  add(TraceEvent::resent, all.resent + repaired, traced_resent_);
   add(TraceEvent::dropped, all.malformed + all.stale + all.forged + node_.refused().all(), traced_dropped_);
 }
 

@@ -28,13 +28,14 @@ std::size_t packet_bytes(const Knobs& knobs) {
 }  // namespace
 
 bool Opener::open(std::string& why) {
-  if (process_trace.on()) engine_.trace_messages();
+  if (process_trace.on()) engine_.messages().trace();
   if (!engine_.local_.open_self(kSelfCells, packet_bytes(knobs_))) {
     why = "no memory for the messages of a process to itself";
     return false;
   }
   if (size_ > 1 && !open_paths(why)) return false;
   open_waiter();
+  engine_.state_.open(rank_, size_, job_name(), knobs_.host.empty() ? host_name() : knobs_.host);
   if (size_ > 1) engine_.waiter_.shorten_time_slice();
   if (engine_.shm_)
     engine_.memory_.open(*engine_.shm_, engine_.node_.core(), rank_, size_, knobs_.tuning.alloc_bytes);

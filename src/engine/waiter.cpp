@@ -38,18 +38,21 @@ std::uint32_t Waiter::where() const noexcept {
   return net_ != nullptr ? path::Doorbell::kOnDescriptor : path::Doorbell::kOnFutex;
 }
 
-void Waiter::wait_turn() noexcept {
+Instant Waiter::wait_turn() noexcept {
   const std::uint64_t before = engine_.transport().activity();
-  if (engine_.progress()) return policy_.on_progress();
+  if (engine_.progress()) {
+    policy_.on_progress();
+    return {};
+  }
   ++waiting_;
   policy_.begin(read_clock());
-  while (step(before)) {
-  }
+  Stepped last = Stepped::nothing;
+  while (last == Stepped::nothing) last = step(before);
   --waiting_;
+  return last == Stepped::blocked ? block_end_ : Instant{};
 }
 
-// One step of the policy. False: something moved, or a block has ended.
-bool Waiter::step(std::uint64_t before) noexcept {
+Waiter::Stepped Waiter::step(std::uint64_t before) noexcept {
   const Instant now = read_clock();
   const WaitFacts facts{.polls_sockets = net_ != nullptr,
                         .only_remote = only_remote_,
@@ -58,21 +61,22 @@ bool Waiter::step(std::uint64_t before) noexcept {
   const WaitStep next = policy_.next(now, facts);
   switch (next.action) {
     case WaitAction::spin:
-      if (!spin(before, next.turns)) return true;
+      if (!spin(before, next.turns)) return Stepped::nothing;
       break;
     case WaitAction::yield:
       give_processor();
       policy_.on_yielded(now, read_clock());
       if (net_ != nullptr) net_->look();
-      if (engine_.transport().activity() == before && !engine_.progress()) return true;
+      if (engine_.transport().activity() == before && !engine_.progress()) return Stepped::nothing;
       break;
     case WaitAction::block:
       block();
-      policy_.on_blocked(now, read_clock(), engine_.transport().activity() != before);
-      return false;
+      block_end_ = read_clock();
+      policy_.on_blocked(now, block_end_, engine_.transport().activity() != before);
+      return Stepped::blocked;
   }
   policy_.on_progress();
-  return false;
+  return Stepped::moved;
 }
 
 bool Waiter::spin(std::uint64_t before, int turns) noexcept {

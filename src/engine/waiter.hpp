@@ -29,8 +29,9 @@ class Waiter {
   void set_doorbell(path::Doorbell& doorbell) noexcept { doorbell_ = &doorbell; }
 
   const WaitPolicy& policy() const noexcept { return policy_; }
-  // With the lock: a turn, and when nothing moves, the next steps of the policy up to one block.
-  void wait_turn() noexcept;
+  // With the lock: a turn, and when nothing moves, the next steps of the policy up to one block. Returns
+  // the end of that block; 0 ns: it has not blocked.
+  Instant wait_turn() noexcept;
   bool yield() noexcept;
   // Threads of this process that block get to look again.
   void wake() noexcept {
@@ -50,7 +51,8 @@ class Waiter {
   path::Doorbell& doorbell() noexcept { return *doorbell_; }
 
  private:
-  bool step(std::uint64_t before) noexcept;
+  enum class Stepped : std::uint8_t { nothing, moved, blocked };
+  Stepped step(std::uint64_t before) noexcept;
   bool spin(std::uint64_t before, int turns) noexcept;
   void block() noexcept;
   void block_inside() noexcept;
@@ -68,6 +70,7 @@ class Waiter {
   bool polling_ = false;                // a thread blocks on the sockets
   int blocked_ = 0;                     // threads of the program
   int waiting_ = 0;                     // threads in wait_turn()
+  Instant block_end_{};
 };
 
 }  // namespace herald::engine

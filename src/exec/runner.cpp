@@ -164,7 +164,11 @@ Status Runner::run() noexcept {
   if (!done_) {
     poll_briefly();
     if (!done_ && waiting_count_ != 0) enlist();
-    wait_until(team_->engine(), [this] { return done_; });
+    wait_until(
+        team_->engine(), [this] { return done_; },
+        [](ShownWait& wait) {
+          engine::add_op(wait, {WaitedKind::collective, false, -1, -1, 0});
+        });
   } else if (channel_ != nullptr) {
     channel_->ring_noted();
   }

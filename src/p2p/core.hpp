@@ -49,9 +49,6 @@ class Core {
   bool probe(std::uint64_t context, std::int32_t source, std::int32_t tag, Found& found) noexcept {
     return matcher_.probe(context, source, tag, found);
   }
-  bool take(std::uint64_t context, std::int32_t source, std::int32_t tag, Found& found) noexcept {
-    return matcher_.take(context, source, tag, found);
-  }
   void start_matched(RecvOp& op, Message* message) noexcept { receiver_.start_matched(op, message); }
   // Requests back a send whose message is not known to be matched; one that was done (short, standard) is not
   // done again until the receiver has answered.
@@ -80,6 +77,7 @@ class Core {
   std::uint64_t receives_under_way() const noexcept { return done_.receives_under_way; }
   const CoreCounters& counters() const noexcept { return done_.counters; }
   std::uint64_t messages_held() const noexcept { return matcher_.messages_held(); }
+  Matcher& matcher() noexcept { return matcher_; }
 
   PeerTable& peers() noexcept { return peers_; }
   Sender& sender() noexcept { return sender_; }

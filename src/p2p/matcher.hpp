@@ -44,6 +44,16 @@ class Matcher {
       while (RecvOp* op = context.posted.take_awaiting(peer)) visit(*op);
     });
   }
+  // Visits the envelopes of unexpected messages, until `visit` returns false.
+  template <class Visit>
+  void for_each_unexpected(Visit visit) noexcept {
+    bool more = true;
+    contexts_.for_each([&](Context& context) {
+      for (Message* each = context.unexpected.front(); more && each != nullptr;
+           each = context.unexpected.next(*each))
+        more = visit(each->envelope);
+    });
+  }
   // The next message of a context that is about to be forgotten, out of its queue; null: none, it is
   // forgotten.
   Message* forget(std::uint64_t context) noexcept;

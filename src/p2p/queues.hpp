@@ -92,6 +92,7 @@ class UnexpectedQueue {
   }
   Message* find_seq(PeerId from, std::uint32_t seq) noexcept;
   Message* front() noexcept { return list_.front(); }
+  Message* next(Message& message) noexcept { return list_.next(message); }
 
  private:
   Message* find_slow(std::int32_t source, std::int32_t tag) noexcept;

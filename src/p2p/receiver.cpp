@@ -46,8 +46,8 @@ void Receiver::finish(RecvOp& op, Status status) noexcept {
   op.phase = RecvPhase::finished;
   --done_.receives_under_way;
   if (done_.trace != nullptr) [[unlikely]]
-    done_.trace->add(TraceEvent::recv_done, &op, op.from_source, static_cast<std::int64_t>(op.bytes),
-                     op.from_tag);
+    done_.trace->add(TraceEvent::recv_done, &op, op.awaited >= 0 ? op.awaited : op.from_source,
+                     static_cast<std::int64_t>(op.bytes), op.from_tag);
   if (!op.cancelled && (status == Status::ok || status == Status::truncated)) {
     ++done_.counters.received;
     done_.counters.received_bytes += op.bytes;

@@ -57,6 +57,10 @@ class Sender {
     SendOp* const op = ids_.find(id);
     return op != nullptr && op->to == from && op->seq == seq ? op : nullptr;
   }
+  template <class Visit>
+  void for_each_unanswered(Visit visit) noexcept {
+    ids_.for_each(visit);
+  }
   // See FlowControl.
   void set_most_unexpected(std::uint64_t bytes) noexcept { flow_.set_most_unexpected(bytes); }
   // A send that waits for its receive because the receiver holds as much of ours as it may; null: none.

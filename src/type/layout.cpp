@@ -64,6 +64,7 @@ void Sum::add(const Layout& item, std::int64_t count, std::int64_t stride, std::
   if (b.marked) widen(any_mark_, mark_lo_, mark_hi_, lo + b.lb, hi + b.ub);
   if (b.marked || b.size != 0) align_ = std::max(align_, b.align);
   if (b.size == 0) return;
+  widen(any_item_, item_lo_, item_hi_, lo + b.lb, hi + b.ub);
   widen(any_data_, data_lo_, data_hi_, lo + b.true_lb, hi + b.true_ub);
   const Checked size = Checked{b.size} * count + size_;
   ok_ = ok_ && size.ok();
@@ -82,8 +83,8 @@ Bounds Sum::bounds() noexcept {
   b.true_lb = data_lo_;
   b.true_ub = data_hi_;
   b.marked = any_mark_;
-  b.lb = any_mark_ ? mark_lo_ : data_lo_;
-  b.ub = any_mark_ ? mark_hi_ : data_hi_;
+  b.lb = any_mark_ ? mark_lo_ : item_lo_;
+  b.ub = any_mark_ ? mark_hi_ : item_hi_;
   const Checked extent = Checked{b.ub} - b.lb;
   ok_ = ok_ && extent.ok() && (Checked{b.true_ub} - b.true_lb).ok();
   if (!b.marked && extent.value() % align_ != 0) {

@@ -20,8 +20,8 @@ Signature joined(Signature a, Signature b) noexcept;
 Signature repeated(Signature one, std::int64_t count) noexcept;
 
 // Accumulates the bounds of a new layout, block by block, by the rules of the standard: explicit bounds
-// (resized) override implicit ones; implicit bounds are those of the data, with the extent rounded up to the
-// alignment; items without data and without explicit bounds are ignored.
+// (resized) override implicit ones; implicit bounds are those of the items, padding included, with the extent
+// rounded up to the alignment (as in Open MPI); items without data and without explicit bounds are ignored.
 class Sum {
  public:
   // `count` items of `item`, `stride` bytes apart, the first at `offset`.
@@ -35,9 +35,9 @@ class Sum {
  private:
   void widen(bool& any, std::int64_t& lo, std::int64_t& hi, Checked new_lo, Checked new_hi) noexcept;
 
-  bool ok_ = true, any_data_ = false, any_mark_ = false, mixed_ = false;
+  bool ok_ = true, any_data_ = false, any_item_ = false, any_mark_ = false, mixed_ = false;
   std::int64_t size_ = 0, elements_ = 0;
-  std::int64_t data_lo_ = 0, data_hi_ = 0, mark_lo_ = 0, mark_hi_ = 0;
+  std::int64_t data_lo_ = 0, data_hi_ = 0, item_lo_ = 0, item_hi_ = 0, mark_lo_ = 0, mark_hi_ = 0;
   std::int32_t align_ = 1;
   Basic basic_ = Basic::none;
   Signature signature_;

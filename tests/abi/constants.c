@@ -11,6 +11,14 @@ _Static_assert(sizeof(MPI_Aint) == sizeof(void*) && sizeof(MPI_Count) == 8 && si
                "integers");
 _Static_assert(sizeof(MPI_Comm) == sizeof(void*), "handles");
 
+/* Displacements of large collectives are addresses, and the present position of a file is an offset. */
+_Static_assert(_Generic(&MPI_Allgatherv_c,
+                        int (*)(const void*, MPI_Count, MPI_Datatype, void*, const MPI_Count*,
+                                const MPI_Aint*, MPI_Datatype, MPI_Comm) : 1,
+                        default : 0),
+               "displacements");
+_Static_assert(sizeof MPI_DISPLACEMENT_CURRENT == sizeof(MPI_Offset), "MPI_DISPLACEMENT_CURRENT");
+
 int main(void) {
   switch (0) {
     case MPI_SUCCESS: break;

@@ -42,6 +42,36 @@ static void neighbor_case(MPI_Comm comm) {
     CHECK(error == MPI_SUCCESS);
 }
 
+/* Reductions of other elements, and a nonblocking and a blocking collective in another order. */
+static void further_case(const char* name, MPI_Comm comm) {
+  int data[4] = {0}, out[4], error;
+  char wanted[2][100];
+  MPI_Request request;
+  const int other = size - 1;
+  if (strcmp(name, "elements") == 0) {
+    float real[4] = {0}, sum[4];
+    error = odd() ? MPI_Allreduce(real, sum, 4, MPI_FLOAT, MPI_SUM, comm)
+                  : MPI_Allreduce(data, out, 4, MPI_INT, MPI_SUM, comm);
+    sprintf(wanted[0], "rank 0 calls MPI_Allreduce (16 bytes, integers of 4 bytes, MPI_SUM)");
+    sprintf(wanted[1], "rank %d calls MPI_Allreduce (16 bytes, floating-point numbers of 4 bytes, MPI_SUM)",
+            other);
+  } else { /* a nonblocking and a blocking one, in another order */
+    if (odd()) {
+      error = MPI_Bcast(data, 1, MPI_INT, 0, comm);
+      if (size == 1) OK(MPI_Barrier(comm));
+    } else {
+      OK(MPI_Ibarrier(comm, &request));
+      error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    sprintf(wanted[0], "rank 0 calls MPI_Ibarrier");
+    sprintf(wanted[1], "rank %d calls MPI_Bcast (root 0, 4 bytes)", other);
+  }
+  if (size > 1)
+    expect(error, wanted[0], wanted[1]);
+  else
+    CHECK(error == MPI_SUCCESS);
+}
+
 static void call_case(const char* name, MPI_Comm comm) {
   int data[20] = {0}, out[20];
   char wanted[2][100];
@@ -54,16 +84,16 @@ static void call_case(const char* name, MPI_Comm comm) {
     sprintf(wanted[1], "rank %d calls MPI_Bcast (root %d, 40 bytes)", other, other);
   } else if (strcmp(name, "bytes") == 0) {
     error = MPI_Allreduce(data, out, odd() ? 11 : 10, MPI_INT, MPI_SUM, comm);
-    sprintf(wanted[0], "rank 0 calls MPI_Allreduce (40 bytes, items of 4 bytes, MPI_SUM)");
-    sprintf(wanted[1], "rank %d calls MPI_Allreduce (44 bytes, items of 4 bytes, MPI_SUM)", other);
+    sprintf(wanted[0], "rank 0 calls MPI_Allreduce (40 bytes, integers of 4 bytes, MPI_SUM)");
+    sprintf(wanted[1], "rank %d calls MPI_Allreduce (44 bytes, integers of 4 bytes, MPI_SUM)", other);
   } else if (strcmp(name, "items") == 0) {
     error = MPI_Allreduce(data, out, odd() ? 2 : 4, odd() ? MPI_DOUBLE : MPI_INT, MPI_SUM, comm);
-    sprintf(wanted[0], "items of 4 bytes");
-    sprintf(wanted[1], "items of 8 bytes");
+    sprintf(wanted[0], "integers of 4 bytes");
+    sprintf(wanted[1], "floating-point numbers of 8 bytes");
   } else if (strcmp(name, "reduction") == 0) {
     error = MPI_Reduce(data, out, 1, MPI_INT, odd() ? MPI_MAX : MPI_SUM, 0, comm);
-    sprintf(wanted[0], "rank 0 calls MPI_Reduce (root 0, 4 bytes, items of 4 bytes, MPI_SUM)");
-    sprintf(wanted[1], "rank %d calls MPI_Reduce (root 0, 4 bytes, items of 4 bytes, MPI_MAX)", other);
+    sprintf(wanted[0], "rank 0 calls MPI_Reduce (root 0, 4 bytes, integers of 4 bytes, MPI_SUM)");
+    sprintf(wanted[1], "rank %d calls MPI_Reduce (root 0, 4 bytes, integers of 4 bytes, MPI_MAX)", other);
   } else if (strcmp(name, "order") == 0) {
     error = odd() ? MPI_Barrier(comm) : MPI_Bcast(data, 1, MPI_INT, 0, comm);
     sprintf(wanted[0], "rank 0 calls MPI_Bcast (root 0, 4 bytes)");
@@ -116,13 +146,16 @@ static void call_case(const char* name, MPI_Comm comm) {
 static void run_case(const char* name, MPI_Comm comm) {
   if (strcmp(name, "neighbor") == 0)
     neighbor_case(comm);
+  else if (strcmp(name, "elements") == 0 || strcmp(name, "turned") == 0)
+    further_case(name, comm);
   else
     call_case(name, comm);
 }
 
 int main(int argc, char** argv) {
-  static const char* const cases[] = {"root",        "bytes",      "items", "reduction", "order",
-                                      "nonblocking", "persistent", "init",  "neighbor",  "refused"};
+  static const char* const cases[] = {"root",     "bytes",       "items",      "reduction",
+                                      "order",    "nonblocking", "persistent", "init",
+                                      "neighbor", "refused",     "elements",   "turned"};
   int i, op, form;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -257,6 +257,61 @@ static void check_names_and_f90(void) {
   CHECK(size == 16);
   OK(MPI_Type_get_value_index(MPI_CHAR, MPI_CHAR, &t));
   CHECK(t == MPI_DATATYPE_NULL);
+  OK(MPI_Type_get_value_index(MPI_CHAR, MPI_INT, &t));
+  CHECK(t == MPI_DATATYPE_NULL);
+}
+
+/* Pairs that have no name: unsigned and short values, and long indices. */
+static void check_pairs(void) {
+  struct {
+    uint16_t value;
+    int64_t index;
+  } pairs[2] = {{60000, 7}, {3, 5}}, least;
+  static const struct {
+    MPI_Datatype value, index;
+    int size;
+  } some[] = {{MPI_UINT64_T, MPI_INT, 12}, {MPI_UINT8_T, MPI_INT, 5}, {MPI_INT8_T, MPI_INT64_T, 9},
+              {MPI_UNSIGNED, MPI_INT, 8},  {MPI_SHORT, MPI_LONG, 10}, {MPI_LONG_DOUBLE, MPI_INT64_T, 24}};
+  MPI_Datatype t;
+  unsigned i;
+  int size;
+  for (i = 0; i < sizeof some / sizeof some[0]; i++) {
+    OK(MPI_Type_get_value_index(some[i].value, some[i].index, &t));
+    CHECK(t != MPI_DATATYPE_NULL);
+    if (t == MPI_DATATYPE_NULL) continue;
+    OK(MPI_Type_size(t, &size));
+    CHECK(size == some[i].size);
+  }
+  OK(MPI_Type_get_value_index(MPI_UINT16_T, MPI_INT64_T, &t));
+  CHECK(t != MPI_DATATYPE_NULL);
+  least = pairs[0];
+  if (t != MPI_DATATYPE_NULL) OK(MPI_Reduce_local(&pairs[1], &least, 1, t, MPI_MAXLOC));
+  CHECK(least.value == 60000 && least.index == 7); /* compared without a sign */
+}
+
+/* Strides that are no multiple of the alignment: the padding of an item counts, and the whole is rounded up.
+ */
+static void check_odd_strides(void) {
+  const int ones[2] = {1, 1};
+  MPI_Aint at[2] = {0, 4}, lb, extent;
+  MPI_Datatype kinds[2] = {MPI_INT, MPI_CHAR}, item, t;
+  OK(MPI_Type_create_struct(2, ones, at, kinds, &item));
+  OK(MPI_Type_create_hvector(2, 1, 9, item, &t));
+  OK(MPI_Type_get_extent(t, &lb, &extent));
+  CHECK(lb == 0 && extent == 20);
+  OK(MPI_Type_free(&t));
+  at[1] = 9;
+  OK(MPI_Type_create_hindexed(2, ones, at, item, &t));
+  OK(MPI_Type_get_extent(t, &lb, &extent));
+  CHECK(lb == 0 && extent == 20);
+  OK(MPI_Type_get_true_extent(t, &lb, &extent));
+  CHECK(lb == 0 && extent == 14);
+  OK(MPI_Type_free(&t));
+  OK(MPI_Type_create_hvector(2, 1, 5, MPI_INT, &t));
+  OK(MPI_Type_get_extent(t, &lb, &extent));
+  CHECK(lb == 0 && extent == 12);
+  OK(MPI_Type_free(&t));
+  OK(MPI_Type_free(&item));
 }
 
 static void check_large(void) {
@@ -300,6 +355,8 @@ int main(int argc, char** argv) {
   check_constructors();
   check_arrays();
   check_names_and_f90();
+  check_pairs();
+  check_odd_strides();
   check_large();
   check_addresses();
   return check_finalize();

@@ -70,6 +70,8 @@ static void cancelled(void) {
   OK(MPI_Cancel(&request));
   CHECK(s.cancelled_when == 0);
   OK(MPI_Grequest_complete(request));
+  OK(MPI_Cancel(&request)); /* a second time: now it is complete */
+  CHECK(s.cancelled_when != -1 && s.cancelled_when != 0);
   OK(MPI_Wait(&request, &status));
   check_status(&status, 1);
   s = fresh();

@@ -130,6 +130,19 @@ static void cancelled(int rank, int peer) {
   CHECK(!flag);
 }
 
+static void cancelled_to_self(void) {
+  MPI_Request request;
+  MPI_Status status;
+  int data = 1, flag = 0;
+  OK(MPI_Isend(&data, 1, MPI_INT, 0, 3, MPI_COMM_SELF, &request));
+  OK(MPI_Cancel(&request));
+  OK(MPI_Test(&request, &flag, &status)); /* the first one */
+  CHECK(flag);
+  if (!flag) OK(MPI_Wait(&request, &status));
+  OK(MPI_Test_cancelled(&status, &flag));
+  CHECK(flag);
+}
+
 static void freed_while_active(int rank, int peer) {
   static int out[100], in[100];
   MPI_Request request;
@@ -151,6 +164,7 @@ int main(int argc, char** argv) {
   persistent(rank, peer);
   buffered(rank, peer);
   cancelled(rank, peer);
+  cancelled_to_self();
   freed_while_active(rank, peer);
   return check_finalize();
 }

@@ -92,6 +92,37 @@ static void check_threads(MPI_Group group) {
   }
 }
 
+/* The process's buffer serves a communicator of a session that has none; the session's own comes first. */
+static void check_buffers(MPI_Session session, MPI_Comm alone) {
+  char of_process[1000], of_session[1000], *detached;
+  int out = 5, in = 0, size;
+  MPI_Buffer_attach(of_process, sizeof of_process);
+  OK(MPI_Bsend(&out, 1, MPI_INT, 0, 8, alone));
+  OK(MPI_Recv(&in, 1, MPI_INT, 0, 8, alone, MPI_STATUS_IGNORE));
+  CHECK(in == 5);
+  OK(MPI_Session_attach_buffer(session, of_session, sizeof of_session));
+  OK(MPI_Bsend(&out, 1, MPI_INT, 0, 8, alone));
+  OK(MPI_Recv(&in, 1, MPI_INT, 0, 8, alone, MPI_STATUS_IGNORE));
+  OK(MPI_Session_detach_buffer(session, &detached, &size));
+  CHECK(detached == of_session);
+  OK(MPI_Buffer_detach(&detached, &size));
+  CHECK(detached == of_process);
+}
+
+/* Threads may call at once in a session that names no level. */
+static void check_default_level(void) {
+  MPI_Session session;
+  MPI_Info info;
+  char value[64] = "";
+  int flag, length = 64;
+  OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+  OK(MPI_Session_get_info(session, &info));
+  OK(MPI_Info_get_string(info, "thread_level", &length, value, &flag));
+  CHECK(flag && strcmp(value, "MPI_THREAD_MULTIPLE") == 0);
+  OK(MPI_Info_free(&info));
+  OK(MPI_Session_finalize(&session));
+}
+
 static void one_session(int round) {
   MPI_Session session;
   MPI_Group group, self;
@@ -117,6 +148,7 @@ static void one_session(int round) {
   OK(MPI_Comm_create_from_group(self, "alone", MPI_INFO_NULL, MPI_ERRORS_RETURN, &small));
   check_ring(comm);
   check_ring(small);
+  check_buffers(session, small);
   OK(MPI_Comm_dup(comm, &copy));
   check_ring(copy);
   OK(MPI_Comm_free(&copy));
@@ -135,6 +167,7 @@ int main(void) {
   MPI_Comm comm;
   int i, rank, all;
   for (i = 0; i < 3; i++) one_session(i);
+  check_default_level();
   /* Two at the same time; the failures are added up over one of them. */
   OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &a));
   OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &b));

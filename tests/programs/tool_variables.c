@@ -18,6 +18,7 @@ static void test_cvars_before_init(void) {
     OK(MPI_T_cvar_get_info(i, name, &name_length, &verbosity, &type, &choices, desc, &length, &bind, &scope));
     CHECK(strncmp(name, "herald_", 7) == 0 && name_length == (int)strlen(name) + 1);
     CHECK(bind == MPI_T_BIND_NO_OBJECT && desc[0] != 0);
+    CHECK(scope == MPI_T_SCOPE_ALL_EQ || scope == MPI_T_SCOPE_LOCAL);
     CHECK(type == MPI_INT || type == MPI_CHAR || type == MPI_COUNT);
     OK(MPI_T_cvar_get_index(name, &index));
     CHECK(index == i);
@@ -157,12 +158,14 @@ static void test_pvars(void) {
 }
 
 static void test_frozen(void) {
-  int index, count, value = 99;
+  int index, count, scope = -1, value = 99;
   MPI_T_cvar_handle handle;
   MPI_Errhandler handler;
   OK(MPI_T_cvar_get_index("herald_unexpected_bytes", &index));
   OK(MPI_T_cvar_handle_alloc(index, NULL, &handle, &count));
   CHECK(MPI_T_cvar_write(handle, &value) == MPI_T_ERR_CVAR_SET_NOT_NOW);
+  OK(MPI_T_cvar_get_info(index, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &scope));
+  CHECK(scope == MPI_T_SCOPE_READONLY);
   OK(MPI_T_cvar_read(handle, &value));
   CHECK(value == 1234);
   OK(MPI_T_cvar_handle_free(&handle));

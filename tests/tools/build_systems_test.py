@@ -106,6 +106,9 @@ def install(folder):
     for page in ('man1/mpicc.1', 'man1/herald.1', 'man1/herald-lab.1', 'man3/MPIX_Scatterv_open_group.3', 'man7/herald-knobs.7'):
         if not os.path.exists(f'{home}/share/man/{page}'):
             sys.exit(f'share/man/{page} is not installed')
+    for file in ('README.md', 'LICENSE', 'examples/hello.c'):
+        if not os.path.exists(f'{home}/share/doc/herald/{file}'):
+            sys.exit(f'share/doc/herald/{file} is not installed')
     if home not in run(home + '/bin/herald', 'info'):
         sys.exit('herald does not find its own installation')
     run(home + '/bin/herald-lab', '--help')

@@ -136,6 +136,20 @@ class Hosts(unittest.TestCase):
         self.assertEqual({pair['to'] for pair in report['multicast'] if pair['heard'] == 0}, {'h2'})
         self.assertEqual([each['hosts'] for each in report['findings'] if each['id'] == 'multicast'], [['h2']])
 
+    def test_loss_and_damage_are_located(self):
+        """0.3 % in one direction of one host; then damaged packets, most of which the checksum of UDP finds."""
+        self.up()
+        self.lab('exec', 'h2', 'tc', 'qdisc', 'add', 'dev', 'eth0', 'root', 'netem', 'loss', '0.3%')
+        report = self.doctor()
+        found = [each for each in report['findings'] if each['id'] == 'loss']
+        self.assertEqual([each['hosts'] for each in found], [['h2']], report['findings'])
+        self.assertIn('from here to', found[0]['what'])
+        self.assertTrue(found[0]['cure'])
+        self.lab('exec', 'h2', 'tc', 'qdisc', 'change', 'dev', 'eth0', 'root', 'netem', 'loss', '0%', 'corrupt', '5%')
+        report = self.doctor()
+        self.assertIn(['h2'], [each['hosts'] for each in report['findings'] if each['id'] == 'loss'])
+        self.assertIn('corruption', ids(report))
+
 
 if __name__ == '__main__':
     result = unittest.main(exit=False).result

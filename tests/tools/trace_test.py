@@ -4,6 +4,7 @@
 of order or misaligned; another file is accepted as a timeline."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -54,14 +55,45 @@ class Timelines(unittest.TestCase):
                 elif event['ph'] == 'e':
                     self.assertLessEqual(open_ones.pop(event['id'])['ts'], event['ts'])
             names = {event['name'] for event in events}
-            self.assertLessEqual({'send', 'receive', 'collective', 'wait'}, names)
+            self.assertLessEqual({'send', 'receive', 'collective', 'wait', 'MPI_Bcast', 'MPI_Allreduce'}, names)
+            self.assertNotIn('MPI_Comm_rank', names)  # calls in which nothing happens are left out
             self.assertTrue(any(event.get('args', {}).get('operation') == 'bcast' for event in events))
         done = run(BUILD + '/bin/herald', 'trace', *files, '-o', self.dir + '/all.json')
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(done.stdout.splitlines()), 6)
-        times = [event['ts'] for event in self.load('all.json')['traceEvents'] if 'ts' in event]
+        events = self.load('all.json')['traceEvents']
+        times = [event['ts'] for event in events if 'ts' in event]
         self.assertEqual(times, sorted(times))
-        self.assertEqual(len(times), sum(len(self.load(f't-{rank}.json')['traceEvents']) - 2 for rank in range(4)))
+        arrows = [event for event in events if event.get('cat') == 'message']
+        self.assertEqual(len(times) - len(arrows), sum(len(self.load(f't-{rank}.json')['traceEvents']) - 2 for rank in range(4)))
+
+    def test_calls_have_arguments_and_messages_are_arrows(self):
+        self.assertEqual(self.job(2, 'p2p_basic', HERALD_TRACE=self.dir + '/t.json').returncode, 0)
+        files = [f'{self.dir}/t.{rank}.json' for rank in range(2)]
+        done = run(BUILD + '/bin/herald', 'trace', *files, '-o', self.dir + '/all.json')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        events = self.load('all.json')['traceEvents']
+        names = {event['name'] for event in events if event['ph'] == 'X'}
+        self.assertTrue(any(re.fullmatch(r'MPI_Send to 1, \d+ bytes, tag \d+', name) for name in names), names)
+        self.assertTrue(any(re.fullmatch(r'MPI_Recv from [01], tag \d+', name) for name in names), names)
+        begins = {event['id']: event for event in events if event['ph'] == 's'}
+        ends = {event['id']: event for event in events if event['ph'] == 'f'}
+        self.assertEqual(set(begins), set(ends))
+        self.assertGreater(len(begins), 10)
+        for number, begin in begins.items():
+            self.assertLessEqual(begin['ts'], ends[number]['ts'])
+        with open(self.dir + '/all.html', encoding='utf-8') as file:
+            page = file.read()
+        self.assertIn('MPI_Send to 1', page)
+        self.assertNotIn('DATA*/', page)
+        self.assertNotIn('http', page.replace('http-equiv', ''))  # it loads nothing
+
+    def test_names_do_not_leave_the_script_of_the_page(self):
+        event = {'name': '</script><script>alert(1)', 'cat': 'call', 'ph': 'X', 'ts': 1.0, 'dur': 2.0, 'pid': 0, 'tid': 0}
+        file = self.write('evil', traceEvents=[event])
+        self.assertEqual(run(BUILD + '/bin/herald', 'trace', file, '-o', self.dir + '/all.json').returncode, 0)
+        with open(self.dir + '/all.html', encoding='utf-8') as page:
+            self.assertEqual(page.read().count('</script>'), 1)
 
     def test_every_send_has_a_receive(self):
         self.assertEqual(self.job(2, 'p2p_basic', HERALD_TRACE=self.dir + '/t.json').returncode, 0)

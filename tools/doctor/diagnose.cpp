@@ -8,6 +8,7 @@
 #include <set>
 
 #include "doctor/doctor.hpp"
+#include "doctor/loss.hpp"
 #include "path/udp/address.hpp"
 
 namespace herald::tools::doctor {
@@ -16,8 +17,6 @@ namespace {
 constexpr std::uint64_t kMinSharedMemory = 64 << 20;
 constexpr std::int64_t kMinFiles = 1024;
 constexpr double kMaxOffsetUs = 50000;
-constexpr int kLossLimit = 20;  // percent of multicast probes
-constexpr int kMinProbes = 20;  // for a statement about loss
 
 class Findings {
  public:
@@ -120,11 +119,14 @@ std::vector<std::pair<path::udp::Prefix, json>> networks_of(const json& host) {
 void check_interfaces(const json& host, const std::string& name, Findings& findings) {
   for (const json& interface : host.at("interfaces")) {
     const std::int64_t mbit = interface.at("mbit");
-    if (!interface.at("up").get<bool>() || interface.at("kind") != "plain" || mbit == 0 || mbit >= 1000)
-      continue;
-    findings.add("slow_link", name,
-                 interface.at("name").get<std::string>() + " runs at " + std::to_string(mbit) + " Mbit/s",
-                 "check cable and switch port: ethtool " + interface.at("name").get<std::string>());
+    if (!interface.at("up").get<bool>() || interface.at("kind") != "plain") continue;
+    const std::string own = interface.at("name");
+    if (mbit != 0 && mbit < 1000)
+      findings.add("slow_link", name, own + " runs at " + std::to_string(mbit) + " Mbit/s",
+                   "check cable and switch port: ethtool " + own);
+    if (interface.value("duplex", "") == "half")
+      findings.add("half_duplex", name, own + " runs in half duplex: packets collide and are lost",
+                   "let both ends negotiate, also the switch port: ethtool -s " + own + " autoneg on");
   }
   const auto networks = networks_of(host);
   for (std::size_t i = 0; i < networks.size(); ++i)
@@ -139,20 +141,55 @@ void check_interfaces(const json& host, const std::string& name, Findings& findi
                      "sysctl -w net.ipv4.conf.all.rp_filter=2");
 }
 
-// In each network, the interfaces whose MTU is not the most frequent one.
-void check_mtu(const json& hosts, Findings& findings) {
-  struct Member {
-    std::string host, interface;
-    std::uint32_t mtu;
-  };
-  std::vector<std::pair<path::udp::Prefix, std::vector<Member>>> networks;
+struct Member {
+  std::string host, interface, address;
+  std::uint32_t mtu;
+  std::int64_t mbit;
+};
+using Networks = std::vector<std::pair<path::udp::Prefix, std::vector<Member>>>;
+
+// The interfaces of all hosts, by network.
+Networks all_networks(const json& hosts) {
+  Networks networks;
   for (const json& host : hosts)
     for (const auto& [prefix, interface] : networks_of(host)) {
       auto found = networks.begin();
       while (found != networks.end() && !found->first.contains(prefix.address)) ++found;
       if (found == networks.end()) found = networks.insert(found, {prefix, {}});
-      found->second.push_back({host.at("name"), interface.at("name"), interface.at("mtu")});
+      found->second.push_back({host.at("name"), interface.at("name"), path::udp::to_text(prefix.address),
+                               interface.at("mtu"), interface.at("mbit")});
     }
+  return networks;
+}
+
+// Two hosts with one address: packets go to one of them, as the switch has learnt last.
+void check_addresses(const Networks& networks, Findings& findings) {
+  for (const auto& [prefix, members] : networks)
+    for (const Member& each : members)
+      for (const Member& other : members)
+        if (other.host != each.host && other.address == each.address)
+          findings.add(
+              "duplicate_address", each.host,
+              "several hosts have the address " + each.address + " in one network",
+              "give each host its own: ip addr del, ip addr add; check DHCP reservations and cloned images");
+}
+
+// From 1 Gbit/s on: an interface that is slower than the fastest of its network.
+void check_speed(const Networks& networks, Findings& findings) {
+  for (const auto& [prefix, members] : networks) {
+    std::int64_t most = 0;
+    for (const Member& each : members) most = std::max(most, each.mbit);
+    for (const Member& each : members)
+      if (each.mbit >= 1000 && each.mbit < most)
+        findings.add("slow_link", each.host,
+                     each.interface + " runs at " + std::to_string(each.mbit) +
+                         " Mbit/s, others in its network at " + std::to_string(most),
+                     "check cable, transceiver and switch port: ethtool " + each.interface);
+  }
+}
+
+// In each network, the interfaces whose MTU is not the most frequent one.
+void check_mtu(const Networks& networks, Findings& findings) {
   for (const auto& [prefix, members] : networks) {
     std::map<std::uint32_t, int> votes;
     for (const Member& each : members) ++votes[each.mtu];
@@ -275,8 +312,14 @@ void check_unreached(const Peers& unreached, Findings& findings) {
         "between the hosts on all ports");
 }
 
+// "from h1, h2 to here"
+std::string way_text(const LossPlace& place) {
+  return place.receives ? "from " + joined(place.peers) + " to here" : "from here to " + joined(place.peers);
+}
+
 void check_multicast(const json& multicast, const Peers& unreached, Findings& findings) {
-  Peers unheard, lossy;
+  Peers unheard;
+  std::vector<PairLoss> pairs;
   bool any = false;
   for (const json& entry : multicast) {
     const std::string from = entry.at("from"), to = entry.at("to");
@@ -285,8 +328,9 @@ void check_multicast(const json& multicast, const Peers& unreached, Findings& fi
     // A pair without any connectivity is reported as unreachable.
     if (entry.at("heard").get<int>() == 0 && (known == unreached.end() || known->second.count(from) == 0))
       unheard[to].insert(from);
-    const int heard = entry.at("heard"), sent = entry.value("sent", 0);
-    if (heard > 0 && sent >= kMinProbes && (sent - heard) * 100 >= sent * kLossLimit) lossy[to].insert(from);
+    const std::int64_t heard = entry.at("heard"), sent = entry.value("sent", 0);
+    const std::int64_t lost = sent - heard - entry.value("overflow", std::int64_t{0});
+    if (heard > 0) pairs.push_back({from, to, sent, std::max<std::int64_t>(0, lost)});
   }
   for (const auto& [host, peers] : unheard)
     findings.add(
@@ -295,10 +339,38 @@ void check_multicast(const json& multicast, const Peers& unreached, Findings& fi
             " is not received: a broadcast then costs a send for each host",
         "let UDP to 239.192.0.0/14 pass the firewall; on the switch enable the IGMP querier, or disable "
         "IGMP snooping");
-  for (const auto& [host, peers] : lossy)
-    findings.add("multicast_loss", host,
-                 "20 % or more of the multicast from " + joined(peers) + " is lost and retransmitted",
+  for (const LossPlace& place : find_loss(std::move(pairs)))
+    findings.add("multicast_loss", place.host,
+                 percent_text(place.lost, place.sent) + " of the multicast " + way_text(place) +
+                     " is lost and retransmitted",
                  "check storm control on the switch, and the counters of its ports: ethtool -S");
+}
+
+void check_unicast(const json& unicast, Findings& findings) {
+  std::vector<PairLoss> pairs;
+  for (const json& entry : unicast) {
+    const std::int64_t sent = entry.at("sent"), received = entry.at("received");
+    // Nothing at all between two hosts is another finding.
+    if (received > 0)
+      pairs.push_back({entry.at("from"), entry.at("to"), sent, std::max<std::int64_t>(0, sent - received)});
+  }
+  for (const LossPlace& place : find_loss(std::move(pairs)))
+    findings.add(
+        "loss", place.host,
+        percent_text(place.lost, place.sent) + " of the datagrams " + way_text(place) + " are lost (" +
+            std::to_string(place.lost) + " of " + std::to_string(place.sent) + ")",
+        "check cable, transceiver and duplex of this host and its switch port (ethtool INTERFACE; ethtool -S "
+        "INTERFACE), and whether the switch drops (its port counters)");
+}
+
+void check_damage(const json& host, const std::string& name, Findings& findings) {
+  const std::int64_t damaged = host.value("damaged", std::int64_t{0});
+  if (damaged > 0)
+    findings.add(
+        "corruption", name,
+        std::to_string(damaged) + " packets came with a wrong checksum while the network was probed",
+        "replace the cable or transceiver; if it stays, check the memory of the network card and switch "
+        "(ethtool -S INTERFACE: crc errors)");
 }
 
 }  // namespace
@@ -311,13 +383,18 @@ std::vector<Finding> diagnose(const json& report) {
     check_system(host, name, findings);
     check_interfaces(host, name, findings);
     check_limits(report, host, name, findings);
+    check_damage(host, name, findings);
   }
   check_names(hosts, findings);
-  check_mtu(hosts, findings);
+  const Networks networks = all_networks(hosts);
+  check_addresses(networks, findings);
+  check_speed(networks, findings);
+  check_mtu(networks, findings);
   Peers unreached;
   check_reach(report.at("reach"), unreached, findings);
   check_unreached(unreached, findings);
   check_multicast(report.at("multicast"), unreached, findings);
+  check_unicast(report.value("unicast", json::array()), findings);
   return findings.list;
 }
 

@@ -3,6 +3,8 @@
 // which is exchanged, diagnosed and printed (docs/doctor.md).
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -15,6 +17,8 @@ using nlohmann::json;
 
 // This host: system, interfaces, limits, shared memory, CMA, clock, launchers.
 json facts_of_host(const Knobs& knobs);
+// Packets with a wrong checksum that have come to this host so far.
+std::int64_t count_damaged();
 
 // The lowest rank of a host.
 struct HostLeader {
@@ -23,8 +27,8 @@ struct HostLeader {
   std::uint64_t secret = 0;  // random number that probes to it must hold
 };
 
-// Sends datagrams to all other leaders and replies to theirs, for 1.5 seconds. Opened before the cards are
-// exchanged.
+// Sends datagrams to all other leaders and replies to theirs, for 1.5 to 4 seconds. Opened before the cards
+// are exchanged.
 class Prober {
  public:
   Prober(const Knobs& knobs, int rank, int size);
@@ -36,8 +40,9 @@ class Prober {
   std::string card() const;
   const std::string& problem() const;
   std::uint64_t secret() const;
-  // {"reach": [...], "heard": [...]}: replies by peer and link; received multicast by sender.
-  json run(const std::vector<HostLeader>& leaders);
+  // {"reach": [...], "heard": [...], "datagrams": [...]}: replies by peer and link; received multicast by
+  // sender; datagrams to and from each peer. `all_have_stopped` returns when no leader sends any more.
+  json run(const std::vector<HostLeader>& leaders, const std::function<void()>& all_have_stopped);
 
  private:
   struct Inner;

@@ -43,6 +43,7 @@ json interfaces() {
                     {"kind", kKinds[static_cast<std::size_t>(each.kind)]},
                     {"mtu", each.mtu},
                     {"mbit", each.mbit},
+                    {"duplex", first_line("/sys/class/net/" + each.name + "/duplex")},
                     {"multicast", each.multicast},
                     {"addresses", addresses}});
   }
@@ -135,6 +136,20 @@ json launchers() {
 }
 
 }  // namespace
+
+std::int64_t count_damaged() {
+  std::int64_t count = 0;
+  std::ifstream in("/proc/net/snmp");
+  std::string names, values;
+  while (std::getline(in, names) && std::getline(in, values)) {
+    std::istringstream name_words(names), value_words(values);
+    for (std::string name, value; name_words >> name && value_words >> value;)
+      if (names.rfind("Udp:", 0) == 0 && name == "InCsumErrors") count += std::atoll(value.c_str());
+  }
+  for (const udp::Interface& each : udp::list_interfaces())
+    count += std::atoll(first_line("/sys/class/net/" + each.name + "/statistics/rx_crc_errors").c_str());
+  return count;
+}
 
 json facts_of_host(const Knobs& knobs) {
   utsname system{};

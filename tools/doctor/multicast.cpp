@@ -4,8 +4,10 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "path/udp/interfaces.hpp"
@@ -14,7 +16,9 @@ namespace herald::tools::doctor {
 namespace {
 
 constexpr char kMagic[8] = {'h', 'e', 'r', 'd', 'o', 'c', 'm', '2'};
-constexpr int kBurst = 4;  // probes at a time, to measure loss
+constexpr int kBurst = 2;  // probes at a time
+constexpr std::int32_t kMostProbes = 4000, kLeastProbes = 100, kProbesOfAll = 20'000;
+constexpr int kSocketBytes = 4 << 20;
 
 bool has_ipv4(const path::udp::Interface& interface) {
   for (const auto& prefix : interface.addresses)
@@ -31,10 +35,14 @@ Multicast::Multicast(int rank, const std::vector<HostLeader>& leaders) : rank_(r
   }
   group_ = htonl(0xefc00000u | static_cast<std::uint32_t>(run_ >> 48));  // 239.192.x.y
   port_ = htons(static_cast<std::uint16_t>(30000 + (run_ >> 20) % 20000));
+  most_ = std::clamp(kProbesOfAll / static_cast<std::int32_t>(leaders.size()), kLeastProbes, kMostProbes);
   fd_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd_ < 0) return;
   const int one = 1;
   (void)::setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+  (void)::setsockopt(fd_, SOL_SOCKET, SO_RXQ_OVFL, &one, sizeof one);
+  if (::setsockopt(fd_, SOL_SOCKET, SO_RCVBUFFORCE, &kSocketBytes, sizeof kSocketBytes) != 0)
+    (void)::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &kSocketBytes, sizeof kSocketBytes);
   sockaddr_in name{};
   name.sin_family = AF_INET;
   name.sin_port = port_;
@@ -64,7 +72,7 @@ void Multicast::send_probes() noexcept {
   to.sin_family = AF_INET;
   to.sin_port = port_;
   to.sin_addr.s_addr = group_;
-  for (int i = 0; i < kBurst; ++i) {
+  for (int i = 0; i < kBurst && next_ < most_; ++i) {
     Probe probe{{}, run_, rank_, next_++};
     std::memcpy(probe.magic, kMagic, sizeof kMagic);
     for (const int index : interfaces_) {
@@ -78,7 +86,20 @@ void Multicast::send_probes() noexcept {
 
 void Multicast::receive_probes() noexcept {
   Probe probe;
-  while (fd_ >= 0 && ::recv(fd_, &probe, sizeof probe, 0) == sizeof probe) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof overflow_)];
+  iovec data{&probe, sizeof probe};
+  for (;;) {
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    const ssize_t length = fd_ < 0 ? -1 : ::recvmsg(fd_, &message, 0);
+    if (length < 0) return;
+    for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr; each = CMSG_NXTHDR(&message, each))
+      if (each->cmsg_level == SOL_SOCKET && each->cmsg_type == SO_RXQ_OVFL)
+        std::memcpy(&overflow_, CMSG_DATA(each), sizeof overflow_);
+    if (length != sizeof probe) continue;
     if (std::memcmp(probe.magic, kMagic, sizeof kMagic) != 0 || probe.run != run_) continue;
     if (const auto found = received_.find(probe.from); found != received_.end())
       found->second.insert(probe.number);
@@ -91,7 +112,8 @@ json Multicast::results() const {
     list.push_back({{"from", from},
                     {"to", rank_},
                     {"count", numbers.size()},
-                    {"sent", numbers.empty() ? 0 : *numbers.rbegin() - *numbers.begin() + 1}});
+                    {"sent", numbers.empty() ? 0 : *numbers.rbegin() - *numbers.begin() + 1},
+                    {"overflow", overflow_}});
   return list;
 }
 

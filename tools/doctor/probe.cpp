@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tools/doctor/probe.cpp: probes UDP between all hosts, over the sockets, address cards and links of a job.
 // A probe names its sender and holds a random number of the receiver, so that packets of other senders and
-// earlier runs are ignored. A reply is as long as its probe. Every leader probes each 100 ms, and replies.
+// earlier runs are ignored. A reply is as long as its probe. Every leader probes each 100 ms, and replies;
+// probes that measure loss leave as replies to earlier ones come (LossMeter).
 #include <poll.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <random>
 
 #include "doctor/doctor.hpp"
+#include "doctor/loss.hpp"
 #include "doctor/multicast.hpp"
 #include "path/udp/udp.hpp"
 
@@ -20,16 +22,20 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr auto kDuration = milliseconds(1500);
+constexpr auto kDuration = milliseconds(1500);      // at least
+constexpr auto kLossDuration = milliseconds(4000);  // at most, until all probes of loss have left
+constexpr auto kSettle = milliseconds(100);         // for datagrams on their way when all hosts have stopped
 constexpr auto kInterval = milliseconds(100);
-constexpr std::size_t kSmall = 64;
+constexpr std::size_t kSmall = 64, kLossBytes = 512;
+constexpr std::uint8_t kSmallProbe = 0, kFullProbe = 1, kLossProbe = 2;
 constexpr int kFullProbes = 3;  // without a reply: then a search for the largest datagram that passes
 
 struct Probe {
   char magic[8];
   std::uint64_t secret;  // the receiver's
   std::int32_t from;
-  std::uint8_t link, reply, full, pad;
+  std::uint8_t link, reply, kind, pad;
+  std::uint32_t number;  // of a probe that measures loss
   std::int64_t sent_ns;  // clock of the sender
   std::int64_t wall_ns;  // clock of the replying host
 };
@@ -68,6 +74,7 @@ struct Prober::Inner {
   std::vector<LinkProbe> links;
   std::map<int, std::string> unreachable;  // peers without a link, and why
   std::vector<std::byte> bytes;
+  LossMeter loss;
 
   std::uint64_t secret_of(int peer) const {
     for (const HostLeader& each : leaders)
@@ -96,20 +103,37 @@ struct Prober::Inner {
       }
     }
     bytes.resize(65536);  // a reply is as long as the probe
+    std::vector<int> peers;
+    for (const LinkProbe& link : links)
+      if (peers.empty() || peers.back() != link.peer) peers.push_back(link.peer);
+    loss = LossMeter(peers);
   }
 
-  void send_probe(const LinkProbe& link, bool full, std::size_t bytes_of_it) {
-    Probe probe{{}, secret_of(link.peer), rank, link.index, 0, full, 0, monotonic_ns(), 0};
+  Probe make_probe(const LinkProbe& link, std::uint8_t kind, std::uint32_t number) const {
+    Probe probe{{}, secret_of(link.peer), rank, link.index, 0, kind, 0, number, monotonic_ns(), 0};
     std::memcpy(probe.magic, kMagic, sizeof kMagic);
-    send(link.peer, link.index, probe, bytes_of_it);
+    return probe;
+  }
+
+  // Links of a peer take turns; a link without a reply gets none.
+  void send_loss_probes() {
+    for (const LinkProbe& link : links) {
+      if (!link.small) continue;
+      if (const auto number = loss.next_probe(link.peer, monotonic_ns()))
+        send(link.peer, link.index, make_probe(link, kLossProbe, *number), kLossBytes);
+    }
+  }
+
+  void send_probe(const LinkProbe& link, std::uint8_t kind, std::size_t length) {
+    send(link.peer, link.index, make_probe(link, kind, 0), length);
   }
 
   void send_probes() {
     for (LinkProbe& link : links) {
-      send_probe(link, false, kSmall);
+      send_probe(link, kSmallProbe, kSmall);
       if (link.full) continue;  // small ones continue: the first round trips take longer
       if (!link.small || link.rounds++ < kFullProbes)
-        send_probe(link, true, path->datagram_bytes());
+        send_probe(link, kFullProbe, path->datagram_bytes());
       else
         search(link);
     }
@@ -121,13 +145,14 @@ struct Prober::Inner {
     if (link.tried > link.passes) link.fails = link.tried;  // no reply came
     if (link.fails - link.passes < 2) return;
     link.tried = (link.passes + link.fails) / 2;
-    for (int i = 0; i < 2; ++i) send_probe(link, true, link.tried);
+    for (int i = 0; i < 2; ++i) send_probe(link, kFullProbe, link.tried);
   }
 
   void on_reply(const Probe& probe, std::size_t size) {
+    if (probe.kind == kLossProbe) return loss.on_reply(probe.from, probe.number);
     for (LinkProbe& link : links) {
       if (link.peer != probe.from || link.index != probe.link) continue;
-      if (probe.full != 0) {
+      if (probe.kind == kFullProbe) {
         link.full = link.full || size == path->datagram_bytes();
         if (link.fails != 0) link.passes = std::max(link.passes, size);
         return;
@@ -163,6 +188,8 @@ struct Prober::Inner {
         continue;
       }
       const int to = probe.from;
+      if (probe.kind == kLossProbe) loss.on_probe(to);
+      if (!loss.replies()) continue;
       probe.reply = 1;
       probe.secret = secret_of(to);
       probe.from = rank;
@@ -208,7 +235,7 @@ std::string Prober::card() const { return inner_->path ? inner_->path->card() : 
 const std::string& Prober::problem() const { return inner_->problem; }
 std::uint64_t Prober::secret() const { return inner_->secret; }
 
-json Prober::run(const std::vector<HostLeader>& leaders) {
+json Prober::run(const std::vector<HostLeader>& leaders, const std::function<void()>& all_have_stopped) {
   Inner& inner = *inner_;
   inner.leaders = leaders;
   inner.add_links();
@@ -218,18 +245,35 @@ json Prober::run(const std::vector<HostLeader>& leaders) {
     for (const int fd : inner.path->descriptors()) waits.push_back({fd, POLLIN, 0});
   waits.push_back({multicast.fd(), POLLIN, 0});
   const auto start = Clock::now();
-  auto next = start;
-  while (Clock::now() - start < kDuration) {
-    if (Clock::now() >= next) {
+  auto next = start, next_cast = start;
+  for (;;) {
+    const auto now = Clock::now();
+    if (now - start >= kLossDuration ||
+        (now - start >= kDuration && inner.loss.is_complete() && multicast.is_complete()))
+      break;
+    if (now >= next) {
       if (inner.path) inner.send_probes();
-      multicast.send_probes();
       next += kInterval;
     }
-    (void)::poll(waits.data(), waits.size(), 5);
+    if (now >= next_cast) {
+      multicast.send_probes();
+      next_cast = now + milliseconds(1);
+    }
+    if (inner.path) inner.send_loss_probes();
+    (void)::poll(waits.data(), waits.size(), 1);
     if (inner.path) inner.receive();
     multicast.receive_probes();
   }
-  return {{"reach", inner.results()}, {"heard", multicast.results()}};
+  // Nobody sends any more: what has not come then is lost. A host that was not scheduled has lost nothing.
+  inner.loss.stop_replies();
+  all_have_stopped();
+  const auto settled = Clock::now() + kSettle;
+  for (bool more = true; more || Clock::now() < settled;) {
+    more = ::poll(waits.data(), waits.size(), 1) > 0;
+    if (inner.path) inner.receive();
+    multicast.receive_probes();
+  }
+  return {{"reach", inner.results()}, {"heard", multicast.results()}, {"datagrams", inner.loss.results()}};
 }
 
 }  // namespace herald::tools::doctor

@@ -116,6 +116,8 @@ def constant_text(constant, seen):
     seen.setdefault(key, constant.name)
     if constant.c_type == "int":
         value = f"({constant.value})" if constant.value < 0 else str(constant.value)
+    elif constant.value < 0:
+        value = f"(({constant.c_type})({constant.value}))"
     else:
         value = f"(({constant.c_type.replace(' *', '*')}){constant.value:#x})"
     return f"#define {constant.name} {value}"

@@ -26,6 +26,8 @@ VOID = {"BUFFER", "C_BUFFER", "C_BUFFER2", "C_BUFFER3", "ATTRIBUTE_VAL", "ATTRIB
 # POLY kinds that are MPI_Aint, not int, in the plain form.
 POLY_AINT = {"POLYDISPLACEMENT_AINT_COUNT", "POLYDTYPE_STRIDE_BYTES", "POLYDISPOFFSET", "POLYDTYPE_PACK_SIZE",
              "POLYLOCATION"}
+# POLY kinds that are MPI_Aint, not MPI_Count, in the _c form.
+POLY_AINT_C = {"POLYDISPLACEMENT"}
 CALLBACK_KINDS = {"EVENT_CB_FUNCTION", "EVENT_DROP_CB_FUNCTION", "EVENT_FREE_CB_FUNCTION"}
 RETURNS = {"ERROR_CODE": "int", "ERROR_CLASS": "int", "KEY_INDEX": "int", "DISPLACEMENT": "MPI_Aint",
            "LOCATION_SMALL": "MPI_Aint", "TICK_RESOLUTION": "double", "WALL_TIME": "double"}
@@ -69,7 +71,9 @@ class Param:
         if self.poly:
             if self.kind == "POLYFUNCTION":
                 return self.fn + ("_c" if big else "")
-            return "MPI_Count" if big else ("MPI_Aint" if self.kind in POLY_AINT else "int")
+            if big:
+                return "MPI_Aint" if self.kind in POLY_AINT_C else "MPI_Count"
+            return "MPI_Aint" if self.kind in POLY_AINT else "int"
         if self.kind == "FUNCTION":
             return self.fn
         return OTHER.get(self.kind, "int")

@@ -13,6 +13,8 @@ bool checks_collectives() noexcept { return list_has(runtime().knobs().check, "c
 coll::Facts facts_for(const coll::CachedPlan& cached, const CollBinding& binding) noexcept {
   coll::Facts facts = cached.facts;
   facts.form = binding.form;
+  if (binding.datatype != nullptr && binding.datatype->layout->basic() != type::Basic::none)
+    facts.repr = static_cast<std::uint8_t>(type::row_of(binding.datatype->layout->basic()).repr);
   if (binding.op != nullptr) {
     const char* name = binding.op->kind == Op::Kind::predefined ? binding.op->name
                        : binding.op->commutes                   ? "a commuting user op"

@@ -34,6 +34,7 @@ class CollWork final : public Work {
 
   void start(Request& request) noexcept override;
   void poll_briefly() noexcept override { runner_->poll_briefly(); }
+  const char* name() const noexcept override { return "collective"; }
   const char* reason() const noexcept override { return reason_.empty() ? nullptr : reason_.c_str(); }
 
  private:

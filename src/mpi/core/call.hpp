@@ -41,7 +41,8 @@ struct Failed {
 class Call {
  public:
   Call(const char* function, When when, bool large) noexcept
-      : function_(function), large_(large), tool_(when == When::tool) {
+      : function_(function), outer_(current), large_(large), tool_(when == When::tool) {
+    current = this;
     const Mode mode = mode_now.load(std::memory_order_acquire);
     if ((when == When::live && mode == Mode::one) || (when == When::unlocked && mode != Mode::off)) [[likely]]
       return;
@@ -50,10 +51,15 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   ~Call() {
+    current = outer_;
     if (locked_ != 0) runtime().leave(locked_);
   }
 
   const char* function() const noexcept { return function_; }
+  const Comm* comm() const noexcept { return comm_; }  // of the first argument that is one, or null
+  const Win* win() const noexcept { return win_; }
+  // The innermost call of this thread, for descriptions of what it waits for.
+  [[gnu::tls_model("initial-exec")]] static inline thread_local const Call* current = nullptr;
   bool large() const noexcept { return large_; }  // called by its _c name
   bool failed() const noexcept { return error_ != MPI_SUCCESS; }
   int error() const noexcept { return error_; }  // the class of the first failed check
@@ -101,6 +107,7 @@ class Call {
   int raise(int error) noexcept;
 
   const char* function_;
+  const Call* outer_;
   Comm* comm_ = nullptr;
   Session* session_ = nullptr;
   Win* win_ = nullptr;

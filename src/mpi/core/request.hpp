@@ -35,7 +35,8 @@ struct Work {
   virtual int cancel(Request&) noexcept { return MPI_SUCCESS; }  // without effect where MPI does not allow it
   // Fills the status of a request that is ready (may be MPI_STATUS_IGNORE) and returns its error.
   virtual int read(const Request& request, MPI_Status* status) noexcept;
-  virtual bool general() const noexcept { return false; }  // ends when MPI_Grequest_complete says so
+  virtual const char* name() const noexcept { return nullptr; }  // of a collective; null: another operation
+  virtual bool general() const noexcept { return false; }        // ends when MPI_Grequest_complete says so
   virtual int end() noexcept {
     return MPI_SUCCESS;
   }  // the request is about to be freed; the call returns the error
@@ -99,13 +100,19 @@ void destroy(Request* request) noexcept;
 
 Request* find(MPI_Request handle) noexcept;
 
+// `describe(ShownWait&)` adds the operations that the call waits for (mpi/core/waiting.hpp).
+template <class Done, class Describe>
+void wait_until(Done done, Describe describe) noexcept {
+  exec::wait_until(runtime().engine(), done, describe);
+}
 template <class Done>
 void wait_until(Done done) noexcept {
   exec::wait_until(runtime().engine(), done);
 }
+void show_request(ShownWait& wait, const Request& request) noexcept;  // mpi/core/waiting.cpp
 inline void wait_for(Request& request) noexcept {
   if (request.kind == Request::Kind::work && !request.work_done) request.work->poll_briefly();
-  wait_until([&] { return request.ready(); });
+  wait_until([&] { return request.ready(); }, [&](ShownWait& wait) { show_request(wait, request); });
 }
 
 }  // namespace herald::mpi

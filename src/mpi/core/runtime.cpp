@@ -31,7 +31,10 @@ void Runtime::enter(Call& call, When when) noexcept {
     if (mode == Mode::many) {
       engine_->lock().enter();
       call.locked_ = kEngineLock;
-      if (mode_now.load(std::memory_order_acquire) == Mode::many) return;
+      if (mode_now.load(std::memory_order_acquire) == Mode::many) {
+        process_trace.add(TraceEvent::call_begin, std::uint64_t{0}, Trace::text(call.function()));
+        return;
+      }
       engine_->lock().leave();
     } else {
       if (mode == Mode::one && when == When::live) return;
@@ -54,6 +57,7 @@ void Runtime::enter(Call& call, When when) noexcept {
 
 void Runtime::leave(std::uint8_t locked) noexcept {
   if ((locked & kEngineLock) != 0) {
+    process_trace.end_or_forget(TraceEvent::call_begin, TraceEvent::call_end);
     if (observer_ != nullptr && live()) observer_();
     engine_->lock().leave();
   }
@@ -61,13 +65,14 @@ void Runtime::leave(std::uint8_t locked) noexcept {
 }
 
 Mode Runtime::live_mode() const noexcept {
-  return engine_->lock().is_active() || observer_ != nullptr ? Mode::many : Mode::one;
+  const bool shared = engine_->lock().is_active() || observer_ != nullptr || process_trace.is_recording();
+  return shared ? Mode::many : Mode::one;
 }
 
 // Calls of other threads may be under way only if the lock is active: the mode is `many` then.
 void Runtime::observe(void (*observer)()) noexcept {
   observer_ = observer;
-  if (live() && observer != nullptr) engine_->trace_messages();
+  if (live() && observer != nullptr) engine_->messages().trace();
   if (live() && live_mode() == Mode::many) mode_now.store(Mode::many, std::memory_order_release);
 }
 

@@ -63,9 +63,8 @@ int finalize(Call& call) {
   flush_all_buffers();
   if (list_has(run.knobs().check, "leaks")) report_leaks();
   run.world_state = Runtime::World::ended;
-  release(std::exchange(run.world, nullptr));
   release(std::exchange(run.self, nullptr));
-  run.stop(call);
+  run.stop(call, std::exchange(run.world, nullptr));
   return MPI_SUCCESS;
 }
 

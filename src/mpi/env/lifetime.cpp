@@ -8,10 +8,13 @@
 #include <cstdlib>
 #include <semaphore>
 
+#include "boot/rank_pid.hpp"
 #include "mpi/comm/context_agreement.hpp"
 #include "mpi/core/call.hpp"
 #include "mpi/core/errors.hpp"
 #include "mpi/core/runtime.hpp"
+#include "mpi/core/waiting.hpp"
+#include "mpi/env/crash.hpp"
 #include "mpi/env/timeline.hpp"
 
 extern char** environ;
@@ -102,11 +105,18 @@ int Runtime::start(Call& call, bool threads_multiple, std::string& why) noexcept
     if (engine_ == nullptr) return MPI_ERR_OTHER;
     start_timeline();
     engine_->peers().when_peer_dies(peer_died);
+    engine_->state().when_described(show_call);
+    engine_->state().set_phase(RankPhase::running);
     threads_ = threads_multiple;
     context_count_ = 0;
     pid_ = static_cast<int>(::getpid());
+    (void)::setenv(boot::kRankPid, std::to_string(pid_).c_str(), 1);
     print_start();
     hook_exit();
+    if (boot_->size() > 1) {
+      write_whole_lines();
+      catch_crashes();
+    }
   }
   if (users_++ == 0) {
     if (engine_->lock().is_active()) {  // from here on this call holds both locks
@@ -118,13 +128,17 @@ int Runtime::start(Call& call, bool threads_multiple, std::string& why) noexcept
   return MPI_SUCCESS;
 }
 
-void Runtime::stop(Call& call) noexcept {
+void Runtime::stop(Call& call, Comm* world) noexcept {
   if (call.locked_ == 0) {
     start_lock_.lock();
     call.locked_ = kStartLock;
   }
-  if (--users_ != 0) return;
-  if (world_state == World::ended) close();
+  const bool last = --users_ == 0;
+  if (last && world_state == World::ended)
+    close(world);
+  else if (world != nullptr)
+    release(world);
+  if (!last) return;
   mode_now.store(Mode::off, std::memory_order_release);
 }
 
@@ -134,9 +148,12 @@ void Runtime::start_progress_thread(Call& call) noexcept {
   mode_now.store(Mode::many, std::memory_order_release);
 }
 
-// A process may not leave while peers still need data from it, so a barrier comes first.
-void Runtime::close() noexcept {
+// A process may not leave while peers still need data from it, so a barrier comes first. MPI_COMM_WORLD is freed
+// after it: a synchronous send that no receive matches is not completed by the end of its receiver.
+void Runtime::close(Comm* world) noexcept {
+  engine_->state().set_phase(RankPhase::finalizing);
   world_barrier();
+  if (world != nullptr) release(world);
   engine_->close();
   const std::uint32_t depth =
       engine_->lock().give_up();  // for the engine's thread, which still answers peers
@@ -147,6 +164,7 @@ void Runtime::close() noexcept {
                  boot_->last_error().c_str());
   engine_->end();
   engine_->lock().take_back(depth);
+  engine_->state().set_phase(RankPhase::ended);
   write_timeline();
   ended_ = true;
 }

@@ -40,7 +40,7 @@ void fill_info(Session& session) noexcept {
 // Threads may always call at once in sessions: the level of a later session is not known at the first.
 int session_init(Call& call, Info* info, Errhandler* errhandler, MPI_Session* session) {
   if (!check_errhandler(call, *errhandler, ObjectKind::session, 2)) return call.error();
-  int level = MPI_THREAD_SINGLE;
+  int level = MPI_THREAD_MULTIPLE;  // unless the program asks for less
   const std::string* requested = info == nullptr ? nullptr : info_value(*info, "thread_level");
   Session* made = tables().sessions.create();
   made->errhandler = errhandler;

@@ -6,6 +6,7 @@
 #include "calls.hpp"
 #include "mpi/core/request_complete.hpp"
 #include "mpi/core/status.hpp"
+#include "mpi/core/waiting.hpp"
 #include "mpi/p2p/p2p.hpp"
 
 namespace herald::mpi {
@@ -40,7 +41,7 @@ int send_and_wait(Call& call, const void* buf, MPI_Count count, const Datatype& 
   fill_send(op, buf, count, datatype, dest, tag, comm, mode);
   op.at_once = true;
   runtime().engine().messages().start(op);
-  wait_until([&] { return op.done; });
+  wait_until([&] { return op.done; }, [&](ShownWait& wait) { show_send(wait, op, &comm); });
   return op.status == Status::ok ? MPI_SUCCESS : fail_lost(call, op.to);
 }
 
@@ -49,11 +50,15 @@ struct Exchange {
   p2p::SendOp send;
   bool receives = false, sends = false;
 
-  void run() noexcept {
+  void run(const Comm& comm) noexcept {
     recv.at_once = send.at_once = true;
     if (receives) runtime().engine().messages().start(recv);
     if (sends) runtime().engine().messages().start(send);
-    wait_until([&] { return (!receives || recv.done) && (!sends || send.done); });
+    wait_until([&] { return (!receives || recv.done) && (!sends || send.done); },
+               [&](ShownWait& wait) {
+                 if (receives && !recv.done) show_receive(wait, recv, &comm);
+                 if (sends && !send.done) show_send(wait, send, &comm);
+               });
   }
   int finish(Call& call, MPI_Status* status) const noexcept {
     if (sends && send.status != Status::ok) return fail_lost(call, send.to);
@@ -84,7 +89,7 @@ int recv(Call& call, void* buf, MPI_Count count, Datatype* datatype, int source,
   fill_recv(op, buf, count, *datatype, source, tag, *comm);
   op.at_once = true;
   runtime().engine().messages().start_and_poll(op);
-  if (!op.done) wait_until([&] { return op.done; });
+  if (!op.done) wait_until([&] { return op.done; }, [&](ShownWait& wait) { show_receive(wait, op, comm); });
   return finish_recv(call, op, status);
 }
 
@@ -97,7 +102,7 @@ int sendrecv(Call& call, const void* sendbuf, MPI_Count sendcount, Datatype* sen
   if (both.receives) fill_recv(both.recv, recvbuf, recvcount, *recvtype, source, recvtag, *comm);
   if (both.sends)
     fill_send(both.send, sendbuf, sendcount, *sendtype, dest, sendtag, *comm, p2p::SendMode::standard);
-  both.run();
+  both.run(*comm);
   return both.finish(call, status);
 }
 
@@ -118,7 +123,7 @@ int sendrecv_replace(Call& call, void* buf, MPI_Count count, Datatype* datatype,
     both.send.data.pack(copy.get(), bytes);
     both.send.data = type::Cursor::bytes(copy.get(), bytes);
   }
-  both.run();
+  both.run(*comm);
   return both.finish(call, status);
 }
 

@@ -48,7 +48,7 @@ void message_left(p2p::Op& op) {
 
 SendBuffer* buffer_for(const Comm& comm) noexcept {
   if (comm.buffer != nullptr) return comm.buffer.get();
-  if (comm.session != nullptr) return comm.session->buffer.get();
+  if (comm.session != nullptr && comm.session->buffer != nullptr) return comm.session->buffer.get();
   return process_buffer().get();
 }
 

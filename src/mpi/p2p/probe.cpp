@@ -5,6 +5,7 @@
 #include "calls.hpp"
 #include "mpi/core/request_complete.hpp"
 #include "mpi/core/status.hpp"
+#include "mpi/core/waiting.hpp"
 #include "mpi/p2p/p2p.hpp"
 
 namespace herald::mpi {
@@ -67,10 +68,12 @@ int probe(Call& call, int source, int tag, Comm* comm, MPI_Status* status) {
   if (source == MPI_PROC_NULL) return set_proc_null_status(status), MPI_SUCCESS;
   p2p::Found found;
   bool here = false;
-  wait_until([&] {
-    here = runtime().engine().messages().probe(comm->context, source, tag, found);
-    return here || is_lost(*comm, source);
-  });
+  wait_until(
+      [&] {
+        here = runtime().engine().messages().probe(comm->context, source, tag, found);
+        return here || is_lost(*comm, source);
+      },
+      [&](ShownWait& wait) { show_receive(wait, source, tag, comm); });
   if (!here) return fail_lost(call, comm->peer(source));
   found_status(found, status);
   return MPI_SUCCESS;
@@ -97,10 +100,12 @@ int mprobe(Call& call, int source, int tag, Comm* comm, MPI_Message* message, MP
   }
   p2p::Found found;
   bool here = false;
-  wait_until([&] {
-    here = runtime().engine().messages().take(comm->context, source, tag, found);
-    return here || is_lost(*comm, source);
-  });
+  wait_until(
+      [&] {
+        here = runtime().engine().messages().take(comm->context, source, tag, found);
+        return here || is_lost(*comm, source);
+      },
+      [&](ShownWait& wait) { show_receive(wait, source, tag, comm); });
   if (!here) return fail_lost(call, comm->peer(source));
   found_status(found, status);
   *message = hold(found, comm);
@@ -138,7 +143,7 @@ int mrecv(Call& call, void* buf, MPI_Count count, Datatype* datatype, MPI_Messag
   if (matched == nullptr) return set_proc_null_status(status), MPI_SUCCESS;
   p2p::RecvOp op;
   Comm* comm = start_matched(matched, op, buf, count, *datatype);
-  wait_until([&] { return op.done; });
+  wait_until([&] { return op.done; }, [&](ShownWait& wait) { show_receive(wait, op, comm); });
   set_status(status, op.from_source, op.from_tag, static_cast<std::int64_t>(op.bytes), false);
   if (comm->handle == 0) call.blame(static_cast<Comm*>(nullptr));
   release(comm);

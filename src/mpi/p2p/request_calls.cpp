@@ -116,7 +116,9 @@ int cancel(Call& call, MPI_Request* handle) {
   if (request->comm != nullptr) call.blame(request->comm);
   if (!request->active)
     return call.fail(MPI_ERR_REQUEST, "argument 1 (request) is not active; start it before cancelling it");
-  if (request->cancel_asked) return MPI_SUCCESS;
+  // The program's own function learns of each call, and whether the request is complete.
+  const bool general = request->kind == Request::Kind::work && request->work->general();
+  if (request->cancel_asked && !general) return MPI_SUCCESS;
   request->cancel_asked = true;
   switch (request->kind) {
     case Request::Kind::send: runtime().engine().messages().cancel(request->send); break;

@@ -4,6 +4,7 @@
 #include "mpi/core/request_complete.hpp"
 #include "mpi/core/status.hpp"
 #include "mpi/core/tables.hpp"
+#include "mpi/core/waiting.hpp"
 
 namespace herald::mpi {
 namespace {
@@ -121,7 +122,10 @@ int waitall(Call& call, int count, MPI_Request array_of_requests[], MPI_Status a
   if (!valid(call, count, array_of_requests)) return call.error();
   for (int i = 0; i < count; ++i) {
     Request* request = active(array_of_requests[i]);
-    if (request != nullptr) wait_for(*request);
+    if (request == nullptr || request->ready()) continue;
+    if (request->kind == Request::Kind::work) request->work->poll_briefly();
+    wait_until([&] { return request->ready(); },
+               [&](ShownWait& wait) { show_requests(wait, count, array_of_requests, false); });
   }
   return finish_all(call, count, array_of_requests, array_of_statuses);
 }
@@ -137,7 +141,8 @@ int testall(Call& call, int count, MPI_Request array_of_requests[], int* flag,
 int waitany(Call& call, int count, MPI_Request array_of_requests[], int* index, MPI_Status* status) {
   if (!valid(call, count, array_of_requests)) return call.error();
   int found = -1;
-  wait_until([&] { return (found = any_ready(count, array_of_requests)) != -1; });
+  wait_until([&] { return (found = any_ready(count, array_of_requests)) != -1; },
+             [&](ShownWait& wait) { show_requests(wait, count, array_of_requests, true); });
   *index = found;
   if (found == MPI_UNDEFINED) return set_empty_status(status), MPI_SUCCESS;
   return complete(call, find(array_of_requests[found]), &array_of_requests[found], status);
@@ -162,7 +167,8 @@ int waitsome(Call& call, int incount, MPI_Request array_of_requests[], int* outc
              MPI_Status array_of_statuses[]) {
   if (!valid(call, incount, array_of_requests)) return call.error();
   int found = -1;
-  wait_until([&] { return (found = any_ready(incount, array_of_requests)) != -1; });
+  wait_until([&] { return (found = any_ready(incount, array_of_requests)) != -1; },
+             [&](ShownWait& wait) { show_requests(wait, incount, array_of_requests, true); });
   if (found == MPI_UNDEFINED) return *outcount = MPI_UNDEFINED, MPI_SUCCESS;
   return finish_some(call, incount, array_of_requests, outcount, array_of_indices, array_of_statuses, false);
 }

@@ -89,7 +89,8 @@ int t_cvar_get_info(Call&, int cvar_index, char* name, int* name_len, int* verbo
   const auto enum_number = std::uintptr_t{4096} + static_cast<std::uintptr_t>(cvar_index);
   give(shape == Shape::choice ? reinterpret_cast<MPI_T_enum>(enum_number) : MPI_T_ENUM_NULL, enumtype);
   give(MPI_T_BIND_NO_OBJECT, bind);
-  give(row->scope == KnobScope::job ? MPI_T_SCOPE_ALL_EQ : MPI_T_SCOPE_LOCAL, scope);
+  const int writable = row->scope == KnobScope::job ? MPI_T_SCOPE_ALL_EQ : MPI_T_SCOPE_LOCAL;
+  give(runtime().has_engine() ? MPI_T_SCOPE_READONLY : writable, scope);
   return MPI_SUCCESS;
 }
 

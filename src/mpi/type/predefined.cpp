@@ -155,6 +155,16 @@ type::Repr plain(type::Repr repr) noexcept {
   return repr;
 }
 
+bool is_number(Basic basic) noexcept {
+  switch (type::row_of(basic).klass) {
+    case type::Class::c_integer:
+    case type::Class::f_integer:
+    case type::Class::shared_integer:
+    case type::Class::floating: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 void make_predefined_datatypes(Tables& tables) noexcept {
@@ -241,6 +251,7 @@ int type_get_value_index(Call& call, Datatype* value_type, Datatype* index_type,
     }
   }
   *pair_type = MPI_DATATYPE_NULL;
+  if (!is_number(value) || !is_number(index)) return MPI_SUCCESS;
   for (const type::BasicRow& row : type::basic_rows()) {
     if (row.klass != type::Class::pair) continue;
     if (plain(type::row_of(row.value).repr) != plain(type::row_of(value).repr)) continue;

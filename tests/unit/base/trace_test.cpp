@@ -102,6 +102,28 @@ TEST(Trace, a_full_ring_keeps_the_newest_events_and_counts_lost_ones) {
   trace.close();
 }
 
+TEST(Trace, calls_are_named_and_those_without_events_are_forgotten) {
+  OwnTrace trace;
+  ASSERT_TRUE(trace.open(16, clock_of_test));
+  const auto call = [&](const char* name, bool sends) {
+    trace.add(TraceEvent::call_begin, std::uint64_t{0}, Trace::text(name));
+    if (sends) trace.add(TraceEvent::send_start, &trace, 1, 8, 0);
+    trace.end_or_forget(TraceEvent::call_begin, TraceEvent::call_end);
+  };
+  call("MPI_Send", true);
+  for (int i = 0; i < 100; ++i) call("MPI_Test", false);
+  const std::string text = written(trace);
+  EXPECT_EQ(count(text, "\"MPI_Send\",\"cat\":\"call\""), 1u) << text;
+  EXPECT_EQ(count(text, "MPI_Test"), 0u) << text;
+  EXPECT_EQ(count(text, "\"lost\":0"), 1u) << text;
+  // In a full ring a forgotten call costs the oldest event, and nothing else is written twice.
+  for (int i = 0; i < 20; ++i) trace.add(TraceEvent::resent, std::uint64_t{0}, i, i);
+  call("MPI_Test", false);
+  const std::string full = written(trace);
+  EXPECT_EQ(count(full, "MPI_Test"), 0u) << full;
+  EXPECT_EQ(count(full, "\"resent\",\"cat\""), 15u) << full;
+}
+
 TEST(Trace, operations_in_flight_at_the_end_are_written) {
   OwnTrace trace;
   time_now = 0;

@@ -143,7 +143,7 @@ TEST(P2pCore, probe_sees_and_take_takes) {
   EXPECT_EQ(found.bytes, 500u);
   EXPECT_EQ(found.source, 0);
   EXPECT_EQ(found.tag, 3);
-  ASSERT_TRUE(world.core(1).take(1, 0, kAnyTag, found));
+  ASSERT_TRUE(world.core(1).matcher().take(1, 0, kAnyTag, found));
   ASSERT_NE(found.message, nullptr);
   // No other receive gets a taken message.
   Recv recv(world, 1, 0, 3, 500);
@@ -206,7 +206,7 @@ TEST(P2pCore, a_taken_message_cannot_be_cancelled) {
   Send send(world, 0, 1, 3, random_bytes(500, 1));
   world.settle();
   p2p::Found found;
-  ASSERT_TRUE(world.core(1).take(1, 0, 3, found));
+  ASSERT_TRUE(world.core(1).matcher().take(1, 0, 3, found));
   world.core(0).cancel(send);
   world.settle();
   EXPECT_FALSE(send.done);

@@ -130,7 +130,7 @@ class Scene {
     p2p::Core& core = world_.core(received->at);
     if (hit != waiting.end() && below(3) == 0) {  // by way of a matched probe
       p2p::Found found;
-      ASSERT_TRUE(core.take(received->op->context, source, tag, found));
+      ASSERT_TRUE(core.matcher().take(received->op->context, source, tag, found));
       core.start_matched(*received->op, found.message);
     } else {
       core.start(*received->op);

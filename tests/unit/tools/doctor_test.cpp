@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <random>
+
+#include "doctor/loss.hpp"
 
 using namespace herald::tools::doctor;
 
@@ -191,6 +194,115 @@ TEST(Doctor, partly_lost_multicast_is_reported_with_a_table) {
   EXPECT_NE(format_report(report, {finding}).find("70%"), std::string::npos);
   entry(report, "multicast", "h1", "h3")["heard"] = 58;
   EXPECT_TRUE(diagnose(report).empty());
+}
+
+namespace {
+
+// Datagrams of all ordered pairs of `hosts`, without loss.
+json unicast(int hosts, int sent) {
+  json list = json::array();
+  for (int i = 1; i <= hosts; ++i)
+    for (int j = 1; j <= hosts; ++j)
+      if (i != j)
+        list.push_back({{"from", "h" + std::to_string(i)},
+                        {"to", "h" + std::to_string(j)},
+                        {"sent", sent},
+                        {"received", sent}});
+  return list;
+}
+
+}  // namespace
+
+TEST(Doctor, loss_is_attributed_to_a_host_and_a_direction) {
+  for (const bool receives : {true, false})
+    for (const int lost : {10, 1000}) {  // of 10,000: from 0.1 % on
+      json report = healthy(5);
+      report["unicast"] = unicast(5, 10'000);
+      for (json& each : report["unicast"])
+        if (each[receives ? "to" : "from"] == "h3") each["received"] = 10'000 - lost;
+      const Finding finding = only(report);
+      EXPECT_EQ(finding.id, "loss");
+      EXPECT_EQ(finding.hosts, Names{"h3"});
+      EXPECT_NE(finding.what.find(receives ? "from h1, h2, h4, h5 to here" : "from here to h1, h2, h4, h5"),
+                std::string::npos)
+          << finding.what;
+      EXPECT_EQ(finding.what.rfind(lost == 10 ? "0.10 %" : "10.0 %", 0), 0u) << finding.what;
+    }
+}
+
+TEST(Doctor, loss_between_two_hosts_of_many_names_both_and_single_datagrams_are_no_finding) {
+  json report = healthy(4);
+  report["unicast"] = unicast(4, 10'000);
+  entry(report, "unicast", "h1", "h4")["received"] = 9'900;
+  const Finding finding = only(report);
+  EXPECT_EQ(finding.hosts, Names{"h4"});
+  EXPECT_NE(finding.what.find("from h1 to here"), std::string::npos);
+  entry(report, "unicast", "h1", "h4")["received"] = 9'998;
+  EXPECT_TRUE(diagnose(report).empty());
+}
+
+TEST(Doctor, low_multicast_loss_is_found_and_a_full_socket_is_no_loss) {
+  json report = healthy(3);
+  for (json& each : report["multicast"]) each["heard"] = each["sent"] = 4000;
+  for (json& each : report["multicast"])
+    if (each["to"] == "h2") each["heard"] = 3990;
+  EXPECT_EQ(only(report).id, "multicast_loss");
+  EXPECT_EQ(only(report).hosts, Names{"h2"});
+  for (json& each : report["multicast"])
+    if (each["to"] == "h2") each["overflow"] = 20;
+  EXPECT_TRUE(diagnose(report).empty());
+}
+
+TEST(Doctor, addresses_duplex_speeds_and_damage) {
+  json report = healthy(3);
+  report["hosts"][2]["interfaces"][0]["addresses"][0] = "10.0.0.1/24";
+  EXPECT_EQ(only(report).id, "duplicate_address");
+  EXPECT_EQ(only(report).hosts, (Names{"h1", "h3"}));
+
+  report = healthy(3);
+  report["hosts"][1]["interfaces"][0]["duplex"] = "half";
+  EXPECT_EQ(only(report).id, "half_duplex");
+
+  report = healthy(3);
+  for (json& host : report["hosts"]) host["interfaces"][0]["mbit"] = 10'000;
+  EXPECT_TRUE(diagnose(report).empty());
+  report["hosts"][1]["interfaces"][0]["mbit"] = 1000;
+  EXPECT_EQ(only(report).id, "slow_link");
+  EXPECT_EQ(only(report).hosts, Names{"h2"});
+
+  report = healthy(3);
+  report["hosts"][0]["damaged"] = 3;
+  EXPECT_EQ(only(report).id, "corruption");
+}
+
+// A meter at each of two hosts, and a network that loses datagrams of one direction.
+TEST(LossMeter, counts_each_direction_and_does_not_stall_on_lost_probes) {
+  LossMeter a({1}), b({0});
+  std::mt19937 random(7);
+  const auto passes = [&] { return random() % 100 != 0; };
+  std::int64_t now = 0;
+  int rounds = 0;
+  for (; !a.is_complete() && rounds < 1'000'000; ++rounds, now += 10'000) {
+    const auto number = a.next_probe(1, now);
+    if (!number || !passes()) continue;  // from a to b 1 % is lost
+    b.on_probe(0);
+    a.on_reply(1, *number);
+  }
+  EXPECT_TRUE(a.is_complete());
+  const json from_a = a.results()[0], from_b = b.results()[0];
+  EXPECT_EQ(from_b["sent"], from_a["received"]);
+  const auto lost = from_a["sent"].get<int>() - from_b["received"].get<int>();
+  EXPECT_GT(lost, 20);
+  EXPECT_LT(lost, 100);
+}
+
+TEST(LossMeter, few_probes_are_outstanding) {
+  LossMeter meter({1});
+  int sent = 0;
+  while (meter.next_probe(1, 0)) ++sent;
+  EXPECT_LE(sent, 16);
+  EXPECT_GE(sent, 2);
+  EXPECT_TRUE(meter.next_probe(1, 1'000'000'000)) << "probes without a reply block the meter";
 }
 
 TEST(Doctor, large_datagrams_dead_links_clocks_and_versions) {

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""hang.py MPIEXEC HERALD PROGRAM: a job that hangs is asked why: at --timeout, at Ctrl-C, by SIGUSR1 and by `herald ps`.
+What could go wrong: it says nothing, or not which call of which rank waits for which rank; a cycle is not named; ranks
+that compute are accused; SIGUSR1 kills the ranks."""
+import re
+import signal
+import subprocess
+import sys
+import time
+
+MPIEXEC, HERALD, PROGRAM = sys.argv[1:4]
+LIMIT = 100
+
+
+def fail(text, output):
+    sys.exit(f"failed: {text} in:\n{output}")
+
+
+def expect(output, *patterns):
+    for pattern in patterns:
+        if not re.search(pattern, output):
+            fail(f"no {pattern!r}", output)
+
+
+def start(case, *options, ranks=3):
+    return subprocess.Popen([MPIEXEC, "-n", str(ranks), *options, PROGRAM, case], stderr=subprocess.PIPE, text=True)
+
+
+def end(job):
+    return job.communicate(timeout=LIMIT)[1]
+
+
+def job_names():
+    listed = subprocess.run([HERALD, "ps"], capture_output=True, text=True, timeout=LIMIT).stdout
+    return {line.split()[0] for line in listed.splitlines()[1:]}
+
+
+def asked(job, name, pattern):
+    """The output of `herald ps NAME`, when it shows that."""
+    deadline = time.monotonic() + LIMIT
+    while True:
+        output = subprocess.run([HERALD, "ps", name], capture_output=True, text=True, timeout=LIMIT).stdout
+        if re.search(pattern, output):
+            return output
+        if time.monotonic() > deadline or job.poll() is not None:
+            job.kill()
+            fail(f"no {pattern!r}", output)
+        time.sleep(0.1)
+
+
+def name_of(job):
+    """The name that mpiexec gave the job: in the environment of its first rank."""
+    deadline = time.monotonic() + LIMIT
+    while time.monotonic() < deadline:
+        ranks = subprocess.run(["ps", "-o", "pid=", "--ppid", str(job.pid)], capture_output=True, text=True).stdout
+        for pid in ranks.split():
+            try:
+                with open(f"/proc/{pid}/environ") as file:
+                    found = re.search(r"HERALD_JOB_ID=(\w+)", file.read())
+            except OSError:
+                continue
+            if found:
+                return found.group(1)
+        time.sleep(0.05)
+    fail("no rank with HERALD_JOB_ID", "")
+
+
+RECV = r"rank {} on \S+: MPI_Recv from {}, tag 7, MPI_COMM_WORLD, for \d"
+CYCLE = "deadlock: rank 0 waits for rank 1, rank 1 waits for rank 2, rank 2 waits for rank 0"
+
+
+def test_timeout():
+    job = start("cycle", "--timeout", "4")
+    output = end(job)
+    expect(output, RECV.format(0, 1) + r".*; 3 unexpected messages from 2", RECV.format(1, 2), RECV.format(2, 0), CYCLE)
+    if not re.search(r"(?s)deadlock.*timeout", output):
+        fail("the summary comes before the explanation", output)
+    if job.returncode != 124:
+        fail(f"exit code {job.returncode}", output)
+
+
+def test_ps_then_interrupt():
+    job = start("cycle")
+    name = name_of(job)
+    output = asked(job, name, "deadlock")
+    expect(output, RECV.format(0, 1), CYCLE)
+    if name not in job_names():
+        fail(f"`herald ps` does not list {name}", str(job_names()))
+    time.sleep(1.2)  # mpiexec mentions waits from 1 s
+    job.send_signal(signal.SIGINT)
+    expect(end(job), RECV.format(2, 0), CYCLE)
+    if name in job_names():
+        fail("an ended job is listed", "")
+
+
+def test_usr1():
+    job = start("barrier")
+    asked(job, name_of(job), "deadlock")
+    job.send_signal(signal.SIGUSR1)
+    output = line = ""
+    while "deadlock" not in line:
+        line = job.stderr.readline()
+        output += line
+        if not line:
+            fail("no deadlock named, or the ranks were killed", output)
+    expect(output, r"rank 1 on \S+: MPI_Barrier, MPI_COMM_WORLD, for \d", "rank 0 waits for rank 2, rank 2 waits for rank 0")
+    if job.poll() is not None:
+        fail("SIGUSR1 ended the job", output)
+    job.send_signal(signal.SIGTERM)
+    end(job)
+
+
+def test_finalize():
+    job = start("finalize", ranks=2)
+    name = name_of(job)
+    line = job.stderr.readline()  # after 5 s, without being asked
+    expect(line, "rank 1 on .*MPI_Finalize has waited 5 s for other ranks; 1 message from rank 0 never received")
+    output = asked(job, name, "deadlock")
+    expect(output, r"rank 1 on \S+: MPI_Finalize, for \d", r"rank 0 on \S+: MPI_Ssend to 1, tag 7, MPI_COMM_WORLD",
+           "deadlock: rank 0 waits for rank 1, which has called MPI_Finalize")
+    job.send_signal(signal.SIGINT)
+    end(job)
+
+
+def test_waitall():
+    job = start("waitall", ranks=2)
+    output = asked(job, name_of(job), "MPI_Waitall")
+    expect(output, r"rank 0 on \S+: MPI_Waitall for 2 operations: receive from 1, tag 3; send to 1, tag 4, MPI_COMM_WORLD",
+           r"rank 1 on \S+: waits for nothing")
+    time.sleep(1)
+    if "deadlock" in asked(job, name_of(job), "MPI_Waitall"):
+        fail("a rank that computes was accused", output)
+    job.send_signal(signal.SIGINT)
+    end(job)
+
+
+for test in (test_timeout, test_ps_then_interrupt, test_usr1, test_finalize, test_waitall):
+    test()
+print("passed")

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""wheel_test.py BUILD SOURCE: the wheel herald-mpi in a fresh environment.
+What could go wrong: pip refuses the wheel, or its programs are not executable; mpicc or mpiexec of the environment do not
+find their own library, also after it was moved; another MPI's wheel in the environment goes unnoticed.
+
+wheel_test.py BUILD SOURCE --mpi4py: also builds mpi4py from source and runs programs of it; needs PyPI."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+BUILD, SOURCE = (os.path.abspath(path) for path in sys.argv[1:3])
+SKIPPED = 77
+MPI4PY = """
+from mpi4py import MPI
+comm, status = MPI.COMM_WORLD, MPI.Status()
+total = comm.allreduce(comm.rank)
+words = comm.sendrecv({'rank': comm.rank}, dest=(comm.rank + 1) % comm.size, source=MPI.ANY_SOURCE, status=status)
+assert words['rank'] == status.Get_source() == (comm.rank - 1) % comm.size
+assert 'Herald' in MPI.Get_library_version(), MPI.Get_library_version()
+if comm.rank == 0: print('sum', total)
+"""
+FUTURES = """
+from mpi4py.futures import MPICommExecutor
+from mpi4py import MPI
+with MPICommExecutor(MPI.COMM_WORLD, root=0) as pool:
+    if pool is not None: print('squares', sum(pool.map(lambda n: n * n, range(10))))
+"""
+
+
+def run(*words, **more):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(('HERALD_', 'PIP_', 'PYTHON'))}
+    clean.update(more.pop('env', {}))
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=1500, env=clean, **more)
+    return done.returncode, done.stdout + done.stderr
+
+
+def must(*words, expect='', **more):
+    code, text = run(*words, **more)
+    if code != 0 or expect not in text:
+        sys.exit(f"failed: {' '.join(map(str, words))}: code {code}, expected {expect!r}:\n{text}")
+    return text
+
+
+def compile_and_run(place, folder):
+    must(place / 'bin/mpicc', '-o', folder / 'hello', f'{SOURCE}/examples/hello.c')
+    must(place / 'bin/mpiexec', '-n', '3', folder / 'hello', expect='2 of 3')
+
+
+def test_environment(folder):
+    wheel_folder = folder / 'wheel'
+    must(sys.executable, f'{SOURCE}/scripts/wheel', '--tree', BUILD, '--out', wheel_folder)
+    (wheel,) = wheel_folder.glob('herald_mpi-*-py3-none-manylinux_*.whl')
+    place = folder / 'venv'
+    if run(sys.executable, '-m', 'venv', place)[0] != 0:
+        print('skipped: no venv; install python3-venv')
+        sys.exit(SKIPPED)
+    must(place / 'bin/python', '-m', 'pip', 'install', '--no-index', wheel)
+    compile_and_run(place, folder)
+    return place
+
+
+def test_rival(place, folder):
+    """Files of the wheel mpich appear beside ours."""
+    rival = next(place.glob('lib/python3*/site-packages')) / 'mpich-4.2.3.dist-info'
+    rival.mkdir()
+    must(place / 'bin/mpiexec', '-n', '1', folder / 'hello', expect='pip uninstall mpich')
+    rival.rmdir()
+    code, text = run(place / 'bin/mpiexec', '-n', '1', folder / 'hello')
+    if code != 0 or 'pip uninstall' in text:
+        sys.exit(f'failed: a note without a rival:\n{text}')
+
+
+def test_moved(place, folder):
+    moved = folder / 'elsewhere'
+    shutil.move(place, moved)
+    compile_and_run(moved, folder)
+    shutil.move(moved, place)
+
+
+def test_mpi4py(place, folder):
+    code, text = run(place / 'bin/python', '-m', 'pip', 'install', '--no-binary', 'mpi4py', 'mpi4py',
+                     env={'MPICC': str(place / 'bin/mpicc'), 'MPI4PY_BUILD_MPIABI': '1'})
+    if code != 0:
+        print(f'mpi4py could not be installed; skipped:\n{text[-2000:]}')
+        sys.exit(SKIPPED)
+    for name, program, words in (('m.py', MPI4PY, 'sum 3'), ('f.py', FUTURES, 'squares 285')):
+        (folder / name).write_text(program, encoding='utf-8')
+        must(place / 'bin/mpiexec', '-n', '3', place / 'bin/python', folder / name, expect=words)
+
+
+with tempfile.TemporaryDirectory() as temporary:
+    scratch = pathlib.Path(temporary)
+    environment = test_environment(scratch)
+    test_rival(environment, scratch)
+    if '--mpi4py' in sys.argv:
+        test_mpi4py(environment, scratch)
+    test_moved(environment, scratch)
+print('passed')
