@@ -58,7 +58,7 @@ class Runtime {
   // `why`. The first user decides whether threads may call at once.
   int start(Call& call, bool threads_multiple, std::string& why) noexcept;
   // Counts down; the last user after MPI_Finalize closes. No operation may be pending.
-  void stop(Call& call, Comm* world = nullptr) noexcept;
+  void stop(Call& call, Comm* last_comm = nullptr) noexcept;
   // The call leaves a long operation under way: the progress thread may continue it (knob progress). From
   // here on the call may hold the engine's lock.
   void progress_thread(Call& call) noexcept {
@@ -84,7 +84,7 @@ class Runtime {
   void on_exit(int status) noexcept;
 
  private:
-  void close(Comm* world = nullptr) noexcept;
+  void close(Comm* last_comm = nullptr) noexcept;
   Mode live_mode() const noexcept;
   void start_progress_thread(Call& call) noexcept;
   void print_knob_warnings() noexcept;

@@ -19,7 +19,7 @@ namespace {
 constexpr int kCrashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 constexpr int kEnds[] = {SIGTERM, SIGINT, SIGHUP};
 constexpr int kFrames = 32;
-constexpr unsigned kPatience = 2;  // seconds for output and timeline: the heap may be locked
+constexpr unsigned kOutputSeconds = 2;  // seconds for output and timeline: the heap may be locked
 
 char rank_name[320];  // of this rank
 char crash_stack[64 * 1024];
@@ -51,14 +51,14 @@ void on_crash(int number, siginfo_t* info, void*) {
     void* frames[kFrames];
     const int count = ::backtrace(frames, kFrames);
     if (count > 1) ::backtrace_symbols_fd(frames + 1, count - 1, 2);
-    ::alarm(kPatience);
+    ::alarm(kOutputSeconds);
     write_rest();
   }
   (void)::raise(number);
 }
 
 void on_end(int number) {
-  ::alarm(kPatience);
+  ::alarm(kOutputSeconds);
   write_rest();
   (void)::raise(number);
 }

@@ -128,16 +128,16 @@ int Runtime::start(Call& call, bool threads_multiple, std::string& why) noexcept
   return MPI_SUCCESS;
 }
 
-void Runtime::stop(Call& call, Comm* world) noexcept {
+void Runtime::stop(Call& call, Comm* last_comm) noexcept {
   if (call.locked_ == 0) {
     start_lock_.lock();
     call.locked_ = kStartLock;
   }
   const bool last = --users_ == 0;
   if (last && world_state == World::ended)
-    close(world);
-  else if (world != nullptr)
-    release(world);
+    close(last_comm);
+  else if (last_comm != nullptr)
+    release(last_comm);
   if (!last) return;
   mode_now.store(Mode::off, std::memory_order_release);
 }
@@ -150,10 +150,10 @@ void Runtime::start_progress_thread(Call& call) noexcept {
 
 // A process may not leave while peers still need data from it, so a barrier comes first. MPI_COMM_WORLD is freed
 // after it: a synchronous send that no receive matches is not completed by the end of its receiver.
-void Runtime::close(Comm* world) noexcept {
+void Runtime::close(Comm* last_comm) noexcept {
   engine_->state().set_phase(RankPhase::finalizing);
   world_barrier();
-  if (world != nullptr) release(world);
+  if (last_comm != nullptr) release(last_comm);
   engine_->close();
   const std::uint32_t depth =
       engine_->lock().give_up();  // for the engine's thread, which still answers peers
