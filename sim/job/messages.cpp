@@ -70,7 +70,7 @@ bool Messages::look_for_probed() {
     Recv& recv = *recvs_[index];
     p2p::Found found;
     const bool lost = recv.source != p2p::kAnySource && core_.is_gone(recv.source);
-    if (core_.take(recv.context, recv.source, recv.tag, found)) {
+    if (core_.matcher().take(recv.context, recv.source, recv.tag, found)) {
       order_.push_back(index);
       core_.start_matched(recv, found.message);
     } else if (lost) {

@@ -148,8 +148,8 @@ void Runtime::start_progress_thread(Call& call) noexcept {
   mode_now.store(Mode::many, std::memory_order_release);
 }
 
-// A process may not leave while peers still need data from it, so a barrier comes first. MPI_COMM_WORLD is freed
-// after it: a synchronous send that no receive matches is not completed by the end of its receiver.
+// A process may not leave while peers still need data from it, so a barrier comes first. MPI_COMM_WORLD is
+// freed after it: a synchronous send that no receive matches is not completed by the end of its receiver.
 void Runtime::close(Comm* last_comm) noexcept {
   engine_->state().set_phase(RankPhase::finalizing);
   world_barrier();
