@@ -8,7 +8,7 @@
 int main(int argc, char** argv) {
   const char* name = argc > 1 ? argv[1] : "";
   int rank, data = 0;
-  int* volatile nowhere = NULL;
+  volatile int* volatile nowhere = NULL;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 1) {
