@@ -45,7 +45,7 @@ def main():
                          encoding='utf-8')
         text = run(mpifort, f'-fc={old}', str(small), '-o', str(work / 'small'), environment=environment)
         assert 'mpi_f08 is left out' in text, text
-        missing = run(mpifort, '-fc=no-such-compiler', str(small), environment=environment, code=1)
+        missing = run(mpifort, '-fc=no-such-compiler', str(small), environment=environment, code=127)
         assert 'is not installed' in missing, missing
         print('modules: 0 wrong')
 
