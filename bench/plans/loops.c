@@ -17,7 +17,6 @@ enum { MOST = 64, FIRST = 10, MOST_STEPS = 5000, GRID = 256 };
 static int rank, size, steps = 200;
 static int counts[MOST], places[MOST], takes[MOST], from[MOST];
 static double took[MOST_STEPS];
-static char *out, *in;
 static double grid[2][GRID][GRID];
 
 static int compare(const void* a, const void* b) {
@@ -36,7 +35,7 @@ static void report(const char* name, int bytes) {
 }
 
 /* The root has something for five ranks, or as many as there are. */
-static void one_to_many(int bytes) {
+static void one_to_many(char* out, char* in, int bytes) {
   const int mine = rank >= 1 && rank <= 5 ? bytes : 0;
   for (int i = 0; i < size; ++i) counts[i] = i >= 1 && i <= 5 ? bytes : 0, places[i] = i * bytes;
   for (int i = 0; i < steps; ++i) {
@@ -47,7 +46,7 @@ static void one_to_many(int bytes) {
 }
 
 /* Each of the first half of the ranks has something for each of them. */
-static void many_to_many(int bytes) {
+static void many_to_many(char* out, char* in, int bytes) {
   for (int i = 0; i < size; ++i) {
     const int both = i < size / 2 && rank < size / 2;
     counts[i] = takes[i] = both ? bytes : 0;
@@ -63,7 +62,7 @@ static void many_to_many(int bytes) {
 /* Unequal parts: rank i has, or gets, (i % 3 + 1) thirds of `bytes`. */
 static int part(int i, int bytes) { return (i % 3 + 1) * bytes / 3; }
 
-static void scatterv(int bytes) {
+static void scatterv(char* out, char* in, int bytes) {
   const int mine = part(rank, bytes);
   for (int i = 0; i < size; ++i) counts[i] = part(i, bytes), places[i] = i * bytes;
   for (int i = 0; i < steps; ++i) {
@@ -73,7 +72,7 @@ static void scatterv(int bytes) {
   }
 }
 
-static void allgatherv(int bytes) {
+static void allgatherv(char* out, char* in, int bytes) {
   const int mine = part(rank, bytes);
   for (int i = 0; i < size; ++i) counts[i] = part(i, bytes), places[i] = i * bytes;
   for (int i = 0; i < steps; ++i) {
@@ -83,7 +82,7 @@ static void allgatherv(int bytes) {
   }
 }
 
-static void alltoallv(int bytes) {
+static void alltoallv(char* out, char* in, int bytes) {
   for (int i = 0; i < size; ++i) {
     counts[i] = part(rank + i, bytes);
     takes[i] = part(rank + i, bytes);
@@ -122,6 +121,7 @@ static void jacobi(void) {
 int main(int argc, char** argv) {
   int bytes;
   const char* pattern;
+  char *out, *in;
   MPI_Init(&argc, &argv);
   pattern = argc > 1 ? argv[1] : "one_to_many";
   bytes = argc > 2 ? atoi(argv[2]) : 1000;
@@ -136,11 +136,11 @@ int main(int argc, char** argv) {
   out = calloc((size_t)size, (size_t)bytes + 1);
   in = calloc((size_t)size, (size_t)bytes + 1);
   MPI_Barrier(MPI_COMM_WORLD);
-  if (strcmp(pattern, "one_to_many") == 0) one_to_many(bytes);
-  if (strcmp(pattern, "many_to_many") == 0) many_to_many(bytes);
-  if (strcmp(pattern, "scatterv") == 0) scatterv(bytes);
-  if (strcmp(pattern, "allgatherv") == 0) allgatherv(bytes);
-  if (strcmp(pattern, "alltoallv") == 0) alltoallv(bytes);
+  if (strcmp(pattern, "one_to_many") == 0) one_to_many(out, in, bytes);
+  if (strcmp(pattern, "many_to_many") == 0) many_to_many(out, in, bytes);
+  if (strcmp(pattern, "scatterv") == 0) scatterv(out, in, bytes);
+  if (strcmp(pattern, "allgatherv") == 0) allgatherv(out, in, bytes);
+  if (strcmp(pattern, "alltoallv") == 0) alltoallv(out, in, bytes);
   if (strcmp(pattern, "jacobi") == 0) jacobi();
   report(pattern, bytes);
   free(out);
