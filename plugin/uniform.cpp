@@ -123,6 +123,7 @@ const char* Uniform::look(const BasicBlock& block) {
 
 void Uniform::forget_equal() {
   std::erase_if(values_, [](const auto& entry) { return entry.second; });
+  std::erase_if(texts_, [](const auto& entry) { return entry.second; });
   std::erase_if(blocks_, [](const auto& entry) { return entry.second; });
   std::erase_if(functions_, [](const auto& entry) { return entry.second == nullptr; });
 }
@@ -186,7 +187,22 @@ bool Uniform::is_equal_load(const Value* pointer) {
 // argv, its strings, and copies of it: a job has one command line.
 bool Uniform::is_command_line(const Value* value) {
   const Value* object = getUnderlyingObject(value);
+  const auto [place, is_new] = texts_.try_emplace(object, true);
+  if (!is_new) return place->second;
+  const bool is = compute_command_line(object);
+  if (!is) ++unequal_;
+  return texts_[object] = is;
+}
+
+bool Uniform::compute_command_line(const Value* object) {
   if (const auto* argument = dyn_cast<Argument>(object)) return argument->getParent()->getName() == "main";
+  const auto is_text = [this](const Value* one) { return isa<Constant>(one) || is_command_line(one); };
+  if (const auto* select = dyn_cast<SelectInst>(object))
+    return is_equal(select->getCondition()) && is_text(select->getTrueValue()) &&
+           is_text(select->getFalseValue());
+  if (const auto* phi = dyn_cast<PHINode>(object))
+    return all_of(phi->incoming_values(), is_text) &&
+           all_of(phi->blocks(), [this](const BasicBlock* from) { return runs_alike(*from); });
   const auto* load = dyn_cast<LoadInst>(object);
   if (load == nullptr) return false;
   const Value* from = getUnderlyingObject(load->getPointerOperand());

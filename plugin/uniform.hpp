@@ -27,6 +27,7 @@ class Uniform {
   void forget(const llvm::Function& function) {
     trees_.erase(&function);
     values_.clear();
+    texts_.clear();
     blocks_.clear();
     functions_.clear();
   }
@@ -48,6 +49,7 @@ class Uniform {
   bool is_equal(const llvm::Value* value);
   bool compute(const llvm::Value* value);
   bool is_command_line(const llvm::Value* value);
+  bool compute_command_line(const llvm::Value* object);
   bool is_equal_load(const llvm::Value* pointer);
   bool is_equal_call(const llvm::CallBase& call);
   bool is_equal_argument(const llvm::Argument& argument);
@@ -55,7 +57,7 @@ class Uniform {
 
   llvm::Module& module_;
   std::map<const llvm::Function*, std::unique_ptr<Trees>> trees_;
-  std::map<const llvm::Value*, bool> values_;
+  std::map<const llvm::Value*, bool> values_, texts_;
   std::map<const llvm::Function*, const char*> functions_;
   std::map<const llvm::BasicBlock*, bool> blocks_;
   const llvm::Instruction* branch_ = nullptr;

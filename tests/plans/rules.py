@@ -132,6 +132,12 @@ CONVERT = [
                                          '}', BUFFERS), ['!made persistent']),
     ('command_line_is_equal', 'convert', in_main('int n = argc > 1 ? atoi(argv[1]) : 5; for (int i = 0; i < n; ++i) {' +
                                                  BCAST + '}', BUFFERS + 'int atoi(const char*);\n'), ['!made persistent']),
+    ('word_of_command_line_is_equal', 'convert', in_main(
+        'const char* word = argc > 1 ? argv[1] : "one"; if (strcmp(word, "two") == 0) {' + LOOP % BCAST + '}',
+        BUFFERS + 'int strcmp(const char*, const char*);\n'), ['!made persistent']),
+    ('walk_over_command_line', 'convert', in_main(
+        'char** word = argv; while (*word && strcmp(*word, "x")) ++word; if (*word) {' + LOOP % BCAST + '}',
+        BUFFERS + 'int strcmp(const char*, const char*);\n'), ['!made persistent']),
     ('reduced_value_is_equal', 'convert', in_main(
         'double mine = argc, sum = 0; while (sum < 100) { MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, '
         'MPI_COMM_WORLD); }'), ['!made persistent']),
