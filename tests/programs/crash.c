@@ -8,9 +8,10 @@
 int main(int argc, char** argv) {
   const char* name = argc > 1 ? argv[1] : "";
   int rank, data = 0;
-  int* volatile nowhere = NULL;
+  volatile int* volatile nowhere = NULL;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Barrier(MPI_COMM_WORLD); /* both are ready for signals */
   if (rank == 1) {
     printf("a whole line\n");
     printf("last words");
