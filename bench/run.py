@@ -3,7 +3,7 @@
 """Compares Herald with the other MPI libraries on this machine: the same sources, built with each library's own
 compiler wrapper, run in turns (so that other load hits all alike), medians over the rounds.
 
-    bench/run.py --herald build/release [--rounds 5] [--largest 16777216] [--seconds 0.2] [--ranks 16] [--only p2p|coll|rma|startup]
+    bench/run.py --herald build/release [--rounds 5] [--largest 16777216] [--seconds 0.2] [--ranks 16] [--only p2p|coll|rma|io|startup]
 
 Prints a table with ratios and writes JSON with the machine, the kernel and the commit beside the figures.
 """
@@ -45,8 +45,8 @@ def libraries(herald):
 def build(found, folder):
     os.makedirs(folder, exist_ok=True)
     for name, (compiler, _) in found.items():
-        for program in ('p2p', 'crowd', 'coll', 'rma', 'startup'):
-            if (name, program) == ('lam', 'rma'):
+        for program in ('p2p', 'crowd', 'coll', 'rma', 'io', 'startup'):
+            if name == 'lam' and program in ('rma', 'io'):
                 continue  # MPI-2 has no MPI_Win_flush
             more = [HERE + '/lam_writev.c'] if name == 'lam' else []
             subprocess.run([compiler, '-O2', '-w', '-o', f'{folder}/{program}.{name}', f'{HERE}/{program}.c', *more], check=True)
@@ -150,7 +150,7 @@ def main():
     parser.add_argument('--seconds', type=float, default=0.2)
     parser.add_argument('--ranks', type=int, default=16)
     parser.add_argument('--kinds', default='', help='of p2p, comma separated: ' + ' '.join(p2p_rows.ASKABLE))
-    parser.add_argument('--only', choices=('p2p', 'coll', 'rma', 'startup'))
+    parser.add_argument('--only', choices=('p2p', 'coll', 'rma', 'io', 'startup'))
     options = parser.parse_args()
     herald = os.path.abspath(options.herald)
     folder = herald + '/bench'
@@ -162,6 +162,8 @@ def main():
     coll = bench_coll(others, folder, options) if options.only in (None, 'coll') else {}
     if options.only in (None, 'rma'):
         coll |= bench_coll(others, folder, options, 'rma', (8,), ('', 'partitioned_threads'))
+    if options.only in (None, 'io'):
+        coll |= bench_coll(others, folder, options, 'io', (8,))
     facts = machine()
     print(f'{facts["cpu"]}, {facts["cores"]} cores, Linux {facts["kernel"]}, commit {facts["commit"]}; '
           f'medians of {options.rounds} rounds run in turns')

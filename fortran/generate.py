@@ -4,6 +4,7 @@
 
     generate.py --out DIR    writes DIR/wrappers_<letter>.c, DIR/include/mpif.h, DIR/mpi.f90, ...
     generate.py --list       prints the names of the files, one per line
+    --without 10             leaves out REAL(10), which not every compiler has; may be repeated
 """
 import argparse
 import pathlib
@@ -45,12 +46,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--without", action="append", default=[])
     args = parser.parse_args()
     for name, text in files():
         if args.list:
             print(name)
         if args.out:
-            write(args.out / name, text())
+            lines = text().splitlines(keepends=True)
+            left_out = tuple(f"!KIND{kind}\n" for kind in args.without)
+            write(args.out / name, "".join(line for line in lines if not left_out or not line.endswith(left_out)))
 
 
 if __name__ == "__main__":

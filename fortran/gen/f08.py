@@ -242,6 +242,8 @@ def procedure(function, big, prefix):
     params = facts.params(function, big)
     out = [first, "  USE mpi_f08_types"]
     with_buffer = any(p.kind in ("BUFFER", "LOGICAL_VOID") for p in params)
+    if not with_buffer:  # the wrapper has no interface, which an ASYNCHRONOUS argument would need
+        lines = [line.replace(", ASYNCHRONOUS", "") for line in lines]
     out += ["  USE, INTRINSIC :: ISO_C_BINDING, ONLY : C_SIZE_T"] * with_buffer + ["  IMPLICIT NONE"] + lines
     if word == "FUNCTION":
         target = f"hf{'p' * bool(prefix)}_{stem}"

@@ -94,20 +94,29 @@ def predefined_interfaces():
     return out + ["  END INTERFACE", "  EXTERNAL :: MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL_C"]
 
 
+def wide(name, lines):
+    """Marks the lines of kinds that not every compiler has, so that they can be left out (--without)."""
+    kind = name.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    return [f"{line} !KIND{kind}" for line in lines] if kind in ("10", "16") else lines
+
+
 def sizeof_interface(prefix):
-    return [f"  INTERFACE {prefix}MPI_Sizeof"] + [f"    MODULE PROCEDURE sizeof_{name}" for name, _ in SIZEOF] + \
-        ["  END INTERFACE"]
+    out = [f"  INTERFACE {prefix}MPI_Sizeof"]
+    for name, _ in SIZEOF:
+        out += wide(name, [f"    MODULE PROCEDURE sizeof_{name}"])
+    return out + ["  END INTERFACE"]
 
 
 def sizeof_procedures(optional):
     out = []
     for name, kind in SIZEOF:
-        size = "LEN(x)" if name == "CHARACTER" else f"STORAGE_SIZE(one) / 8"
-        out += [f"  SUBROUTINE sizeof_{name}(x, size, ierror)", f"    {kind}, DIMENSION(..) :: x",
-                "    INTEGER, INTENT(OUT) :: size", f"    INTEGER{', OPTIONAL' * optional}, INTENT(OUT) :: ierror"]
+        size = "LEN(x)" if name == "CHARACTER" else "STORAGE_SIZE(one) / 8"
+        lines = [f"  SUBROUTINE sizeof_{name}(x, size, ierror)", f"    {kind}, DIMENSION(..) :: x",
+                 "    INTEGER, INTENT(OUT) :: size", f"    INTEGER{', OPTIONAL' * optional}, INTENT(OUT) :: ierror"]
         if name != "CHARACTER":
-            out.append(f"    {kind} :: one")
-        out += [f"    size = {size}", f"    {'IF (PRESENT(ierror)) ' * optional}ierror = MPI_SUCCESS", "  END SUBROUTINE"]
+            lines.append(f"    {kind} :: one")
+        lines += [f"    size = {size}", f"    {'IF (PRESENT(ierror)) ' * optional}ierror = MPI_SUCCESS"]
+        out += wide(name, lines + ["  END SUBROUTINE"])
     return out
 
 

@@ -190,3 +190,10 @@ void hf_free_view(HfView* view, int may) {
   if ((may & kReadOnly) == 0) move(view->copied, view->base, 1);
   free(view->base);
 }
+
+/* make_modules asks whether a compiler passes line(1:5:2) of INTEGER line(5) as this library reads
+ * descriptors. */
+HF_PUBLIC int herald_fortran_probe(const CFI_cdesc_t* d) {
+  return d->elem_len == 4 && d->rank == 1 && d->dim[0].extent == 3 && d->dim[0].sm == 8 &&
+         *(int*)d->base_addr == 1;
+}

@@ -16,6 +16,15 @@ int hf_no_memory(void) {
   return MPI_ERR_NO_MEM;
 }
 
+/* MPICH 5.0 ends a program that sets or asks for the facts before it is initialized, and refuses them later.
+ * Its own are those of this compiler. */
+static int takes_facts(void) {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  if (PMPI_Get_library_version(text, &length) != MPI_SUCCESS) return 1;
+  return strncmp(text, "MPICH", 5) != 0 || strstr(text, " 5.0.") == NULL;
+}
+
 static void set_facts(void) {
   static const char* const facts[][2] = {
       {"mpi_logical_size", "4"},
@@ -45,6 +54,7 @@ static void set_facts(void) {
   MPI_Info info = MPI_INFO_NULL;
   int is_set = 0;
   MPI_Fint values[2];
+  if (!takes_facts()) return;
   /* Another Fortran layer in this process may have set the facts: they can be set once. */
   if (PMPI_Abi_get_fortran_info(&info) == MPI_SUCCESS && info == MPI_INFO_NULL &&
       PMPI_Info_create(&info) == MPI_SUCCESS) {

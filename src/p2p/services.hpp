@@ -30,6 +30,7 @@ enum class ServiceId : std::uint16_t {
   lane_dismiss = 5,  // over a lane: no header; no more packets come over it
   rma = 6,           // wire::RmaHeader
   partitioned = 7,   // wire::PartHeader
+  file = 8,          // wire::FileHeader
   first_free = 16,
   count = 64,
 };

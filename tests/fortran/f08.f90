@@ -101,12 +101,13 @@ contains
   ! Sections of collectives: one message, a block per rank, a copy where no datatype describes the buffer.
   subroutine section_collectives
     integer :: wide(2, 0:3, 0:ranks - 1), flat(4, 0:ranks - 1), i, counts(0:ranks - 1), displs(0:ranks - 1)
-    integer :: cube(2, 3, 4 + ranks)
+    integer :: cube(2, 3, 4 + ranks), mine(4)
     type(MPI_Request) :: request
     type(MPI_Datatype) :: pair
     wide = -1
     flat = 0
-    call MPI_Iallgather([(10 * rank + i, i = 1, 4)], 4, MPI_INTEGER, wide(1, :, :), 4, MPI_INTEGER, MPI_COMM_WORLD, request)
+    mine = [(10 * rank + i, i = 1, 4)]
+    call MPI_Iallgather(mine, 4, MPI_INTEGER, wide(1, :, :), 4, MPI_INTEGER, MPI_COMM_WORLD, request)
     call MPI_Wait(request, MPI_STATUS_IGNORE)
     call check(all(wide(2, :, :) == -1), 'iallgather: gaps are not written')
     do i = 0, ranks - 1

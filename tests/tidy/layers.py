@@ -5,13 +5,13 @@ import re
 from cpp_text import code_only, includes, without_comments
 
 # Lowest first. `group` stands ready for multicast.
-ORDER = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'rma', 'node', 'coll', 'path', 'boot', 'crypto', 'engine',
+ORDER = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'rma', 'io', 'node', 'coll', 'path', 'boot', 'crypto', 'engine',
          'exec', 'mpi', 'abi']
 # The subfolders of src/mpi, lowest first: each may include those before it (src/mpi/README.md).
-MPI_ORDER = ['core', 'type', 'p2p', 'coll', 'comm', 'topo', 'rma', 'tool', 'env']
+MPI_ORDER = ['core', 'type', 'p2p', 'coll', 'comm', 'topo', 'rma', 'io', 'tool', 'env']
 # The simulated network may include the pure rooms, which it drives instead of the engine.
 SIM = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'node', 'coll']
-PURE = ['wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'rma', 'node', 'coll']
+PURE = ['wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'rma', 'io', 'node', 'coll']
 
 PURE_HEADERS = {
     'a socket': r'sys/socket\.h|sys/un\.h|netinet/.*|arpa/inet\.h|netdb\.h|net/if\.h|ifaddrs\.h|poll\.h|'

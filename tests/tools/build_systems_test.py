@@ -116,7 +116,8 @@ def install(folder):
     allowed = {'bin', 'lib', 'libexec', 'include', 'share'}
     if os.listdir(home + '/libexec') != ['herald']:
         sys.exit(f'unexpected files: {os.listdir(home + "/libexec")}')
-    fortran = {'mpif.h', 'mpi.mod'} if os.path.exists(home + '/lib/libmpifort_abi.so.1') else set()
+    modules = {'mpif.h', 'mpi.mod', 'mpi_f08.mod', 'mpi_f08_types.mod'}
+    fortran = modules if os.path.exists(home + '/lib/libmpifort_abi.so.1') else set()
     if set(os.listdir(home)) - allowed or set(os.listdir(home + '/include')) != {'mpi.h', 'mpix.h'} | fortran:
         sys.exit(f'unexpected files: {os.listdir(home)} {os.listdir(home + "/include")}')
 

@@ -5,6 +5,7 @@ split a path or an argument; the wrapper does not find its prefix.
 
 A stand-in for the compiler prints its arguments, one a line."""
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -46,6 +47,30 @@ class Wrappers(unittest.TestCase):
     def test_compile_only_gets_no_link_flags(self):
         for word in ('-c', '-S', '-E', '-M', '-MM', '-fsyntax-only'):
             self.assertEqual(self.args(word, 'a.c'), [word, 'a.c', INC])
+
+    def test_plans_use_clang_and_the_plugin_of_its_version(self):
+        plugin = BUILD + '/lib/herald/herald-plans-14.so'
+        if not os.path.exists(plugin) or shutil.which('clang-14') is None:
+            self.skipTest('no clang-14, or herald-plans is not built for it')
+        for words, mode in ((['--plans'], 'prepare'), (['--plans=convert'], 'convert')):
+            shown = run(MPICC, '-show', '-cc=clang-14', *words, 'a.c').stdout.split()
+            self.assertEqual(shown[0], 'clang-14')
+            self.assertIn('-fpass-plugin=' + plugin, shown)
+            self.assertIn('-herald-plans=' + mode, shown)
+            self.assertNotIn(words[0], shown)
+        self.assertEqual(run(MPICXX, '-show', '-cxx=clang++-14', '--plans', 'a.cc').stdout.split()[0], 'clang++-14')
+
+    def test_plans_without_clang_say_what_to_install(self):
+        folder = self.folder.name + '/bin'
+        os.mkdir(folder)
+        for name in ('sh', 'dirname', 'readlink', 'grep', 'cat'):
+            os.symlink(shutil.which(name), f'{folder}/{name}')
+        done = run(MPICC, '--plans', 'a.c', env={'PATH': folder}, check=False)
+        self.assertEqual(done.returncode, 127)
+        self.assertIn('install clang-14 and llvm-14-dev', done.stderr)
+        done = run(MPICC, '--plans=fast', 'a.c', check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('--plans=convert', done.stderr)
 
     def test_dependency_output_does_not_prevent_linking(self):
         self.assertEqual(self.args('-MD', 'a.c'), ['-MD', 'a.c', INC] + LINK)

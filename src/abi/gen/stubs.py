@@ -7,11 +7,12 @@ weak alias of it, so that profilers can put their own MPI_X before ours.
 """
 
 OBJECTS = {"COMMUNICATOR": "Comm", "DATATYPE": "Datatype", "GROUP": "Group", "INFO": "Info",
-           "ERRHANDLER": "Errhandler", "OPERATION": "Op", "SESSION": "Session", "WINDOW": "Win"}
-CHECKED_FIRST = ("COMMUNICATOR", "SESSION", "WINDOW")  # they select the error handler
+           "ERRHANDLER": "Errhandler", "OPERATION": "Op", "SESSION": "Session", "WINDOW": "Win", "FILE": "File"}
+CHECKED_FIRST = ("COMMUNICATOR", "SESSION", "WINDOW", "FILE")  # they select the error handler
 # Handles that may be null here.
 NULL_OK = {("MPI_Comm_get_name", "comm"), ("MPI_Intercomm_create", "peer_comm"), ("MPI_Type_get_name", "datatype"),
-           ("MPI_Win_get_name", "win")}
+           ("MPI_Win_get_name", "win"), ("MPI_File_get_errhandler", "file"), ("MPI_File_set_errhandler", "file"),
+           ("MPI_File_call_errhandler", "fh")}
 # Calls whose errors go to the error handler among their arguments.
 OWN_ERRHANDLER = {"MPI_Comm_create_from_group", "MPI_Intercomm_create_from_groups", "MPI_Session_init"}
 ANY_SOURCE_OK = {"MPI_Recv", "MPI_Irecv", "MPI_Recv_init", "MPI_Probe", "MPI_Iprobe", "MPI_Mprobe", "MPI_Improbe",
@@ -37,6 +38,15 @@ TOP = """// SPDX-License-Identifier: BSD-3-Clause
 def becomes_object(function, p):
     return (p.kind in OBJECTS and not p.out and not p.array and p.pointer is not True
             and function.status != "tool")
+
+
+def about_files(function):
+    """Its errors go to the error handler of a file."""
+    return function.status == "io" or any(p.kind == "FILE" and not p.out for p in function.params)
+
+
+def transfers_data(function):
+    return function.status == "io" and any(p.kind == "BUFFER" for p in function.params)
 
 
 def inner_name(function):
@@ -95,6 +105,8 @@ def object_check(function, p, where):
     check = f"call.object({p.name}, {where})"
     if p.kind == "DATATYPE" and function.status == "coll":
         check = f"find({p.name})"  # at some ranks, or with MPI_IN_PLACE, it is ignored
+    elif p.kind == "DATATYPE" and transfers_data(function):
+        check = f"find({p.name})"  # checked by the call: other ranks of a collective one must not wait in vain
     elif p.kind == "DATATYPE" and function.status in MESSAGES:
         rank = partner(function, p)
         check = f"committed_for(call, {rank}, {p.name}, {where})" if rank else f"committed(call, {p.name}, {where})"
@@ -138,7 +150,7 @@ def value_check(function, p, where):
         wild = function.name in ANY_SOURCE_OK and "send" not in p.name
         return f"  check_{'recv_tag' if wild else 'tag'}(call, {p.name}, {where});"
     if p.kind in ("FUNCTION", "POLYFUNCTION") and "attr" not in (p.fn or "") and p.fn not in (
-            "MPI_Copy_function", "MPI_Delete_function"):
+            "MPI_Copy_function", "MPI_Delete_function", "MPI_Datarep_conversion_function"):
         return f"  check_pointer(call, {p.name}, {where});"
     return None
 
@@ -158,6 +170,8 @@ def checks(function, big):
     first, rest = [], []
     if function.name in OWN_ERRHANDLER:
         first.append("  call.blame(errhandler);")
+    if about_files(function):
+        first.append("  call.blame(static_cast<File*>(nullptr));")
     for number, p in enumerate(function.shown(big), 1):
         where = f'{{{number}, "{p.name}"}}'
         if becomes_object(function, p):

@@ -53,6 +53,13 @@ int run(Comm& comm, CollCall call, coll::Key& key) noexcept {
   return error;
 }
 
+std::unique_ptr<Work> begin_work(Comm& comm, CollCall call, Finisher finisher) noexcept {
+  exec::Team& team = coll_state(comm).team;
+  if (team.agreeing()) return std::make_unique<DeferredColl>(comm, call, new_key(comm), finisher);
+  team.describe_segment(call.spec, false);
+  return make_work(comm, find_plan(comm, call, new_key(comm)), call.binding, finisher);
+}
+
 }  // namespace
 
 int allgather_bytes(Comm& comm, const void* mine, void* all, std::size_t bytes_each) noexcept {
@@ -85,11 +92,12 @@ int barrier(Comm& comm) noexcept {
 
 std::unique_ptr<Work> ibcast_bytes(Comm& comm, void* data, std::size_t bytes, int root,
                                    Finisher finisher) noexcept {
-  exec::Team& team = coll_state(comm).team;
-  CollCall call = call_of(comm, coll::Op::bcast, root, nullptr, data, bytes);
-  if (team.agreeing()) return std::make_unique<DeferredColl>(comm, call, new_key(comm), finisher);
-  team.describe_segment(call.spec, false);
-  return make_work(comm, find_plan(comm, call, new_key(comm)), call.binding, finisher);
+  return begin_work(comm, call_of(comm, coll::Op::bcast, root, nullptr, data, bytes), finisher);
+}
+
+std::unique_ptr<Work> iallgather_bytes(Comm& comm, const void* mine, void* all, std::size_t bytes_each,
+                                       Finisher finisher) noexcept {
+  return begin_work(comm, call_of(comm, coll::Op::allgather, 0, mine, all, bytes_each), finisher);
 }
 
 }  // namespace herald::mpi

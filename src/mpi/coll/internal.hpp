@@ -24,4 +24,8 @@ int barrier(Comm& comm) noexcept;
 std::unique_ptr<Work> ibcast_bytes(Comm& comm, void* data, std::size_t bytes, int root,
                                    Finisher finisher) noexcept;
 
+// The same for an allgather.
+std::unique_ptr<Work> iallgather_bytes(Comm& comm, const void* mine, void* all, std::size_t bytes_each,
+                                       Finisher finisher) noexcept;
+
 }  // namespace herald::mpi

@@ -94,6 +94,9 @@ int Call::raise(int error) noexcept {
   }
   last.function = function_;
   if (handler_ != nullptr) return call_errhandler(handler_, kNoObject, error);
+  if (file_ != nullptr) return call_errhandler(file_->errhandler, file_->handle, error);
+  if (about_files_)
+    return call_errhandler(file_errhandler(), reinterpret_cast<std::uintptr_t>(MPI_FILE_NULL), error);
   if (win_ != nullptr) return call_errhandler(win_->errhandler, win_->handle, error);
   return raise_error(error, comm_, session_);
 }

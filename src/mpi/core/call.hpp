@@ -76,6 +76,8 @@ class Call {
       if (session_ == nullptr && !failed()) session_ = found;
     if constexpr (std::is_same_v<Handle, MPI_Win>)
       if (win_ == nullptr && !failed()) win_ = found;
+    if constexpr (std::is_same_v<Handle, MPI_File>)
+      if (file_ == nullptr && !failed()) file_ = found;
     return found;
   }
   // The same; null also for the null handle.
@@ -87,10 +89,12 @@ class Call {
   // Describes the failure (printf-like; the name of the call is put before the text).
   [[gnu::format(printf, 3, 4)]] Failed fail(int error_class, const char* format, ...) noexcept;
 
-  // Selects the error handler for errors of this call; by default that of the communicator, session or window
-  // among the arguments, else of MPI_COMM_SELF.
-  void blame(Comm* comm) noexcept { comm_ = comm, win_ = nullptr; }
+  // Selects the error handler for errors of this call; by default that of the communicator, session, window
+  // or file among the arguments, else of MPI_COMM_SELF.
+  void blame(Comm* comm) noexcept { comm_ = comm, win_ = nullptr, file_ = nullptr, about_files_ = false; }
   void blame(Win* win) noexcept { win_ = win; }
+  // Null: errors go to the handler of MPI_FILE_NULL.
+  void blame(File* file) noexcept { file_ = file, about_files_ = true; }
   void blame(Session* session) noexcept { session_ = session; }
   void blame(MPI_Comm handle) noexcept { comm_ = find(handle); }
   void blame(MPI_Session handle) noexcept { session_ = find(handle); }
@@ -111,9 +115,11 @@ class Call {
   Comm* comm_ = nullptr;
   Session* session_ = nullptr;
   Win* win_ = nullptr;
+  File* file_ = nullptr;
   Errhandler* handler_ = nullptr;
   int error_ = MPI_SUCCESS;
   bool large_;
+  bool about_files_ = false;
   bool tool_;  // MPI_T: errors go back to the caller, never to a handler
   std::uint8_t locked_ = 0;
 };

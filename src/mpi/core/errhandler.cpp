@@ -17,6 +17,11 @@ MPI_Errhandler hand_out(Errhandler* errhandler) noexcept {
   return handle_of(errhandler);
 }
 
+Errhandler*& file_errhandler() noexcept {
+  static Errhandler* errhandler = tables().give_back;
+  return errhandler;
+}
+
 bool check_errhandler(Call& call, const Errhandler& errhandler, ObjectKind kind, int number) noexcept {
   if (errhandler.made_for == ObjectKind::any || errhandler.made_for == kind) return true;
   static constexpr const char* kNames[] = {"Comm", "Comm", "Type", "Win", "File", "Session"};
@@ -65,15 +70,8 @@ int raise_for(Call& call, Errhandler* errhandler, std::uintptr_t handle, int cod
   return MPI_SUCCESS;
 }
 
-// The handler for files that are not open; new files will begin with it.
-Errhandler*& file_errhandler() noexcept {
-  static Errhandler* errhandler = tables().give_back;
-  return errhandler;
-}
-
-int need_file_null(Call& call, MPI_File file) noexcept {
-  if (file == MPI_FILE_NULL) return MPI_SUCCESS;
-  return call.fail(MPI_ERR_FILE, "argument 1 (file) is not a file that is open");
+Errhandler*& errhandler_of(File* file) noexcept {
+  return file != nullptr ? file->errhandler : file_errhandler();
 }
 
 int need_added(Call& call, int code, const char* name) noexcept {
@@ -139,17 +137,15 @@ int win_call_errhandler(Call& call, Win* win, int errorcode) {
   return raise_for(call, win->errhandler, win->handle, errorcode);
 }
 
-int file_set_errhandler(Call& call, MPI_File file, Errhandler* errhandler) {
-  if (need_file_null(call, file) != MPI_SUCCESS) return call.error();
-  return set(call, ObjectKind::file, file_errhandler(), errhandler);
+int file_set_errhandler(Call& call, File* file, Errhandler* errhandler) {
+  return set(call, ObjectKind::file, errhandler_of(file), errhandler);
 }
-int file_get_errhandler(Call& call, MPI_File file, MPI_Errhandler* errhandler) {
-  if (need_file_null(call, file) != MPI_SUCCESS) return call.error();
-  return get(file_errhandler(), errhandler);
+int file_get_errhandler(Call&, File* file, MPI_Errhandler* errhandler) {
+  return get(errhandler_of(file), errhandler);
 }
-int file_call_errhandler(Call& call, MPI_File fh, int errorcode) {
-  if (need_file_null(call, fh) != MPI_SUCCESS) return call.error();
-  return raise_for(call, file_errhandler(), reinterpret_cast<std::uintptr_t>(fh), errorcode);
+int file_call_errhandler(Call& call, File* fh, int errorcode) {
+  const auto handle = reinterpret_cast<std::uintptr_t>(MPI_FILE_NULL);
+  return raise_for(call, errhandler_of(fh), fh != nullptr ? fh->handle : handle, errorcode);
 }
 
 int error_class(Call& call, int errorcode, int* errorclass) {

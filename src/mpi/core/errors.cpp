@@ -22,9 +22,10 @@ namespace {
 }
 
 template <class F, class Handle>
-void call_as(void (*function)(), std::uintptr_t handle, int code) noexcept {
+int call_as(void (*function)(), std::uintptr_t handle, int code) noexcept {
   auto typed = reinterpret_cast<Handle>(handle);
   reinterpret_cast<F*>(function)(&typed, &code);
+  return code;
 }
 
 }  // namespace
@@ -46,12 +47,16 @@ int call_errhandler(Errhandler* errhandler, std::uintptr_t handle, int error) no
   switch (errhandler->made_for) {
     case ObjectKind::any:
     case ObjectKind::type:
-    case ObjectKind::comm: call_as<MPI_Comm_errhandler_function, MPI_Comm>(function, handle, error); break;
-    case ObjectKind::session:
-      call_as<MPI_Session_errhandler_function, MPI_Session>(function, handle, error);
+    case ObjectKind::comm:
+      (void)call_as<MPI_Comm_errhandler_function, MPI_Comm>(function, handle, error);
       break;
-    case ObjectKind::win: call_as<MPI_Win_errhandler_function, MPI_Win>(function, handle, error); break;
-    case ObjectKind::file: call_as<MPI_File_errhandler_function, MPI_File>(function, handle, error); break;
+    case ObjectKind::session:
+      (void)call_as<MPI_Session_errhandler_function, MPI_Session>(function, handle, error);
+      break;
+    case ObjectKind::win: (void)call_as<MPI_Win_errhandler_function, MPI_Win>(function, handle, error); break;
+    case ObjectKind::file:  // as in ROMIO, a handler of files may change the code
+      error = call_as<MPI_File_errhandler_function, MPI_File>(function, handle, error);
+      break;
   }
   release(errhandler);
   return error;

@@ -38,6 +38,9 @@ bool check_errhandler(Call& call, const Errhandler& errhandler, ObjectKind kind,
 // The first handler of communicators and sessions, and the handler of errors while there are none.
 Errhandler* initial_errhandler() noexcept;
 
+// The handler of MPI_FILE_NULL: of errors without a file that is open, and the first one of new files.
+Errhandler*& file_errhandler() noexcept;
+
 // The handle of an error handler for the program, which frees it.
 MPI_Errhandler hand_out(Errhandler* errhandler) noexcept;
 

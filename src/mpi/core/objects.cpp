@@ -40,6 +40,13 @@ Win::~Win() {
   if (comm != nullptr) release(comm);
 }
 
+File::File() noexcept = default;
+File::~File() {
+  state.reset();
+  if (errhandler != nullptr) release(errhandler);
+  if (comm != nullptr) release(comm);
+}
+
 void release(Comm* comm) noexcept {
   if (--comm->refs != 0) return;
   if (comm->context != 0 && runtime().live()) {
@@ -95,5 +102,6 @@ Info* find(MPI_Info handle) noexcept {
 
 Session* find(MPI_Session handle) noexcept { return tables().sessions.find(number(handle)); }
 Win* find(MPI_Win handle) noexcept { return tables().wins.find(number(handle)); }
+File* find(MPI_File handle) noexcept { return tables().files.find(number(handle)); }
 
 }  // namespace herald::mpi

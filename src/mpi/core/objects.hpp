@@ -149,6 +149,17 @@ struct Win : ObjectOf<MPI_Win> {
   ~Win();
 };
 
+struct FileState;  // mpi/io/file.hpp; shared pointers destroy it without its definition
+
+struct File : ObjectOf<MPI_File> {
+  Comm* comm = nullptr;              // its own, without a handle; holds a count
+  Errhandler* errhandler = nullptr;  // holds a count
+  std::shared_ptr<FileState> state;
+
+  File() noexcept;
+  ~File();
+};
+
 // Reference counts. `release` destroys at zero.
 inline void retain(Object* object) noexcept { ++object->refs; }
 void release(Comm* comm) noexcept;
@@ -166,6 +177,7 @@ Op* find(MPI_Op handle) noexcept;
 Info* find(MPI_Info handle) noexcept;
 Session* find(MPI_Session handle) noexcept;
 Win* find(MPI_Win handle) noexcept;
+File* find(MPI_File handle) noexcept;
 
 // How errors name a kind of handle.
 struct HandleKind {
@@ -180,6 +192,7 @@ inline HandleKind kind_of(MPI_Op) noexcept { return {MPI_ERR_OP, "operation", MP
 inline HandleKind kind_of(MPI_Info) noexcept { return {MPI_ERR_INFO, "info", MPI_INFO_NULL}; }
 inline HandleKind kind_of(MPI_Session) noexcept { return {MPI_ERR_SESSION, "session", MPI_SESSION_NULL}; }
 inline HandleKind kind_of(MPI_Win) noexcept { return {MPI_ERR_WIN, "window", MPI_WIN_NULL}; }
+inline HandleKind kind_of(MPI_File) noexcept { return {MPI_ERR_FILE, "file", MPI_FILE_NULL}; }
 inline HandleKind kind_of(MPI_Errhandler) noexcept {
   return {MPI_ERR_ERRHANDLER, "error handler", MPI_ERRHANDLER_NULL};
 }

@@ -31,7 +31,8 @@ struct Work {
   // The program waits: polls for a moment before turns of the engine are taken.
   virtual void poll_briefly() noexcept {}
   virtual const char* reason() const noexcept { return nullptr; }  // why it failed; null: unknown
-  virtual Win* window() const noexcept { return nullptr; }       // whose error handler is called; null: none
+  virtual Win* window() const noexcept { return nullptr; }  // whose error handler is called; null: none
+  virtual File* file() const noexcept { return nullptr; }
   virtual int cancel(Request&) noexcept { return MPI_SUCCESS; }  // without effect where MPI does not allow it
   // Fills the status of a request that is ready (may be MPI_STATUS_IGNORE) and returns its error.
   virtual int read(const Request& request, MPI_Status* status) noexcept;

@@ -100,6 +100,8 @@ void explain(Call& call, const Request& request, int error) noexcept {
   call.blame(request.comm != nullptr && request.comm->handle != 0 ? request.comm : nullptr);
   if (request.kind == Request::Kind::work && request.work->window() != nullptr)
     call.blame(request.work->window());
+  if (request.kind == Request::Kind::work && request.work->file() != nullptr)
+    call.blame(request.work->file());
   if (error != MPI_SUCCESS && request.kind == Request::Kind::recv) {
     (void)fail_receive(call, request.recv);
   } else if (error == MPI_ERR_PROC_ABORTED && request.kind == Request::Kind::send) {

@@ -17,6 +17,7 @@ struct Tables {
   HandleTable<Info> infos;
   HandleTable<Session> sessions;
   HandleTable<Win> wins;
+  HandleTable<File> files;
   HandleTable<Request> requests;
 
   // Predefined objects; never destroyed. Datatypes by handle - kFirstDatatype, null where there is none.

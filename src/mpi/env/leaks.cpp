@@ -44,7 +44,7 @@ const char* kind_of(const Request& request) noexcept {
 
 void report_leaks() noexcept {
   Tables& all = tables();
-  Tally requests, types, comms, groups, infos, errhandlers, ops, wins;
+  Tally requests, types, comms, groups, infos, errhandlers, ops, wins, files;
   all.requests.each([&](Request& o) { requests.add(kind_of(o)); });
   all.datatypes.each([&](Datatype& o) {
     if (!o.predefined) types.add(o.name);  // those without a name are never freed
@@ -59,6 +59,7 @@ void report_leaks() noexcept {
   });
   all.ops.each([&](Op&) { ops.add(""); });
   all.wins.each([&](Win& o) { wins.add(o.name); });
+  all.files.each([&](File&) { files.add(""); });
   requests.report("request", "requests");
   types.report("datatype", "datatypes");
   comms.report("communicator", "communicators");
@@ -67,6 +68,7 @@ void report_leaks() noexcept {
   errhandlers.report("error handler", "error handlers");
   ops.report("operation", "operations");
   wins.report("window", "windows");
+  files.report("file", "files");
 }
 
 }  // namespace herald::mpi

@@ -81,7 +81,9 @@ bool fits(Call& call, MPI_Count room, const std::vector<T>& values, const void* 
   return true;
 }
 
-MPI_Datatype again(const Contents::Ingredient& ingredient) {
+}  // namespace
+
+MPI_Datatype again(const Contents::Ingredient& ingredient) noexcept {
   if (ingredient.predefined != nullptr) return handle_of(ingredient.predefined);
   Datatype* datatype = tables().datatypes.create();
   datatype->layout = ingredient.layout;
@@ -89,8 +91,6 @@ MPI_Datatype again(const Contents::Ingredient& ingredient) {
   datatype->contents = ingredient.contents;
   return handle_of(datatype);
 }
-
-}  // namespace
 
 namespace api {
 

@@ -41,6 +41,9 @@ struct Contents {
   void add_addresses(type::Ints values);
 };
 
+// The handle of a predefined datatype, or of a new one that is the same; the program frees it.
+MPI_Datatype again(const Contents::Ingredient& ingredient) noexcept;
+
 // An array argument in 64-bit form.
 class WideArray {
  public:

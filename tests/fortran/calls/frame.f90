@@ -91,7 +91,12 @@ module calls_state
   use calls_callbacks
   implicit none
   integer, parameter :: most = 64
+  BEGIN old
+  integer :: a(most), b(most), pool(1024)
+  END
+  BEGIN f08
   integer, asynchronous :: a(most), b(most), pool(1024)
+  END
   integer, pointer :: cells(:)
   integer :: me, ranks, next, wrong = 0, made = 0, ierr
   integer :: i, j, n, n2, ni, na, nd, keyval
@@ -109,6 +114,7 @@ module calls_state
   character(len=MPI_MAX_PORT_NAME) :: port
   character(len=200) :: name
   character(len=8) :: names(1) = 'nothing'
+  character(len=24) :: service
   type(c_ptr) :: place
   <Address> :: base, detached
   <Comm> :: comm, comm2, comm3, comm4
@@ -188,6 +194,7 @@ contains
     types2 = MPI_INTEGER
     types = MPI_INTEGER
     infos = MPI_INFO_NULL
+    write (service, '(a, i0)') 'PREFIXSTYLE', me
     call get_environment_variable('CALLS_FILE', name)
     name = trim(name) // '.PREFIXSTYLE'
   end subroutine

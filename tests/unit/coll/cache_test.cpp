@@ -52,7 +52,7 @@ TEST(CollCache, finds_the_plan_of_the_same_key_only) {
 TEST(CollCache, evicts_prepared_plans_last_and_stays_bounded) {
   PlanCache cache;
   const Key loved = key_of(-1);
-  const char* const operation = "test";
+  const char *const operation = "test", *const another = "other";
   CachedPlan* made = cache.add(some_plan(), loved, loved.hash(), {});
   made->plan.operation = operation;
   made->prepared = true;
@@ -62,7 +62,7 @@ TEST(CollCache, evicts_prepared_plans_last_and_stays_bounded) {
       const Key key = key_of(i, prepared);
       CachedPlan* cached = cache.add(some_plan(), key, key.hash(), {});
       cached->prepared = prepared;
-      cached->plan.operation = prepared ? "other" : operation;
+      cached->plan.operation = prepared ? another : operation;
       release(cached);
     }
   };
@@ -79,7 +79,7 @@ TEST(CollCache, evicts_prepared_plans_last_and_stays_bounded) {
   cache.release_prepared(operation);
   add_many(false);
   EXPECT_TRUE(is_cached(key_of(999, 1)));
-  cache.release_prepared("other");
+  cache.release_prepared(another);
   add_many(false);
   EXPECT_FALSE(is_cached(key_of(999, 1)));
 }

@@ -14,6 +14,7 @@
 #include "base/prng.hpp"
 #include "op/kernels.hpp"
 #include "op/number.hpp"
+#include "tests/unit/op/pair_oracle.hpp"
 
 namespace herald::op {
 namespace {
@@ -189,42 +190,6 @@ void complex_half_oracle(Kind kind, const unsigned char* in, unsigned char* inou
   std::memcpy(y, bytes, 8);
   for (int i = 0; i < 2; ++i) out[i] = static_cast<std::uint16_t>(nearest_half(static_cast<double>(y[i])));
   std::memcpy(inout, out, 4);
-}
-
-template <class V, class I>
-void pair_oracle(Kind kind, const unsigned char* in, unsigned char* inout) {
-  Pair<V, I> a, b;
-  std::memcpy(&a, in, sizeof a);
-  std::memcpy(&b, inout, sizeof b);
-  const bool better = kind == Kind::minloc ? a.value < b.value : b.value < a.value;
-  if (better) {
-    b.value = a.value;
-    b.index = a.index;
-  } else if (a.value == b.value) {
-    b.index = std::min(a.index, b.index);
-  }
-  const std::size_t value_bytes = std::is_same_v<V, long double> && __LDBL_MANT_DIG__ == 64 ? 10 : sizeof(V);
-  std::memcpy(inout, &b.value, value_bytes);
-  std::memcpy(inout + offsetof(decltype(b), index), &b.index, sizeof(I));
-}
-
-void pair_by_basic(Kind kind, Basic basic, const unsigned char* in, unsigned char* inout) {
-  switch (basic) {
-    case Basic::float_int: return pair_oracle<float, int>(kind, in, inout);
-    case Basic::double_int: return pair_oracle<double, int>(kind, in, inout);
-    case Basic::long_int: return pair_oracle<long, int>(kind, in, inout);
-    case Basic::two_int:
-    case Basic::two_integer: return pair_oracle<int, int>(kind, in, inout);
-    case Basic::short_int: return pair_oracle<short, int>(kind, in, inout);
-    case Basic::long_double_int: return pair_oracle<long double, int>(kind, in, inout);
-    case Basic::two_real: return pair_oracle<float, float>(kind, in, inout);
-    case Basic::two_double_precision: return pair_oracle<double, double>(kind, in, inout);
-    case Basic::float_int64: return pair_oracle<float, std::int64_t>(kind, in, inout);
-    case Basic::double_int64: return pair_oracle<double, std::int64_t>(kind, in, inout);
-    case Basic::int32_int64: return pair_oracle<std::int32_t, std::int64_t>(kind, in, inout);
-    case Basic::int64_int64: return pair_oracle<std::int64_t, std::int64_t>(kind, in, inout);
-    default: FAIL();
-  }
 }
 
 void oracle(Kind kind, const BasicRow& row, const unsigned char* in, unsigned char* inout) {

@@ -22,6 +22,8 @@ struct Map {
   std::vector<Entry> entries;
   std::vector<std::int64_t> lbs, ubs;  // explicit bounds
   std::int64_t align = 1;
+  bool has_items = false;                      // parts with data were added
+  std::int64_t first_item = 0, items_end = 0;  // from the first to the last of them, their padding included
 
   std::int64_t size() const {
     std::int64_t sum = 0;
@@ -37,15 +39,21 @@ struct Map {
     for (const Entry& e : entries) end = std::max(end, e.at + row_of(e.basic).size);
     return end;
   }
-  std::int64_t lb() const { return lbs.empty() ? true_lb() : *std::min_element(lbs.begin(), lbs.end()); }
+  std::int64_t lb() const { return lbs.empty() ? data_lb() : *std::min_element(lbs.begin(), lbs.end()); }
   std::int64_t ub() const {
     if (!ubs.empty()) return *std::max_element(ubs.begin(), ubs.end());
-    const std::int64_t raw = true_ub() - true_lb();
-    return true_lb() + (raw + align - 1) / align * align;
+    const std::int64_t raw = (has_items ? items_end : true_ub()) - data_lb();
+    return data_lb() + (raw + align - 1) / align * align;
   }
+  std::int64_t data_lb() const { return has_items ? first_item : true_lb(); }
   std::int64_t extent() const { return ub() - lb(); }
 
   void add(const Map& other, std::int64_t shift) {
+    if (!other.entries.empty()) {
+      first_item = has_items ? std::min(first_item, other.lb() + shift) : other.lb() + shift;
+      items_end = has_items ? std::max(items_end, other.ub() + shift) : other.ub() + shift;
+      has_items = true;
+    }
     for (const Entry& e : other.entries) entries.push_back({e.basic, e.at + shift});
     for (const std::int64_t b : other.lbs) lbs.push_back(b + shift);
     for (const std::int64_t b : other.ubs) ubs.push_back(b + shift);

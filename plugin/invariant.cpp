@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "invariant.hpp"
+
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include "mpi_calls.hpp"
+
+using namespace llvm;
+
+namespace herald::plans {
+namespace {
+
+constexpr int kDeepest = 6;  // instructions that a value may need
+
+bool is_variable(const Value* pointer) {
+  const Value* object = getUnderlyingObject(pointer);
+  if (isa<AllocaInst>(object)) return pointer->stripPointerCasts() == object;
+  return isa<GlobalVariable>(object) && pointer->stripPointerCasts() == object;
+}
+
+bool is_cheap(const Instruction& instruction) {
+  if (isa<CastInst>(instruction) || isa<GetElementPtrInst>(instruction)) return true;
+  if (const auto* binary = dyn_cast<BinaryOperator>(&instruction))
+    return binary->getType()->isIntegerTy() && !binary->isIntDivRem();
+  return false;
+}
+
+}  // namespace
+
+bool may_touch(AAResults& alias, const Instruction& instruction, Value* pointer, bool read,
+               bool ignore_calls) {
+  if (!(read ? instruction.mayReadOrWriteMemory() : instruction.mayWriteToMemory())) return false;
+  const MemoryLocation where(pointer, LocationSize::beforeOrAfterPointer());
+  if (const auto* call = dyn_cast<CallBase>(&instruction)) {
+    if (isa<DbgInfoIntrinsic>(call)) return false;
+    const auto* intrinsic = dyn_cast<IntrinsicInst>(call);
+    if (intrinsic != nullptr && (intrinsic->isLifetimeStartOrEnd() || intrinsic->isAssumeLikeIntrinsic()))
+      return false;
+    if (ignore_calls && intrinsic == nullptr) return false;
+    if (touches_arguments_only(*call)) {
+      if (read) return true;
+      return any_of(written_arguments(*call), [&](const Value* written) {
+        return !alias.isNoAlias(MemoryLocation(written, LocationSize::beforeOrAfterPointer()), where);
+      });
+    }
+  }
+  const ModRefInfo effect = alias.getModRefInfo(&instruction, where);
+  return read ? isModOrRefSet(effect) : isModSet(effect);
+}
+
+const Instruction* Invariant::writer_of(Value* pointer) const {
+  for (const BasicBlock* block : loop_.blocks())
+    for (const Instruction& instruction : *block)
+      if (may_touch(alias_, instruction, pointer, false, !certain_)) return &instruction;
+  return nullptr;
+}
+
+bool Invariant::unwritten(Value* pointer) const { return writer_of(pointer) == nullptr; }
+
+bool Invariant::in_every_iteration(const Instruction& instruction) const {
+  SmallVector<BasicBlock*, 8> leaving;
+  loop_.getExitingBlocks(leaving);
+  loop_.getLoopLatches(leaving);
+  for (const BasicBlock* block : leaving)
+    if (!tree_.dominates(instruction.getParent(), block)) return false;
+  return true;
+}
+
+bool Invariant::always_runs(const Instruction& instruction) const {
+  if (!in_every_iteration(instruction)) return false;
+  for (const BasicBlock* block : loop_.blocks())
+    for (const Instruction& other : *block) {
+      const auto* call = dyn_cast<CallBase>(&other);
+      if (call == nullptr || call == &instruction || isa<IntrinsicInst>(call) || call->willReturn() ||
+          call->isInlineAsm())
+        continue;
+      StringRef name = name_of_callee(*call);
+      if (!name.consume_front("MPI_") && !tree_.dominates(&instruction, call)) return false;
+    }
+  return true;
+}
+
+bool Invariant::holds(Value* value, int depth) const {
+  auto* instruction = dyn_cast<Instruction>(value);
+  if (instruction == nullptr || !loop_.contains(instruction)) return true;
+  if (depth > kDeepest) return false;
+  if (auto* load = dyn_cast<LoadInst>(instruction)) {
+    Value* from = load->getPointerOperand();
+    return load->isSimple() && (is_variable(from) || always_runs(*load)) && holds(from, depth + 1) &&
+           unwritten(from);
+  }
+  if (!is_cheap(*instruction)) return false;
+  for (Value* operand : instruction->operands())
+    if (!holds(operand, depth + 1)) return false;
+  return true;
+}
+
+Value* Invariant::copy_before(Value* value, Instruction* at) {
+  auto* instruction = dyn_cast<Instruction>(value);
+  if (instruction == nullptr || !loop_.contains(instruction)) return value;
+  if (Value* made = copies_.lookup(value)) return made;
+  Instruction* copy = instruction->clone();
+  copy->dropUnknownNonDebugMetadata();
+  for (Use& operand : copy->operands()) operand.set(copy_before(operand.get(), at));
+  copy->insertBefore(at);
+  copy->setName(instruction->getName());
+  copies_[value] = copy;
+  return copy;
+}
+
+}  // namespace herald::plans

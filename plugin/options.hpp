@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// plugin/options.hpp: what the pass may do: by its option, and by marks in the source (MPIX_PLAN in mpix.h).
+#pragma once
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Module.h>
+
+namespace herald::plans {
+
+enum class Mode { none, prepare, convert };
+
+struct Permission {
+  Mode mode;
+  bool vouched = false;  // the program says that all ranks run the loop alike
+};
+
+Mode mode_of_option();
+// The innermost mark decides: in the loop, in one around it, on the function, else the option.
+Permission permission(const llvm::Function& function, const llvm::Loop* loop);
+
+}  // namespace herald::plans

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/io/work.hpp"
+
+#include <utility>
+
+#include "mpi/io/agreement.hpp"
+
+namespace herald::mpi {
+namespace {
+
+class FileWork : public Work {
+ public:
+  explicit FileWork(const File& file) noexcept : file_(handle_of(&file)) {}
+  // Errors go to the handler of the file, if it is still open.
+  File* file() const noexcept override { return find(file_); }
+  const char* reason() const noexcept override { return result_.failure.text.c_str(); }
+
+ protected:
+  void finish(Request& request) noexcept {
+    request.bytes = result_.bytes;
+    finish_work(request, result_.failure.error_class);
+  }
+  const MPI_File file_;
+  TransferResult result_;
+};
+
+// The transfer is over before the request is made.
+class DoneWork final : public FileWork {
+ public:
+  DoneWork(const File& file, TransferResult result) noexcept : FileWork(file) { result_ = std::move(result); }
+  void start(Request& request) noexcept override { finish(request); }
+};
+
+// Waits for the shared pointer in turns of the engine, then transfers.
+class SharedWork final : public FileWork {
+ public:
+  explicit SharedWork(const Transfer& transfer, const Access& access) noexcept
+      : FileWork(*transfer.file), type_(transfer.type), access_(access), state_(state_of(*transfer.file)) {
+    retain(type_);  // the program may free it now
+  }
+  ~SharedWork() override { release(type_); }
+
+  void start(Request& request) noexcept override {
+    request_ = &request;
+    state_.coordinator.fetch_add(access_.etypes(), question_);
+    if (question_.answered) return transfer();
+    runtime().engine().hooks().add(poll, this);
+    runtime().engine().messages().send_posted();
+  }
+
+ private:
+  static bool poll(void* self) noexcept {
+    auto& work = *static_cast<SharedWork*>(self);
+    engine::Engine& engine = runtime().engine();
+    const bool lost = engine.peers().is_gone(work.state_.coordinator.owner());
+    if (!work.question_.answered && !lost) return false;
+    engine.hooks().remove(poll, self);
+    work.transfer();
+    return true;
+  }
+
+  void transfer() noexcept {
+    if (question_.answered) {
+      access_.set_position(question_.value);
+      result_ = access_.run();
+    } else {
+      state_.coordinator.abandon(question_);
+      result_.failure = {MPI_ERR_PROC_ABORTED, "rank 0 of the file has ended or cannot be reached"};
+    }
+    finish(*request_);
+  }
+
+  Datatype* type_;
+  Access access_;
+  FileState& state_;
+  io::Question question_;
+  Request* request_ = nullptr;
+};
+
+// The transfer is over; all ranks agree on its errors in the background.
+class AgreementWork final : public FileWork {
+ public:
+  AgreementWork(File& file, TransferResult result) noexcept
+      : FileWork(file), agreement_(file, result.failure) {
+    result_ = std::move(result);
+  }
+  bool prepare() noexcept {
+    inner_ = agreement_.make_work(
+        {[](void* self) { return static_cast<AgreementWork*>(self)->conclude(); }, this});
+    return inner_ != nullptr;
+  }
+  void start(Request& request) noexcept override {
+    request.bytes = result_.bytes;
+    inner_->start(request);
+  }
+  void poll_briefly() noexcept override { inner_->poll_briefly(); }
+
+ private:
+  int conclude() noexcept {
+    result_.failure = agreement_.result();
+    return result_.failure.error_class;
+  }
+  BackgroundAgreement agreement_;
+  std::unique_ptr<Work> inner_;
+};
+
+int hand_out(const File& file, std::unique_ptr<Work> work, MPI_Request* request) noexcept {
+  *request = handle_of(new_work(file.comm, std::move(work), false));
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int start_alone(Call& call, const Transfer& transfer, MPI_Request* request) noexcept {
+  Access access(transfer);
+  if (Failure failure = access.prepare()) return fail(call, failure);
+  if (transfer.pointer == Pointer::shared)
+    return hand_out(*transfer.file, std::make_unique<SharedWork>(transfer, access), request);
+  if (Failure failure = access.take_position()) return fail(call, failure);
+  return hand_out(*transfer.file, std::make_unique<DoneWork>(*transfer.file, access.run()), request);
+}
+
+int start_together(Call& call, const Transfer& transfer, MPI_Request* request) noexcept {
+  TransferResult result = run_alone(transfer);
+  if (transfer.file->comm->size == 1)
+    return hand_out(*transfer.file, std::make_unique<DoneWork>(*transfer.file, std::move(result)), request);
+  auto work = std::make_unique<AgreementWork>(*transfer.file, std::move(result));
+  if (!work->prepare()) return call.fail(MPI_ERR_NO_MEM, "there is no memory for the request");
+  return hand_out(*transfer.file, std::move(work), request);
+}
+
+}  // namespace herald::mpi

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Random MPI programs for random_test.py: loops, nests, branches by rank, aliases, buffers that change, functions.
+
+Every program is correct: all ranks call the same collectives in the same order. It prints a digest of all data of all
+ranks after each of its functions."""
+import random
+
+HEAD = r'''#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+enum { LEN = 64, MOST = 8 };
+static int rank, size;
+static MPI_Comm halves, copy;
+static unsigned A[4][LEN * MOST];
+static int counts[MOST], places[MOST], other[MOST], *alias = counts, errors;
+static MPI_Datatype types[MOST];
+static int bytes[MOST];
+static void spread(int* n, int each) {
+  for (int i = 0; i < MOST; ++i) n[i] = each, places[i] = i * LEN, bytes[i] = i * LEN * 4, types[i] = MPI_UNSIGNED;
+}
+static unsigned digest(void) {
+  unsigned h = 17;
+  for (int i = 0; i < 4; ++i)
+    for (int k = 0; k < LEN * MOST; ++k) h = h * 31 + A[i][k];
+  return h + (unsigned)errors;
+}
+static void show(const char* name) {
+  unsigned mine = digest(), all[MOST];
+  MPI_Gather(&mine, 1, MPI_UNSIGNED, all, 1, MPI_UNSIGNED, 0, MPI_COMM_WORLD);
+  for (int i = 0; rank == 0 && i < size; ++i) printf("%s rank %d %08x\n", name, i, all[i]);
+}
+static void reset(unsigned seed) {
+  for (int i = 0; i < 4; ++i)
+    for (int k = 0; k < LEN * MOST; ++k) A[i][k] = (unsigned)(rank + 1) * (seed + 77u * (unsigned)i + (unsigned)k);
+  spread(counts, 3);
+  spread(other, 5);
+}
+'''
+
+TAIL = r'''
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_split(MPI_COMM_WORLD, rank %% 2, rank, &halves);
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+%s
+  MPI_Comm_free(&halves);
+  MPI_Comm_free(&copy);
+  MPI_Finalize();
+  return 0;
+}
+'''
+
+
+class Writer:
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.loops = []      # variables of the loops around
+        self.names = 0
+        self.functions = []  # text
+        self.callable = []   # functions with a collective
+
+    def pick(self, *choices):
+        return self.random.choice(choices)
+
+    def number(self):
+        """Equal at all ranks."""
+        choices = ['1', '2', '5', '7']
+        if self.loops:
+            choices += [f'(1 + {self.pick(*self.loops)} % 5)', 'n']
+        return self.pick(*choices, 'n', 'm')
+
+    def condition(self):
+        if self.loops and self.random.random() < 0.8:
+            return f'({self.pick(*self.loops)} + {self.random.randrange(3)}) % {self.random.randrange(2, 4)} == 0'
+        return self.pick('n > 2', 'm % 2 == 0', 'size > 2')
+
+    def buffers(self):
+        first, second = self.random.sample(range(4), 2)
+        shift = f' + {self.pick(*self.loops)} % 4' if self.loops and self.random.random() < 0.15 else ''
+        return f'A[{first}]{shift}', f'A[{second}]'
+
+    def collective(self, comm=None):
+        send, recv = self.buffers()
+        count = self.number()
+        comm = comm or self.pick('MPI_COMM_WORLD', 'MPI_COMM_WORLD', 'copy', 'halves')
+        # Ranks of the halves have other sizes: the root is one that each has.
+        root = '0' if comm == 'halves' else self.pick('0', 'size - 1', 'n % size', '0')
+        row = self.pick('counts', 'counts', 'other', 'alias')
+        u = 'MPI_UNSIGNED'
+        call = self.pick(
+            f'MPI_Bcast({recv}, {count}, {u}, {root}, {comm})',
+            f'MPI_Allreduce({send}, {recv}, {count}, {u}, MPI_SUM, {comm})',
+            f'MPI_Allreduce(MPI_IN_PLACE, {recv}, {count}, {u}, MPI_MAX, {comm})',
+            f'MPI_Reduce({send}, {recv}, {count}, {u}, MPI_BXOR, {root}, {comm})',
+            f'MPI_Allgather({send}, {count}, {u}, {recv}, {count}, {u}, {comm})',
+            f'MPI_Gather({send}, {count}, {u}, {recv}, {count}, {u}, {root}, {comm})',
+            f'MPI_Scatter({send}, {count}, {u}, {recv}, {count}, {u}, {root}, {comm})',
+            f'MPI_Alltoall({send}, {count}, {u}, {recv}, {count}, {u}, {comm})',
+            f'MPI_Allgatherv({send}, {row}[0], {u}, {recv}, {row}, places, {u}, {comm})',
+            f'MPI_Scatterv({send}, {row}, places, {u}, {recv}, {row}[0], {u}, {root}, {comm})',
+            f'MPI_Gatherv({send}, {row}[0], {u}, {recv}, {row}, places, {u}, {root}, {comm})',
+            f'MPI_Alltoallv({send}, {row}, places, {u}, {recv}, {row}, places, {u}, {comm})',
+            f'MPI_Alltoallw({send}, {row}, bytes, types, {recv}, {row}, bytes, types, {comm})',
+            f'MPI_Scan({send}, {recv}, {count}, {u}, MPI_SUM, {comm})',
+            f'MPI_Reduce_scatter_block({send}, {recv}, {count}, {u}, MPI_SUM, {comm})',
+            f'MPI_Bcast_c({recv}, {count}, {u}, {root}, {comm})',
+            f'MPI_Allreduce_c({send}, {recv}, {count}, {u}, MPI_SUM, {comm})',
+            f'MPI_Barrier({comm})')
+        return call + ';' if self.random.random() < 0.8 else f'errors += {call} != MPI_SUCCESS;'
+
+    def compute(self):
+        target, source = self.random.randrange(4), self.random.randrange(4)
+        extra = self.pick(*self.loops, 'rank', '3') if self.loops else '3'
+        return (f'for (int k = 0; k < LEN * MOST; ++k) A[{target}][k] = A[{target}][k] * 3u + A[{source}][k] / 2u + '
+                f'(unsigned)({extra});')
+
+    def statement(self, depth):
+        kind = self.random.random()
+        inner = depth < 3
+        if kind < 0.35:
+            return self.collective()
+        if kind < 0.5:
+            return self.compute()
+        if kind < 0.68 and inner:
+            return self.loop(depth)
+        if kind < 0.75 and inner:
+            return f'if ({self.condition()}) {{ {self.block(depth + 1)} }}'
+        if kind < 0.8:
+            # The same collective at all ranks, from two places of the program.
+            call = self.collective('MPI_COMM_WORLD')
+            times = self.pick('', '', 'for (int q = 0; q < 3; ++q) ')
+            return f'if (rank % 2) {{ {times}{call} {self.compute()} }} else {times}{call}'
+        if kind < 0.85:
+            return f'if (rank % 3 == 1) {{ {self.compute()} }}'
+        if kind < 0.89:
+            return self.pick('spread(counts, 1 + n % 6);', 'alias = alias == counts ? other : counts;',
+                             'for (int k = 0; k < MOST; ++k) alias[k] = 2;', 'n = 1 + (n * 3 + 1) % 6;')
+        if kind < 0.92 and self.loops:
+            return f'if ({self.loops[-1]} == {self.random.randrange(2, 6)}) break;'
+        if kind < 0.97 and self.callable:
+            return f'{self.pick(*self.callable)}({self.pick("MPI_COMM_WORLD", "copy")}, {self.number()});'
+        return 'm = (m + 1) % 9;'
+
+    def loop(self, depth):
+        self.names += 1
+        name = f'v{self.names}'
+        bound = self.pick('3', '6', '10', 'size', 'm', '0')
+        self.loops.append(name)
+        body = self.block(depth + 1)
+        self.loops.pop()
+        if self.random.random() < 0.2:
+            return f'{{ int {name} = 0; while ({name} < {bound}) {{ {body} ++{name}; }} }}'
+        return f'for (int {name} = 0; {name} < {bound}; ++{name}) {{ {body} }}'
+
+    def block(self, depth):
+        return ' '.join(self.statement(depth) for _ in range(self.random.randrange(1, 4)))
+
+    def helper(self):
+        name = f'help{len(self.callable)}'
+        inline = self.pick('__attribute__((noinline)) ', '')
+        send, recv = self.buffers()
+        self.functions.append(f'{inline}static void {name}(MPI_Comm comm, int n) {{ {self.compute()} '
+                              f'MPI_Allreduce({send}, {recv}, n, MPI_UNSIGNED, MPI_SUM, comm); }}')
+        self.callable.append(name)
+
+    def test(self, index):
+        body = ' '.join(self.loop(0) + ' ' + self.statement(0) for _ in range(2))
+        self.functions.append(f'static void test{index}(int n, int m) {{ reset({index + 5}u); {body} '
+                              f'show("test{index}"); (void)n, (void)m; }}')
+
+
+def make(seed, tests):
+    writer = Writer(seed)
+    writer.helper()
+    writer.helper()
+    for index in range(tests):
+        writer.test(index)
+    calls = '\n'.join(f'  test{i}({1 + i % 4}, argc + {i % 3});' for i in range(tests))
+    return HEAD + '\n'.join(writer.functions) + TAIL % calls

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""random_test.py BUILD VERSION [--seed N] [--programs N] [--tests N]: random MPI programs print the same without the
+pass, prepared and converted, on 1, 2, 4 and 7 ranks. A failure prints the seed."""
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+
+import program
+
+MODES = ('plain', 'prepare', 'convert')
+
+
+def build_program(args, source, mode, binary):
+    """The remarks of the pass."""
+    plans = [] if mode == 'plain' else [f'--plans={mode}']
+    done = subprocess.run([f'{args.build}/bin/mpicc', f'-cc=clang-{args.version}', *plans, '-O2', '-g', '-w',
+                           '-Rpass=herald-plans', '-o', binary, source],
+                          capture_output=True, text=True, check=False, timeout=300)
+    if done.returncode != 0:
+        raise SystemExit(f'failed: the compiler ({mode}): {done.stderr[-3000:]}')
+    return done.stderr
+
+
+def output_of(args, binary, ranks):
+    done = subprocess.run([f'{args.build}/bin/mpiexec', '-n', str(ranks), binary], capture_output=True, text=True,
+                          check=False, timeout=300)
+    return f'exit code {done.returncode}\n{done.stdout}{done.stderr if done.returncode else ""}'
+
+
+def check(args, seed, folder):
+    source = f'{folder}/program.c'
+    with open(source, 'w', encoding='utf-8') as file:
+        file.write(program.make(seed, args.tests))
+    found = {}
+    for mode in MODES:
+        found[mode] = build_program(args, source, mode, f'{folder}/{mode}')
+    for ranks in (1, 2, 4, 7):
+        plain = output_of(args, f'{folder}/plain', ranks)
+        if not plain.startswith('exit code 0'):
+            raise SystemExit(f'failed: seed {seed}: the program itself on {ranks} ranks: {plain[-2000:]}')
+        for mode in MODES[1:]:
+            other = output_of(args, f'{folder}/{mode}', ranks)
+            if other == plain:
+                continue
+            pairs = zip(plain.splitlines(), other.splitlines())
+            first = next(((a, b) for a, b in pairs if a != b), ('', other[-1500:]))
+            raise SystemExit(f'failed: seed {seed}, {mode}, {ranks} ranks: {first[0]!r} became {first[1]!r}')
+    return found['prepare'].count('prepared before'), found['convert'].count('made persistent')
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('build')
+    parser.add_argument('version')
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--programs', type=int, default=1)
+    parser.add_argument('--tests', type=int, default=20)
+    args = parser.parse_args()
+    if not os.path.exists(f'{args.build}/lib/herald/herald-plans-{args.version}.so'):
+        print(f'skipped: herald-plans was not built for LLVM {args.version}')
+        return 77
+    for seed in range(args.seed, args.seed + args.programs):
+        with tempfile.TemporaryDirectory() as folder:
+            prepared, converted = check(args, seed, folder)
+        print(f'seed {seed}: same output; {prepared} prepared, {converted} converted', flush=True)
+        if converted == 0:
+            raise SystemExit(f'failed: seed {seed}: nothing was converted, so nothing was tested')
+    print('passed')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
