@@ -4,40 +4,13 @@
 #include <limits>
 #include <utility>
 
+#include "mpi/io/atomic_lock.hpp"
 #include "type/pack.hpp"
 
 namespace herald::mpi {
 namespace {
 
 Failure wrong(int error_class, std::string text) noexcept { return {error_class, std::move(text)}; }
-
-// Held while a file in atomic mode is accessed: reads share it.
-class AtomicLock {
- public:
-  AtomicLock(FileState& state, bool exclusive) noexcept : state_(state) {
-    if (!state.atomic) return;
-    wait_until([&] { return !state_.holds_lock; });
-    state_.holds_lock = true;
-    io::Question granted;
-    state_.coordinator.lock(exclusive, granted);
-    failure_ = await(state_, granted);
-    held_ = true;
-  }
-  ~AtomicLock() {
-    if (!held_) return;
-    if (!failure_) state_.coordinator.unlock();
-    runtime().engine().messages().send_posted();
-    state_.holds_lock = false;
-  }
-  AtomicLock(const AtomicLock&) = delete;
-  AtomicLock& operator=(const AtomicLock&) = delete;
-  const Failure& failure() const noexcept { return failure_; }
-
- private:
-  FileState& state_;
-  Failure failure_;
-  bool held_ = false;
-};
 
 }  // namespace
 
@@ -146,15 +119,19 @@ TransferResult Access::end(std::int64_t file_bytes) noexcept {
 }
 
 TransferResult Access::run() noexcept {
+  AtomicLock lock(state_, transfer_.writes);
+  wait_until([&] { return lock.advance(); });
+  return run_with(lock);
+}
+
+TransferResult Access::run_with(AtomicLock& lock) noexcept {
+  if (lock.failure()) return {0, lock.failure()};
   if (!begun_)
     if (Failure failure = begin()) return {0, failure};
-  io::Outcome outcome;
-  {
-    const AtomicLock lock(state_, transfer_.writes);
-    if (lock.failure()) return {0, lock.failure()};
-    outcome = transfer_.writes ? io::write_view(state_.storage, state_.view, position_, memory_, sieve())
-                               : io::read_view(state_.storage, state_.view, position_, memory_, sieve());
-  }
+  const io::Outcome outcome = transfer_.writes
+                                  ? io::write_view(state_.storage, state_.view, position_, memory_, sieve())
+                                  : io::read_view(state_.storage, state_.view, position_, memory_, sieve());
+  lock.release();
   TransferResult result = end(outcome.bytes);
   if (outcome.error != 0)
     result.failure = failure_of(outcome.error, transfer_.writes ? "write to" : "read from", state_.name);

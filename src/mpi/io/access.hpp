@@ -22,6 +22,8 @@ struct Transfer {
   Datatype* type;  // null: the handle is not valid
 };
 
+class AtomicLock;
+
 // A transfer that passed its checks, with what it means for the file.
 class Access {
  public:
@@ -36,6 +38,8 @@ class Access {
 
   // This rank alone. After take_position() or set_position().
   TransferResult run() noexcept;
+  // As run(), where the caller has advanced the lock; releases it.
+  TransferResult run_with(AtomicLock& lock) noexcept;
 
   // The parts of run(), for collective access: converts data that is written, or that was read.
   Failure begin() noexcept;

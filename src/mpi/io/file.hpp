@@ -76,7 +76,7 @@ struct FileState {
   const Datarep* datarep;
   MPI_Offset position = 0;  // the individual pointer, in etypes
   io::Coordinator coordinator;
-  bool holds_lock = false;  // a thread of this process
+  bool holds_lock = false;  // an access of this process (mpi/io/atomic_lock.hpp)
   SplitOperation split;
 };
 
@@ -84,6 +84,7 @@ inline FileState& state_of(File& file) noexcept { return *file.state; }
 
 // A rank that has ended cannot answer: fails then.
 Failure await(FileState& state, io::Question& question) noexcept;
+Failure lost_owner(const FileState& state) noexcept;
 
 // The shared pointer, in etypes: returns what it was, and adds to it.
 Failure fetch_add_shared(FileState& state, MPI_Offset add, MPI_Offset& was) noexcept;

@@ -37,7 +37,12 @@ Failure await(FileState& state, io::Question& question) noexcept {
   wait_until([&] { return question.answered || engine.peers().is_gone(owner); });
   if (question.answered) return {};
   state.coordinator.abandon(question);
-  return {MPI_ERR_PROC_ABORTED, "rank 0 of the file, on host " + engine.peers().host_of(owner) +
+  return lost_owner(state);
+}
+
+Failure lost_owner(const FileState& state) noexcept {
+  const p2p::PeerId owner = state.coordinator.owner();
+  return {MPI_ERR_PROC_ABORTED, "rank 0 of the file, on host " + runtime().engine().peers().host_of(owner) +
                                     ", has ended or cannot be reached"};
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "mpi/io/agreement.hpp"
+#include "mpi/io/atomic_lock.hpp"
 
 namespace herald::mpi {
 namespace {
@@ -31,11 +32,15 @@ class DoneWork final : public FileWork {
   void start(Request& request) noexcept override { finish(request); }
 };
 
-// Waits for the shared pointer in turns of the engine, then transfers.
+// Waits for the shared pointer and for the lock of atomic mode in turns of the engine, then transfers.
 class SharedWork final : public FileWork {
  public:
   explicit SharedWork(const Transfer& transfer, const Access& access) noexcept
-      : FileWork(*transfer.file), type_(transfer.type), access_(access), state_(state_of(*transfer.file)) {
+      : FileWork(*transfer.file),
+        type_(transfer.type),
+        access_(access),
+        state_(state_of(*transfer.file)),
+        lock_(state_, transfer.writes) {
     retain(type_);  // the program may free it now
   }
   ~SharedWork() override { release(type_); }
@@ -43,7 +48,7 @@ class SharedWork final : public FileWork {
   void start(Request& request) noexcept override {
     request_ = &request;
     state_.coordinator.fetch_add(access_.etypes(), question_);
-    if (question_.answered) return transfer();
+    if (advance()) return finish(*request_);
     runtime().engine().hooks().add(poll, this);
     runtime().engine().messages().send_posted();
   }
@@ -51,29 +56,31 @@ class SharedWork final : public FileWork {
  private:
   static bool poll(void* self) noexcept {
     auto& work = *static_cast<SharedWork*>(self);
-    engine::Engine& engine = runtime().engine();
-    const bool lost = engine.peers().is_gone(work.state_.coordinator.owner());
-    if (!work.question_.answered && !lost) return false;
-    engine.hooks().remove(poll, self);
-    work.transfer();
+    if (!work.advance()) return false;
+    runtime().engine().hooks().remove(poll, self);
+    work.finish(*work.request_);
     return true;
   }
 
-  void transfer() noexcept {
-    if (question_.answered) {
-      access_.set_position(question_.value);
-      result_ = access_.run();
-    } else {
+  // True: the transfer is over.
+  bool advance() noexcept {
+    if (!question_.answered) {
+      if (!runtime().engine().peers().is_gone(state_.coordinator.owner())) return false;
       state_.coordinator.abandon(question_);
-      result_.failure = {MPI_ERR_PROC_ABORTED, "rank 0 of the file has ended or cannot be reached"};
+      result_.failure = lost_owner(state_);
+      return true;
     }
-    finish(*request_);
+    if (!lock_.advance()) return false;
+    access_.set_position(question_.value);
+    result_ = access_.run_with(lock_);
+    return true;
   }
 
   Datatype* type_;
   Access access_;
   FileState& state_;
   io::Question question_;
+  AtomicLock lock_;
   Request* request_ = nullptr;
 };
 
