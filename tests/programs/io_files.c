@@ -98,6 +98,30 @@ static void pointers(void) {
   OK(MPI_File_close(&fh));
 }
 
+/* Ranks that wait for the lock of atomic mode and for the shared pointer while others are in a collective. */
+static void shared_pointer_in_atomic_mode(void) {
+  MPI_File fh = open_file(MPI_MODE_RDWR);
+  MPI_Status status;
+  MPI_Offset at;
+  int i, got;
+  OK(MPI_File_set_atomicity(fh, 1));
+  OK(MPI_File_set_view(fh, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+  for (i = 0; i < 20; i++) {
+    MPI_Request requests[2];
+    OK(MPI_File_iwrite_shared(fh, &rank, 1, MPI_INT, &requests[0]));
+    OK(MPI_File_iwrite_shared(fh, &rank, 1, MPI_INT, &requests[1]));
+    OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    OK(MPI_File_write_ordered(fh, &rank, 1, MPI_INT, &status));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  OK(MPI_File_get_position_shared(fh, &at));
+  CHECK(at == 20 * 3 * size);
+  OK(MPI_File_read_at(fh, 19 * 3 * size + 2 * size + rank, &got, 1, MPI_INT, &status));
+  CHECK(got == rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  OK(MPI_File_close(&fh));
+}
+
 /* A view of every `size`-th integer, and one that is set again. */
 static void views(void) {
   MPI_File fh = open_file(MPI_MODE_RDWR);
@@ -266,6 +290,7 @@ int main(int argc, char** argv) {
   modes_and_sizes();
   append();
   pointers();
+  shared_pointer_in_atomic_mode();
   views();
   representations();
   own_representation();
