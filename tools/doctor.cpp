@@ -158,7 +158,7 @@ int look(bool as_json) {
     result = prober.run(job.leaders, all_have_stopped);
   else
     all_have_stopped();
-  result["damaged"] = doctor::count_damaged() - damaged;
+  result["damaged"] = doctor::count_damaged() - damaged + result.value("damaged", std::int64_t{0});
   const auto results = exchange(*boot, "doctor.ways", result);
   const int code = boot->rank() == 0 ? tell(report_of(*boot, job, results), as_json) : 0;
   std::fflush(stdout);

@@ -136,14 +136,17 @@ class Hosts(unittest.TestCase):
         self.assertEqual({pair['to'] for pair in report['multicast'] if pair['heard'] == 0}, {'h2'})
         self.assertEqual([each['hosts'] for each in report['findings'] if each['id'] == 'multicast'], [['h2']])
 
-    def test_loss_is_located(self):
-        """Loss on the link of one host, in both directions."""
+    def test_loss_and_damage_are_located(self):
+        """Loss on the link of one host, in both directions; then packets with other bytes, and a checksum that fits."""
         self.up()
         self.lab('fault', 'loss', '2%', '--at', 'h2')
         report = self.doctor()
         found = [each for each in report['findings'] if each['id'] == 'loss']
         self.assertEqual({host for each in found for host in each['hosts']}, {'h2'}, report['findings'])
         self.assertTrue(all('here' in each['what'] and each['cure'] for each in found))
+        self.lab('fault', 'heal')
+        self.lab('fault', 'corrupt', '5%')
+        self.assertIn('corruption', ids(self.doctor()))
 
 
 if __name__ == '__main__':

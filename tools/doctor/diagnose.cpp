@@ -366,8 +366,7 @@ void check_damage(const json& host, const std::string& name, Findings& findings)
   const std::int64_t damaged = host.value("damaged", std::int64_t{0});
   if (damaged > 0)
     findings.add(
-        "corruption", name,
-        std::to_string(damaged) + " packets came with a wrong checksum while the network was probed",
+        "corruption", name, std::to_string(damaged) + " packets came damaged while the network was probed",
         "replace the cable or transceiver; if it stays, check the memory of the network card and switch "
         "(ethtool -S INTERFACE: crc errors)");
 }

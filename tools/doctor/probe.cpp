@@ -52,6 +52,15 @@ std::int64_t wall_ns() {
       .count();
 }
 
+// Behind the head a datagram has these bytes: the checksum of UDP does not find every change.
+std::byte filler(std::size_t at) { return static_cast<std::byte>(at * 7 + 1); }
+
+bool is_intact(std::span<const std::byte> datagram) {
+  for (std::size_t i = sizeof(Probe); i < datagram.size(); ++i)
+    if (datagram[i] != filler(i)) return false;
+  return true;
+}
+
 // One link to one peer.
 struct LinkProbe {
   int peer = 0;
@@ -75,6 +84,7 @@ struct Prober::Inner {
   std::map<int, std::string> unreachable;  // peers without a link, and why
   std::vector<std::byte> bytes;
   LossMeter loss;
+  std::int64_t damaged = 0;  // datagrams
 
   std::uint64_t secret_of(int peer) const {
     for (const HostLeader& each : leaders)
@@ -103,6 +113,7 @@ struct Prober::Inner {
       }
     }
     bytes.resize(65536);  // a reply is as long as the probe
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = filler(i);
     std::vector<int> peers;
     for (const LinkProbe& link : links)
       if (peers.empty() || peers.back() != link.peer) peers.push_back(link.peer);
@@ -180,6 +191,7 @@ struct Prober::Inner {
           probe.from != each.from)
         continue;
       probe.link = each.link;
+      if (!is_intact(each.bytes)) ++damaged;
       probes.emplace_back(probe, each.bytes.size());
     }
     for (auto& [probe, size] : probes) {
@@ -273,7 +285,10 @@ json Prober::run(const std::vector<HostLeader>& leaders, const std::function<voi
     if (inner.path) inner.receive();
     multicast.receive_probes();
   }
-  return {{"reach", inner.results()}, {"heard", multicast.results()}, {"datagrams", inner.loss.results()}};
+  return {{"reach", inner.results()},
+          {"heard", multicast.results()},
+          {"datagrams", inner.loss.results()},
+          {"damaged", inner.damaged}};
 }
 
 }  // namespace herald::tools::doctor
