@@ -79,7 +79,7 @@ function(herald_write_launcher_tests)
       set(file ${PROJECT_BINARY_DIR}/tests/launchers/${launcher}.json)
       file(GENERATE OUTPUT ${file} CONTENT "[${jobs}\n]\n")
       herald_add_launcher_test(${launcher}.programs ${launcher} --suite ${file})
-      if(launcher STREQUAL "slurm-pmi2")  # launchers.slurm-pmi2.boot tests all that differs from PMIx
+      if(launcher MATCHES "^slurm")  # launchers.slurm-*.boot test all that differs from openmpi and hydra
         set_tests_properties(launchers.${launcher}.programs PROPERTIES LABELS "launchers;long")
       endif()
     endif()

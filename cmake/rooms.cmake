@@ -3,10 +3,10 @@
 #
 #   herald_room(NAME SOURCES a.cpp ... [USES base wire ...])
 #       object library herald_NAME from the calling folder; part of libmpi_abi.so.1
-#   herald_unit_test(NAME SOURCES a.cpp ... [USES room ...] [LIBS target ...] [THREADS|SINGLE])
+#   herald_unit_test(NAME SOURCES a.cpp ... [USES room ...] [LIBS target ...] [THREADS|SINGLE] [ALONE])
 #       GoogleTest program, registered with ctest under the label "unit"; part of the target unit_tests, which the
 #       sanitizer presets build. The preset tsan skips tests of rooms without threads, unless THREADS says that the
-#       test starts some; SINGLE: neither the test nor the tested code does
+#       test starts some; SINGLE: neither the test nor the tested code does. ALONE: its files have names in common
 #   herald_precompile(TARGET FIRST header ...)
 #       precompiled headers for a target, if HERALD_PCH is on: the target FIRST precompiles them, later targets with
 #       the same compiler options reuse them
@@ -36,7 +36,11 @@ endfunction()
 # The files of a folder are compiled as one: half of the work. GCC inlines less in large units, so files that short messages
 # pass through are compiled alone; the kernels of op and the makers of coll have names in common.
 option(HERALD_UNITY "compile the files of a folder as one" OFF)
-set(HERALD_ALONE "/src/(wire|op|p2p|path|engine|coll/make|mpi/p2p)/|/entry_(p2p|request).cpp")
+if(HERALD_SANITIZE)
+  set(HERALD_ALONE "/src/(wire|op|coll/make)/")
+else()
+  set(HERALD_ALONE "/src/(wire|op|p2p|path|engine|coll/make|mpi/p2p)/|/entry_(p2p|request).cpp")
+endif()
 function(herald_unity target)
   get_target_property(sources ${target} SOURCES)
   foreach(source ${sources})
@@ -99,7 +103,7 @@ function(herald_unit_test name)
   if(NOT HERALD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "THREADS;SINGLE" "" "SOURCES;USES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS;SINGLE;ALONE" "" "SOURCES;USES;LIBS" ${ARGN})
   add_executable(test_${name} ${ARG_SOURCES})
   target_link_libraries(test_${name} PRIVATE herald_flags GTest::gtest_main ${ARG_LIBS})
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR})
@@ -108,6 +112,12 @@ function(herald_unit_test name)
     target_compile_options(test_${name} PRIVATE -O0 -fno-sanitize=undefined)
   else()
     target_compile_options(test_${name} PRIVATE -O1)
+  endif()
+  if(HERALD_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # fixtures in anonymous namespaces
+    target_compile_options(test_${name} PRIVATE -Wno-subobject-linkage)
+  endif()
+  if(NOT ARG_ALONE)
+    herald_unity(test_${name})
   endif()
   herald_precompile(test_${name} test_base <gtest/gtest.h> ${HERALD_STANDARD_HEADERS})
   herald_link_rooms(test_${name} ${ARG_USES})

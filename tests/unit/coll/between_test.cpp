@@ -34,8 +34,6 @@ struct Pair {
   }
 };
 
-bool scatters(Op op) { return op == Op::reduce_scatter || op == Op::reduce_scatter_block; }
-
 void prepare(const Pair& p, const Sides (&sides)[2], std::vector<Member>& members) {
   const type::Layout& layout = p.gappy ? gappy_layout() : dense_layout();
   for (int side = 0; side < 2; ++side)

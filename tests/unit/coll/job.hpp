@@ -23,6 +23,8 @@ namespace herald::coll {
 
 constexpr std::uint32_t kSharedBytes = 80;  // bytes that a post may copy: five items
 
+inline bool scatters(Op op) { return op == Op::reduce_scatter || op == Op::reduce_scatter_block; }
+
 constexpr std::byte kPattern{0xa5};  // in memory that nothing was written to
 constexpr int kWords = 4;            // an item is a 2 x 2 matrix of 32-bit words
 struct Item {

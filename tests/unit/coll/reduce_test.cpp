@@ -13,7 +13,6 @@ bool reduces(Op op) {
   return op == Op::reduce || op == Op::allreduce || op == Op::scan || op == Op::exscan ||
          op == Op::reduce_scatter || op == Op::reduce_scatter_block;
 }
-bool scatters(Op op) { return op == Op::reduce_scatter || op == Op::reduce_scatter_block; }
 
 // Items of block `rank` of a reduce-scatter; some blocks are empty.
 std::int64_t block_count(Op op, const Case& c, int rank) {

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tests/unit/rel/frame.hpp"
+
 namespace herald::rel {
 namespace {
 
-constexpr std::size_t kFrame = 66;  // bytes that Ethernet, IP and UDP add to a datagram
 constexpr int kBurstLength = 20;
 
 LanesConfig lanes_config(const LaneWorldConfig& config, PeerId me) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/unit/rel/world.hpp"
 
+#include "tests/unit/rel/frame.hpp"
+
 namespace herald::rel {
 namespace {
 
-constexpr std::size_t kKept = 16;   // of a packet whose rest is borrowed
-constexpr std::size_t kFrame = 66;  // bytes that Ethernet, IP and UDP add to a datagram
+constexpr std::size_t kKept = 16;  // of a packet whose rest is borrowed
 
 MeshConfig mesh_config(const WorldConfig& config, PeerId me) {
   MeshConfig mesh = config.mesh;
