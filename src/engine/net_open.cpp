@@ -18,6 +18,12 @@ bool NetOpener::open(std::string& why) {
     return false;
   }
   path::UdpConfig config;
+  if (!path::read_ports(knobs_.ports, config.ports)) {
+    why = "HERALD_PORTS=" + knobs_.ports + ": a range of ports from 1024 to 65535 such as 20000-20100";
+    return false;
+  }
+  if (pool_.port == 0) pool_.port = config.ports.last;
+  config.ports.reserved = pool_.port;
   config.rank = rank_;
   config.size = size_;
   config.interfaces = knobs_.if_;

@@ -308,7 +308,7 @@ void check_unreached(const Peers& unreached, Findings& findings) {
     findings.add(
         "unreachable", host, "UDP between here and " + joined(peers) + " does not pass",
         "check routes and firewalls on both sides (ip route get ADDRESS; nft list ruleset): UDP must pass "
-        "between the hosts on all ports");
+        "between the hosts, on all ports or on those of HERALD_PORTS (docs/firewalls.md)");
 }
 
 // "from h1, h2 to here"

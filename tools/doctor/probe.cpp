@@ -237,6 +237,7 @@ Prober::Prober(const Knobs& knobs, int rank, int size) : inner_(std::make_unique
   config.interfaces = knobs.if_;
   config.networks = knobs.net;
   config.socket_bytes = static_cast<std::uint32_t>(knobs.net_socket_bytes);
+  if (!path::read_ports(knobs.ports, config.ports)) inner_->problem = "HERALD_PORTS=" + knobs.ports;
   config.segment = false;  // each probe is one datagram
   inner_->path = path::UdpPath::open(config, inner_->problem);
 }

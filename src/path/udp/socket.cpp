@@ -60,15 +60,35 @@ void Socket::close() noexcept {
 
 bool Socket::bind_to(const SocketConfig& config, std::string& why) {
   sockaddr_storage name;
-  socklen_t length = to_sockaddr(config.address, 0, config.interface, name);
-  if (::bind(fd_, reinterpret_cast<const sockaddr*>(&name), length) != 0 ||
-      ::getsockname(fd_, reinterpret_cast<sockaddr*>(&name), &length) != 0) {
+  socklen_t length = sizeof name;
+  if (!bind_any(config) || ::getsockname(fd_, reinterpret_cast<sockaddr*>(&name), &length) != 0) {
     why = "cannot bind a socket to " + to_text(config.address) + ": " + std::strerror(errno);
+    out_of_ports_ = errno == EADDRINUSE && !config.ports.any();
+    if (out_of_ports_)
+      why = "HERALD_PORTS=" + config.ports.text() + ": all these ports of " + to_text(config.address) +
+            " are in use; give a wider range: each rank of a host needs one, and multicast needs one";
     return false;
   }
   port_ = ntohs(family_ == 4 ? reinterpret_cast<const sockaddr_in&>(name).sin_port
                              : reinterpret_cast<const sockaddr_in6&>(name).sin6_port);
   return true;
+}
+
+// With errno of the last try on failure.
+bool Socket::bind_any(const SocketConfig& config) noexcept {
+  sockaddr_storage name;
+  if (config.ports.any()) {
+    const socklen_t length = to_sockaddr(config.address, 0, config.interface, name);
+    return ::bind(fd_, reinterpret_cast<const sockaddr*>(&name), length) == 0;
+  }
+  errno = EADDRINUSE;
+  for (std::uint32_t i = 0; i < config.ports.count() && errno == EADDRINUSE; ++i) {
+    const std::uint16_t port = config.ports.at(config.first_try, i);
+    if (port == 0) continue;
+    const socklen_t length = to_sockaddr(config.address, port, config.interface, name);
+    if (::bind(fd_, reinterpret_cast<const sockaddr*>(&name), length) == 0) return true;
+  }
+  return false;
 }
 
 void Socket::set_buffers(std::uint32_t bytes) noexcept {

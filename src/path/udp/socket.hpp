@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "path/ports.hpp"
 #include "path/udp/address.hpp"
 
 namespace herald::path::udp {
@@ -15,6 +16,8 @@ struct SocketConfig {
   std::uint32_t buffer_bytes = 0;   // requested, in each direction
   bool segment = true;              // try UDP_SEGMENT and UDP_GRO
   bool leave_by_interface = false;  // ignore the routes: the host has several interfaces
+  Ports ports;                      // one of them is bound
+  std::uint32_t first_try = 0;      // where the search among them begins
 };
 
 class Socket {
@@ -31,6 +34,8 @@ class Socket {
   int fd() const noexcept { return fd_; }
   std::uint8_t family() const noexcept { return family_; }
   std::uint16_t port() const noexcept { return port_; }
+  // open() failed for want of a free port in the range.
+  bool is_out_of_ports() const noexcept { return out_of_ports_; }
   // As the kernel reports it: about half of it is overhead.
   std::uint32_t receive_buffer() const noexcept { return receive_buffer_; }
   bool has_gso() const noexcept { return segments_; }
@@ -49,6 +54,7 @@ class Socket {
 
  private:
   bool bind_to(const SocketConfig& config, std::string& why);
+  bool bind_any(const SocketConfig& config) noexcept;
   void set_buffers(std::uint32_t bytes) noexcept;
   void set_options(const SocketConfig& config) noexcept;
 
@@ -61,6 +67,7 @@ class Socket {
   bool has_gro_ = false;
   bool fragments_ = false;
   bool connected_ = false;
+  bool out_of_ports_ = false;
 };
 
 // The MTU of the route to that address as this host knows it now.

@@ -83,6 +83,7 @@ class Path final : public UdpPath {
   std::uint32_t datagram_bytes_ = 65507;
   std::uint32_t largest_bytes_ = 0;
   std::uint32_t receive_bytes_ = 0;
+  bool out_of_ports_ = false;  // an address has no free port of the range
 };
 
 bool Path::open(std::string& why) {
@@ -91,7 +92,10 @@ bool Path::open(std::string& why) {
   card_.net = name_of_net();
   for (const Interface& each : chosen) {
     if (each.mtu < kLeastMtu) continue;
-    if (!open_sockets(each, chosen.size() > 1, why)) continue;  // another interface may work
+    if (!open_sockets(each, chosen.size() > 1, why)) {
+      if (out_of_ports_) return false;
+      continue;  // another interface may work
+    }
     interfaces_.push_back(each);
   }
   if (sockets_.empty()) return false;
@@ -109,9 +113,12 @@ bool Path::open_sockets(const Interface& interface, bool several, std::string& w
   for (const Prefix& prefix : interface.addresses) {
     Socket socket;
     const bool leave_by_it = several && interface.kind != InterfaceKind::loopback;
-    if (!socket.open({prefix.address, interface.index, config_.socket_bytes, config_.segment, leave_by_it},
-                     why))
+    if (!socket.open({prefix.address, interface.index, config_.socket_bytes, config_.segment, leave_by_it,
+                      config_.ports, static_cast<std::uint32_t>(config_.rank)},
+                     why)) {
+      out_of_ports_ = out_of_ports_ || socket.is_out_of_ports();
       continue;
+    }
     // Half of the buffer that the kernel reports is overhead.
     const std::uint32_t holds = socket.receive_buffer() / 2;
     receive_bytes_ = receive_bytes_ == 0 ? holds : std::min(receive_bytes_, holds);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "path/ports.hpp"
 
 namespace herald::path {
 
@@ -22,6 +23,7 @@ struct UdpConfig {
   std::string networks;                  // HERALD_NET: prefixes, comma separated; empty: all
   std::uint32_t socket_bytes = 4 << 20;  // requested; the kernel may grant less
   bool segment = true;                   // try UDP_SEGMENT and UDP_GRO
+  Ports ports;                           // HERALD_PORTS
 };
 
 struct UdpSend {  // one datagram to send
