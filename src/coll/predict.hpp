@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// coll/predict.hpp: the time of an algorithm on a measured cluster, found by walking the steps of its plans
+// (model/evaluator.hpp), and the choice of the cheapest one.
+// All inputs are equal at every rank, so every rank predicts and chooses alike.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "coll/table.hpp"
+#include "model/evaluator.hpp"
+
+namespace herald::coll {
+
+class Predictor {
+ public:
+  explicit Predictor(const model::Parameters& parameters) noexcept : parameters_(parameters) {}
+
+  // `bytes` as in choose(). Not complete: this algorithm cannot be predicted.
+  model::Prediction predict(const Algorithm& algorithm, std::uint64_t bytes, const Shape& shape,
+                            const Cluster& cluster) noexcept;
+
+  struct Candidate {
+    const Algorithm* algorithm = nullptr;
+    model::Prediction prediction;
+  };
+  // All algorithms that fit, the cheapest first.
+  std::vector<Candidate> candidates(Op op, std::uint64_t bytes, const Shape& shape,
+                                    const Cluster& cluster) noexcept;
+  // The first of them; where sizes are not known to all ranks, or nothing can be predicted: choose().
+  const Algorithm& choose_cheapest(Op op, std::uint64_t bytes, const Shape& shape,
+                                   const Cluster& cluster) noexcept;
+
+ private:
+  model::Prediction walk_one(const Algorithm& algorithm, std::uint64_t bytes, const Shape& shape,
+                             const Cluster& cluster) noexcept;
+  model::Prediction walk_all(const Algorithm& algorithm, std::uint64_t bytes, const Shape& shape,
+                             const Cluster& cluster) noexcept;
+  model::Prediction continue_line(const Algorithm& algorithm, std::uint64_t bytes, std::uint64_t far,
+                                  const Shape& shape, const Cluster& cluster) noexcept;
+  static Shape halve(const Algorithm& algorithm, const Shape& shape) noexcept;
+  Shape with_cost(Shape shape) const noexcept;
+  void begin(const Shape& shape, const Cluster& cluster) noexcept;
+  model::Prediction end() noexcept;
+  void add_plan(const Plan& plan, int rank, const Cluster& cluster) noexcept;
+
+  const model::Parameters& parameters_;
+  model::Schedule schedule_;
+  model::Evaluator evaluator_;
+};
+
+// The placement that a shape describes: `largest_host` ranks on each host, in order.
+Cluster cluster_of(const Shape& shape) noexcept;
+
+}  // namespace herald::coll

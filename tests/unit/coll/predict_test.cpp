@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Predictions from the steps of plans: a step kind that the evaluator does not know, or plans of sample calls
+// that do not match each other, would leave an algorithm out of the choice.
+#include "coll/predict.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+
+namespace herald::coll {
+namespace {
+
+Shape shape_on(int hosts, int each) {
+  Shape shape = shape_of(hosts * each, hosts, true);
+  shape.largest_host = each;
+  shape.leaders_lane = hosts > 2;
+  shape.lane = shape.leaders_lane && each == 1;
+  if (each > 1) {
+    shape.shared_bytes = kUsualSharedBytes;
+    shape.streams = hosts == 1;
+    shape.reads_peers = true;
+  }
+  return shape;
+}
+
+TEST(Predict, walks_the_plans_of_every_algorithm_that_fits) {
+  const model::Parameters parameters = model::default_parameters(1e9, 4);
+  Predictor predictor(parameters);
+  for (const auto& [hosts, each] : {std::pair{1, 4}, {1, 16}, {4, 1}, {16, 1}, {2, 3}, {5, 4}, {13, 1}}) {
+    const Shape shape = shape_on(hosts, each);
+    const Cluster cluster = cluster_of(shape);
+    for (const Algorithm* row : algorithms())
+      for (const std::uint64_t bytes : {0u, 8u, 3000u, 300000u}) {
+        if (!row->fits(shape) || row->estimate(bytes, shape) >= kNeverNs) continue;
+        const model::Prediction p = predictor.predict(*row, bytes, shape, cluster);
+        const std::string what = std::string(name_of(row->op)) + "/" + row->name + " " +
+                                 std::to_string(bytes) + " bytes on " + std::to_string(hosts) + "x" +
+                                 std::to_string(each);
+        EXPECT_TRUE(p.complete) << what;
+        EXPECT_NEAR(p.split.total(), p.ns, p.ns * 0.02 + 1) << what;
+        EXPECT_TRUE(p.ns > 0 || bytes == 0) << what;
+      }
+  }
+}
+
+TEST(Predict, lets_one_rank_stand_for_all_where_all_do_the_same) {
+  const model::Parameters parameters = model::default_parameters(1e9, 4);
+  Predictor predictor(parameters);
+  // A ring of 64: the ranks are alike. Twice as many rounds as with 32 ranks, of parts half as long.
+  const Algorithm& ring = *find_algorithm(Op::allreduce, "ring");
+  const Shape small = shape_on(32, 1), large = shape_on(64, 1);
+  const double a = predictor.predict(ring, 8 << 20, small, cluster_of(small)).ns;
+  const double b = predictor.predict(ring, 8 << 20, large, cluster_of(large)).ns;
+  EXPECT_GT(b, a);
+  EXPECT_LT(b, 1.3 * a);
+}
+
+TEST(Predict, continues_long_pipelines_along_a_line) {
+  const model::Parameters parameters = model::default_parameters(1e9, 4);
+  Predictor predictor(parameters);
+  const Shape shape = shape_on(16, 1);
+  const Algorithm& chain = *find_algorithm(Op::bcast, "chain");
+  const double once = predictor.predict(chain, 1 << 20, shape, cluster_of(shape)).ns;
+  const double twice = predictor.predict(chain, 2 << 20, shape, cluster_of(shape)).ns;
+  EXPECT_GT(twice, 1.5 * once);
+  EXPECT_LT(twice, 2.0 * once);  // the pipeline is filled once
+}
+
+TEST(Predict, prefers_multicast_on_slow_links_and_trees_inside_a_host) {
+  const model::Parameters parameters = model::default_parameters(1e8, 4);
+  Predictor predictor(parameters);
+  const Shape shape = shape_on(8, 1);
+  EXPECT_STREQ(predictor.choose_cheapest(Op::bcast, 1 << 20, shape, cluster_of(shape)).name, "cast");
+  Shape host = shape_on(1, 8);
+  host.streams = false, host.shared_bytes = 0, host.reads_peers = false;
+  EXPECT_STREQ(predictor.choose_cheapest(Op::bcast, 8, host, cluster_of(host)).name, "binomial");
+}
+
+// A broadcast takes at least the time of its bytes on the slowest link, and of one message.
+TEST(Predict, never_beats_the_link) {
+  for (const double rate : {1e8, 1e9, 1e10}) {
+    const model::Parameters parameters = model::default_parameters(rate, 4);
+    Predictor predictor(parameters);
+    const Shape shape = shape_on(8, 1);
+    for (const std::uint64_t bytes : {1u << 10, 1u << 16, 1u << 20})
+      for (const auto& [algorithm, prediction] :
+           predictor.candidates(Op::bcast, bytes, shape, cluster_of(shape)))
+        EXPECT_GE(prediction.ns, static_cast<double>(bytes) * 8e9 / rate) << algorithm->name;
+  }
+}
+
+}  // namespace
+}  // namespace herald::coll
