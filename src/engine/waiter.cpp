@@ -123,10 +123,11 @@ void Waiter::block() noexcept {
   after_block();
 }
 
-// Without local peers there is no memory to look at: a socket that is readable already ends the block.
+// Without local peers and hooks there is no memory to look at: a socket that is readable already ends the
+// block.
 bool Waiter::prepare(std::uint32_t& seen) noexcept {
   seen = doorbell_->before_sleep(where());
-  if (only_remote_) return true;
+  if (only_remote_ && engine_.hooks().empty()) return true;
   engine_.transport().request_space();
   if (!engine_.progress()) return true;
   if (blocked_ == 0) doorbell_->awake();

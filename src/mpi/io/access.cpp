@@ -10,6 +10,8 @@
 namespace herald::mpi {
 namespace {
 
+constexpr std::int64_t kLeastForThread = 256 << 10;  // below, waking a thread takes as long as the transfer
+
 Failure wrong(int error_class, std::string text) noexcept { return {error_class, std::move(text)}; }
 
 }  // namespace
@@ -128,10 +130,21 @@ TransferResult Access::run_with(AtomicLock& lock) noexcept {
   if (lock.failure()) return {0, lock.failure()};
   if (!begun_)
     if (Failure failure = begin()) return {0, failure};
-  const io::Outcome outcome = transfer_.writes
-                                  ? io::write_view(state_.storage, state_.view, position_, memory_, sieve())
-                                  : io::read_view(state_.storage, state_.view, position_, memory_, sieve());
+  const io::Outcome outcome = transfer();
   lock.release();
+  return conclude(outcome);
+}
+
+bool Access::suits_thread() const noexcept {
+  return bytes_ >= kLeastForThread && !state_.atomic && !converts();
+}
+
+io::Outcome Access::transfer() noexcept {
+  return transfer_.writes ? io::write_view(state_.storage, state_.view, position_, memory_, sieve())
+                          : io::read_view(state_.storage, state_.view, position_, memory_, sieve());
+}
+
+TransferResult Access::conclude(const io::Outcome& outcome) noexcept {
   TransferResult result = end(outcome.bytes);
   if (outcome.error != 0)
     result.failure = failure_of(outcome.error, transfer_.writes ? "write to" : "read from", state_.name);

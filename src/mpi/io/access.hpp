@@ -41,6 +41,12 @@ class Access {
   // As run(), where the caller has advanced the lock; releases it.
   TransferResult run_with(AtomicLock& lock) noexcept;
 
+  // It is worth a thread: long, without a lock and without functions of the program.
+  bool suits_thread() const noexcept;
+  // The part of run() that a thread may do; the rest of it.
+  io::Outcome transfer() noexcept;
+  TransferResult conclude(const io::Outcome& outcome) noexcept;
+
   // The parts of run(), for collective access: converts data that is written, or that was read.
   Failure begin() noexcept;
   TransferResult end(std::int64_t file_bytes) noexcept;

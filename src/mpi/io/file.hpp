@@ -13,6 +13,7 @@
 #include "mpi/io/datarep.hpp"
 #include "mpi/type/datatype.hpp"
 #include "path/file/file.hpp"
+#include "path/file/file_thread.hpp"
 
 namespace herald::mpi {
 
@@ -78,6 +79,7 @@ struct FileState {
   io::Coordinator coordinator;
   bool holds_lock = false;  // an access of this process (mpi/io/atomic_lock.hpp)
   SplitOperation split;
+  path::FileThread thread;  // last: its jobs use the members above
 };
 
 inline FileState& state_of(File& file) noexcept { return *file.state; }

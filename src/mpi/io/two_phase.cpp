@@ -2,6 +2,7 @@
 #include "mpi/io/two_phase.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -16,6 +17,9 @@ namespace {
 // Segments that are longer go straight: where a system call is the only cost, and where it is a message.
 constexpr std::int64_t kLargeLocal = 4 << 10, kLargeRemote = 1 << 20;
 constexpr std::int64_t kAlignment = 4096;
+// A domain is cut into at least so many windows, if they stay so long: one is exchanged while another is read
+// or written. Memory of one host is not worth it.
+constexpr std::int64_t kWindows = 4, kLeastWindow = 1 << 20;
 
 std::vector<int> choose_aggregators(const std::vector<CollectiveEntry>& entries) noexcept {
   std::vector<int> chosen;
@@ -55,6 +59,34 @@ bool unpack_view(const char* data, std::int64_t bytes, io::View& view) noexcept 
   return true;
 }
 
+bool on_one_host(const std::vector<CollectiveEntry>& entries) noexcept {
+  return std::all_of(entries.begin(), entries.end(),
+                     [&](const CollectiveEntry& entry) { return entry.host == entries[0].host; });
+}
+
+std::int64_t window_bytes(const std::vector<CollectiveEntry>& entries, std::int64_t domain_bytes) noexcept {
+  const std::int64_t most = entries[0].buffer_bytes;
+  if (on_one_host(entries) && entries[0].system == path::FileSystem::memory) return most;
+  return std::min(most, std::max(domain_bytes / kWindows, kLeastWindow));
+}
+
+// A window of an aggregator on its way between file and exchange.
+class Window final : public path::FileJob {
+ public:
+  Window(FileState& state, const std::vector<io::RankAccess>& ranks, bool writes) noexcept
+      : aggregator(state.storage, state.aggregators.views, ranks, state.can_read()), writes_(writes) {}
+  void run() noexcept override {
+    error = writes_ ? aggregator.write(data.data()) : aggregator.read(data.data());
+  }
+
+  io::Aggregator aggregator;
+  std::vector<char> data;  // as it is exchanged
+  int error = 0;
+
+ private:
+  const bool writes_;
+};
+
 class TwoPhase {
  public:
   TwoPhase(Access& access, const std::vector<CollectiveEntry>& entries) noexcept
@@ -66,20 +98,20 @@ class TwoPhase {
     const auto own = std::find(owners.begin(), owners.end(), comm_.rank);
     if (own != owners.end()) domain_ = static_cast<int>(own - owners.begin());
     const std::int64_t alignment = std::max<std::int64_t>(state_.hints.striping_unit, kAlignment);
-    domains_.emplace(io::hull_of(ranks_), static_cast<int>(owners.size()), alignment,
-                     entries[0].buffer_bytes);
+    const io::Segment hull = io::hull_of(ranks_);
+    const auto count = static_cast<std::int64_t>(owners.size());
+    domains_.emplace(hull, static_cast<int>(count), alignment, window_bytes(entries, hull.bytes / count));
   }
 
   TransferResult run() noexcept {
     Failure failure;
     if (!access_.writes()) access_.clip(mine().bytes);
     if (const int error = exchange_views()) return {0, lost(error)};
-    io::Aggregator aggregator(state_.storage, state_.aggregators.views, ranks_, state_.can_read());
-    for (std::int64_t round = 0; round < domains_->rounds(); ++round) {
-      const int error =
-          access_.writes() ? write_round(aggregator, round, failure) : read_round(aggregator, round, failure);
-      if (error != MPI_SUCCESS) return {0, lost(error)};
-    }
+    Window first(state_, ranks_, access_.writes()), second(state_, ranks_, access_.writes());
+    windows_ = {&first, &second};
+    const int error = access_.writes() ? write(failure) : read(failure);
+    for (Window* window : windows_) await(*window, failure);
+    if (error != MPI_SUCCESS) return {0, lost(error)};
     failure = agree(access_.file(), failure);
     if (failure) return {0, failure};
     return access_.end(mine().bytes);
@@ -150,40 +182,69 @@ class TwoPhase {
     }
   }
 
-  int write_round(io::Aggregator& aggregator, std::int64_t round, Failure& failure) noexcept {
-    std::vector<io::Positions> positions;
-    const std::vector<std::int64_t> sent = parts_of(round, positions);
-    send_.resize(static_cast<std::size_t>(sum_of(sent)) + 1);
-    char* at = send_.data();
-    if (access_.memory().total() != 0)
-      each_part(positions, [&](type::Cursor& memory, std::int64_t bytes) {
-        at += memory.pack(at, static_cast<std::size_t>(bytes));
-      });
-    std::vector<std::int64_t> came = none();
-    if (domain_ >= 0) came = aggregator.set_window(domains_->window(domain_, round));
-    recv_.resize(static_cast<std::size_t>(sum_of(came)) + 1);
-    if (const int error = alltoallv_bytes(comm_, send_.data(), sent, recv_.data(), came)) return error;
-    // After an error the exchanges go on, so that no rank waits; nothing more is written.
-    if (domain_ >= 0 && !failure)
-      failure = failure_of(aggregator.write(recv_.data()), "write to", state_.name);
+  // The file's thread moves a window while the exchange goes on, if there is more than one.
+  void start(Window& window) noexcept {
+    if (domains_->rounds() > 1)
+      state_.thread.start(window);
+    else
+      window.run();
+  }
+  void await(Window& window, Failure& failure) noexcept {
+    if (!window.is_done()) state_.thread.wait(window);
+    if (window.error != 0 && !failure)
+      failure = failure_of(window.error, access_.writes() ? "write to" : "read from", state_.name);
+    window.error = 0;
+  }
+  Window& window(std::int64_t round) noexcept { return *windows_[static_cast<std::size_t>(round % 2)]; }
+  // The bytes of each rank in a window of this aggregator, with memory for them.
+  std::vector<std::int64_t> open(Window& window, std::int64_t round) noexcept {
+    if (domain_ < 0) return none();
+    std::vector<std::int64_t> bytes = window.aggregator.set_window(domains_->window(domain_, round));
+    window.data.resize(static_cast<std::size_t>(sum_of(bytes)) + 1);
+    return bytes;
+  }
+
+  // After an error the exchanges go on, so that no rank waits; nothing more is written.
+  int write(Failure& failure) noexcept {
+    for (std::int64_t round = 0; round < domains_->rounds(); ++round) {
+      std::vector<io::Positions> positions;
+      const std::vector<std::int64_t> sent = parts_of(round, positions);
+      user_.resize(static_cast<std::size_t>(sum_of(sent)) + 1);
+      char* at = user_.data();
+      if (access_.memory().total() != 0)
+        each_part(positions, [&](type::Cursor& memory, std::int64_t bytes) {
+          at += memory.pack(at, static_cast<std::size_t>(bytes));
+        });
+      Window& next = window(round);
+      await(next, failure);
+      const std::vector<std::int64_t> came = open(next, round);
+      if (const int error = alltoallv_bytes(comm_, user_.data(), sent, next.data.data(), came)) return error;
+      if (domain_ >= 0 && !failure) start(next);
+    }
     return MPI_SUCCESS;
   }
 
-  int read_round(io::Aggregator& aggregator, std::int64_t round, Failure& failure) noexcept {
-    std::vector<io::Positions> positions;
-    const std::vector<std::int64_t> came = parts_of(round, positions);
-    std::vector<std::int64_t> sent = none();
-    if (domain_ >= 0) sent = aggregator.set_window(domains_->window(domain_, round));
-    send_.resize(static_cast<std::size_t>(sum_of(sent)) + 1);
-    recv_.resize(static_cast<std::size_t>(sum_of(came)) + 1);
-    if (domain_ >= 0 && !failure)
-      failure = failure_of(aggregator.read(send_.data()), "read from", state_.name);
-    if (const int error = alltoallv_bytes(comm_, send_.data(), sent, recv_.data(), came)) return error;
-    const char* at = recv_.data();
-    if (access_.memory().total() != 0)
-      each_part(positions, [&](type::Cursor& memory, std::int64_t bytes) {
-        at += memory.unpack(at, static_cast<std::size_t>(bytes));
-      });
+  // A window is read while the one before it is exchanged.
+  int read(Failure& failure) noexcept {
+    std::vector<std::int64_t> sent = open(window(0), 0), later = none();
+    if (domain_ >= 0) start(window(0));
+    for (std::int64_t round = 0; round < domains_->rounds(); ++round, sent.swap(later)) {
+      std::vector<io::Positions> positions;
+      const std::vector<std::int64_t> came = parts_of(round, positions);
+      user_.resize(static_cast<std::size_t>(sum_of(came)) + 1);
+      await(window(round), failure);
+      if (round + 1 < domains_->rounds()) {
+        later = open(window(round + 1), round + 1);
+        if (domain_ >= 0 && !failure) start(window(round + 1));
+      }
+      const char* const data = window(round).data.data();
+      if (const int error = alltoallv_bytes(comm_, data, sent, user_.data(), came)) return error;
+      const char* at = user_.data();
+      if (access_.memory().total() != 0)
+        each_part(positions, [&](type::Cursor& memory, std::int64_t bytes) {
+          at += memory.unpack(at, static_cast<std::size_t>(bytes));
+        });
+    }
     return MPI_SUCCESS;
   }
 
@@ -193,7 +254,8 @@ class TwoPhase {
   std::vector<io::RankAccess> ranks_;
   std::optional<io::Domains> domains_;
   int domain_ = -1;  // of this rank; -1: it is no aggregator
-  std::vector<char> send_, recv_;
+  std::array<Window*, 2> windows_{};
+  std::vector<char> user_;  // the part of this rank, as it is exchanged
 };
 
 }  // namespace
@@ -229,15 +291,13 @@ CollectiveEntry entry_of(Access& access, bool failed) noexcept {
 
 bool wants_two_phases(const std::vector<CollectiveEntry>& entries) noexcept {
   std::vector<io::RankAccess> ranks;
-  bool single_host = true;
   for (const CollectiveEntry& entry : entries) {
     if (entry.failed != 0 || entry.ordered == 0) return false;
     ranks.push_back(entry.access);
-    single_host = single_host && entry.host == entries[0].host;
   }
   if (entries[0].choice == io::Choice::disable || io::hull_of(ranks).bytes == 0) return false;
   if (entries[0].choice == io::Choice::enable) return true;
-  const bool local = single_host && entries[0].system != path::FileSystem::nfs &&
+  const bool local = on_one_host(entries) && entries[0].system != path::FileSystem::nfs &&
                      entries[0].system != path::FileSystem::parallel;
   return io::is_interleaved(ranks, local ? kLargeLocal : kLargeRemote);
 }

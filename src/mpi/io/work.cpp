@@ -32,6 +32,44 @@ class DoneWork final : public FileWork {
   void start(Request& request) noexcept override { finish(request); }
 };
 
+// The file's thread transfers while the program goes on.
+class ThreadWork final : public FileWork, private path::FileJob {
+ public:
+  ThreadWork(const Transfer& transfer, const Access& access) noexcept
+      : FileWork(*transfer.file),
+        type_(transfer.type),
+        access_(access),
+        thread_(state_of(*transfer.file).thread) {
+    retain(type_);  // the program may free it now
+  }
+  ~ThreadWork() override {
+    if (!is_done()) thread_.wait(*this);
+    release(type_);
+  }
+
+  void start(Request& request) noexcept override {
+    request_ = &request;
+    (void)access_.begin();  // cannot fail: nothing is converted
+    thread_.start(*this);
+    runtime().engine().hooks().add(poll, this);
+  }
+
+ private:
+  void run() noexcept override { result_ = access_.conclude(access_.transfer()); }
+  static bool poll(void* self) noexcept {
+    auto& work = *static_cast<ThreadWork*>(self);
+    if (!work.is_done()) return false;
+    runtime().engine().hooks().remove(poll, self);
+    work.finish(*work.request_);
+    return true;
+  }
+
+  Datatype* type_;
+  Access access_;
+  path::FileThread& thread_;
+  Request* request_ = nullptr;
+};
+
 // Waits for the shared pointer and for the lock of atomic mode in turns of the engine, then transfers.
 class SharedWork final : public FileWork {
  public:
@@ -124,6 +162,8 @@ int start_alone(Call& call, const Transfer& transfer, MPI_Request* request) noex
   if (transfer.pointer == Pointer::shared)
     return hand_out(*transfer.file, std::make_unique<SharedWork>(transfer, access), request);
   if (Failure failure = access.take_position()) return fail(call, failure);
+  if (access.suits_thread())
+    return hand_out(*transfer.file, std::make_unique<ThreadWork>(transfer, access), request);
   return hand_out(*transfer.file, std::make_unique<DoneWork>(*transfer.file, access.run()), request);
 }
 
