@@ -56,16 +56,12 @@ class Engine {
   // until a peer rings. The lock is released meanwhile. Returns when it woke up; 0 ns: it has not slept.
   Instant wait_turn() noexcept { return waiter_.wait_turn(); }
   RankState& state() noexcept { return state_; }
-  // As a peer does: a thread that sleeps in wait_turn() takes a turn. Any thread may call it, without the
-  // lock.
-  void ring() noexcept { waiter_.doorbell().ring(); }
   // Wakes threads of this process that sleep in wait_turn().
   void wake_waiters() noexcept { transport_.wake_waiters(); }
   // Whether a waiting call may spin a little: every rank has a processor.
   bool may_spin() const noexcept { return waiter_.policy().has_processor(); }
-  // Where it may not: yields the processor once, with the lock released meanwhile. False, and nothing done,
-  // where sleeping is better.
-  bool yield() noexcept { return waiter_.yield(); }
+  // Its doorbell wakes a thread that sleeps in wait_turn(): any thread may ring, without the lock.
+  Waiter& waiter() noexcept { return waiter_; }
 
   p2p::CoreCounters counters() const noexcept;
 

@@ -32,6 +32,8 @@ class Waiter {
   // With the lock: a turn, and when nothing moves, the next steps of the policy up to one block. Returns
   // the end of that block; 0 ns: it has not blocked.
   Instant wait_turn() noexcept;
+  // Yields the processor once, with the lock released meanwhile. False, and nothing done, where sleeping is
+  // better.
   bool yield() noexcept;
   // Threads of this process that block get to look again.
   void wake() noexcept {

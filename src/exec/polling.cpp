@@ -57,7 +57,7 @@ void Runner::poll_and_spin() noexcept {
 void Runner::poll_and_yield() noexcept {
   channel_->ring_noted();
   for (int yields = 0; yields < kYieldPolls && !done_ && waiting_count_ != 0; ++yields) {
-    if (!team_->engine().yield()) return;
+    if (!team_->engine().waiter().yield()) return;
     poll(false);
     channel_->ring_noted();
   }

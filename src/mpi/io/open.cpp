@@ -172,7 +172,7 @@ FileState::FileState(std::uint64_t id, const Comm& comm) noexcept
     : datarep(find_datarep("native")), coordinator(coordinators(), id, comm.group->peers, comm.rank) {
   types.add(*find(MPI_BYTE));
   types.add(*find(MPI_BYTE));
-  thread.set_notice([]() noexcept { runtime().engine().ring(); });
+  thread.set_notice([]() noexcept { runtime().engine().waiter().doorbell().ring(); });
 }
 
 namespace api {
