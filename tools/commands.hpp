@@ -18,6 +18,7 @@ void add_info(CLI::App& program);
 void add_model_memory(CLI::App& program);
 void add_plans(CLI::App& program);
 void add_ps(CLI::App& program);
+void add_top(CLI::App& program);
 void add_trace(CLI::App& program);
 
 // The environment variable of a knob.

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "commands.hpp"
-#include "watch/read_ranks.hpp"
+#include "watch/sampler.hpp"
 
 namespace herald::tools {
 namespace {
@@ -24,17 +24,20 @@ void list_jobs() {
     job.size = view.size;
     job.waiting += view.waits.empty() ? 0 : 1;
   }
+  for (const std::string& name : watch::linked_jobs()) jobs[name];
   if (jobs.empty()) {
     fmt::print(stderr, "herald ps: no MPI job of Herald runs on this host\n");
     throw CLI::RuntimeError(kNotFound);
   }
   fmt::print("{:<20} {:>12} {:>8}\n", "JOB", "RANKS HERE", "WAITING");
   for (const auto& [name, job] : jobs)
-    fmt::print("{:<20} {:>12} {:>8}\n", name, fmt::format("{} of {}", job.ranks, job.size), job.waiting);
+    fmt::print("{:<20} {:>12} {:>8}\n", name,
+               job.size > 0 ? fmt::format("{} of {}", job.ranks, job.size) : "0", job.waiting);
 }
 
 void show_job(const std::string& name) {
-  std::vector<watch::RankView> views = watch::read_ranks(name);
+  watch::Sampler sampler(name, watch::kAllLevels);
+  std::vector<watch::RankView> views = sampler.sample();
   if (views.empty()) {
     fmt::print(stderr, "herald ps: no job {} on this host; `herald ps` lists the jobs\n", name);
     throw CLI::RuntimeError(kNotFound);
@@ -42,7 +45,8 @@ void show_job(const std::string& name) {
   const auto seen = static_cast<int>(views.size());
   const int size = views[0].size;
   for (const std::string& line : watch::job_text(std::move(views))) fmt::print("{}\n", line);
-  if (seen < size) fmt::print("{} of {} ranks are on this host\n", seen, size);
+  if (seen < size) fmt::print("{} of {} ranks are seen from this host\n", seen, size);
+  for (const std::string& host : sampler.silent()) fmt::print("{} does not answer\n", host);
 }
 
 }  // namespace

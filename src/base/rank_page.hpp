@@ -7,12 +7,16 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <type_traits>
 
 namespace herald {
 
 inline constexpr char kRankPageName[] = "herald-rank";
+
+// A rank that gets this signal prints its stack and goes on (mpiexec --stack-traces).
+inline int stack_signal() noexcept { return SIGRTMAX - 5; }
 
 enum class WaitedKind : std::uint8_t { receive, send, collective, other };
 
@@ -56,15 +60,23 @@ enum class RankCounter : std::uint32_t {
   received,
   received_bytes,
   held,
-  cast_packets,
+  shm_packets,  // to ranks of this host
+  shm_bytes,
+  copied_bytes,  // of long messages, from the memory of ranks of this host
+  net_packets,   // to ranks of other hosts, by unicast
+  net_bytes,
+  net_received,
+  net_received_bytes,
+  retransmitted,
+  cast_packets,  // by multicast, to the lanes of this rank
+  cast_received,
   cast_repaired,
   cast_missed,
-  retransmitted,
   kCount
 };
 
 struct RankPage {
-  static constexpr std::uint64_t kMagic = 0x31656761504b6e52;  // changes with the layout
+  static constexpr std::uint64_t kMagic = 0x32656761504b6e52;  // changes with the layout
   static constexpr std::uint32_t kWaits = 4;                   // threads that wait at the same time
   std::uint64_t magic;
   std::int32_t pid, rank, size;
@@ -74,8 +86,9 @@ struct RankPage {
   std::atomic<std::uint32_t> version;  // odd: being written
   std::array<ShownWait, kWaits> waits;
   std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(RankCounter::kCount)> counters;
-  std::atomic<std::uint32_t> wanted;  // a reader adds 1: it wants new counters
-  std::atomic<std::uint32_t> served;  // `wanted` when the counters were written
+  std::atomic<std::uint32_t> wanted;     // a reader adds 1: it wants new counters
+  std::atomic<std::uint32_t> served;     // `wanted` when the counters were written
+  std::atomic<std::int64_t> counted_ns;  // when that was: CLOCK_MONOTONIC
 };
 static_assert(std::is_trivially_copyable_v<ShownWait>);
 

@@ -43,7 +43,7 @@ std::unique_ptr<Engine> Engine::open(boot::Boot& boot, const Knobs& knobs, bool 
 Engine::Engine(int rank, int size, const Knobs& knobs, bool threads_multiple) noexcept
     : lock_(threads_multiple),
       node_(core_config(rank, size, knobs)),
-      local_(rank, size, node_.core()),
+      local_(rank, size, node_.core(), local_traffic_),
       waiter_(*this, lock_),
       transport_(rank, node_, local_, memory_, waiter_),
       peers_(rank, size, node_, local_),
@@ -71,6 +71,8 @@ bool Engine::progress() noexcept {
   if (peers_.some_depart()) peers_.drain_departing();
   if (!hooks_.empty()) moved = hooks_.run() || moved;
   in_turn_ = false;
+  if (state_.is_wanted()) [[unlikely]]
+    state_.write_counters();
   transport_.complete();
   if (moved) transport_.on_moved();
   return moved;
@@ -111,15 +113,24 @@ p2p::CoreCounters Engine::counters() const noexcept {
   all.held = node_.core().messages_held();
   all.mapped_bytes = memory_.mapped_bytes();
   all.kernel_bytes = memory_.kernel_bytes();
+  all.paths.shm_packets = local_traffic_.packets();
+  all.paths.shm_bytes = local_traffic_.bytes();
   if (!net_) return all;
   const rel::LaneCounters& lanes = node_.lanes().lanes().counters();
   all.unheard = lanes.multicast_lost;
   all.heard_again = lanes.multicast_regained;
   all.cast_packets = lanes.cast;
   all.cast_unicast = lanes.repaired_unicast;
+  all.paths.cast_received = lanes.received;
+  all.paths.cast_resent = lanes.repaired_unicast + lanes.repaired_multicast + lanes.fused_resent;
   all.cast_missed = lanes.missed;
   all.foreign = lanes.foreign;
   const rel::MeshCounters& mesh = node_.mesh().counters();
+  all.paths.net_packets = mesh.sent;
+  all.paths.net_bytes = mesh.sent_bytes;
+  all.paths.net_received = mesh.received;
+  all.paths.net_received_bytes = mesh.received_bytes;
+  all.paths.net_resent = mesh.resent;
   all.forged = mesh.forged + lanes.forged;
   all.stale = mesh.stale;
   all.malformed = mesh.malformed + lanes.malformed;

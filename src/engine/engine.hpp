@@ -93,6 +93,7 @@ class Engine {
 
   Lock lock_;
   node::Node node_;
+  LocalTraffic local_traffic_{state_};
   LocalPeers local_;
   LocalMemory memory_;
   std::unique_ptr<path::ShmPath> shm_;

@@ -19,9 +19,10 @@ constexpr std::uint64_t kInFirstLine = 16;      // bytes of a message in the cac
 
 }  // namespace
 
-LocalPeers::LocalPeers(int rank, int size, p2p::Core& core) noexcept
+LocalPeers::LocalPeers(int rank, int size, p2p::Core& core, LocalTraffic& traffic) noexcept
     : rank_(rank),
       core_(core),
+      traffic_(traffic),
       senders_(static_cast<std::size_t>(size)),
       receiver_of_(static_cast<std::size_t>(size), -1) {}
 
@@ -195,8 +196,10 @@ bool LocalPeers::drain_from(p2p::PeerId peer) noexcept {
 // A rank that only sends learns whether the peer wants it to pause.
 void LocalPeers::drain_now_and_then(p2p::PeerId peer, std::uint64_t bytes) noexcept {
   undrained_ += 1 + bytes / kWeightBytes;
+  traffic_.add(bytes);
   if (undrained_ <= kSendsUndrained) return;
   undrained_ = 0;
+  traffic_.on_many();
   (void)drain_from(peer);
 }
 

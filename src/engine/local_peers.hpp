@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/local_sender.hpp"
+#include "engine/local_traffic.hpp"
 #include "p2p/core.hpp"
 #include "path/self/self.hpp"
 #include "path/shm/shm.hpp"
@@ -15,7 +16,7 @@ namespace herald::engine {
 
 class LocalPeers {
  public:
-  LocalPeers(int rank, int size, p2p::Core& core) noexcept;
+  LocalPeers(int rank, int size, p2p::Core& core, LocalTraffic& traffic) noexcept;
   LocalPeers(const LocalPeers&) = delete;
   LocalPeers& operator=(const LocalPeers&) = delete;
 
@@ -73,6 +74,7 @@ class LocalPeers {
 
   const int rank_;
   p2p::Core& core_;
+  LocalTraffic& traffic_;
   path::SelfPath self_;
   path::ShmPath* shm_ = nullptr;
   path::Inbox* own_ = nullptr;        // in shared memory; null: none

@@ -96,9 +96,19 @@ void RankState::write_counters() noexcept {
   set(RankCounter::received, all.received);
   set(RankCounter::received_bytes, all.received_bytes);
   set(RankCounter::held, all.held);
+  set(RankCounter::shm_packets, all.paths.shm_packets);
+  set(RankCounter::shm_bytes, all.paths.shm_bytes);
+  set(RankCounter::copied_bytes, all.mapped_bytes + all.kernel_bytes);
+  set(RankCounter::net_packets, all.paths.net_packets);
+  set(RankCounter::net_bytes, all.paths.net_bytes);
+  set(RankCounter::net_received, all.paths.net_received);
+  set(RankCounter::net_received_bytes, all.paths.net_received_bytes);
+  set(RankCounter::retransmitted, all.paths.net_resent);
   set(RankCounter::cast_packets, all.cast_packets);
-  set(RankCounter::cast_repaired, all.cast_unicast);
+  set(RankCounter::cast_received, all.paths.cast_received);
+  set(RankCounter::cast_repaired, all.paths.cast_resent);
   set(RankCounter::cast_missed, all.cast_missed);
+  page_->counted_ns.store(read_clock().ns, std::memory_order_relaxed);
   page_->served.store(wanted, std::memory_order_release);
 }
 

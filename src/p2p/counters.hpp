@@ -5,6 +5,13 @@
 
 namespace herald::p2p {
 
+// Data packets by path: shared memory (sent), unicast between hosts, lanes.
+struct PathCounters {
+  std::uint64_t shm_packets = 0, shm_bytes = 0;
+  std::uint64_t net_packets = 0, net_bytes = 0, net_received = 0, net_received_bytes = 0, net_resent = 0;
+  std::uint64_t cast_received = 0, cast_resent = 0;
+};
+
 struct CoreCounters {
   std::uint64_t bad_packets = 0;  // dropped: unknown kind, ids that do not exist, lengths that do not fit
   std::uint64_t unexpected = 0;   // messages that came before their receive
@@ -20,6 +27,7 @@ struct CoreCounters {
                 heard_again = 0;  // times that our multicast stopped, and began again, to reach a member
   std::uint64_t cast_packets = 0,
                 cast_unicast = 0;  // packets cast; sent by unicast, to repair or to unreachable members
+  PathCounters paths;
   std::uint64_t foreign = 0, lanes_moved = 0;  // datagrams of other jobs on our groups; lanes that moved
   std::uint64_t cast_missed = 0;               // packets of others that multicast did not deliver
   std::uint64_t forged = 0, stale = 0, malformed = 0;  // datagrams dropped: of others, of the past, senseless

@@ -17,7 +17,9 @@ struct RankView {
   RankPhase phase = RankPhase::running;
   std::vector<ShownWait> waits;  // of its threads
   std::array<std::uint64_t, static_cast<std::size_t>(RankCounter::kCount)> counters{};
-  std::int64_t read_ns = 0;  // CLOCK_MONOTONIC of its host
+  std::int64_t counted_ns = 0;  // when the rank wrote the counters
+  bool answered = false;        // the rank has taken a turn since a tool last asked for counters
+  std::int64_t read_ns = 0;     // CLOCK_MONOTONIC of its host
 
   std::uint64_t counter(RankCounter which) const { return counters[static_cast<std::size_t>(which)]; }
 };

@@ -3,11 +3,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -94,6 +96,11 @@ RankReader& RankReader::operator=(RankReader&& other) noexcept {
 
 void RankReader::want_counters() const noexcept { page_->wanted.fetch_add(1, std::memory_order_relaxed); }
 
+bool RankReader::has_answered() const noexcept {
+  return page_->served.load(std::memory_order_acquire) == page_->wanted.load(std::memory_order_relaxed);
+}
+bool RankReader::is_alive() const noexcept { return kill(page_->pid, 0) == 0 || errno == EPERM; }
+
 RankView RankReader::read() const {
   constexpr int kTries = 1000;
   RankView view;
@@ -112,6 +119,8 @@ RankView RankReader::read() const {
   view.waits.erase(
       std::remove_if(view.waits.begin(), view.waits.end(), [](ShownWait& w) { return !make_safe(w); }),
       view.waits.end());
+  view.answered = has_answered();
+  view.counted_ns = page_->counted_ns.load(std::memory_order_relaxed);
   for (std::size_t i = 0; i < view.counters.size(); ++i)
     view.counters[i] = page_->counters[i].load(std::memory_order_relaxed);
   view.read_ns = now_ns();

@@ -21,6 +21,8 @@ class RankReader {
   RankView read() const;
   // Asks the rank to write its counters at its next turn.
   void want_counters() const noexcept;
+  bool has_answered() const noexcept;
+  bool is_alive() const noexcept;
 
  private:
   RankPage* page_;
