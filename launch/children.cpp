@@ -67,6 +67,10 @@ void Children::signal_catching(int number) const {
     if (child.alive && catches(child.pid, number)) kill(child.pid, number);
 }
 
+bool Children::signal_if_caught(int rank, int number) const {
+  return catches(pid(rank), number) && kill(pid(rank), number) == 0;
+}
+
 void Children::reap() {
   for (Child& child : children_) {
     if (child.pid > 0) waitpid(child.pid, nullptr, 0);

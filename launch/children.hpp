@@ -30,6 +30,7 @@ class Children {
   void signal_groups(int number) const;
   void signal_alive(int number) const;     // the ranks, without their own children
   void signal_catching(int number) const;  // those that have a handler for it
+  bool signal_if_caught(int rank, int number) const;
   pid_t pid(int rank) const { return children_[static_cast<std::size_t>(rank)].pid; }
   bool is_alive(int rank) const { return children_[static_cast<std::size_t>(rank)].alive; }
   void reap();

@@ -68,7 +68,7 @@ class Translator {
   // Open MPI's mpirun and prterun.
   void openmpi() {
     const bool prte = in_.launcher == Launcher::prterun;
-    if (spec_.allow_root) argv().push_back("--allow-run-as-root");
+    if (spec_.passed_on.allow_root) argv().push_back("--allow-run-as-root");
     if (!in_.hosts.hosts.empty()) {
       if (!in_.hosts.file.empty() && !in_.hosts.colon_counts)
         add(argv(), {"--hostfile", in_.hosts.file});
@@ -83,7 +83,7 @@ class Translator {
       argv().push_back("--oversubscribe");
       if (!map.empty()) add(argv(), {"--map-by", map});
       if (spec_.label) argv().push_back("--tag-output");
-      argv().insert(argv().end(), spec_.openmpi_args.begin(), spec_.openmpi_args.end());
+      argv().insert(argv().end(), spec_.passed_on.openmpi.begin(), spec_.passed_on.openmpi.end());
     }
     add(argv(), {"--bind-to", spec_.bind_to.empty() ? "none" : spec_.bind_to});
     if (in_.timeout_s) add(argv(), {"--timeout", cat(in_.timeout_s)});
@@ -125,7 +125,7 @@ class Translator {
     if (spec_.universe) add(argv(), {"-usize", *spec_.universe < 0 ? "INFINITE" : cat(*spec_.universe)});
     if (spec_.keep_going) argv().push_back("-disable-auto-cleanup");
     if (in_.timeout_s) out_.set.emplace_back("MPIEXEC_TIMEOUT", cat(in_.timeout_s));
-    argv().insert(argv().end(), spec_.hydra_args.begin(), spec_.hydra_args.end());
+    argv().insert(argv().end(), spec_.passed_on.hydra.begin(), spec_.passed_on.hydra.end());
     if (spec_.stdin_to == StdinTo::none)
       out_.close_stdin = true;
     else if (!default_stdin(spec_))

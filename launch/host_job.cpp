@@ -30,16 +30,16 @@ bool read_bytes(int fd, std::size_t count, std::string& out) {
   return true;
 }
 
-// "plan LENGTH\n" and so many bytes.
-bool read_plan(int fd, HostPlan& plan) {
+// "plan LENGTH\n" or "tree LENGTH\n" and so many bytes.
+bool read_message(int fd, std::string& kind, std::string& text) {
   std::string head;
   while (head.empty() || head.back() != '\n')
     if (head.size() > 40 || !read_bytes(fd, 1, head)) return false;
-  if (!head.starts_with("plan ")) return false;
+  kind = head.substr(0, 5);
+  if (kind != "plan " && kind != "tree ") return false;
   const auto length = to_int(std::string_view(head).substr(5, head.size() - 6));
-  std::string text;
   return length && *length > 0 && *length < kMostBytes &&
-         read_bytes(fd, static_cast<std::size_t>(*length), text) && decode(text, plan);
+         read_bytes(fd, static_cast<std::size_t>(*length), text);
 }
 
 int complain(const HostPlan& plan, const std::string& text, int code) {
@@ -51,8 +51,18 @@ int complain(const HostPlan& plan, const std::string& text, int code) {
 
 int run_host_job(int upstream) {
   HostPlan part;
-  if (!read_plan(upstream, part)) return 1;  // mpiexec has gone, or is of another version
+  TreePlan tree;
+  std::string kind, text;
+  // Otherwise mpiexec has gone, or is of another version.
+  if (!read_message(upstream, kind, text) || !(kind == "tree " ? decode(text, tree) : decode(text, part)))
+    return 1;
   try {
+    if (!tree.links.empty()) {
+      part.host = tree.links[0].host;
+      Environment env;
+      for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) env.emplace_back(*entry);
+      return Job(plan_tree(tree, upstream, env)).run();
+    }
     std::vector<std::string> notes;
     Job job(plan_part(part, upstream, notes));
     for (const std::string& note : notes) complain(part, note, 0);

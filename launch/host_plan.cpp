@@ -3,78 +3,27 @@
 
 #include <algorithm>
 
+#include "fields.hpp"
 #include "text.hpp"
 
 namespace herald::launch {
 namespace {
 
-constexpr const char* kVersion = "herald-host-plan-1";
-
-// Writes or reads fields one after the other, each as LENGTH:BYTES.
-class Writer {
- public:
-  void field(const std::string& value) { text_ += cat(value.size(), ":", value); }
-  template <class Number>
-  void number(Number value) {
-    field(cat(static_cast<long long>(value)));
-  }
-  void list(const std::vector<std::string>& values) {
-    number(values.size());
-    for (const std::string& value : values) field(value);
-  }
-  std::string text_;
-};
-
-class Reader {
- public:
-  explicit Reader(std::string_view text) : text_(text) {}
-  bool ok() const { return ok_; }
-  std::string field() {
-    const std::size_t colon = text_.find(':');
-    const auto length = colon == std::string_view::npos ? std::nullopt : to_int(text_.substr(0, colon));
-    if (!length || *length < 0 || static_cast<std::size_t>(*length) > text_.size() - colon - 1) {
-      ok_ = false;
-      text_ = {};
-      return {};
-    }
-    std::string value(text_.substr(colon + 1, static_cast<std::size_t>(*length)));
-    text_.remove_prefix(colon + 1 + value.size());
-    return value;
-  }
-  template <class Number>
-  void number(Number& out) {
-    const auto value = to_int(field());
-    ok_ = ok_ && value;
-    out = static_cast<Number>(value.value_or(0));
-  }
-  std::size_t length() {
-    std::size_t out = 0;
-    number(out);
-    if (out > text_.size()) ok_ = false;  // each element has a byte at least
-    return ok_ ? out : 0;
-  }
-  void list(std::vector<std::string>& out) {
-    const std::size_t count = length();
-    for (std::size_t i = 0; i < count && ok_; ++i) out.push_back(field());
-  }
-
- private:
-  std::string_view text_;
-  bool ok_ = true;
-};
+constexpr const char* kVersion = "herald-host-plan-2";
 
 }  // namespace
 
 std::string encode(const HostPlan& plan) {
-  Writer out;
+  FieldWriter out;
   out.field(kVersion);
   for (const std::string* text : {&plan.host, &plan.job_id, &plan.job_key, &plan.mapping, &plan.bind_to,
                                   &plan.map_by, &plan.output.out_pattern, &plan.output.err_pattern})
     out.field(*text);
   out.number(plan.size);
   out.number(plan.universe);
-  for (const bool flag : {plan.label, plan.verbose, plan.keep_going, plan.output.timestamps,
-                          plan.output.merge_streams, plan.output.print_codes, plan.output.report_bindings})
+  for (const bool flag :
+       {plan.label, plan.verbose, plan.keep_going, plan.output.timestamps, plan.output.merge_streams,
+        plan.output.print_codes, plan.output.report_bindings, plan.stack_traces})
     out.number(flag ? 1 : 0);
   out.number(static_cast<int>(plan.stdin_to));
   out.number(plan.stdin_rank);
@@ -87,19 +36,20 @@ std::string encode(const HostPlan& plan) {
     out.list(app.env);
     out.number(app.count);
   }
-  return out.text_;
+  return out.text();
 }
 
 bool decode(std::string_view text, HostPlan& plan) {
-  Reader in(text);
+  FieldReader in(text);
   if (in.field() != kVersion) return false;
   for (std::string* to : {&plan.host, &plan.job_id, &plan.job_key, &plan.mapping, &plan.bind_to, &plan.map_by,
                           &plan.output.out_pattern, &plan.output.err_pattern})
     *to = in.field();
   in.number(plan.size);
   in.number(plan.universe);
-  for (bool* flag : {&plan.label, &plan.verbose, &plan.keep_going, &plan.output.timestamps,
-                     &plan.output.merge_streams, &plan.output.print_codes, &plan.output.report_bindings})
+  for (bool* flag :
+       {&plan.label, &plan.verbose, &plan.keep_going, &plan.output.timestamps, &plan.output.merge_streams,
+        &plan.output.print_codes, &plan.output.report_bindings, &plan.stack_traces})
     in.number(*flag);
   in.number(plan.stdin_to);
   in.number(plan.stdin_rank);

@@ -23,7 +23,7 @@ struct HostPlan {
   int size = 0;      // of the whole job
   long universe = 0;
   std::string job_id, job_key, mapping;
-  bool label = false, verbose = false, keep_going = false;
+  bool label = false, verbose = false, keep_going = false, stack_traces = false;
   OutputSpec output;
   std::string map_by;
   StdinTo stdin_to = StdinTo::none;

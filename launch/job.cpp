@@ -10,26 +10,19 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <set>
 #include <utility>
 
 #include "machine.hpp"
+#include "mpir.hpp"
 #include "rank_starter.hpp"
 #include "text.hpp"
-#include "watch/read_ranks.hpp"
 
 namespace herald::launch {
 namespace {
 
-constexpr Millis kLongWait = 1000;   // ranks that wait so long may be why the user ends the job
-constexpr Millis kLookAfter = 300;   // ranks that have not called MPI_Init by then may use another library
-constexpr Millis kAnswerTime = 700;  // for hosts that say what their ranks wait for
-constexpr Millis kDrainAgain = 20;   // the reader of mpiexec's output is slow
-
-Millis clock_now() {
-  using namespace std::chrono;
-  return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
-}
+constexpr Millis kLongWait = 1000;  // ranks that wait so long may be why the user ends the job
+constexpr Millis kLookAfter = 300;  // ranks that have not called MPI_Init by then may use another library
+constexpr Millis kDrainAgain = 20;  // the reader of mpiexec's output is slow
 
 std::vector<int> apps_of_ranks(const JobPlan& plan) {
   std::vector<int> out;
@@ -45,6 +38,11 @@ Inherited with_raised_file_limit(const JobPlan& plan) {
 }
 
 }  // namespace
+
+Millis clock_now() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
 
 Job::Job(JobPlan plan)
     : plan_(std::move(plan)),
@@ -82,6 +80,7 @@ void Job::start() {
     if (plan_.world_size() > 1 && !has_links()) look_at_ = now_ + kLookAfter;
     for (std::size_t host = 0; host < plan_.messages.size(); ++host)
       pmi_.server().send(static_cast<int>(host), plan_.messages[host]);
+    show_ranks_to_debuggers(true);
     pmi_.flush();
     write_upstream();
   }
@@ -263,6 +262,7 @@ void Job::write_upstream() {
 }
 
 void Job::check_pmi() {
+  if (has_links()) show_ranks_to_debuggers(false);
   const PmiServer& pmi = pmi_.server();
   if (pmi.aborted()) {
     const PmiAbort& abort = *pmi.aborted();
@@ -284,53 +284,10 @@ void Job::check_pmi() {
   }
 }
 
-// Some time after the start: which MPI library have ranks loaded that did not contact us?
-void Job::look_at_libraries() {
-  look_at_.reset();
-  for (int rank = 0; rank < plan_.size && foreign_.name().empty(); ++rank)
-    if (children_.is_alive(rank) && !pmi_.server().initialized(rank)) foreign_.look_at(children_.pid(rank));
-}
-
-// At the end: no rank contacted us, and the program needs another MPI library. Each rank was alone then.
-void Job::check_foreign() {
-  if (plan_.world_size() < 2 || code_ || ending_ || has_links()) return;
-  for (int rank = 0; rank < plan_.size; ++rank)
-    if (pmi_.server().initialized(rank)) return;
-  for (const AppPlan& app : plan_.apps)
-    if (foreign_.name().empty()) foreign_.look_at(app.path);
-  if (foreign_.name().empty()) return;
-  fail(1, cat("the ", plan_.size, " processes on ", plan_.host,
-              " never contacted mpiexec: ", plan_.apps[0].argv[0], " uses ", foreign_.name(),
-              ", so each of them was rank 0 of 1; compile it with the mpicc beside this mpiexec, or "
-              "start it with the mpiexec of that library"));
-}
-
-// Prints for each rank why it waits, if one of them has waited for so long.
-Millis Job::report_waits(Millis least) {
-  if (has_links()) {  // each host looks at its own ranks
-    children_.signal_alive(SIGUSR1);
-    return kAnswerTime;
-  }
-  std::vector<watch::RankView> views = watch::read_ranks(plan_.job_id);
-  bool wanted = least == 0;
-  std::set<int> seen;
-  for (const watch::RankView& view : views) {
-    seen.insert(view.rank);
-    for (const ShownWait& wait : view.waits)
-      wanted = wanted || view.read_ns - wait.since_ns >= least * 1'000'000;
-  }
-  if (!wanted) return 0;
-  for (const std::string& line : watch::job_text(std::move(views))) report(line);
-  for (int rank = 0; rank < plan_.size; ++rank)
-    if (seen.count(plan_.number_of(rank)) == 0 && children_.is_alive(rank) &&
-        !pmi_.server().initialized(rank))
-      report(cat(children_.describe(rank), ": has not called MPI_Init"));
-  return 0;
-}
-
 void Job::fail(int code, const std::string& message) {
   if (code_) return;  // the first failure decides the exit code
   code_ = code;
+  show_abort_to_debuggers(message);
   output_.read_all(now_);  // the rank's own words come first
   if (plan_.keep_going || user_ended_)
     report(message);

@@ -29,6 +29,8 @@ inline constexpr Millis kExitDelay = 300;   // before SIGTERM after an exit with
 inline constexpr Millis kDrain = 500;       // for output of processes that outlive their rank
 inline constexpr int kTimeoutCode = 124;
 
+Millis clock_now();
+
 class Job {
  public:
   explicit Job(JobPlan plan);
@@ -48,6 +50,7 @@ class Job {
   void on_exit(const Exit& exit);
   void check_pmi();
   Millis report_waits(Millis least);  // returns how long the answers take
+  void show_ranks_to_debuggers(bool have_started);
   void on_host_failed(const Exit& exit);
   void read_upstream();
   void write_upstream();

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "machine.hpp"
+#include "rankfile.hpp"
 #include "text.hpp"
 
 namespace herald::launch {
@@ -72,8 +73,8 @@ std::optional<Choice> choose(const JobSpec& spec, const Environment& env) {
   if (wanted == "slurm" || (wanted.empty() && env_value(env, "SLURM_JOB_ID")))
     if (const auto found = first("srun")) return Choice{Launcher::srun, *found, "srun"};
   // Settings for another launcher select it; without them ssh comes first.
-  const bool for_openmpi = !spec.openmpi_args.empty() || env_value(env, "OMPI_MCA_plm_rsh_agent");
-  const bool for_hydra = !spec.hydra_args.empty() || env_value(env, "HYDRA_LAUNCHER_EXEC");
+  const bool for_openmpi = !spec.passed_on.openmpi.empty() || env_value(env, "OMPI_MCA_plm_rsh_agent");
+  const bool for_hydra = !spec.passed_on.hydra.empty() || env_value(env, "HYDRA_LAUNCHER_EXEC");
   const bool for_others = (for_openmpi || for_hydra) && spec.rsh_agent.empty();
   if (may_be("ssh") && !(wanted.empty() && for_others)) {
     const std::string agent = spec.rsh_agent.empty() ? "ssh" : spec.rsh_agent;
@@ -150,6 +151,8 @@ Placement find_hosts(const JobSpec& spec, const Environment& env) {
     }
     if (!file.empty()) where.hosts = parse_host_file(read_file(file, what), file);
   }
+  where.places = spec.rankfile.places;
+  if (!where.places.empty()) where.hosts = rankfile_hosts(where.places, where.hosts);
   if (!where.hosts.hosts.empty()) {
     where.several = !all_here(where.hosts, is_this_host);
     where.host_count = static_cast<std::int64_t>(where.hosts.hosts.size());

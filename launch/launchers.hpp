@@ -14,6 +14,7 @@ struct Placement {
   HostList hosts;        // may be empty
   bool several = false;  // more than this host
   std::int64_t host_count = 1;
+  std::vector<RankPlace> places;  // of a rankfile
 };
 
 // From the options, else the host files that the environment names, else the Slurm allocation.

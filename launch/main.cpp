@@ -11,6 +11,7 @@
 #include <exception>
 #include <utility>
 
+#include "debugger.hpp"
 #include "job.hpp"
 #include "launchers.hpp"
 #include "link.hpp"
@@ -48,7 +49,7 @@ int run(const std::vector<std::string>& words, const Environment& env) {
   if (!words.empty() && words[0] == kLinkOption) return run_link({words.begin() + 1, words.end()});
   if (!words.empty() && words[0] == kProxyOption) return run_proxy();
   const JobSpec spec =
-      parse_command_line(words, [](const std::string& path) { return read_file(path, "-configfile"); });
+      parse_command_line(words, [](const std::string& path) { return read_file(path, "file"); });
   if (spec.action == Action::help) return print(help_text());
   if (spec.action == Action::version) return print("mpiexec (Herald) " HERALD_VERSION "\n");
   std::int64_t timeout_s = spec.timeout_s.value_or(0);
@@ -58,6 +59,8 @@ int run(const std::vector<std::string>& words, const Environment& env) {
   const Placement where = find_hosts(spec, env);
   if (where.several && (spec.pretended_hosts || spec.pretended_per_host))
     throw UsageError("--pretend-hosts needs a job on one machine");
+  if (where.several && !where.places.empty() && choose_engine(spec, env).launcher != Launcher::ssh)
+    throw UsageError("--rankfile works on this host and with --engine ssh");
   std::vector<std::string> notes;
   if (const std::string note = rival_note(); !note.empty()) print_notes({note});
   if (where.several) {
@@ -70,6 +73,7 @@ int run(const std::vector<std::string>& words, const Environment& env) {
     print_notes(notes);
     return Job(std::move(links)).run();
   }
+  const TerminalOwner terminal;
   Job job(plan_job(spec, where, timeout_s, env, notes));
   if (!spec.quiet || spec.output.report_bindings || spec.output.display_map) print_notes(notes);
   return job.run();

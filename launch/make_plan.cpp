@@ -5,22 +5,57 @@
 #include <unistd.h>
 
 #include <climits>
+#include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "alike.hpp"
+#include "debugger.hpp"
 #include "host_plan.hpp"
 #include "link.hpp"
 #include "machine.hpp"
+#include "rankfile.hpp"
 #include "text.hpp"
 #include "topology.hpp"
 
 namespace herald::launch {
 namespace {
 
+// How a rankfile travels as --map-by: the slots of the ranks of one host, in their order.
+constexpr std::string_view kRankfile = "rankfile:";
+
+std::string slots_text(const std::vector<RankPlace>& places, const std::vector<int>& ranks) {
+  std::vector<std::string> slots;
+  for (const int rank : ranks) {
+    const std::string& slot = places[static_cast<std::size_t>(rank)].slot;
+    slots.push_back(slot.empty() ? "any" : slot);
+  }
+  return cat(kRankfile, join(slots, ";"));
+}
+
+void report_binding(const JobPlan& plan, const std::vector<Processor>& machine, int rank,
+                    std::vector<std::string>& notes) {
+  notes.push_back(cat("rank ", plan.number_of(rank), " on ", plan.host, ": ",
+                      plan.bind.empty() ? cat(picture(machine, {}), " not bound")
+                                        : picture(machine, plan.bind[static_cast<std::size_t>(rank)])));
+}
+
+void bind_by_rankfile(JobPlan& plan, const std::vector<std::string>& slots, std::vector<std::string>& notes) {
+  const std::vector<Processor> machine = read_topology(allowed_cpus());
+  for (int rank = 0; rank < plan.size; ++rank) {
+    const std::string slot =
+        static_cast<std::size_t>(rank) < slots.size() ? slots[static_cast<std::size_t>(rank)] : "any";
+    plan.bind.push_back(slot == "any" ? allowed_cpus() : slot_cpus(machine, slot));
+    if (plan.output.report_bindings) report_binding(plan, machine, rank, notes);
+  }
+}
+
 // Binds the ranks of this host, and describes it if asked for.
 void bind_ranks(JobPlan& plan, const std::string& map_by, const std::string& bind_to,
                 std::vector<std::string>& notes) {
   const bool report = plan.output.report_bindings;
+  if (map_by.starts_with(kRankfile))
+    return bind_by_rankfile(plan, split(map_by.substr(kRankfile.size()), ";"), notes);
   if (map_by.empty() && bind_to.empty() && !report) return;
   const std::vector<Processor> machine = read_topology(allowed_cpus());
   Places places =
@@ -28,10 +63,7 @@ void bind_ranks(JobPlan& plan, const std::string& map_by, const std::string& bin
   if (!places.note.empty())
     notes.push_back(cat("--bind-to ", bind_to.empty() ? "core" : bind_to, ": ", places.note));
   plan.bind = std::move(places.cpus);
-  for (int rank = 0; report && rank < plan.size; ++rank)
-    notes.push_back(cat("rank ", plan.number_of(rank), " on ", plan.host, ": ",
-                        plan.bind.empty() ? cat(picture(machine, {}), " not bound")
-                                          : picture(machine, plan.bind[static_cast<std::size_t>(rank)])));
+  for (int rank = 0; report && rank < plan.size; ++rank) report_binding(plan, machine, rank, notes);
 }
 
 AppPlan plan_app(const std::vector<std::string>& argv, const std::string& wdir, Environment env) {
@@ -50,6 +82,7 @@ AppPlan plan_app(const std::vector<std::string>& argv, const std::string& wdir, 
 
 std::int64_t count_without_n(const JobSpec& spec, const Placement& where) {
   if (spec.apps.size() != 1 || spec.apps[0].count != 0) return 1;
+  if (!spec.rankfile.places.empty()) return static_cast<std::int64_t>(spec.rankfile.places.size());
   const auto hosts = static_cast<std::int64_t>(where.hosts.hosts.size());
   if (spec.ppn) return spec.ppn * (where.several ? hosts : 1);
   return where.hosts.hosts.empty() ? available_cores() : where.hosts.slots();
@@ -108,6 +141,13 @@ std::vector<HostApp> apps_of(const JobSpec& spec, const std::vector<int>& ranks,
   return out;
 }
 
+void check_rankfile(const JobSpec& spec, int size) {
+  const std::size_t places = spec.rankfile.places.size();
+  if (places != 0 && places != static_cast<std::size_t>(size))
+    throw UsageError(
+        cat("--rankfile ", spec.rankfile.name, ": it has ", places, " ranks, and the job has ", size));
+}
+
 // The part of a plan that does not depend on where ranks run.
 JobPlan begin_plan(const JobSpec& spec, std::int64_t timeout_s) {
   JobPlan plan;
@@ -118,7 +158,43 @@ JobPlan begin_plan(const JobSpec& spec, std::int64_t timeout_s) {
   plan.quiet = spec.quiet;
   plan.keep_going = spec.keep_going;
   plan.timeout_s = timeout_s;
+  plan.debug.stack_traces = spec.debug.stack_traces;
   return plan;
+}
+
+// Neighbours in the list of hosts share the link to the first of them.
+void make_tree(JobPlan& plan) {
+  const std::vector<std::size_t> bounds = group_bounds(plan.hosts.size());
+  std::vector<AppPlan> apps;
+  std::vector<std::string> hosts, messages;
+  int stdin_group = 0;
+  for (std::size_t g = 0; g + 1 < bounds.size(); ++g) {
+    TreePlan tree;
+    tree.job_id = plan.job_id;
+    tree.job_key = plan.job_key;
+    tree.ranks = plan.linked_ranks;
+    tree.verbose = plan.verbose;
+    tree.keep_going = plan.keep_going;
+    tree.stack_traces = plan.debug.stack_traces;
+    tree.stdin_to = plan.stdin_to == StdinTo::all ? StdinTo::all : StdinTo::none;
+    for (std::size_t i = bounds[g]; i < bounds[g + 1]; ++i) {
+      tree.links.push_back({plan.hosts[i], plan.apps[i].argv, plan.messages[i]});
+      if (plan.stdin_to != StdinTo::rank || static_cast<std::size_t>(plan.stdin_rank) != i) continue;
+      tree.stdin_to = StdinTo::rank;
+      tree.stdin_link = static_cast<int>(i - bounds[g]);
+      stdin_group = static_cast<int>(g);
+    }
+    const std::string text = encode(tree);
+    apps.push_back(plan.apps[bounds[g]]);
+    hosts.push_back(plan.hosts[bounds[g]]);
+    messages.push_back(cat("tree ", text.size(), "\n", text));
+  }
+  plan.apps = std::move(apps);
+  plan.hosts = std::move(hosts);
+  plan.messages = std::move(messages);
+  plan.size = static_cast<int>(plan.hosts.size());
+  plan.universe = plan.size;
+  plan.stdin_rank = stdin_group;
 }
 
 }  // namespace
@@ -147,7 +223,12 @@ JobPlan plan_job(const JobSpec& spec, const Placement& where, std::int64_t timeo
     throw UsageError(cat("--nooversubscribe: ", plan.size, " ranks, and ", available_cores(), " cores"));
   if (spec.output.display_map)
     notes.push_back(cat("host ", plan.host, ": ", plan.size, plan.size == 1 ? " rank" : " ranks"));
-  bind_ranks(plan, spec.map_by, spec.bind_to, notes);
+  check_rankfile(spec, plan.size);
+  std::vector<int> all(static_cast<std::size_t>(plan.size));
+  std::iota(all.begin(), all.end(), 0);
+  bind_ranks(plan, spec.rankfile.places.empty() ? spec.map_by : slots_text(spec.rankfile.places, all),
+             spec.bind_to, notes);
+  if (!spec.debug.gdb.empty()) put_under_gdb(plan, parse_ranks(spec.debug.gdb, "--gdb", plan.size), env);
   return plan;
 }
 
@@ -155,9 +236,15 @@ JobPlan plan_links(const JobSpec& spec, const Placement& where, std::int64_t tim
                    const Environment& env, const std::string& agent, std::vector<std::string>& notes) {
   const std::int64_t default_count = count_without_n(spec, where);
   const int total = static_cast<int>(spec.total(default_count));
-  const auto ranks = spread(where.hosts, total, spec.ppn, spec.map_by.starts_with("node"));
+  check_rankfile(spec, total);
+  const std::vector<RankPlace>& places = where.places;
+  const auto ranks = places.empty() ? spread(where.hosts, total, spec.ppn, spec.map_by.starts_with("node"))
+                                    : rankfile_ranks(places, where.hosts);
+  if (!spec.debug.gdb.empty())
+    throw UsageError("--gdb works on this host only; on others attach with gdb -p (mpiexec -v prints pids)");
   JobPlan plan = begin_plan(spec, timeout_s);
   plan.stdin_to = spec.stdin_to == StdinTo::all ? StdinTo::all : StdinTo::none;
+  plan.linked_ranks = total;
   HostPlan part;
   part.size = total;
   part.universe = static_cast<long>(spec.universe.value_or(total));
@@ -167,6 +254,7 @@ JobPlan plan_links(const JobSpec& spec, const Placement& where, std::int64_t tim
   part.label = spec.label;
   part.verbose = spec.verbose;
   part.keep_going = spec.keep_going;
+  part.stack_traces = spec.debug.stack_traces;
   part.bind_to = spec.bind_to;
   part.map_by = spec.map_by;
   part.output = spec.output;
@@ -177,6 +265,7 @@ JobPlan plan_links(const JobSpec& spec, const Placement& where, std::int64_t tim
     part.host = where.hosts.hosts[i].name;
     if (spec.output.display_map) notes.push_back(cat("host ", part.host, ": ", ranks_text(ranks[i])));
     part.ranks = ranks[i];
+    if (!places.empty()) part.map_by = slots_text(places, ranks[i]);
     part.apps = apps_of(spec, ranks[i], default_count, env);
     part.stdin_to = plan.stdin_to;
     for (std::size_t r = 0; r < ranks[i].size(); ++r) {
@@ -197,6 +286,35 @@ JobPlan plan_links(const JobSpec& spec, const Placement& where, std::int64_t tim
     ++plan.size;
   }
   plan.universe = plan.size;
+  if (plan.hosts.size() > kMostLinks) make_tree(plan);
+  return plan;
+}
+
+JobPlan plan_tree(const TreePlan& tree, int upstream, const Environment& env) {
+  JobPlan plan;
+  plan.job_id = tree.job_id;
+  plan.job_key = tree.job_key;
+  plan.host = tree.links[0].host;
+  plan.linked_ranks = tree.ranks;
+  plan.verbose = tree.verbose;
+  plan.quiet = !tree.verbose;
+  plan.keep_going = tree.keep_going;
+  plan.debug.stack_traces = tree.stack_traces;
+  plan.stdin_to = tree.stdin_to;
+  plan.stdin_rank = tree.stdin_link;
+  plan.upstream = upstream;
+  for (const TreeLink& link : tree.links) {
+    AppPlan app;
+    app.path = own_path();
+    app.argv = link.command;
+    if (&link == tree.links.data()) app.argv = {own_path(), kLinkOption, link.host, own_path(), kProxyOption};
+    app.env = make_environment(env, {});  // without our own PMI_FD, if the remote shell passes it on
+    plan.apps.push_back(std::move(app));
+    plan.hosts.push_back(link.host);
+    plan.messages.push_back(link.message);
+  }
+  plan.size = static_cast<int>(plan.hosts.size());
+  plan.universe = plan.size;
   return plan;
 }
 
@@ -214,6 +332,7 @@ JobPlan plan_part(const HostPlan& part, int upstream, std::vector<std::string>& 
   plan.verbose = part.verbose;
   plan.quiet = !part.verbose;
   plan.keep_going = part.keep_going;
+  plan.debug.stack_traces = part.stack_traces;
   plan.stdin_to = part.stdin_to;
   plan.stdin_rank = part.stdin_rank;
   plan.upstream = upstream;

@@ -9,6 +9,7 @@
 #include "launchers.hpp"
 #include "plan.hpp"
 #include "spec.hpp"
+#include "tree.hpp"
 
 namespace herald::launch {
 
@@ -24,6 +25,8 @@ JobPlan plan_job(const JobSpec& spec, const Placement& where, std::int64_t timeo
                  std::vector<std::string>& notes);
 JobPlan plan_links(const JobSpec& spec, const Placement& where, std::int64_t timeout_s,
                    const Environment& env, const std::string& agent, std::vector<std::string>& notes);
+// The hosts that this one reaches for mpiexec, itself first.
+JobPlan plan_tree(const TreePlan& tree, int upstream, const Environment& env);
 JobPlan plan_part(const HostPlan& part, int upstream, std::vector<std::string>& notes);
 
 }  // namespace herald::launch

@@ -47,6 +47,8 @@ constexpr Option kTable[] = {
     {Opt::map_by, "map-by", "HOW", G::hosts,
      "slot (default), hwthread, core, l3cache, numa, socket or node: where ranks go in turn; UNIT:PE=N: N cores for each; "
      "ppr:N:UNIT: N ranks on each unit (ppr:N:node is --ppn N)"},
+    {Opt::rankfile, "rf|rankfile", "FILE", G::hosts,
+     "where each rank runs, a line for each: 'rank N=HOST slot=CORES' (also: --map-by rankfile:file=FILE)"},
     {Opt::rank_by, "rank-by", "WORD", G::hosts, "slot or fill: ranks are numbered in the order of mapping"},
     {Opt::display_map, "display-map", "", G::hosts, "print which ranks run on which host"},
     {Opt::display, "display", "WHAT", G::hosts, "map: as --display-map; bind: as --report-bindings"},
@@ -56,6 +58,8 @@ constexpr Option kTable[] = {
     {Opt::label, "l|tag-output|prepend-rank", "", G::output, "begin each line of output with '[rank] '"},
     {Opt::timestamps, "timestamp-output", "", G::output, "begin each line of output with the time"},
     {Opt::merge_streams, "merge-stderr-to-stdout", "", G::output, "write standard error of the ranks to standard output"},
+    {Opt::output, "output", "WORDS", G::output,
+     "tag, timestamp, merge, file=NAME (as --output-filename), dir=DIR (DIR/rank.N/stdout and stderr), with commas"},
     {Opt::output_filename, "output-filename", "NAME", G::output, "write output of each rank to NAME.RANK.out and NAME.RANK.err"},
     {Opt::out_pattern, "outfile-pattern", "PATTERN", G::output, "write standard output of each rank to a file; %r: rank, %h: host"},
     {Opt::err_pattern, "errfile-pattern", "PATTERN", G::output, "the same for standard error"},
@@ -65,6 +69,10 @@ constexpr Option kTable[] = {
 
     {Opt::timeout, "timeout", "SECONDS", G::job,
      "end the job after this time, with exit code 124 (also: variable MPIEXEC_TIMEOUT); 0: never"},
+    {Opt::stack_traces, "stack-traces", "", G::job,
+     "with --timeout, and at SIGUSR1: print the stack of each rank, by gdb if it is there, or by the rank itself"},
+    {Opt::gdb, "gdb", "RANKS", G::job,
+     "start these ranks (0, or 0,2-3, or all) under gdb: one in this terminal, several in an xterm each"},
     {Opt::keep_going, "disable-auto-cleanup|enable-recovery|continuous", "", G::job,
      "a rank that fails does not end the others"},
     {Opt::universe, "usize", "N", G::job, "MPI_UNIVERSE_SIZE of the programs: a number, SYSTEM or INFINITE"},
@@ -91,9 +99,8 @@ constexpr Option kTable[] = {
 
     {Opt::refused, "prepend-pattern", "PATTERN", G::refused, "use --tag-output"},
     {Opt::refused, "xml", "", G::refused, "filter the output"},
-    {Opt::refused, "rf|rankfile", "FILE", G::refused, "use --bind-to core, or --host with counts"},
-    {Opt::refused, "gdb|debug|tv|xterm|do-not-launch", "", G::refused,
-     "start a debugger as the program: mpiexec -n 2 xterm -e gdb ./a.out"},
+    {Opt::refused, "debug|tv|xterm|do-not-launch", "", G::refused,
+     "use --gdb RANKS, or start mpiexec under a debugger that knows MPIR"},
 };
 // clang-format on
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "options.hpp"
+#include "rankfile.hpp"
 #include "spec.hpp"
 #include "text.hpp"
 #include "topology.hpp"
@@ -118,15 +119,14 @@ class Parser {
       case Opt::rsh_agent: rsh_agent(shown, args[0]); break;
       case Opt::ppn: spec_.ppn = positive(args[0], shown, "processes on a host", kMostRanks); break;
       case Opt::map_by: map_by(shown, args[0]); break;
+      case Opt::rankfile: rankfile(args[0]); break;
       case Opt::pretend_hosts: pretend_hosts(shown, args[0]); break;
       case Opt::bind_to: spec_.bind_to = args[0]; break;
       case Opt::label: spec_.label = true; break;
       case Opt::timestamps: spec_.output.timestamps = true; break;
       case Opt::merge_streams: spec_.output.merge_streams = true; break;
-      case Opt::output_filename:
-        spec_.output.out_pattern = args[0] + ".%r.out";
-        spec_.output.err_pattern = args[0] + ".%r.err";
-        break;
+      case Opt::output: output(shown, args[0]); break;
+      case Opt::output_filename: output_file(args[0]); break;
       case Opt::out_pattern: spec_.output.out_pattern = args[0]; break;
       case Opt::err_pattern: spec_.output.err_pattern = args[0]; break;
       case Opt::report_bindings: spec_.output.report_bindings = true; break;
@@ -140,15 +140,17 @@ class Parser {
         break;
       case Opt::timeout: spec_.timeout_s = parse_timeout(args[0], shown); break;
       case Opt::stdin_to: stdin_to(shown, args[0]); break;
+      case Opt::gdb: spec_.debug.gdb = args[0]; break;
+      case Opt::stack_traces: spec_.debug.stack_traces = true; break;
       case Opt::keep_going: spec_.keep_going = true; break;
       case Opt::universe: universe(shown, args[0]); break;
-      case Opt::allow_root: spec_.allow_root = true; break;
+      case Opt::allow_root: spec_.passed_on.allow_root = true; break;
       case Opt::verbose: spec_.verbose = true; break;
       case Opt::quiet: spec_.quiet = true; break;
       case Opt::version: spec_.action = Action::version; break;
       case Opt::help: spec_.action = Action::help; break;
-      case Opt::pass_openmpi: pass(spec_.openmpi_args, "--", shown, args); break;
-      case Opt::pass_hydra: pass(spec_.hydra_args, "-", shown, args); break;
+      case Opt::pass_openmpi: pass(spec_.passed_on.openmpi, "--", shown, args); break;
+      case Opt::pass_hydra: pass(spec_.passed_on.hydra, "-", shown, args); break;
       case Opt::ignored: break;
       case Opt::refused: throw UsageError(cat(shown, " is not supported: ", option.help));
     }
@@ -184,10 +186,48 @@ class Parser {
 
   void map_by(const std::string& shown, const std::string& text) {
     const auto parts = split(text, ":");
+    if (text.starts_with("rankfile:file=")) return rankfile(text.substr(14));
     if (parts.size() >= 3 && parts[0] == "ppr" && parts[2] == "node")
       spec_.ppn = positive(parts[1], cat(shown, " ", text), "processes on a host", kMostRanks);
     else
       (void)parse_mapping(spec_.map_by = text);
+  }
+
+  void rankfile(const std::string& path) {
+    spec_.rankfile.name = path;
+    spec_.rankfile.places = parse_rankfile(read_file_(path), path);
+  }
+
+  void output_file(const std::string& name) {
+    spec_.output.out_pattern = name + ".%r.out";
+    spec_.output.err_pattern = name + ".%r.err";
+  }
+
+  // PRRTE's words. Files take the place of the terminal, as with its nocopy.
+  void output(const std::string& shown, const std::string& text) {
+    for (const std::string& words : split(text, ",")) {
+      const std::vector<std::string> parts = split(words, ":");
+      const std::string& word = parts[0];
+      for (std::size_t i = 1; i < parts.size(); ++i)
+        if (parts[i] != "nocopy" && parts[i] != "raw") throw output_error(shown, parts[i]);
+      if (word == "tag" || word == "tag-detailed" || word == "tag-fullname" || word == "rank")
+        spec_.label = true;
+      else if (word == "timestamp")
+        spec_.output.timestamps = true;
+      else if (word == "merge" || word == "merge-stderr-to-stdout")
+        spec_.output.merge_streams = true;
+      else if (word.starts_with("file=") && word.size() > 5)
+        output_file(word.substr(5));
+      else if (word.starts_with("dir=") && word.size() > 4)
+        for (const auto& [pattern, name] :
+             {std::pair{&spec_.output.out_pattern, "stdout"}, std::pair{&spec_.output.err_pattern, "stderr"}})
+          *pattern = cat(word.substr(4), kRankFolder, name);
+      else
+        throw output_error(shown, word);
+    }
+  }
+  static UsageError output_error(const std::string& shown, const std::string& word) {
+    return UsageError(cat(shown, " ", word, ": write tag, timestamp, merge, file=NAME or dir=DIR"));
   }
 
   void display(const std::string& shown, const std::string& text) {

@@ -2,6 +2,7 @@
 // launch/plan.hpp: a job on this machine, ready to be started.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,13 @@ struct AppPlan {
   std::string wdir;
   Environment env;
   int count = 1;
+};
+
+// Ranks under debuggers.
+struct DebugPlan {
+  bool stack_traces = false;                      // of ranks that wait
+  std::map<int, std::vector<std::string>> under;  // words before the program of a rank: its debugger
+  int terminal_rank = -1;                         // has the terminal of mpiexec
 };
 
 struct JobPlan {
@@ -39,6 +47,8 @@ struct JobPlan {
   std::vector<std::string> messages;  // the part of each host
   int number_of(int rank) const { return ranks.empty() ? rank : ranks[static_cast<std::size_t>(rank)]; }
   int world_size() const { return world > 0 ? world : size; }
+  int linked_ranks = 0;  // of all hosts
+  DebugPlan debug;
   std::vector<std::vector<int>> bind;  // processors per rank, rank modulo its size; empty: not bound
 };
 

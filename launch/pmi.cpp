@@ -116,6 +116,8 @@ void PmiServer::on_command(int rank, std::string_view command, std::string_view 
     reply(rank, "cmd=finalize_ack rc=0\n");
   } else if (command == "abort") {
     abort(rank, line);
+  } else if (command == "started" && serves_hosts_) {
+    on_started(line);
   } else if (command.empty()) {
     reply(rank, "cmd=error rc=-1 msg=no_command\n");
   } else {
@@ -190,7 +192,10 @@ void PmiServer::on_upstream(std::string_view bytes) {
 void PmiServer::on_upstream_line(std::string_view line) {
   const std::string_view command = field(line, "cmd").value_or("");
   const auto key = field(line, "key"), value = field(line, "value", true);
-  if (command == "kv" && key && value) kvs_.insert_or_assign(std::string(*key), std::string(*value));
+  if (command == "kv" && key && value) {
+    kvs_.insert_or_assign(std::string(*key), std::string(*value));
+    if (serves_hosts_) fresh_.emplace_back(*key);  // they learn it with the barrier
+  }
   if (command == "barrier_out") release_barrier();
 }
 
@@ -208,6 +213,19 @@ void PmiServer::abort(int rank, std::string_view line) {
   abort.code = number(abort.by_exit ? "exited" : "given", abort.code);
   abort.message = field(line, "message", true).value_or(field(line, "error_msg", true).value_or(""));
   abort_ = std::move(abort);
+}
+
+void PmiServer::report_started(const StartedRank& started) {
+  upward_ += cat("cmd=started rank=", started.rank, " pid=", started.pid, " host=", started.host,
+                 " path=", started.path, "\n");
+}
+
+void PmiServer::on_started(std::string_view line) {
+  const auto number = [line](const char* key) {
+    return static_cast<int>(to_int(field(line, key).value_or("")).value_or(-1));
+  };
+  started_.push_back({number("rank"), number("pid"), std::string(field(line, "host").value_or("")),
+                      std::string(field(line, "path", true).value_or(""))});
 }
 
 void PmiServer::on_exit(int rank) {

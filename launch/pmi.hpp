@@ -23,6 +23,11 @@ struct PmiAbort {
   std::string message;
 };
 
+struct StartedRank {  // as a host tells it
+  int rank = 0, pid = 0;
+  std::string host, path;
+};
+
 struct StalledBarrier {  // `waiting` is in a barrier that `missing` can no longer enter
   int waiting = -1;
   int missing = -1;
@@ -39,6 +44,9 @@ class PmiServer {
   // The server of the whole job: its clients are those of the hosts, and learn with each barrier what others
   // put.
   void serve_hosts() { serves_hosts_ = true; }
+  // For debuggers: the process of a rank of this host; those of all hosts, since the last call.
+  void report_started(const StartedRank& started);
+  std::vector<StartedRank> take_started() { return std::exchange(started_, {}); }
   void send(int rank, std::string_view text) { reply(rank, text); }
 
   void on_bytes(int rank, std::string_view bytes);
@@ -70,6 +78,7 @@ class PmiServer {
   void release_barrier();
   void on_upstream_line(std::string_view line);
   void abort(int rank, std::string_view line);
+  void on_started(std::string_view line);
   void reply(int rank, std::string_view text);
 
   std::string kvs_name_;
@@ -82,6 +91,7 @@ class PmiServer {
   std::size_t exited_ = 0;
   std::optional<PmiAbort> abort_;
   bool has_upstream_ = false, serves_hosts_ = false;
+  std::vector<StartedRank> started_;
   std::vector<std::string> fresh_;  // keys that were put since the last barrier
   std::string upward_, upstream_line_;
 };

@@ -7,9 +7,11 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 #include <utility>
 
+#include "debugger.hpp"
 #include "text.hpp"
 
 namespace herald::launch {
@@ -91,7 +93,7 @@ RankStarter::~RankStarter() {
 int RankStarter::open_input() {
   input_of_rank_.assign(static_cast<std::size_t>(plan_.size), null_);
   if (plan_.stdin_to == StdinTo::none) return 0;
-  if (plan_.stdin_to == StdinTo::rank && !isatty(0)) {
+  if (plan_.stdin_to == StdinTo::rank && (!isatty(0) || plan_.stdin_rank == plan_.debug.terminal_rank)) {
     input_of_rank_[static_cast<std::size_t>(plan_.stdin_rank)] = 0;
     return 0;
   }
@@ -165,10 +167,24 @@ int RankStarter::start_rank(int rank, const AppPlan& app, std::vector<char*>& ar
   start.err = plan_.output.merge_streams ? out_child.fd : err_child.fd;
   start.pmi = pmi_child.fd;
   start.pmi_as = pmi_as_;
+  std::vector<char*> under;
+  if (const auto found = plan_.debug.under.find(rank); found != plan_.debug.under.end()) {
+    for (const std::string& word : found->second) under.push_back(const_cast<char*>(word.c_str()));
+    start.path = found->second[0].c_str();
+    under.push_back(argv[1]);
+    under.insert(under.end(), argv.begin() + 3, argv.end());
+    start.argv = start.shell_argv = under.data();
+  }
+  if (rank == plan_.debug.terminal_rank) {
+    start.in = 0;
+    start.out = 1;
+    start.err = 2;
+  }
   if (!plan_.bind.empty()) start.cpus = &plan_.bind[static_cast<std::size_t>(rank) % plan_.bind.size()];
   const Started started = start_process(start, inherited_);
   envp.resize(keep);
   if (started.pid < 0) return fail(rank, started.stage, started.error);
+  if (rank == plan_.debug.terminal_rank) lend_terminal(started.pid);
   set_nonblocking(pmi.fd);
   set_nonblocking(out.fd);
   set_nonblocking(err.fd);
@@ -193,6 +209,9 @@ bool RankStarter::redirect(const std::string& pattern, int rank, int& fd) {
     name += next == 'r' ? cat(plan_.number_of(rank)) : plan_.host;
     ++i;
   }
+  std::error_code ignored;  // open() says why
+  if (pattern.find(kRankFolder) != std::string::npos)
+    std::filesystem::create_directories(std::filesystem::path(name).parent_path(), ignored);
   const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) {
     job_.output.report(cat("mpiexec: cannot write ", name, ": ", std::strerror(errno)));

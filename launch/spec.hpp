@@ -38,8 +38,32 @@ struct App {
   EnvRule env;
 };
 
+// Where a rank runs, by a rankfile.
+struct RankPlace {
+  std::string host;
+  std::string slot;  // empty: not bound
+};
+
+struct RankfileSpec {
+  std::string name;               // empty: not given
+  std::vector<RankPlace> places;  // by rank
+};
+
+struct DebugSpec {
+  std::string gdb;            // ranks to start under gdb; empty: none
+  bool stack_traces = false;  // of ranks that wait
+};
+
+// Options that only other launchers understand.
+struct PassedOn {
+  std::vector<std::string> openmpi, hydra;
+  bool allow_root = false;
+};
+
 enum class StdinTo { rank, all, none };
 enum class Action { run, help, version };
+
+inline constexpr const char* kRankFolder = "/rank.%r/";  // in patterns of --output dir=: made when missing
 
 // The files and the form of the ranks' output, and what mpiexec says about them.
 struct OutputSpec {
@@ -60,7 +84,8 @@ struct JobSpec {
   std::string engine;     // slurm, prrte, openmpi, hydra, ssh; empty: chosen
   std::string rsh_agent;  // empty: ssh
   std::int64_t ppn = 0;
-  std::string map_by;                   // unless it is ppr:N:node
+  std::string map_by;  // unless it is ppr:N:node
+  RankfileSpec rankfile;
   std::string bind_to;                  // empty: not given
   std::int64_t pretended_hosts = 0;     // ranks are placed on so many hosts in turn; 0: not given
   std::int64_t pretended_per_host = 0;  // so many ranks are placed on each host; 0: not given
@@ -70,13 +95,12 @@ struct JobSpec {
   bool verbose = false;
   bool quiet = false;
   bool keep_going = false;
-  bool allow_root = false;
   std::optional<std::int64_t> timeout_s;
   std::optional<std::int64_t> universe;
   StdinTo stdin_to = StdinTo::rank;
   std::int64_t stdin_rank = 0;
-  std::vector<std::string> openmpi_args;  // for other launchers only
-  std::vector<std::string> hydra_args;
+  PassedOn passed_on;
+  DebugSpec debug;
 
   // Sum of -n over all sections; a section without -n counts as `default_count`.
   std::int64_t total(std::int64_t default_count) const;

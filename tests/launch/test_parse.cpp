@@ -77,9 +77,9 @@ TEST(Parse, options_without_effect_are_accepted_with_their_arguments) {
       "--oversubscribe --allow-run-as-root --mca btl self -launcher ssh -iface eth0 --use-hwthread-cpus "
       "--report-bindings -rmk slurm -q -n 2 prog");
   EXPECT_EQ(spec.apps.at(0).argv, Words{"prog"});
-  EXPECT_EQ(spec.openmpi_args, (Words{"--mca", "btl", "self"}));
-  EXPECT_EQ(spec.hydra_args, (Words{"-launcher", "ssh", "-iface", "eth0"}));
-  EXPECT_TRUE(spec.allow_root);
+  EXPECT_EQ(spec.passed_on.openmpi, (Words{"--mca", "btl", "self"}));
+  EXPECT_EQ(spec.passed_on.hydra, (Words{"-launcher", "ssh", "-iface", "eth0"}));
+  EXPECT_TRUE(spec.passed_on.allow_root);
 }
 
 TEST(Parse, errors_name_the_option_and_the_remedy) {
@@ -107,6 +107,21 @@ TEST(Parse, config_file_gives_sections) {
   EXPECT_THROW(parse("-configfile f", "-n 2 'a"), UsageError);
   EXPECT_THROW(parse("-configfile f", "-configfile f"), UsageError);
   EXPECT_THROW(parse("-configfile f", ""), UsageError);
+}
+
+TEST(Parse, output_in_the_words_of_prrte) {
+  const JobSpec spec = parse("--output tag,timestamp,merge,file=run:nocopy p");
+  EXPECT_TRUE(spec.label && spec.output.timestamps && spec.output.merge_streams);
+  EXPECT_EQ(spec.output.out_pattern, "run.%r.out");
+  EXPECT_EQ(parse("--output dir=/tmp/x p").output.err_pattern, "/tmp/x/rank.%r/stderr");
+  EXPECT_EQ(error_of("--output xml p"), "--output xml: write tag, timestamp, merge, file=NAME or dir=DIR");
+  EXPECT_EQ(error_of("--output tag:wide p"),
+            "--output wide: write tag, timestamp, merge, file=NAME or dir=DIR");
+}
+
+TEST(Parse, rankfile_in_both_spellings) {
+  for (const char* words : {"--rankfile f", "-rf f", "--map-by rankfile:file=f"})
+    EXPECT_EQ(parse(cat(words, " p"), "rank 0=a slot=1\n").rankfile.places.at(0).slot, "1") << words;
 }
 
 TEST(Options, every_name_is_unique_and_in_the_help) {

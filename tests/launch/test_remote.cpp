@@ -9,6 +9,7 @@
 #include "launch/frames.hpp"
 #include "launch/host_plan.hpp"
 #include "launch/pmi.hpp"
+#include "launch/tree.hpp"
 
 namespace herald::launch {
 namespace {
@@ -129,6 +130,53 @@ TEST(ForeignMpi, an_ordinary_program_uses_none) {
   foreign.look_at("/etc/passwd");
   foreign.look_at("/nowhere");
   EXPECT_EQ(foreign.name(), "");
+}
+
+TEST(Tree, groups_are_equal_and_a_plan_travels_whole) {
+  EXPECT_EQ(group_bounds(3), (std::vector<std::size_t>{0, 1, 2, 3}));
+  const auto bounds = group_bounds(100);
+  ASSERT_EQ(bounds.size(), kMostLinks + 1);
+  EXPECT_EQ(bounds.back(), 100u);
+  for (std::size_t i = 0; i + 1 < bounds.size(); ++i) EXPECT_LE(bounds[i + 1] - bounds[i], 4u);
+  TreePlan plan;
+  plan.job_id = "ab";
+  plan.ranks = 100;
+  plan.stdin_to = StdinTo::rank;
+  plan.stdin_link = 1;
+  plan.links = {{"h1", {"mpiexec", "--herald-link", "h1"}, "plan 1\nx"},
+                {"h2", {"x y", ""}, std::string(3, '\0')}};
+  const std::string text = encode(plan);
+  TreePlan got;
+  ASSERT_TRUE(decode(text, got));
+  EXPECT_EQ(encode(got), text);
+  EXPECT_EQ(got.links[1].command, plan.links[1].command);
+  for (std::size_t cut = 0; cut < text.size(); ++cut) {
+    TreePlan part;
+    EXPECT_FALSE(decode(std::string_view(text).substr(0, cut), part)) << cut;
+  }
+}
+
+TEST(Tree, a_host_between_passes_on_what_was_put_and_started) {
+  PmiServer top("kvs", {0, 0}, 2), middle("kvs", {0, 0}, 2);
+  top.serve_hosts();
+  middle.serve_hosts();
+  middle.use_upstream("");
+  middle.on_bytes(0, "cmd=put kvsname=kvs key=a value=1\ncmd=barrier_in\n");
+  middle.on_bytes(1, "cmd=started rank=5 pid=77 host=h9 path=/a b\ncmd=barrier_in\n");
+  const std::vector<StartedRank> started = middle.take_started();
+  ASSERT_EQ(started.size(), 1u);
+  middle.report_started(started[0]);
+  top.on_bytes(0, middle.take_upward());
+  top.on_bytes(1, "cmd=put kvsname=kvs key=b value=2\ncmd=barrier_in\n");
+  const std::vector<StartedRank> seen = top.take_started();
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen[0].host + seen[0].path + std::to_string(seen[0].pid), "h9/a b77");
+  middle.on_upstream(top.output(0));
+  for (int client = 0; client < 2; ++client) {
+    EXPECT_NE(middle.output(client).find("cmd=kv key=a value=1\n"), std::string::npos) << client;
+    EXPECT_NE(middle.output(client).find("cmd=kv key=b value=2\n"), std::string::npos) << client;
+    EXPECT_NE(middle.output(client).find("cmd=barrier_out"), std::string::npos) << client;
+  }
 }
 
 }  // namespace

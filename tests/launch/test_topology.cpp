@@ -3,6 +3,7 @@
 // sockets; words that are not known are ignored.
 #include <gtest/gtest.h>
 
+#include "launch/rankfile.hpp"
 #include "launch/spec.hpp"
 #include "launch/topology.hpp"
 
@@ -57,6 +58,45 @@ TEST(Topology, unknown_words_are_refused) {
 TEST(Topology, the_picture_shows_sockets_cores_and_threads) {
   EXPECT_EQ(picture(machine(), {2, 3}), "[../BB][../..]");
   EXPECT_EQ(picture(machine(), {4}), "[../..][B./..]");
+}
+
+TEST(Rankfile, hosts_slots_and_relative_hosts) {
+  std::vector<RankPlace> places = parse_rankfile(
+      "# a comment\nrank 2=+n1 slot=1:0\n\nrank 0=a slot=0-1\nrank 1=b slot=1,0  # end\n", "f");
+  ASSERT_EQ(places.size(), 3u);
+  EXPECT_EQ(places[0].host, "a");
+  EXPECT_EQ(places[0].slot, "0-1");
+  EXPECT_EQ(places[2].slot, "1:0");
+  const HostList hosts = rankfile_hosts(places, parse_host_list("x,a"));
+  EXPECT_EQ(hosts.text(), "a:2,b:1");
+  EXPECT_EQ(rankfile_ranks(places, hosts), (std::vector<std::vector<int>>{{0, 2}, {1}}));
+}
+
+TEST(Rankfile, slots_are_cores_of_the_machine_or_of_a_socket) {
+  EXPECT_EQ(slot_cpus(machine(), "0"), (std::vector<int>{0, 1}));
+  EXPECT_EQ(slot_cpus(machine(), "2-3"), (std::vector<int>{4, 5, 6, 7}));
+  EXPECT_EQ(slot_cpus(machine(), "1:1,0"), (std::vector<int>{4, 5, 6, 7}));
+  EXPECT_THROW((void)slot_cpus(machine(), "4"), UsageError);
+  EXPECT_THROW((void)slot_cpus(machine(), "2:0"), UsageError);
+}
+
+TEST(Rankfile, errors_name_file_line_and_cure) {
+  const auto error_of = [](const std::string& text) -> std::string {
+    try {
+      (void)parse_rankfile(text, "f");
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_EQ(error_of("rank 0=a\nrnk 1=b\n"), "--rankfile f, line 2: write rank N=HOST slot=CORES");
+  EXPECT_EQ(error_of("rank 0=a slot=x\n"),
+            "--rankfile f, line 1: slot=x: write numbers of cores (0-1,3) or SOCKET:CORES");
+  EXPECT_EQ(error_of("rank 0=a\nrank 0=b\n"), "--rankfile f, line 2: rank 0 is there twice");
+  EXPECT_EQ(error_of("rank 0=a\nrank 2=b\n"), "--rankfile f: rank 1 is missing");
+  EXPECT_EQ(error_of("# nothing\n"), "--rankfile f: it names no rank");
+  std::vector<RankPlace> places = parse_rankfile("rank 0=+n1\n", "f");
+  EXPECT_THROW((void)rankfile_hosts(places, parse_host_list("a")), UsageError);
 }
 
 }  // namespace

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 
+#include "base/rank_page.hpp"
 #include "mpi/core/runtime.hpp"
 #include "mpi/env/timeline.hpp"
 
@@ -57,6 +59,18 @@ void on_crash(int number, siginfo_t* info, void*) {
   (void)::raise(number);
 }
 
+// mpiexec --stack-traces, where no debugger can attach.
+void on_stack_wanted(int) {
+  const int error = errno;
+  char text[400];
+  std::snprintf(text, sizeof text, "herald: stack of %s:\n", rank_name);
+  print_raw(text);
+  void* frames[kFrames];
+  const int count = ::backtrace(frames, kFrames);
+  if (count > 1) ::backtrace_symbols_fd(frames + 1, count - 1, 2);
+  errno = error;
+}
+
 void on_end(int number) {
   ::alarm(kOutputSeconds);
   write_rest();
@@ -91,6 +105,9 @@ void catch_crashes() noexcept {
   act.sa_flags = SA_SIGINFO | SA_RESETHAND | SA_NODEFER | SA_ONSTACK;
   for (const int number : kCrashes)
     if (is_default(number)) (void)::sigaction(number, &act, nullptr);
+  act.sa_handler = on_stack_wanted;
+  act.sa_flags = SA_RESTART;
+  if (is_default(stack_signal())) (void)::sigaction(stack_signal(), &act, nullptr);
   if (!process_trace.on()) return;
   act.sa_handler = on_end;
   act.sa_flags = SA_RESETHAND | SA_NODEFER;
