@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PREFIX ?= /usr/local
 RELEASE ?= build/release
 
-.PHONY: help demo build test test-long soak format format-check lint bench bench-lab lab release wheel install clean
+.PHONY: help demo build test test-long soak format format-check lint bench bench-lab lab release wheel deb tarball install clean
 
 help:
 	@echo "make demo                  build Herald and run a program on 4 ranks"
@@ -15,6 +15,8 @@ help:
 	@echo "make release               build with profile-guided optimization, in build/pgo"
 	@echo "make install PREFIX=DIR    make release, and install below DIR (default $(PREFIX); TRAIN=no: no profile)"
 	@echo "make wheel                 herald-mpi for pip, in build/ (mpicc, mpiexec, mpi.h, library)"
+	@echo "make deb                   Debian packages, in build/ (library, compiler wrappers, mpiexec and tools)"
+	@echo "make tarball               herald-VERSION.tar.gz, in build/"
 	@echo "make bench                 compare with the other MPI libraries on this machine"
 	@echo "make bench-lab             the same between hosts made from network namespaces (needs root)"
 	@echo "make lab                   build, and start 8 hosts made from namespaces (needs root; LAB=\"8 --rate 100mbit\")"
@@ -101,6 +103,13 @@ release:
 wheel:
 	$(setup) build
 	@scripts/wheel
+
+deb:
+	$(setup) deb
+	@scripts/deb
+
+tarball:
+	@scripts/tarball
 
 install:
 	$(setup) build
