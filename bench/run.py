@@ -4,8 +4,9 @@
 compiler wrapper, run in turns (so that other load hits all alike), medians over the rounds.
 
     bench/run.py --herald build/release [--rounds 5] [--largest 16777216] [--seconds 0.2] [--ranks 16] [--only p2p|coll|rma|io|startup]
+    herald bench -- --only p2p            (installed; results go to ./herald-bench)
 
-Prints a table with ratios and writes JSON with the machine, the kernel and the commit beside the figures.
+A library is found by Debian's names (mpicc.openmpi), as another mpicc in PATH, or by --mpi NAME=PREFIX. Prints a table with ratios and writes JSON with the machine, the kernel and the commit beside the figures.
 """
 import argparse
 import datetime
@@ -24,14 +25,32 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 
 
-def libraries(herald):
-    """{name: (compiler wrapper, launcher words)} of the installed libraries."""
+def others_in_path(known):
+    """Libraries whose folder in PATH has mpicc and mpiexec, and which are none of the known ones."""
+    seen = {os.path.realpath(path) for row in known.values() for path in [shutil.which(row[0])] if path}
+    found = {}
+    for folder in os.environ.get('PATH', '').split(':'):
+        compiler, launcher = folder + '/mpicc', folder + '/mpiexec'
+        if all(os.access(path, os.X_OK) for path in (compiler, launcher)) and os.path.realpath(compiler) not in seen:
+            seen.add(os.path.realpath(compiler))
+            name = os.path.basename(os.path.dirname(folder.rstrip('/'))) or 'mpi'
+            found[name if name not in known and name not in found else f'mpi{len(found)}'] = (compiler, [launcher])
+    return found
+
+
+def libraries(herald, more=(), wanted=''):
+    """{name: (compiler wrapper, launcher words)} of the installed libraries, or of the wanted ones."""
     known = {
         'herald': (herald + '/bin/mpicc', [herald + '/bin/mpiexec']),
         'openmpi': ('mpicc.openmpi', ['mpirun.openmpi', '--allow-run-as-root', '--oversubscribe', '--bind-to', 'none']),
         'mpich': ('mpicc.mpich', ['mpiexec.hydra']),
         'lam': ('mpicc.lam', [HERE + '/lam.py']),
     }
+    known |= others_in_path(known)
+    for name, _, prefix in (word.partition('=') for word in more):
+        known[name] = (prefix + '/bin/mpicc', [prefix + '/bin/mpiexec'])
+    if wanted:
+        known = {name: row for name, row in known.items() if name in ['herald', *wanted.split(',')]}
     needs = {'lam': ['mpirun.lam', 'lamboot', 'setpriv']}
     found = {name: row for name, row in known.items() if all(map(shutil.which, [row[0], row[1][0]] + needs.get(name, [])))}
     if 'herald' not in found:
@@ -150,11 +169,14 @@ def main():
     parser.add_argument('--seconds', type=float, default=0.2)
     parser.add_argument('--ranks', type=int, default=16)
     parser.add_argument('--kinds', default='', help='of p2p, comma separated: ' + ' '.join(p2p_rows.ASKABLE))
+    parser.add_argument('--out', help='folder of programs and results (default: bench below that of --herald)')
+    parser.add_argument('--libraries', default='', help='only these, comma separated')
+    parser.add_argument('--mpi', action='append', default=[], metavar='NAME=PREFIX', help='another MPI library')
     parser.add_argument('--only', choices=('p2p', 'coll', 'rma', 'io', 'startup'))
     options = parser.parse_args()
     herald = os.path.abspath(options.herald)
-    folder = herald + '/bench'
-    found = libraries(herald)
+    folder = os.path.abspath(options.out or herald + '/bench')
+    found = libraries(herald, options.mpi, options.libraries)
     build(found, folder)
     p2p = p2p_rows.measure(found, folder, options, run) if options.only in (None, 'p2p') else {}
     others = {name: row for name, row in found.items() if name != 'lam'}  # each of its jobs starts a daemon

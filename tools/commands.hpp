@@ -11,6 +11,7 @@ namespace herald::tools {
 
 using AddCommand = void (*)(CLI::App& program);
 
+void add_bench(CLI::App& program);
 void add_cast(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_explain(CLI::App& program);
