@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""hang.py MPIEXEC HERALD PROGRAM: a job that hangs is asked why: at --timeout, at Ctrl-C, by SIGUSR1 and by `herald ps`.
+"""hang.py MPIEXEC HERALD PROGRAM: a job that hangs is asked why: at --timeout, at Ctrl-C, by SIGUSR1 and by `herald ps`;
+with stacks.
 What could go wrong: it says nothing, or not which call of which rank waits for which rank; a cycle is not named; ranks
 that compute are accused; SIGUSR1 kills the ranks."""
+import os
 import re
 import signal
 import subprocess
@@ -135,6 +137,19 @@ def test_waitall():
     end(job)
 
 
-for test in (test_timeout, test_ps_then_interrupt, test_usr1, test_finalize, test_waitall):
+def test_stacks():
+    """By gdb, if it is there and may attach; else by the ranks themselves."""
+    words = [MPIEXEC, "-n", "3", "--timeout", "4", "--stack-traces", PROGRAM, "cycle"]
+    for path in (os.environ["PATH"], "/nonexistent"):
+        done = subprocess.run(words, stderr=subprocess.PIPE, text=True, timeout=LIMIT, env={**os.environ, "PATH": path})
+        if done.returncode != 124:
+            fail(f"exit code {done.returncode}", done.stderr)
+        for rank in range(3):
+            expect(done.stderr, rf"stack of rank {rank}\b")
+        if len(re.findall(r"MPI_Recv[+ (]", done.stderr)) < 3:
+            fail("no MPI_Recv in each stack", done.stderr)
+
+
+for test in (test_stacks, test_timeout, test_ps_then_interrupt, test_usr1, test_finalize, test_waitall):
     test()
 print("passed")
