@@ -54,6 +54,7 @@ Job::Job(JobPlan plan)
       pmi_(poller_, PmiServer(cat("kvs_", plan_.job_id), apps_of_ranks(plan_), plan_.universe),
            static_cast<std::size_t>(plan_.size)),
       output_(poller_, plan_),
+      spawned_(poller_),
       now_(clock_now()) {
   poller_.watch(signals_.fd(), EPOLLIN, Tag::signals);
   if (has_links()) pmi_.server().serve_hosts();
@@ -84,6 +85,7 @@ void Job::start() {
       pmi_.server().send(static_cast<int>(host), plan_.messages[host]);
     pmi_.flush();
     write_upstream();
+    report_spawned();
   }
 }
 
@@ -107,6 +109,7 @@ void Job::run_once() {
   if (std::any_of(ready.begin(), ready.end(), [](const Ready& each) { return each.tag == Tag::signals; }))
     on_signals();
   for (const Ready& each : ready) dispatch(each);
+  start_spawned();
   pmi_.flush();
   write_upstream();
   check_pmi();
@@ -119,6 +122,7 @@ void Job::dispatch(const Ready& ready) {
     case Tag::signals: break;
     case Tag::pmi: pmi_.on_ready(ready.rank, ready.events); break;
     case Tag::upstream: read_upstream(); break;
+    case Tag::spawned: on_spawned(ready.rank); break;
     case Tag::output: output_.read(ready.rank, ready.which, now_); break;
     case Tag::sink: break;  // run_once() calls flush_output()
     case Tag::input_source:
@@ -149,6 +153,7 @@ void Job::on_timers() {
                   " exited with code 0 without MPI_Finalize; ending the job"));
     children_.signal_groups(SIGTERM);
     children_.signal_groups(SIGCONT);
+    spawned_.signal(SIGTERM);
   }
   if (kill_at_ && *kill_at_ <= now_) {
     kill_at_.reset();
@@ -202,6 +207,7 @@ void Job::on_user_signal(int number) {
 }
 
 void Job::on_exits(pid_t first) {
+  on_spawned_exits();
   const std::vector<Exit> exits = children_.take_exits(first);
   for (const Exit& exit : exits) on_exit(exit);
   if (children_.alive() > 0 || exits.empty()) return;
@@ -380,6 +386,7 @@ void Job::flush_output() {
 bool Job::finished() const {
   if (children_.alive() > 0) return false;
   if (give_up_at_ && *give_up_at_ <= now_) return true;
+  if (spawned_.alive() > 0) return false;
   return drained_ && output_.is_empty();
 }
 

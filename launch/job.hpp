@@ -18,6 +18,7 @@
 #include "pmi_sockets.hpp"
 #include "poller.hpp"
 #include "signals.hpp"
+#include "spawned.hpp"
 #include "start.hpp"
 #include "stream.hpp"
 
@@ -47,6 +48,9 @@ class Job {
   void on_exits(pid_t first);
   void on_exit(const Exit& exit);
   void check_pmi();
+  void start_spawned();
+  void on_spawned(int id);
+  void on_spawned_exits();
   Millis report_waits(Millis least);  // returns how long the answers take
   void on_host_failed(const Exit& exit);
   void read_upstream();
@@ -73,6 +77,7 @@ class Job {
   PmiSockets pmi_;
   OutputForwarder output_;
   std::unique_ptr<InputRelay> input_;
+  SpawnedJobs spawned_;
   Guard guard_;
   Millis now_;
   std::optional<Millis> timeout_at_, term_at_, kill_at_, drain_at_, give_up_at_, look_at_;

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "pmi_jobs.hpp"
+
 namespace herald::launch {
 
 inline constexpr std::size_t kPmiKeyMax = 64, kPmiValueMax = 1024, kPmiLineMax = 16384;
@@ -40,6 +42,10 @@ class PmiServer {
   // put.
   void serve_hosts() { serves_hosts_ = true; }
   void send(int rank, std::string_view text) { reply(rank, text); }
+
+  // Names of ports and spawned jobs; the server of the whole job has them.
+  PmiJobs& jobs() { return jobs_; }
+  void answer(const Asker& asker, std::string_view text);
 
   void on_bytes(int rank, std::string_view bytes);
   void on_exit(int rank);
@@ -72,6 +78,7 @@ class PmiServer {
   void abort(int rank, std::string_view line);
   void reply(int rank, std::string_view text);
 
+  PmiJobs jobs_;
   std::string kvs_name_;
   std::vector<int> app_of_rank_;
   long universe_;

@@ -52,6 +52,7 @@ Engine::Engine(int rank, int size, const Knobs& knobs, bool threads_multiple) no
       progress_thread_(*this, lock_, waiter_),
       call_lock_(lock_, progress_thread_),
       stalls_(rank, knobs),
+      foreign_(*this, rank, size, knobs),
       verbose_(knobs.verbose > 0) {}
 
 Engine::~Engine() {

@@ -53,9 +53,16 @@ class LocalPeers {
   bool some_closed() const noexcept { return !closed_.empty(); }
 
  private:
-  LocalSender& sender(p2p::PeerId peer) noexcept { return senders_[static_cast<std::size_t>(peer)]; }
+  // Processes of other jobs have ids beyond those of the job; nothing local reaches them.
+  bool is_of_job(p2p::PeerId peer) const noexcept { return static_cast<std::size_t>(peer) < senders_.size(); }
+  LocalSender& sender(p2p::PeerId peer) noexcept {
+    return is_of_job(peer) ? senders_[static_cast<std::size_t>(peer)] : no_sender_;
+  }
+  int receiver_of(p2p::PeerId peer) const noexcept {
+    return is_of_job(peer) ? receiver_of_[static_cast<std::size_t>(peer)] : -1;
+  }
   const LocalSender& sender(p2p::PeerId peer) const noexcept {
-    return senders_[static_cast<std::size_t>(peer)];
+    return is_of_job(peer) ? senders_[static_cast<std::size_t>(peer)] : no_sender_;
   }
   template <class Send>
   bool write_packet(Send& send, std::uint64_t bytes) noexcept;
@@ -77,6 +84,7 @@ class LocalPeers {
   path::ShmPath* shm_ = nullptr;
   path::Inbox* own_ = nullptr;        // in shared memory; null: none
   std::vector<LocalSender> senders_;  // by peer; not open: not on this host
+  LocalSender no_sender_;             // never open
   std::vector<LocalReceiver> receivers_;
   std::vector<int> receiver_of_;  // by peer; -1: none
   std::vector<p2p::PeerId> closed_;

@@ -16,6 +16,10 @@ class IdleProbe {
  public:
   void start(Duration detection) noexcept { every_ = {detection.ns / kProbesPerDetection}; }
   void add_peer(p2p::PeerId peer) { peers_.push_back(peer); }
+  void remove_peer(p2p::PeerId peer) noexcept {
+    std::erase(peers_, peer);
+    place_ = 0;
+  }
   std::optional<Instant> next_deadline() const noexcept {
     if (peers_.empty()) return std::nullopt;
     return next_;

@@ -72,6 +72,14 @@ void Node::add_peer(PeerId peer, rel::LinkId links) noexcept {
   idle_probe_.add_peer(peer);
 }
 
+void Node::add_foreign(PeerId peer, rel::LinkId links, const rel::PairIdentity& pair,
+                       const wire::SecretKey& secret) noexcept {
+  remote_->mesh.add_foreign(peer, links, pair);
+  if (remote_->envelope) remote_->envelope->add_foreign(peer, pair, secret);
+  core_.set_remote(peer);
+  idle_probe_.add_peer(peer);
+}
+
 void Node::set_gate(Gate gate) noexcept {
   remote_->carrier.set_open(gate);
   remote_->lanes.set_gate(gate);
