@@ -31,13 +31,6 @@ Millis clock_now() {
   return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
-std::vector<int> apps_of_ranks(const JobPlan& plan) {
-  std::vector<int> out;
-  for (std::size_t a = 0; a < plan.apps.size(); ++a)
-    out.insert(out.end(), static_cast<std::size_t>(plan.apps[a].count), static_cast<int>(a));
-  return out;
-}
-
 Inherited with_raised_file_limit(const JobPlan& plan) {
   Inherited inherited;
   raise_file_limit(plan, inherited);
@@ -51,7 +44,7 @@ Job::Job(JobPlan plan)
       inherited_(with_raised_file_limit(plan_)),
       signals_(inherited_),
       children_(plan_),
-      pmi_(poller_, PmiServer(cat("kvs_", plan_.job_id), apps_of_ranks(plan_), plan_.universe),
+      pmi_(poller_, PmiServer(cat("kvs_", plan_.job_id), plan_.apps_of_ranks(), plan_.universe),
            static_cast<std::size_t>(plan_.size)),
       output_(poller_, plan_),
       spawned_(poller_),
@@ -109,7 +102,7 @@ void Job::run_once() {
   if (std::any_of(ready.begin(), ready.end(), [](const Ready& each) { return each.tag == Tag::signals; }))
     on_signals();
   for (const Ready& each : ready) dispatch(each);
-  start_spawned();
+  spawned_.start_requested(pmi_.server(), plan_.hosts, ending_, inherited_);
   pmi_.flush();
   write_upstream();
   check_pmi();
@@ -122,7 +115,7 @@ void Job::dispatch(const Ready& ready) {
     case Tag::signals: break;
     case Tag::pmi: pmi_.on_ready(ready.rank, ready.events); break;
     case Tag::upstream: read_upstream(); break;
-    case Tag::spawned: on_spawned(ready.rank); break;
+    case Tag::spawned: spawned_.on_report(pmi_.server(), ready.rank); break;
     case Tag::output: output_.read(ready.rank, ready.which, now_); break;
     case Tag::sink: break;  // run_once() calls flush_output()
     case Tag::input_source:
@@ -207,7 +200,7 @@ void Job::on_user_signal(int number) {
 }
 
 void Job::on_exits(pid_t first) {
-  on_spawned_exits();
+  if (const int code = spawned_.take_exits(&pmi_.server().jobs()); code != 0 && !code_) code_ = code;
   const std::vector<Exit> exits = children_.take_exits(first);
   for (const Exit& exit : exits) on_exit(exit);
   if (children_.alive() > 0 || exits.empty()) return;
@@ -386,8 +379,7 @@ void Job::flush_output() {
 bool Job::finished() const {
   if (children_.alive() > 0) return false;
   if (give_up_at_ && *give_up_at_ <= now_) return true;
-  if (spawned_.alive() > 0) return false;
-  return drained_ && output_.is_empty();
+  return drained_ && output_.is_empty() && spawned_.alive() == 0;
 }
 
 int Job::finish() {

@@ -48,9 +48,6 @@ class Job {
   void on_exits(pid_t first);
   void on_exit(const Exit& exit);
   void check_pmi();
-  void start_spawned();
-  void on_spawned(int id);
-  void on_spawned_exits();
   Millis report_waits(Millis least);  // returns how long the answers take
   void on_host_failed(const Exit& exit);
   void read_upstream();

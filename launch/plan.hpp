@@ -39,6 +39,12 @@ struct JobPlan {
   std::vector<std::string> messages;  // the part of each host
   int number_of(int rank) const { return ranks.empty() ? rank : ranks[static_cast<std::size_t>(rank)]; }
   int world_size() const { return world > 0 ? world : size; }
+  std::vector<int> apps_of_ranks() const {
+    std::vector<int> out;
+    for (std::size_t a = 0; a < apps.size(); ++a)
+      out.insert(out.end(), static_cast<std::size_t>(apps[a].count), static_cast<int>(a));
+    return out;
+  }
   std::vector<std::vector<int>> bind;  // processors per rank, rank modulo its size; empty: not bound
 };
 

@@ -49,7 +49,7 @@ SpawnedJobs::~SpawnedJobs() {
   signal(SIGTERM);
   for (int i = 0; i < kEndTries && alive() != 0; ++i) {
     usleep(20'000);
-    (void)take_exits();
+    (void)take_exits(nullptr);
   }
   signal(SIGKILL);
 }
@@ -89,7 +89,18 @@ std::string SpawnedJobs::start(const SpawnRequest& request, const Inherited& inh
   return "";
 }
 
-SpawnedJobs::Report SpawnedJobs::on_report(int id) {
+void SpawnedJobs::start_requested(PmiServer& server, const std::vector<std::string>& hosts, bool ending,
+                                  const Inherited& inherited) {
+  while (auto request = server.jobs().take_request()) {
+    std::string list;
+    for (const std::string& host : hosts) list += cat(list.empty() ? "" : ",", host);
+    if (!list.empty()) request->text += cat("default_hosts=", list, "\n");
+    const std::string why = ending ? "the job is being ended" : start(*request, inherited);
+    if (!why.empty()) server.answer(request->asker, PmiJobs::not_started(why));
+  }
+}
+
+void SpawnedJobs::on_report(PmiServer& server, int id) {
   for (Spawned& each : all_) {
     if (each.id != id || each.pipe < 0) continue;
     char word = 0;
@@ -97,21 +108,22 @@ SpawnedJobs::Report SpawnedJobs::on_report(int id) {
     poller_.unwatch(each.pipe);
     close(each.pipe);
     each.pipe = -1;
-    return {each.asker, id, each.started};
+    server.answer(each.asker, each.started ? PmiJobs::started(id)
+                                           : PmiJobs::not_started("the program could not be started"));
   }
-  return {{}, -1, false};
 }
 
-std::vector<SpawnedJobs::End> SpawnedJobs::take_exits() {
-  std::vector<End> ends;
+int SpawnedJobs::take_exits(PmiJobs* jobs) {
+  int failed = 0;
   for (Spawned& each : all_) {
     int status = 0;
     if (each.pid <= 0 || waitpid(each.pid, &status, WNOHANG) != each.pid) continue;
     each.pid = -1;
     const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    ends.push_back({each.id, code, each.started});
+    if (jobs != nullptr) jobs->on_ended(each.id, code);
+    if (each.started && failed == 0) failed = code;
   }
-  return ends;
+  return failed;
 }
 
 int SpawnedJobs::alive() const {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pmi_jobs.hpp"
+#include "pmi.hpp"
 #include "poller.hpp"
 #include "start.hpp"
 
@@ -24,23 +24,19 @@ class SpawnedJobs {
   SpawnedJobs(const SpawnedJobs&) = delete;
   SpawnedJobs& operator=(const SpawnedJobs&) = delete;
 
-  // Empty: it is about to start, and on_report() tells the rest; else why not.
-  std::string start(const SpawnRequest& request, const Inherited& inherited);
-  struct Report {
-    Asker asker;
-    int id;
-    bool started;
-  };
-  Report on_report(int id);  // its pipe is readable
-  struct End {
-    int id, code;
-    bool had_started;
-  };
-  std::vector<End> take_exits();
+  // Starts the jobs that ranks requested of this server. `hosts`: where they run unless they say so.
+  void start_requested(PmiServer& server, const std::vector<std::string>& hosts, bool ending,
+                       const Inherited& inherited);
+  void on_report(PmiServer& server, int id);  // its pipe is readable
+  // Tells `jobs`, which may be null, of jobs that have ended. The exit code of one that failed after its
+  // start.
+  int take_exits(PmiJobs* jobs);
   int alive() const;
   void signal(int number) const;
 
  private:
+  // Empty: it is about to start, and on_report() tells the rest; else why not.
+  std::string start(const SpawnRequest& request, const Inherited& inherited);
   struct Spawned {
     Asker asker;
     int id = 0;

@@ -103,7 +103,6 @@ class Engine {
   bool turn_net() noexcept;
   void keep_alive() noexcept;
   void flush() noexcept;
-  void leave_shm() noexcept;
 
   Lock lock_;
   node::Node node_;

@@ -40,6 +40,10 @@ bool read_card(const std::string& text, Card& card) {
   return static_cast<bool>(std::getline(in, card.address));
 }
 
+std::string security_of(const Knobs& knobs, const wire::CipherSuite* suite) {
+  return suite == nullptr || knobs.secure == "tag" ? "tag" : knobs.secure + suite_name(*suite);
+}
+
 struct PairLabel {
   char word[8] = {'f', 'o', 'r', 'e', 'i', 'g', 'n', 0};
   wire::Le<std::uint64_t> first_job, second_job;
@@ -98,20 +102,16 @@ bool ForeignPeers::open(bool& locked, std::string& why) {
   return Opener::start_keep_alive(engine_, why);
 }
 
-std::string ForeignPeers::security() const {
-  return suite_ == nullptr || knobs_.secure == "tag" ? "tag" : knobs_.secure + suite_name(*suite_);
-}
-
 std::string ForeignPeers::card() const {
   const rel::MeshConfig& mesh = engine_.node_.mesh().config();
   std::ostringstream out;
-  out << "foreign1 " << std::hex << job_ << std::dec << ' ' << rank_ << ' ' << security() << ' '
-      << std::max(mesh.datagram_bytes, mesh.largest_bytes) << ' ' << mesh.eager_packets << ' ' << host_name()
-      << ' ' << engine_.net_->card();
+  out << "foreign1 " << std::hex << job_ << std::dec << ' ' << rank_ << ' ' << security_of(knobs_, suite_)
+      << ' ' << std::max(mesh.datagram_bytes, mesh.largest_bytes) << ' ' << mesh.eager_packets << ' '
+      << host_name() << ' ' << engine_.net_->udp_->card();
   return out.str();
 }
 
-std::vector<std::string> ForeignPeers::addresses() const { return engine_.net_->addresses(); }
+std::vector<std::string> ForeignPeers::addresses() const { return engine_.net_->udp_->addresses(); }
 
 bool ForeignPeers::read_name(const std::string& card, ProcessName& name) noexcept {
   Card read;
@@ -142,7 +142,21 @@ p2p::PeerId ForeignPeers::reserve(int count) noexcept {
     HERALD_ASSERT(id == first + i);
     peers_.push_back(std::make_unique<Peer>());
   }
+  engine_.local_.grow(engine_.node_.core().peers().size());
   return first;
+}
+
+// 0: there are none. The sockets of interfaces that no peer was reached by before are watched from now on.
+rel::LinkId ForeignPeers::add_links(p2p::PeerId peer, const std::string& address, bool we_are_first,
+                                    const std::string& host, std::string& why) {
+  Net& net = *engine_.net_;
+  const std::size_t watched = net.udp_->descriptors().size();
+  const int links = net.udp_->add_foreign(peer, address, we_are_first, why);
+  net.hosts_.set(peer, host);
+  net.watch_.resume();
+  for (std::size_t i = watched; i < net.udp_->descriptors().size(); ++i)
+    net.watch_.add(net.udp_->descriptors()[i], Net::kPeers);
+  return static_cast<rel::LinkId>(std::clamp<int>(links, 0, rel::kMostLinks));
 }
 
 bool ForeignPeers::add(const Newcomer& newcomer, std::string& why) {
@@ -151,17 +165,16 @@ bool ForeignPeers::add(const Newcomer& newcomer, std::string& why) {
     why = "the address of a process of the other job cannot be read: both must load the same library";
     return false;
   }
-  if (card.security != security()) {
-    why = "the jobs protect their packets differently (" + security() + " here, " + card.security +
-          " there): start both with the same HERALD_SECURE, on processors of the same kind";
+  if (card.security != security_of(knobs_, suite_)) {
+    why = "the jobs protect their packets differently (" + security_of(knobs_, suite_) + " here, " +
+          card.security + " there): start both with the same HERALD_SECURE, on processors of the same kind";
     return false;
   }
   const ProcessName own{job_, rank_};
   const bool first = own < card.name;
   std::string detail;
-  const Net::ForeignLinks links =
-      engine_.net_->add_foreign(newcomer.id, card.address, first, card.host, detail);
-  if (links.count == 0) {
+  const rel::LinkId links = add_links(newcomer.id, card.address, first, card.host, detail);
+  if (links == 0) {
     why = "rank " + std::to_string(rank_) + " on host " + host_name() + " has no way to a process on host " +
           card.host + ": " + detail;
     return false;
@@ -178,34 +191,29 @@ bool ForeignPeers::add(const Newcomer& newcomer, std::string& why) {
   pair.me = first ? 1 : 2;
   pair.to = first ? 2 : 1;
   const std::uint32_t sealed = knobs_.secure == "tag" ? 0 : wire::kSealedMost;
-  pair.datagram_bytes = std::min(card.datagram_bytes, links.datagram_bytes - sealed);
+  pair.datagram_bytes = std::min(card.datagram_bytes, engine_.net_->udp_->payload_to(newcomer.id) - sealed);
   pair.eager_packets = card.eager_packets;
   const wire::SecretKey secret =
       sealed != 0 ? suite_->derive(newcomer.secret, bytes_of(label)) : newcomer.secret;
-  engine_.node_.add_foreign(newcomer.id, links.count, pair, secret);
+  engine_.node_.add_peer(newcomer.id, links, &pair, secret);
   engine_.transport_.add_remote(newcomer.id);
   Peer& peer = *find(newcomer.id);
   peer.name = card.name;
   peer.own_id = newcomer.own_id;
   peer.key = pair.key;
-  expect_farewell(newcomer.id, peer);
-  return true;
-}
-
-void ForeignPeers::expect_farewell(p2p::PeerId id, Peer& peer) noexcept {
   p2p::RecvOp& op = peer.from_peer;
   op.context = kFarewellContext;
   op.tag = p2p::kAnyTag;
-  op.source = id;
-  op.awaited = id;
+  op.source = op.awaited = newcomer.id;
   op.data = type::Cursor::bytes(nullptr, 0);
   op.owner = this;
   op.on_done = [](p2p::Op& done) { static_cast<ForeignPeers*>(done.owner)->arm(); };
   engine_.messages_.start(op);
+  return true;
 }
 
 void ForeignPeers::arm() noexcept {
-  if (!std::exchange(hooked_, true)) engine_.hooks_.add(on_turn, this);
+  if (!std::exchange(hooked_, true)) engine_.hooks_.add(advance, this);
 }
 
 void ForeignPeers::send_farewell(p2p::PeerId id, Peer& peer, std::int32_t tag) noexcept {
@@ -242,11 +250,11 @@ void ForeignPeers::forget(p2p::PeerId id, Peer& peer) noexcept {
   engine_.node_.on_peer_gone(id);
 }
 
-bool ForeignPeers::on_turn(void* self) noexcept { return static_cast<ForeignPeers*>(self)->advance(); }
-
 // A farewell ends the connection at once; our own does when it is acknowledged. A goodbye only tells that the
 // silence which follows is no failure.
-bool ForeignPeers::advance() noexcept {
+bool ForeignPeers::advance(void* self) noexcept { return static_cast<ForeignPeers*>(self)->take_farewells(); }
+
+bool ForeignPeers::take_farewells() noexcept {
   bool moved = false, busy = false;
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     Peer& peer = *peers_[i];
@@ -254,7 +262,7 @@ bool ForeignPeers::advance() noexcept {
     const auto id = size_ + static_cast<p2p::PeerId>(i);
     if (!peer.said_goodbye && peer.from_peer.done) {
       peer.said_goodbye = true;
-      engine_.node_.stop_probing(id);
+      engine_.node_.core().peers()[id].may_end = true;
       moved = true;
     }
     const bool ended = peer.said_goodbye && peer.from_peer.from_tag != kGoodbye;
@@ -268,7 +276,7 @@ bool ForeignPeers::advance() noexcept {
   }
   if (!busy) {
     hooked_ = false;
-    engine_.hooks_.remove(on_turn, this);
+    engine_.hooks_.remove(advance, this);
   }
   return moved;
 }
@@ -300,7 +308,7 @@ bool ForeignPeers::is_flushed() const noexcept {
 void ForeignPeers::forget_all() noexcept {
   for (std::size_t i = 0; i < peers_.size(); ++i)
     if (peers_[i]->own_id >= 0) forget(size_ + static_cast<p2p::PeerId>(i), *peers_[i]);
-  if (std::exchange(hooked_, false)) engine_.hooks_.remove(on_turn, this);
+  if (std::exchange(hooked_, false)) engine_.hooks_.remove(advance, this);
 }
 
 }  // namespace herald::engine

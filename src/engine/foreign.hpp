@@ -46,12 +46,11 @@ class ForeignPeers {
   void set_suite(const wire::CipherSuite* suite) noexcept { suite_ = suite; }
 
   bool is_foreign(p2p::PeerId peer) const noexcept { return peer >= size_; }
-  // What another job must know of this process: one line.
+  // Tells another job all that it must know of this process, in one line.
   std::string card() const;
   std::vector<std::string> addresses() const;  // of this host
   static bool read_name(const std::string& card, ProcessName& name) noexcept;
   ProcessName name_of(p2p::PeerId peer) const noexcept;
-  bool is_ours(const ProcessName& name) const noexcept { return name.job == job_; }
   wire::JobKey key_of(p2p::PeerId peer) const noexcept;  // of this pair; 0: of our job
   // Our id in the tables of that peer.
   p2p::PeerId own_id_at(p2p::PeerId peer) const noexcept;
@@ -92,13 +91,13 @@ class ForeignPeers {
   };
 
   Peer* find(p2p::PeerId peer) const noexcept;
-  std::string security() const;
-  void expect_farewell(p2p::PeerId id, Peer& peer) noexcept;
   void send_farewell(p2p::PeerId id, Peer& peer, std::int32_t tag) noexcept;
   void forget(p2p::PeerId id, Peer& peer) noexcept;
-  static bool on_turn(void* self) noexcept;
-  bool advance() noexcept;
+  static bool advance(void* self) noexcept;
+  bool take_farewells() noexcept;
   void arm() noexcept;
+  rel::LinkId add_links(p2p::PeerId peer, const std::string& address, bool we_are_first,
+                        const std::string& host, std::string& why);
 
   Engine& engine_;
   const Knobs& knobs_;

@@ -83,7 +83,7 @@ bool LocalPeers::write_packet(Send& send, std::uint64_t bytes) noexcept {
   if (room == nullptr) return false;
   ring.hand_over(static_cast<std::uint32_t>(core_.sender().send_now(send, room)));
   to.bell().ring_if_asleep();
-  const int at = receiver_of(peer);
+  const int at = receiver_of_[static_cast<std::size_t>(peer)];
   ring.prepare(at >= 0 && to.heard_since(receivers_[static_cast<std::size_t>(at)].ring.position()));
   drain_now_and_then(peer, bytes);
   return true;
@@ -103,7 +103,7 @@ void LocalPeers::request_space() noexcept {
 }
 
 bool LocalPeers::try_receive(p2p::RecvOp& op, int polls) noexcept {
-  const int at = op.awaited >= 0 ? receiver_of(op.awaited) : -1;
+  const int at = op.awaited >= 0 ? receiver_of_[static_cast<std::size_t>(op.awaited)] : -1;
   if (at < 0 || draining_ || core_.sends_under_way() != 0 || core_.wants_to_send() || core_.direct().busy())
     return false;
   path::RingReader& ring = receivers_[static_cast<std::size_t>(at)].ring;
@@ -186,7 +186,7 @@ bool LocalPeers::drain(bool calls_only) noexcept {
 bool LocalPeers::drain_from(p2p::PeerId peer) noexcept {
   if (draining_ || own_ == nullptr) return false;
   draining_ = true;
-  const int at = receiver_of(peer);
+  const int at = receiver_of_[static_cast<std::size_t>(peer)];
   const bool moved = at >= 0 ? drain(receivers_[static_cast<std::size_t>(at)]) : drain(*own_);
   draining_ = false;
   return moved;
@@ -201,7 +201,7 @@ void LocalPeers::drain_now_and_then(p2p::PeerId peer, std::uint64_t bytes) noexc
 }
 
 bool LocalPeers::is_drained(p2p::PeerId peer) const noexcept {
-  const int at = receiver_of(peer);
+  const int at = receiver_of_[static_cast<std::size_t>(peer)];
   return own_ == nullptr ||
          (own_->is_empty() && (at < 0 || receivers_[static_cast<std::size_t>(at)].ring.is_empty()));
 }

@@ -22,11 +22,19 @@ class LocalPeers {
   bool open_self(std::uint32_t cells, std::size_t packet_bytes) noexcept;
   void attach(path::ShmPath& shm, std::size_t rings);
   void close() noexcept;
+  // There are so many peers now; those that came are not on this host.
+  void grow(std::size_t peers) {
+    senders_.resize(peers);
+    receiver_of_.resize(peers, -1);
+  }
 
   bool reaches(p2p::PeerId peer) const noexcept {
-    return peer >= 0 && static_cast<std::size_t>(peer) < senders_.size() && sender(peer).is_open();
+    return peer >= 0 && static_cast<std::size_t>(peer) < senders_.size() &&
+           senders_[static_cast<std::size_t>(peer)].is_open();
   }
-  bool has_closed(p2p::PeerId peer) const noexcept { return sender(peer).is_closed(); }
+  bool has_closed(p2p::PeerId peer) const noexcept {
+    return senders_[static_cast<std::size_t>(peer)].is_closed();
+  }
   path::Doorbell& doorbell() noexcept { return own_ != nullptr ? own_->bell() : self_.inbox().bell(); }
   void ring(p2p::PeerId peer) noexcept;
 
@@ -53,17 +61,7 @@ class LocalPeers {
   bool some_closed() const noexcept { return !closed_.empty(); }
 
  private:
-  // Processes of other jobs have ids beyond those of the job; nothing local reaches them.
-  bool is_of_job(p2p::PeerId peer) const noexcept { return static_cast<std::size_t>(peer) < senders_.size(); }
-  LocalSender& sender(p2p::PeerId peer) noexcept {
-    return is_of_job(peer) ? senders_[static_cast<std::size_t>(peer)] : no_sender_;
-  }
-  int receiver_of(p2p::PeerId peer) const noexcept {
-    return is_of_job(peer) ? receiver_of_[static_cast<std::size_t>(peer)] : -1;
-  }
-  const LocalSender& sender(p2p::PeerId peer) const noexcept {
-    return is_of_job(peer) ? senders_[static_cast<std::size_t>(peer)] : no_sender_;
-  }
+  LocalSender& sender(p2p::PeerId peer) noexcept { return senders_[static_cast<std::size_t>(peer)]; }
   template <class Send>
   bool write_packet(Send& send, std::uint64_t bytes) noexcept;
   bool drain(path::Inbox& inbox) noexcept;
@@ -84,7 +82,6 @@ class LocalPeers {
   path::ShmPath* shm_ = nullptr;
   path::Inbox* own_ = nullptr;        // in shared memory; null: none
   std::vector<LocalSender> senders_;  // by peer; not open: not on this host
-  LocalSender no_sender_;             // never open
   std::vector<LocalReceiver> receivers_;
   std::vector<int> receiver_of_;  // by peer; -1: none
   std::vector<p2p::PeerId> closed_;

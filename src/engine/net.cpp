@@ -41,26 +41,12 @@ Net::Net(int rank, const Knobs& knobs, node::Node& node, std::unique_ptr<path::U
       silence_(rank, knobs),
       segments_(rank) {
   to_peers_.reserve(rel::TxBatch::kMost);
-  watch_sockets();
+  for (const int fd : udp_->descriptors()) watch_.add(fd, kPeers);
   for (auto& path : mcast) {
     watch_.add(path->descriptor(), kLanes);
     groups_.push_back({std::move(path), {}});
   }
   if (!groups_.empty()) node_.lanes().use_groups(*this);
-}
-
-void Net::watch_sockets() noexcept {
-  const std::span<const int> all = udp_->descriptors();
-  for (; watched_ < all.size(); ++watched_) watch_.add(all[watched_], kPeers);
-}
-
-Net::ForeignLinks Net::add_foreign(p2p::PeerId peer, const std::string& address, bool we_are_first,
-                                   const std::string& host, std::string& why) {
-  const int links = udp_->add_foreign(peer, address, we_are_first, why);
-  hosts_.set(peer, host);
-  watch_.resume();
-  watch_sockets();
-  return {static_cast<rel::LinkId>(std::clamp<int>(links, 0, rel::kMostLinks)), udp_->payload_to(peer)};
 }
 
 bool Net::pump(Instant now, p2p::PeerId peer) noexcept {

@@ -48,16 +48,6 @@ class Net final : node::GroupMembership {
 
   const char* host_of(p2p::PeerId peer) const noexcept { return hosts_.of(peer); }
 
-  // Processes of other jobs (engine/foreign.hpp): our address for them, and the ways to one of them.
-  std::string card() const { return udp_->card(); }
-  std::vector<std::string> addresses() const { return udp_->addresses(); }
-  struct ForeignLinks {
-    rel::LinkId count = 0;  // 0: none
-    std::uint32_t datagram_bytes = 0;
-  };
-  ForeignLinks add_foreign(p2p::PeerId peer, const std::string& address, bool we_are_first,
-                           const std::string& host, std::string& why);
-
   // Sleeping: until a datagram comes, the doorbell rings, or the time is over; now and then too short.
   // sleep() touches nothing that other threads may change meanwhile.
   struct Woken {
@@ -75,6 +65,7 @@ class Net final : node::GroupMembership {
   void on_spun() noexcept;
 
  private:
+  friend class ForeignPeers;  // adds peers to the sockets
   static constexpr int kExtraPolls = 8;
   static constexpr std::uint32_t kPeers = 1, kLanes = 2, kBell = 4;  // marks of the watch
 
@@ -97,7 +88,6 @@ class Net final : node::GroupMembership {
   void send_to_peers(Instant now) noexcept;
   void send_to_groups(Groups& groups) noexcept;
   void mark_ready(bool peers, bool lanes) noexcept;
-  void watch_sockets() noexcept;
   void trace() noexcept;
 
   const int rank_;
@@ -111,7 +101,6 @@ class Net final : node::GroupMembership {
   path::Watch watch_;
   rel::TxBatch batch_;
   std::vector<path::UdpSend> to_peers_;  // the batch, as the paths want it
-  std::size_t watched_ = 0;              // descriptors of udp_
   bool ready_known_ = false;             // the last sleep or look told which sockets to read:
   bool peers_ready_ = true, lanes_ready_ = true;
   int extra_polls_ = 0;

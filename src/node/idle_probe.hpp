@@ -16,21 +16,17 @@ class IdleProbe {
  public:
   void start(Duration detection) noexcept { every_ = {detection.ns / kProbesPerDetection}; }
   void add_peer(p2p::PeerId peer) { peers_.push_back(peer); }
-  void remove_peer(p2p::PeerId peer) noexcept {
-    std::erase(peers_, peer);
-    place_ = 0;
-  }
   std::optional<Instant> next_deadline() const noexcept {
     if (peers_.empty()) return std::nullopt;
     return next_;
   }
-  void on_time(Instant now, const p2p::Core& core, rel::Mesh& mesh) noexcept {
+  void on_time(Instant now, p2p::Core& core, rel::Mesh& mesh) noexcept {
     if (now < next_ || peers_.empty()) return;
     next_ = now + every_;
     for (std::size_t i = 0, probed = 0; i < peers_.size() && probed < kAtOnce; ++i) {
       const p2p::PeerId peer = peers_[place_];
       place_ = (place_ + 1) % peers_.size();
-      if (core.is_gone(peer)) continue;
+      if (core.is_gone(peer) || core.peers()[peer].may_end) continue;
       mesh.liveness().probe(now, peer);
       ++probed;
     }

@@ -48,13 +48,10 @@ class Node {
 
   // Some peers are on other hosts; then add_peer() for each of them. `tap` may be null.
   void connect(const NodeConfig& config, PacketTap* tap) noexcept;
-  void add_peer(PeerId peer, rel::LinkId links) noexcept;
-  // A process of another job, at any time after connect(). Core has the peer already (PeerTable::add()).
-  void add_foreign(PeerId peer, rel::LinkId links, const rel::PairIdentity& pair,
-                   const wire::SecretKey& secret) noexcept;
-
-  // The peer is about to end: its silence is no failure.
-  void stop_probing(PeerId peer) noexcept { idle_probe_.remove_peer(peer); }
+  // A process of another job has `pair`, and may come at any time; Core has the peer already
+  // (PeerTable::add()).
+  void add_peer(PeerId peer, rel::LinkId links, const rel::PairIdentity* pair = nullptr,
+                const wire::SecretKey& secret = {}) noexcept;
 
   // The rest needs connect().
   LaneSide& lanes() noexcept { return remote_->lanes; }

@@ -56,19 +56,8 @@ Mesh::Mesh(const MeshConfig& config, Prng& prng, Listener& listener) noexcept
     : inner_(std::make_unique<Inner>(config, prng, listener)) {}
 Mesh::~Mesh() = default;
 
-void Mesh::add_peer(PeerId peer, LinkId links, const std::optional<wire::JobKey>& key) noexcept {
+void Mesh::add_peer(PeerId peer, LinkId links, std::optional<PairIdentity> pair) noexcept {
   if (links == 0) return;
-  const PeerId me = inner_->mesh.config.me;
-  std::optional<PairIdentity> pair;
-  if (key) {
-    pair = {*key, me, static_cast<std::uint32_t>(peer), static_cast<std::uint32_t>(me)};
-    pair->epoch = inner_->mesh.config.seal.epoch;
-  }
-  inner_->peers.add(peer, links, pair);
-  inner_->mesh.book.add_peer();
-}
-
-void Mesh::add_foreign(PeerId peer, LinkId links, const PairIdentity& pair) noexcept {
   inner_->peers.add(peer, links, pair);
   inner_->mesh.book.add_peer();
 }
@@ -380,9 +369,8 @@ bool Mesh::is_used(PeerId peer) const noexcept {
   return ch != nullptr && (ch->rx.has_received || ch->tx.log.end() != inner_->mesh.config.first_seq);
 }
 
-bool Mesh::is_flushed() const noexcept { return buffered_bytes() == inner_->mesh.reorder_pool.used_bytes(); }
-
 bool Mesh::is_flushed(PeerId peer) const noexcept {
+  if (peer < 0) return buffered_bytes() == inner_->mesh.reorder_pool.used_bytes();
   const Connection* const ch = inner_->peers.find(peer);
   return ch == nullptr || ch->tx.log.empty();
 }

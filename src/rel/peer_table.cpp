@@ -30,10 +30,17 @@ void PeerTable::add(PeerId peer, LinkId links, const std::optional<PairIdentity>
   HERALD_ASSERT(links_[at] == 0);
   links_[at] = links;
   if (!pair) return;
-  const std::uint32_t segment = std::min(config_.datagram_bytes, pair->datagram_bytes);
-  const std::uint32_t eager = pair->eager_packets != 0 ? pair->eager_packets : config_.eager_packets;
-  pair_seals_.push_back(
-      {{pair->key, pair->epoch}, pair->from, pair->me, pair->to, static_cast<std::uint16_t>(segment), eager});
+  PeerSeal seal = job_seal_;
+  seal.key = pair->key;
+  if (pair->from >= 0) {
+    seal.epoch = pair->epoch;
+    seal.from = pair->from;
+    seal.me = pair->me;
+    seal.to = pair->to;
+    seal.segment = static_cast<std::uint16_t>(std::min(config_.datagram_bytes, pair->datagram_bytes));
+    seal.eager_packets = pair->eager_packets;
+  }
+  pair_seals_.push_back(seal);
   make(peer, pair_seals_.back());
 }
 

@@ -158,7 +158,7 @@ bool Introduction::add_members() noexcept {
     engine::ProcessName name;
     if (!engine::ForeignPeers::read_name(card, name))
       why = "the other job sent an address that cannot be read; both must load the same library";
-    else if (foreign().is_ours(name))
+    else if (name.job == foreign().name_of(runtime().engine().peers().rank()).job)
       peers_.push_back(name.rank);
     else if (foreign().add({first_id_ + static_cast<std::int32_t>(i),
                             static_cast<std::int32_t>(first) + local_.rank, card, terms_.secret},

@@ -24,7 +24,7 @@ class Channel {
   virtual wire::SecretKey secret() const noexcept = 0;
 };
 
-// What the root of a group found before the introduction; the other members learn of a failure from it.
+// The root of a group brings it to the introduction; the other members learn of a failure from it.
 struct Meeting {
   Channel* channel = nullptr;  // at the root
   bool lower = false;          // differs between the groups; known to the root

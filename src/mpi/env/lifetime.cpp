@@ -51,6 +51,9 @@ void leave_other_jobs(engine::ForeignPeers& foreign) noexcept {
   const Instant limit = engine::read_clock() + kFlush;
   wait_until([&] { return foreign.is_flushed() || engine::read_clock() > limit; });
   foreign.forget_all();
+  if (foreign.strangers() != 0 && runtime().knobs().verbose > 0)
+    std::fprintf(stderr, "herald: %s: ports refused %llu connections without their secret\n", who_am_i(),
+                 static_cast<unsigned long long>(foreign.strangers()));
 }
 
 struct LastWords {
