@@ -54,7 +54,9 @@ bool read_port(const std::string& text, PortName& name) {
 std::unique_ptr<Port> Port::open(Call& call, std::string& why) noexcept {
   if (!runtime().open_foreign(call, why)) return nullptr;
   auto port = std::make_unique<Port>();
-  port->listener_ = path::Listener::open(why);
+  path::Ports ports;
+  (void)path::read_ports(runtime().knobs().ports, ports);
+  port->listener_ = path::Listener::open(ports, why);
   if (port->listener_ == nullptr) return nullptr;
   PortName& name = port->name_;
   name.port = port->listener_->port();

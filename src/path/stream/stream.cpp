@@ -49,6 +49,27 @@ socklen_t read_address(const std::string& text, std::uint16_t port, sockaddr_sto
   return sizeof six;
 }
 
+// The port lies in the same place in both kinds of address.
+std::uint16_t port_of(const sockaddr_storage& name) noexcept {
+  return ntohs(reinterpret_cast<const sockaddr_in&>(name).sin_port);
+}
+
+bool bind_one_of(int fd, int family, const Ports& ports) noexcept {
+  const std::uint32_t tries = ports.any() ? 1 : ports.count();
+  const std::uint32_t begin = static_cast<std::uint32_t>(::getpid());
+  errno = EADDRINUSE;
+  for (std::uint32_t i = 0; i < tries && errno == EADDRINUSE; ++i) {
+    sockaddr_storage name{};
+    name.ss_family = static_cast<sa_family_t>(family);
+    const std::uint16_t port = ports.any() ? 0 : ports.at(begin, i);
+    if (port == 0 && !ports.any()) continue;  // reserved
+    reinterpret_cast<sockaddr_in&>(name).sin_port = htons(port);
+    const socklen_t length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    if (::bind(fd, reinterpret_cast<const sockaddr*>(&name), length) == 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Stream::Stream(int fd, bool borrows) noexcept : fd_(fd), borrows_(borrows), flags_(::fcntl(fd, F_GETFL)) {
@@ -128,36 +149,26 @@ void Stream::turn(std::size_t most) noexcept {
   }
 }
 
-std::unique_ptr<Listener> Listener::open(std::string& why) {
+std::unique_ptr<Listener> Listener::open(const Ports& ports, std::string& why) {
   sockaddr_storage name{};
-  auto& six = reinterpret_cast<sockaddr_in6&>(name);
-  six.sin6_family = AF_INET6;
-  socklen_t length = sizeof six;
-  int fd = safe_fd(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (fd >= 0) set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
-  if (fd < 0 || ::bind(fd, reinterpret_cast<const sockaddr*>(&name), length) != 0) {  // no IPv6 here
-    if (fd >= 0) ::close(fd);
-    name = {};
-    name.ss_family = AF_INET;
-    length = sizeof(sockaddr_in);
-    fd = safe_fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (fd >= 0 && ::bind(fd, reinterpret_cast<const sockaddr*>(&name), length) != 0) {
-      why = std::string("a socket for the port cannot be bound: ") + std::strerror(errno);
-      ::close(fd);
-      return nullptr;
-    }
+  int fd = -1;
+  for (const int family : {AF_INET6, AF_INET}) {  // a host may have no IPv6
+    fd = safe_fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (fd < 0) continue;
+    if (family == AF_INET6) set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+    if (bind_one_of(fd, family, ports) && ::listen(fd, kBacklog) == 0) break;
+    why = std::strerror(errno);
+    ::close(fd);
+    fd = -1;
   }
-  length = sizeof name;
-  if (fd < 0 || ::listen(fd, kBacklog) != 0 ||
-      ::getsockname(fd, reinterpret_cast<sockaddr*>(&name), &length) != 0) {
-    why = std::string("there is no socket for the port: ") + std::strerror(errno);
+  socklen_t length = sizeof name;
+  if (fd < 0 || ::getsockname(fd, reinterpret_cast<sockaddr*>(&name), &length) != 0) {
+    why = std::string("there is no socket to listen at") +
+          (ports.any() ? std::string() : " in HERALD_PORTS=" + ports.text()) + ": " + why;
     if (fd >= 0) ::close(fd);
     return nullptr;
   }
-  const std::uint16_t port =
-      ntohs(name.ss_family == AF_INET ? reinterpret_cast<const sockaddr_in&>(name).sin_port
-                                      : reinterpret_cast<const sockaddr_in6&>(name).sin6_port);
-  return std::unique_ptr<Listener>(new Listener(fd, port));
+  return std::unique_ptr<Listener>(new Listener(fd, port_of(name)));
 }
 
 Listener::~Listener() { ::close(fd_); }

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "path/ports.hpp"
+
 namespace herald::path {
 
 class Stream {
@@ -41,8 +43,8 @@ class Stream {
 
 class Listener {
  public:
-  // On all addresses, at a port that the kernel chooses. Null with `why`.
-  static std::unique_ptr<Listener> open(std::string& why);
+  // On all addresses, at one of these ports. Null with `why`.
+  static std::unique_ptr<Listener> open(const Ports& ports, std::string& why);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
