@@ -17,7 +17,7 @@ bool belongs_to_other_job(std::string_view name) {
       "PMI_FD",          "PMI_PORT",        "PMI_ID",           "PMI_RANK",       "PMI_SIZE",
       "PMI_SPAWNED",     "PMI_APPNUM",      "PMI_CONTROL_PORT", "PMI_HOSTNAME",   "PMI_JOBID",
       "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "HERALD_JOB_ID",    "HERALD_JOB_KEY", "HERALD_MPIEXEC_PID",
-      "HERALD_RANK_PID"};
+      "HERALD_RANK_PID", "HERALD_SPAWN_FD"};
   static constexpr std::string_view kPrefix[] = {"PMIX_NAMESPACE",   "PMIX_RANK",          "PMIX_SERVER_",
                                                  "PMIX_HOSTNAME",    "PMIX_SECURITY_MODE", "PMIX_GDS_MODULE",
                                                  "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE"};

@@ -24,13 +24,6 @@ constexpr Millis kLongWait = 1000;  // ranks that wait so long may be why the us
 constexpr Millis kLookAfter = 300;  // ranks that have not called MPI_Init by then may use another library
 constexpr Millis kDrainAgain = 20;  // the reader of mpiexec's output is slow
 
-std::vector<int> apps_of_ranks(const JobPlan& plan) {
-  std::vector<int> out;
-  for (std::size_t a = 0; a < plan.apps.size(); ++a)
-    out.insert(out.end(), static_cast<std::size_t>(plan.apps[a].count), static_cast<int>(a));
-  return out;
-}
-
 Inherited with_raised_file_limit(const JobPlan& plan) {
   Inherited inherited;
   raise_file_limit(plan, inherited);
@@ -49,9 +42,10 @@ Job::Job(JobPlan plan)
       inherited_(with_raised_file_limit(plan_)),
       signals_(inherited_),
       children_(plan_),
-      pmi_(poller_, PmiServer(cat("kvs_", plan_.job_id), apps_of_ranks(plan_), plan_.universe),
+      pmi_(poller_, PmiServer(cat("kvs_", plan_.job_id), plan_.apps_of_ranks(), plan_.universe),
            static_cast<std::size_t>(plan_.size)),
       output_(poller_, plan_),
+      spawned_(poller_),
       now_(clock_now()) {
   poller_.watch(signals_.fd(), EPOLLIN, Tag::signals);
   if (has_links()) pmi_.server().serve_hosts();
@@ -83,6 +77,7 @@ void Job::start() {
     show_ranks_to_debuggers(true);
     pmi_.flush();
     write_upstream();
+    report_spawned();
   }
 }
 
@@ -106,6 +101,7 @@ void Job::run_once() {
   if (std::any_of(ready.begin(), ready.end(), [](const Ready& each) { return each.tag == Tag::signals; }))
     on_signals();
   for (const Ready& each : ready) dispatch(each);
+  spawned_.start_requested(pmi_.server(), plan_.hosts, ending_, inherited_);
   pmi_.flush();
   write_upstream();
   check_pmi();
@@ -118,6 +114,7 @@ void Job::dispatch(const Ready& ready) {
     case Tag::signals: break;
     case Tag::pmi: pmi_.on_ready(ready.rank, ready.events); break;
     case Tag::upstream: read_upstream(); break;
+    case Tag::spawned: spawned_.on_report(pmi_.server(), ready.rank); break;
     case Tag::output: output_.read(ready.rank, ready.which, now_); break;
     case Tag::sink: break;  // run_once() calls flush_output()
     case Tag::input_source:
@@ -148,6 +145,7 @@ void Job::on_timers() {
                   " exited with code 0 without MPI_Finalize; ending the job"));
     children_.signal_groups(SIGTERM);
     children_.signal_groups(SIGCONT);
+    spawned_.signal(SIGTERM);
   }
   if (kill_at_ && *kill_at_ <= now_) {
     kill_at_.reset();
@@ -201,6 +199,7 @@ void Job::on_user_signal(int number) {
 }
 
 void Job::on_exits(pid_t first) {
+  if (const int code = spawned_.take_exits(&pmi_.server().jobs()); code != 0 && !code_) code_ = code;
   const std::vector<Exit> exits = children_.take_exits(first);
   for (const Exit& exit : exits) on_exit(exit);
   if (children_.alive() > 0 || exits.empty()) return;
@@ -337,7 +336,7 @@ void Job::flush_output() {
 bool Job::finished() const {
   if (children_.alive() > 0) return false;
   if (give_up_at_ && *give_up_at_ <= now_) return true;
-  return drained_ && output_.is_empty();
+  return drained_ && output_.is_empty() && spawned_.alive() == 0;
 }
 
 int Job::finish() {

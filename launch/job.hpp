@@ -18,6 +18,7 @@
 #include "pmi_sockets.hpp"
 #include "poller.hpp"
 #include "signals.hpp"
+#include "spawned.hpp"
 #include "start.hpp"
 #include "stream.hpp"
 
@@ -76,6 +77,7 @@ class Job {
   PmiSockets pmi_;
   OutputForwarder output_;
   std::unique_ptr<InputRelay> input_;
+  SpawnedJobs spawned_;
   Guard guard_;
   Millis now_;
   std::optional<Millis> timeout_at_, term_at_, kill_at_, drain_at_, give_up_at_, look_at_;

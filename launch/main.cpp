@@ -19,6 +19,7 @@
 #include "make_plan.hpp"
 #include "options.hpp"
 #include "rivals.hpp"
+#include "spawned.hpp"
 #include "spec.hpp"
 #include "text.hpp"
 
@@ -48,6 +49,12 @@ void print_notes(const std::vector<std::string>& notes) {
 int run(const std::vector<std::string>& words, const Environment& env) {
   if (!words.empty() && words[0] == kLinkOption) return run_link({words.begin() + 1, words.end()});
   if (!words.empty() && words[0] == kProxyOption) return run_proxy();
+  if (!words.empty() && words[0] == kSpawnOption) {
+    const SpawnWords spawned = read_spawn_words();
+    Environment with_port = env;
+    with_port.push_back(cat(kParentPort, "=", spawned.port));
+    return run(spawned.words, with_port);
+  }
   const JobSpec spec =
       parse_command_line(words, [](const std::string& path) { return read_file(path, "file"); });
   if (spec.action == Action::help) return print(help_text());

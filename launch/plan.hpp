@@ -49,6 +49,12 @@ struct JobPlan {
   int world_size() const { return world > 0 ? world : size; }
   int linked_ranks = 0;  // of all hosts
   DebugPlan debug;
+  std::vector<int> apps_of_ranks() const {
+    std::vector<int> out;
+    for (std::size_t a = 0; a < apps.size(); ++a)
+      out.insert(out.end(), static_cast<std::size_t>(apps[a].count), static_cast<int>(a));
+    return out;
+  }
   std::vector<std::vector<int>> bind;  // processors per rank, rank modulo its size; empty: not bound
 };
 

@@ -10,30 +10,9 @@
 namespace herald::launch {
 namespace {
 
-// The value of `key=` in a line of blank-separated pairs.
 std::optional<std::string_view> field(std::string_view line, std::string_view key,
                                       bool rest_of_line = false) {
-  std::size_t at = 0;
-  while (at < line.size()) {
-    if (line[at] == ' ') {
-      ++at;
-      continue;
-    }
-    const std::size_t end = std::min(line.find(' ', at), line.size());
-    const std::string_view word = line.substr(at, end - at);
-    if (word.size() > key.size() && word[key.size()] == '=' && word.starts_with(key))
-      return rest_of_line ? line.substr(at + key.size() + 1) : word.substr(key.size() + 1);
-    at = end;
-  }
-  return std::nullopt;
-}
-
-// Some replies are not named after their command.
-std::string reply_name(std::string_view command) {
-  if (command == "publish_name") return "publish_result";
-  if (command == "unpublish_name") return "unpublish_result";
-  if (command == "lookup_name") return "lookup_result";
-  return cat(command.substr(0, 64), "_result");
+  return pmi_field(line, key, rest_of_line);
 }
 
 }  // namespace
@@ -76,17 +55,17 @@ void PmiServer::on_bytes(int rank, std::string_view bytes) {
 void PmiServer::on_line(int rank, std::string_view line) {
   Client& client = clients_[index(rank)];
   while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
-  if (client.in_mcmd) {
-    if (line != "endcmd") return;
-    client.in_mcmd = false;
-    reply(rank, "cmd=spawn_result rc=-1 msg=mpiexec_does_not_start_further_processes\n");
+  if (has_upstream_ && (client.in_mcmd || PmiJobs::takes(line))) {
+    client.in_mcmd = (client.in_mcmd || line.starts_with("mcmd=")) && line != "endcmd";
+    upward_ += cat("cmd=forward from=", rank, " line=", line, "\n");
+    return;
+  }
+  const Asker asker{rank};
+  if (jobs_.in_spawn(asker) || PmiJobs::takes(line)) {
+    if (const auto text = jobs_.on_line(asker, line)) answer(asker, *text);
     return;
   }
   if (line.empty()) return;
-  if (line.starts_with("mcmd=")) {
-    client.in_mcmd = true;
-    return;
-  }
   on_command(rank, field(line, "cmd").value_or(""), line);
 }
 
@@ -118,10 +97,13 @@ void PmiServer::on_command(int rank, std::string_view command, std::string_view 
     abort(rank, line);
   } else if (command == "started" && serves_hosts_) {
     on_started(line);
+  } else if (command == "forward" && serves_hosts_) {
+    const Asker asker{rank, static_cast<int>(to_int(field(line, "from").value_or("")).value_or(0))};
+    if (const auto text = jobs_.on_line(asker, field(line, "line", true).value_or(""))) answer(asker, *text);
   } else if (command.empty()) {
     reply(rank, "cmd=error rc=-1 msg=no_command\n");
   } else {
-    reply(rank, cat("cmd=", reply_name(command), " rc=-1 msg=unknown_command\n"));
+    reply(rank, cat("cmd=", command.substr(0, 64), "_result rc=-1 msg=unknown_command\n"));
   }
 }
 
@@ -197,6 +179,17 @@ void PmiServer::on_upstream_line(std::string_view line) {
     if (serves_hosts_) fresh_.emplace_back(*key);  // they learn it with the barrier
   }
   if (command == "barrier_out") release_barrier();
+  const auto to = field(line, "to"), text = field(line, "line", true);
+  if (command != "forwarded" || !to || !text) return;
+  const auto rank = to_int(*to).value_or(-1);
+  if (rank >= 0 && static_cast<std::size_t>(rank) < clients_.size())
+    reply(static_cast<int>(rank), cat(*text, "\n"));
+}
+
+// `text` is one line.
+void PmiServer::answer(const Asker& asker, std::string_view text) {
+  if (asker.from < 0) return reply(asker.client, text);
+  reply(asker.client, cat("cmd=forwarded to=", asker.from, " line=", text));
 }
 
 void PmiServer::abort(int rank, std::string_view line) {

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "pmi_jobs.hpp"
+
 namespace herald::launch {
 
 inline constexpr std::size_t kPmiKeyMax = 64, kPmiValueMax = 1024, kPmiLineMax = 16384;
@@ -49,6 +51,10 @@ class PmiServer {
   std::vector<StartedRank> take_started() { return std::exchange(started_, {}); }
   void send(int rank, std::string_view text) { reply(rank, text); }
 
+  // Names of ports and spawned jobs; the server of the whole job has them.
+  PmiJobs& jobs() { return jobs_; }
+  void answer(const Asker& asker, std::string_view text);
+
   void on_bytes(int rank, std::string_view bytes);
   void on_exit(int rank);
 
@@ -81,6 +87,7 @@ class PmiServer {
   void on_started(std::string_view line);
   void reply(int rank, std::string_view text);
 
+  PmiJobs jobs_;
   std::string kvs_name_;
   std::vector<int> app_of_rank_;
   long universe_;

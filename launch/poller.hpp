@@ -9,7 +9,7 @@
 
 namespace herald::launch {
 
-enum class Tag : unsigned { signals, pmi, output, sink, input_source, input_target, upstream };
+enum class Tag : unsigned { signals, pmi, output, sink, input_source, input_target, upstream, spawned };
 
 struct Ready {
   unsigned events;

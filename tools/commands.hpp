@@ -17,6 +17,7 @@ void add_doctor(CLI::App& program);
 void add_explain(CLI::App& program);
 void add_info(CLI::App& program);
 void add_model_memory(CLI::App& program);
+void add_names(CLI::App& program);
 void add_plans(CLI::App& program);
 void add_ps(CLI::App& program);
 void add_top(CLI::App& program);

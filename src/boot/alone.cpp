@@ -2,6 +2,8 @@
 // boot/alone.cpp: a singleton: no launcher, a world of one process.
 #include <map>
 
+#include "boot/pmi1_text.hpp"
+#include "boot/spawned_mpiexec.hpp"
 #include "boot/ways.hpp"
 
 namespace herald::boot {
@@ -41,12 +43,24 @@ class Alone final : public Boot {
   void abort(const Abort&) noexcept override {}
   Status finalize() override { return Status::ok; }
   const std::string& last_error() const noexcept override { return error_; }
+  Status refuse(Status status, std::string why) override {
+    error_ = std::move(why);
+    return status;
+  }
+  Status spawn(std::span<const SpawnApp> apps, std::string_view port) override {
+    std::string text;
+    for (std::size_t i = 0; i < apps.size(); ++i)
+      text += spawn_text(apps[i], i + 1, apps.size(), port) + "\n";
+    return mpiexec_.start(text, error_) ? Status::ok : Status::not_found;
+  }
+  bool has_spawn_ended() override { return mpiexec_.has_ended(error_); }
 
  private:
   using Values = std::map<std::string, std::string, std::less<>>;
   static constexpr int kMe = 0;
   Values waiting_, visible_;
   std::string error_;
+  SpawnedMpiexec mpiexec_;
 };
 
 }  // namespace

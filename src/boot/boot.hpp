@@ -8,6 +8,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/status.hpp"
 
@@ -20,6 +22,17 @@ struct Abort {
   bool by_exit = false;
   // Launchers take the low byte as the exit status; an aborted job never looks like a success.
   int status() const noexcept { return (code & 0xff) != 0 ? code & 0xff : 1; }
+};
+
+// Set for the processes of a spawned job by Herald's mpiexec: the port where the parent's root waits.
+constexpr const char* kParentPort = "HERALD_PARENT_PORT";
+
+// One command line of MPI_Comm_spawn or MPI_Comm_spawn_multiple.
+struct SpawnApp {
+  std::string command;
+  std::vector<std::string> arguments;
+  int count = 1;
+  std::vector<std::pair<std::string, std::string>> info;
 };
 
 class Boot {
@@ -45,6 +58,18 @@ class Boot {
   virtual Status fence() = 0;
   virtual Status get(int rank, std::string_view key, std::string& value) = 0;
 
+  // Names of ports, for other jobs of the same launcher. lookup: not_found if nobody has published it.
+  virtual Status publish(std::string_view service, std::string_view port);
+  virtual Status lookup(std::string_view service, std::string& port);
+  virtual Status unpublish(std::string_view service);
+
+  // Starts another job, whose processes find `port` with parent_port(). not_found: a program could not be
+  // started, and last_error() says why.
+  virtual Status spawn(std::span<const SpawnApp> apps, std::string_view port);
+  // Whether the job that was spawned last has ended before it connected: last_error() says how.
+  virtual bool has_spawn_ended() { return false; }
+  virtual std::string parent_port();  // empty: this job was not spawned
+
   // Requests the end of the whole job from the launcher. Returns; the caller then calls
   // _exit(abort.status()).
   virtual void abort(const Abort& abort) noexcept = 0;
@@ -52,6 +77,9 @@ class Boot {
   virtual Status finalize() = 0;
   // A sentence about the last call that did not return ok.
   virtual const std::string& last_error() const noexcept = 0;
+
+ protected:
+  virtual Status refuse(Status status, std::string why) = 0;  // sets last_error()
 };
 
 // Chooses by the environment. Null with `why` if the launcher does not answer, or if several processes were

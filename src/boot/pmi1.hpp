@@ -33,6 +33,12 @@ class Pmi1 final : public Boot {
   Status get(int rank, std::string_view key, std::string& value) override;
   void abort(const Abort& abort) noexcept override;
   Status finalize() override;
+  Status publish(std::string_view service, std::string_view port) override;
+  Status lookup(std::string_view service, std::string& port) override;
+  Status unpublish(std::string_view service) override;
+  Status spawn(std::span<const SpawnApp> apps, std::string_view port) override;
+  bool has_spawn_ended() override;
+  std::string parent_port() override;
   const std::string& last_error() const noexcept override { return error_; }
 
  private:
@@ -41,7 +47,8 @@ class Pmi1 final : public Boot {
   Status get_raw(std::string_view key, std::string& value);
   Status find_local_ranks(char** environment);
   Status key_for(int rank, std::string_view key, std::size_t piece, std::string& out);
-  Status refuse(Status status, std::string why);
+  Status refuse(Status status, std::string why) override;
+  bool is_good() const;
 
   LineChannel channel_;
   int rank_;
@@ -54,6 +61,7 @@ class Pmi1 final : public Boot {
   std::string reply_;  // the last line that the launcher sent
   std::string error_;
   std::vector<int> local_ranks_;
+  std::string spawn_id_;  // of our mpiexec; empty: another launcher
   std::atomic<bool> serving_{false};
 };
 

@@ -169,4 +169,29 @@ std::vector<int> ranks_on_my_host(std::string_view mapping, int rank, int size) 
   return found;
 }
 
+namespace {
+
+// Info values may hold several lines (env); the others stay as they are, because Hydra reads them.
+std::string one_line(std::string value) {
+  for (char& c : value)
+    if (c == '\n') c = '\x1f';
+  return value;
+}
+
+}  // namespace
+
+std::string spawn_text(const SpawnApp& app, std::size_t number, std::size_t count, std::string_view port) {
+  std::string text = "mcmd=spawn\nnprocs=" + std::to_string(app.count) + "\nexecname=" + app.command +
+                     "\ntotspawns=" + std::to_string(count) + "\nspawnssofar=" + std::to_string(number) +
+                     "\n";
+  for (std::size_t i = 0; i < app.arguments.size(); ++i)
+    text += "arg" + std::to_string(i + 1) + "=" + app.arguments[i] + "\n";
+  text += "argcnt=" + std::to_string(app.arguments.size()) + "\npreput_num=1\npreput_key_0=" + kParentKey +
+          "\npreput_val_0=" + std::string(port) + "\ninfo_num=" + std::to_string(app.info.size()) + "\n";
+  for (std::size_t i = 0; i < app.info.size(); ++i)
+    text += "info_key_" + std::to_string(i) + "=" + app.info[i].first + "\ninfo_val_" + std::to_string(i) +
+            "=" + one_line(app.info[i].second) + "\n";
+  return text + "endcmd";
+}
+
 }  // namespace herald::boot

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "boot/boot.hpp"
+
 namespace herald::boot {
 
 // The value of `name` in "cmd=x name=value ...": up to the next space. Empty if it is absent.
@@ -39,5 +41,10 @@ class PieceJoiner {
 // (first host, hosts, ranks per host), repeated until all `size` ranks have a host. Ascending. Empty if the
 // text is malformed.
 std::vector<int> ranks_on_my_host(std::string_view mapping, int rank, int size);
+
+// The key of the store in which the processes of a spawned job find the port of their parent.
+constexpr const char* kParentKey = "PARENT_ROOT_PORT_NAME";
+// The lines of mcmd=spawn for command `number` (from 1) of `count`, without the last newline.
+std::string spawn_text(const SpawnApp& app, std::size_t number, std::size_t count, std::string_view port);
 
 }  // namespace herald::boot

@@ -141,6 +141,10 @@ class Pmix final : public Boot {
   void abort(const Abort& abort) noexcept override;
   Status finalize() override;
   const std::string& last_error() const noexcept override { return error_; }
+  Status refuse(Status status, std::string why) override {
+    error_ = std::move(why);
+    return status;
+  }
 
  private:
   Status check(pmix::Code code, const char* call, std::string_view detail = {});

@@ -52,6 +52,7 @@ Engine::Engine(int rank, int size, const Knobs& knobs, bool threads_multiple) no
       progress_thread_(*this, lock_, waiter_),
       call_lock_(lock_, progress_thread_),
       stalls_(rank, knobs),
+      foreign_(*this, rank, size, knobs),
       verbose_(knobs.verbose > 0) {}
 
 Engine::~Engine() {
@@ -166,15 +167,6 @@ void Engine::on_long_wait(Instant now) noexcept {
   stalls_.check(now, op, remote ? net_->host_of(op->to) : "this host");
 }
 
-// Peers that are still opening need the name of our segment; other threads are not held up meanwhile.
-void Engine::leave_shm() noexcept {
-  const Instant limit = read_clock() + kAttachLimit;
-  const std::uint32_t depth = lock_.give_up();
-  while (!shm_->all_attached() && read_clock() < limit) ::usleep(100);
-  lock_.take_back(depth);
-  local_.say_goodbye();
-}
-
 void Engine::close() noexcept {
   call_lock_.enter();
   if (!transport_.is_closed()) {
@@ -188,7 +180,14 @@ void Engine::close() noexcept {
       keep_alive_.hurry(
           kKeepAliveAtEnd);  // peers wait for acknowledgements of their last packets, until end()
     }
-    if (shm_) leave_shm();
+    if (shm_) {
+      // Peers that are still opening need the name of our segment; other threads are not held up meanwhile.
+      const Instant limit = read_clock() + kAttachLimit;
+      const std::uint32_t depth = lock_.give_up();
+      while (!shm_->all_attached() && read_clock() < limit) ::usleep(100);
+      lock_.take_back(depth);
+      local_.say_goodbye();
+    }
     transport_.close();
     local_.close();
     waiter_.set_doorbell(local_.doorbell());

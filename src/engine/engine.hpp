@@ -12,6 +12,7 @@
 #include "base/trace.hpp"
 #include "boot/boot.hpp"
 #include "engine/call_lock.hpp"
+#include "engine/foreign.hpp"
 #include "engine/hooks.hpp"
 #include "engine/lanes.hpp"
 #include "engine/local_memory.hpp"
@@ -46,6 +47,7 @@ class Engine {
   Peers& peers() noexcept { return peers_; }
   const Peers& peers() const noexcept { return peers_; }
   LocalMemory& memory() noexcept { return memory_; }
+  ForeignPeers& foreign() noexcept { return foreign_; }
   CallLock& lock() noexcept { return call_lock_; }
   Hooks& hooks() noexcept { return hooks_; }
   ProgressThread& progress_thread() noexcept { return progress_thread_; }
@@ -55,6 +57,17 @@ class Engine {
   // A caller that waits repeats it, with the lock held: a turn, and when nothing moves for long enough, sleep
   // until a peer rings. The lock is released meanwhile. Returns when it woke up; 0 ns: it has not slept.
   Instant wait_turn() noexcept { return waiter_.wait_turn(); }
+  // A caller polls descriptors that do not wake it while one of these exists.
+  class Polling {
+   public:
+    explicit Polling(Engine& engine) noexcept : waiter_(engine.waiter_) { waiter_.begin_polling(); }
+    ~Polling() { waiter_.end_polling(); }
+    Polling(const Polling&) = delete;
+    Polling& operator=(const Polling&) = delete;
+
+   private:
+    Waiter& waiter_;
+  };
   RankState& state() noexcept { return state_; }
   // Wakes threads of this process that sleep in wait_turn().
   void wake_waiters() noexcept { transport_.wake_waiters(); }
@@ -85,11 +98,11 @@ class Engine {
 
  private:
   friend class Opener;
+  friend class ForeignPeers;
   Engine(int rank, int size, const Knobs& knobs, bool threads_multiple) noexcept;
   bool turn_net() noexcept;
   void keep_alive() noexcept;
   void flush() noexcept;
-  void leave_shm() noexcept;
 
   Lock lock_;
   node::Node node_;
@@ -109,6 +122,7 @@ class Engine {
   PeriodicThread keep_alive_;
   RankState state_{*this};
   StallReport stalls_;
+  ForeignPeers foreign_;
   const bool verbose_;
   bool in_turn_ = false;
 };

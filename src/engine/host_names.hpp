@@ -17,11 +17,15 @@ class HostNames {
       last_ = static_cast<std::uint32_t>(text_.size());
       text_.append(name.c_str(), name.size() + 1);
     }
+    if (static_cast<std::size_t>(peer) >= at_.size()) at_.resize(static_cast<std::size_t>(peer) + 1);
     at_[static_cast<std::size_t>(peer)] = last_;
   }
   void settle() { text_.shrink_to_fit(); }  // after the last set()
   // Empty if it was never set.
-  const char* of(int peer) const noexcept { return text_.c_str() + at_[static_cast<std::size_t>(peer)]; }
+  const char* of(int peer) const noexcept {
+    const auto at = static_cast<std::size_t>(peer);
+    return at < at_.size() ? text_.c_str() + at_[at] : "";
+  }
 
  private:
   std::vector<std::uint32_t> at_;  // where its name begins in the text

@@ -69,6 +69,17 @@ const wire::CipherSuite& suite_of(const crypto::Library& library, bool aes) {
 
 }  // namespace
 
+const wire::CipherSuite* own_suite(std::string& why) {
+  const crypto::Library* const library = crypto::Library::load(why);
+  return library != nullptr ? &suite_of(*library, crypto::has_aes_instructions()) : nullptr;
+}
+
+const char* suite_name(const wire::CipherSuite& suite) noexcept {
+  std::string why;
+  const crypto::Library* const library = crypto::Library::load(why);
+  return library != nullptr && &suite == &suite_of(*library, true) ? "-aes" : "-chacha";
+}
+
 bool KeyExchange::read_secrets(std::string& why) {
   const char* const given = std::getenv("HERALD_JOB_KEY");
   job_key_given_ = given != nullptr && read_key(given, job_key_);

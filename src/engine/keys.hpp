@@ -17,6 +17,10 @@
 
 namespace herald::engine {
 
+// The cipher that this processor is best at, of a job with one host. Null with `why`: there is no library.
+const wire::CipherSuite* own_suite(std::string& why);
+const char* suite_name(const wire::CipherSuite& suite) noexcept;
+
 class KeyExchange {
  public:
   KeyExchange(boot::Boot& boot, const Knobs& knobs, std::uint32_t epoch)

@@ -90,6 +90,7 @@ void LocalMemory::open(path::ShmPath& shm, p2p::Core& core, int rank, int size, 
   shm_ = &shm;
   if (shm.cma() == nullptr) return;
   alloc_bytes_ = alloc_bytes;
+  size_ = size;
   regions_.open(&regions_in(shm.own_side()));
   core.direct().open(split_copies_in(shm.own_side()));
   for (int peer = 0; peer < size; ++peer)

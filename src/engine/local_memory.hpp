@@ -47,7 +47,7 @@ class LocalMemory {
   p2p::Mover* mover() noexcept { return mover_.get(); }  // null: no memory can be reached
   // Null: the kernel does not let us reach the memory of this peer.
   p2p::Mover* mover_to(std::int32_t peer) noexcept {
-    return mover_ && mover_->reaches(peer) ? mover_.get() : nullptr;
+    return mover_ && peer < size_ && mover_->reaches(peer) ? mover_.get() : nullptr;
   }
 
   // Memory for messages that peers on this host can map, so that they need no system call; zeroed, aligned to
@@ -65,6 +65,7 @@ class LocalMemory {
   std::unique_ptr<LocalMover> mover_;
   path::Regions regions_;
   std::size_t alloc_bytes_ = 0;
+  int size_ = 0;
   const path::ShmPath* shm_ = nullptr;
   std::uint32_t files_ = 0;  // names given out by new_shm_path()
 };

@@ -23,11 +23,19 @@ class LocalPeers {
   bool open_self(std::uint32_t cells, std::size_t packet_bytes) noexcept;
   void attach(path::ShmPath& shm, std::size_t rings);
   void close() noexcept;
+  // There are so many peers now; those that came are not on this host.
+  void grow(std::size_t peers) {
+    senders_.resize(peers);
+    receiver_of_.resize(peers, -1);
+  }
 
   bool reaches(p2p::PeerId peer) const noexcept {
-    return peer >= 0 && static_cast<std::size_t>(peer) < senders_.size() && sender(peer).is_open();
+    return peer >= 0 && static_cast<std::size_t>(peer) < senders_.size() &&
+           senders_[static_cast<std::size_t>(peer)].is_open();
   }
-  bool has_closed(p2p::PeerId peer) const noexcept { return sender(peer).is_closed(); }
+  bool has_closed(p2p::PeerId peer) const noexcept {
+    return senders_[static_cast<std::size_t>(peer)].is_closed();
+  }
   path::Doorbell& doorbell() noexcept { return own_ != nullptr ? own_->bell() : self_.inbox().bell(); }
   void ring(p2p::PeerId peer) noexcept;
 
@@ -55,9 +63,6 @@ class LocalPeers {
 
  private:
   LocalSender& sender(p2p::PeerId peer) noexcept { return senders_[static_cast<std::size_t>(peer)]; }
-  const LocalSender& sender(p2p::PeerId peer) const noexcept {
-    return senders_[static_cast<std::size_t>(peer)];
-  }
   template <class Send>
   bool write_packet(Send& send, std::uint64_t bytes) noexcept;
   bool drain(path::Inbox& inbox) noexcept;

@@ -65,6 +65,7 @@ class Net final : node::GroupMembership {
   void on_spun() noexcept;
 
  private:
+  friend class ForeignPeers;  // adds peers to the sockets
   static constexpr int kExtraPolls = 8;
   static constexpr std::uint32_t kPeers = 1, kLanes = 2, kBell = 4;  // marks of the watch
 

@@ -10,6 +10,7 @@
 #include "engine/processors.hpp"
 #include "engine/self.hpp"
 #include "path/random.hpp"
+#include "wire/datagram.hpp"
 
 namespace herald::engine {
 namespace {
@@ -21,6 +22,11 @@ constexpr Duration kKeepAliveEvery = milliseconds(100);
 constexpr std::uint64_t kMemoryShare =
     8;  // of the memory of a host, for unexpected messages of all its ranks
 
+// The card of rank 0 has random numbers, so that no other job gets the same name.
+std::uint64_t name_job(const std::string& card) noexcept {
+  return wire::siphash24({}, {reinterpret_cast<const std::byte*>(card.data()), card.size()});
+}
+
 std::size_t packet_bytes(const Knobs& knobs) {
   return wire::kLargestHeader + std::clamp(knobs.tuning.push_bytes, kLeastPayload, kMostPayload);
 }
@@ -28,6 +34,7 @@ std::size_t packet_bytes(const Knobs& knobs) {
 }  // namespace
 
 bool Opener::open(std::string& why) {
+  engine_.foreign_.set_job(path::random_number());
   if (process_trace.on()) engine_.messages().trace();
   if (!engine_.local_.open_self(kSelfCells, packet_bytes(knobs_))) {
     why = "no memory for the messages of a process to itself";
@@ -39,7 +46,10 @@ bool Opener::open(std::string& why) {
   if (size_ > 1) engine_.waiter_.shorten_time_slice();
   if (engine_.shm_)
     engine_.memory_.open(*engine_.shm_, engine_.node_.core(), rank_, size_, knobs_.tuning.alloc_bytes);
-  if (engine_.net_ && !start_keep_alive(why)) return false;  // from here on another thread reads all of this
+  if (engine_.net_) {
+    engine_.lock_.activate();
+    if (!start_keep_alive(engine_, why)) return false;  // from here on another thread reads all of this
+  }
   if (knobs_.progress == "thread" && engine_.progress_thread_.start()) engine_.call_lock_.leave();
   return true;
 }
@@ -102,6 +112,7 @@ bool Opener::exchange_cards(const std::string& own, Cards& cards, std::string& w
     good = boot_.get(peer, key, card) == Status::ok;
     card.erase(0, check.take_hash(peer, card));
   }
+  engine_.foreign_.set_job(name_job(rank_ == 0 ? own : cards[0]));
   if (!good) why = "the ranks could not exchange their addresses: " + boot_.last_error();
   return good && check.all_agree(why);
 }
@@ -129,10 +140,9 @@ void Opener::open_waiter() {
   if (knobs_.progress == "auto" && has_free_core(masks, me, quota)) engine_.progress_thread_.set_wanted();
 }
 
-bool Opener::start_keep_alive(std::string& why) {
-  engine_.lock_.activate();
+bool Opener::start_keep_alive(Engine& engine, std::string& why) {
   const auto work = [](void* engine) { static_cast<Engine*>(engine)->keep_alive(); };
-  if (engine_.keep_alive_.start(work, &engine_, kKeepAliveEvery)) return true;
+  if (engine.keep_alive_.start(work, &engine, kKeepAliveEvery)) return true;
   why =
       "no thread could be started to answer other hosts while the program computes: raise the limit on "
       "processes";

@@ -23,6 +23,8 @@ class Opener {
         size_(boot.size()),
         remote_(static_cast<std::size_t>(size_)) {}
   bool open(std::string& why);
+  // The lock is active.
+  static bool start_keep_alive(Engine& engine, std::string& why);
 
  private:
   using Cards = std::vector<std::string>;  // by rank
@@ -32,7 +34,6 @@ class Opener {
   bool add_remote_peers(NetOpener& net, NetStart& start, const Cards& cards, std::string& why);
   bool exchange_cards(const std::string& own, Cards& cards, std::string& why);
   void open_waiter();
-  bool start_keep_alive(std::string& why);
   bool shares_memory(int peer) const noexcept {
     return peer == rank_ || (engine_.shm_ && engine_.shm_->is_attached(peer));
   }

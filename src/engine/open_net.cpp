@@ -70,6 +70,7 @@ bool Opener::add_remote_peers(NetOpener& net, NetStart& start, const Cards& card
     if (is_same_machine(here, card.machine)) co_located_[peer] = card.machine.cpus;
   }
   only_remote_ = start.local_ranks == 1;
+  engine_.foreign_.set_suite(start.suite);
   engine_.net_ = net.finish(start);
   engine_.transport_.open(*engine_.net_, remote_);
   engine_.lanes_.use(*engine_.net_);

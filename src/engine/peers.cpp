@@ -18,7 +18,7 @@ constexpr int kCheckedAtOnce = 16;
 }  // namespace
 
 std::string Peers::host_of(p2p::PeerId peer) const {
-  return net_ != nullptr && peer >= 0 && peer < size_ ? std::string(net_->host_of(peer)) : host_name();
+  return net_ != nullptr && peer >= 0 ? std::string(net_->host_of(peer)) : host_name();
 }
 
 void Peers::report_death(p2p::PeerId peer) noexcept {

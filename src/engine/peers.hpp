@@ -32,6 +32,7 @@ class Peers {
   bool has_remote() const noexcept { return net_ != nullptr; }
   // Numbers the hosts: the same number on all ranks, equal for peers that share a host.
   int host_number(p2p::PeerId peer) const noexcept {
+    if (peer >= size_) return peer;  // of another job
     return shm_ != nullptr ? shm_->first_on_host_of(peer) : net_ != nullptr ? peer : 0;
   }
   // The name of the host where a peer runs, for messages.

@@ -28,6 +28,10 @@ class Transport {
     net_ = &net;
     remote_ = std::move(remote);
   }
+  void add_remote(p2p::PeerId peer) {
+    remote_.resize(static_cast<std::size_t>(peer) + 1);
+    remote_.back() = true;
+  }
   void close() noexcept { closed_ = true; }
   bool is_closed() const noexcept { return closed_; }
 
@@ -68,7 +72,8 @@ class Transport {
 
  private:
   bool is_remote(p2p::PeerId peer) const noexcept {
-    return net_ != nullptr && remote_[static_cast<std::size_t>(peer)];
+    return net_ != nullptr && static_cast<std::size_t>(peer) < remote_.size() &&
+           remote_[static_cast<std::size_t>(peer)];
   }
 
   const int rank_;

@@ -16,6 +16,7 @@ namespace herald::engine {
 namespace {
 
 constexpr Duration kLongestBlock = milliseconds(100);  // a safety net: peers with news ring
+constexpr Duration kPolledBlock = milliseconds(1);
 
 }  // namespace
 
@@ -33,6 +34,8 @@ void Waiter::open_sockets(Net& net) noexcept {
     fatal("no descriptor to wake this process by: eventfd: %s", std::strerror(errno));
   net.set_bell(doorbell_->descriptor());
 }
+
+Duration Waiter::longest_block() const noexcept { return pollers_ != 0 ? kPolledBlock : kLongestBlock; }
 
 std::uint32_t Waiter::where() const noexcept {
   return net_ != nullptr ? path::Doorbell::kOnDescriptor : path::Doorbell::kOnFutex;
@@ -117,7 +120,7 @@ void Waiter::block() noexcept {
   if (!prepare(seen)) return;
   ++blocked_;
   process_trace.add(TraceEvent::sleep_begin);
-  block(seen, kLongestBlock);
+  block(seen, longest_block());
   process_trace.add(TraceEvent::sleep_end);
   --blocked_;
   after_block();
@@ -162,7 +165,7 @@ void Waiter::block_inside() noexcept {
   const std::uint32_t seen = inner_doorbell_.before_sleep();
   ++blocked_;
   const std::uint32_t depth = lock_.give_up();
-  inner_doorbell_.sleep(seen, kLongestBlock.ns);
+  inner_doorbell_.sleep(seen, longest_block().ns);
   lock_.take_back(depth);
   --blocked_;
 }

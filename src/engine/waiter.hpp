@@ -35,6 +35,9 @@ class Waiter {
   // Yields the processor once, with the lock released meanwhile. False, and nothing done, where sleeping is
   // better.
   bool yield() noexcept;
+  // Between the two, blocks are short: a caller polls a descriptor that does not wake it.
+  void begin_polling() noexcept { ++pollers_; }
+  void end_polling() noexcept { --pollers_; }
   // Threads of this process that block get to look again.
   void wake() noexcept {
     if (blocked_ != 0) doorbell_->ring();
@@ -59,6 +62,7 @@ class Waiter {
   void block() noexcept;
   void block_inside() noexcept;
   void give_processor() noexcept;
+  Duration longest_block() const noexcept;
 
   Engine& engine_;
   Lock& lock_;
@@ -72,6 +76,7 @@ class Waiter {
   bool polling_ = false;                // a thread blocks on the sockets
   int blocked_ = 0;                     // threads of the program
   int waiting_ = 0;                     // threads in wait_turn()
+  int pollers_ = 0;                     // threads between begin_polling() and end_polling()
   Instant block_end_{};
 };
 

@@ -2,6 +2,7 @@
 #include "exec/team.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "exec/agreement.hpp"
 #include "exec/wait.hpp"
@@ -21,8 +22,12 @@ const coll::Cluster& Team::cluster() noexcept {
   if (cluster_) return *cluster_;
   std::vector<int> numbers;
   for (const p2p::PeerId peer : identity_.peers) numbers.push_back(engine_.peers().host_number(peer));
+  // Members of two jobs number each other's hosts differently: each counts as a host of its own.
+  const bool one_job = std::none_of(identity_.peers.begin(), identity_.peers.end(),
+                                    [this](p2p::PeerId peer) { return engine_.foreign().is_foreign(peer); });
+  if (!one_job) std::iota(numbers.begin(), numbers.end(), 0);
   cluster_ = std::make_unique<coll::Cluster>(numbers);
-  cluster_->lane = cluster_->hosts() > 2 && knobs_.lanes == "on";
+  cluster_->lane = one_job && cluster_->hosts() > 2 && knobs_.lanes == "on";
   if (!cluster_->lane || cluster_->place_of(rank()) != 0) return *cluster_;
   std::vector<p2p::PeerId> leaders;
   for (const int leader : cluster_->leaders()) leaders.push_back(peer(leader));

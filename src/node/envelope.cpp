@@ -41,8 +41,24 @@ Envelope::Envelope(const SecurityConfig& security, const rel::MeshConfig& mesh) 
       pairs_(static_cast<std::size_t>(mesh.peers)),
       group_generations_(static_cast<std::size_t>(mesh.peers)) {}
 
+void Envelope::add_foreign(rel::PeerId peer, const rel::PairIdentity& pair,
+                           const wire::SecretKey& secret) noexcept {
+  const auto at = static_cast<std::size_t>(peer);
+  if (at >= pairs_.size()) {
+    pairs_.resize(at + 1);
+    group_generations_.resize(at + 1);
+  }
+  pairs_[at].foreign.reset(new Foreign{secret, pair});
+}
+
 Envelope::CipherPtr Envelope::pair_cipher(std::uint32_t peer, std::uint32_t generation) const noexcept {
   PairLabel label;
+  if (const Foreign* const foreign = pairs_[peer].foreign.get(); foreign != nullptr) {
+    label.low = std::min(foreign->names.me, foreign->names.to);
+    label.high = std::max(foreign->names.me, foreign->names.to);
+    label.generation = generation;
+    return security_.suite->make(security_.suite->derive(foreign->secret, bytes_of(label)));
+  }
   label.low = std::min(me_, peer);
   label.high = std::max(me_, peer);
   label.generation = generation;
@@ -72,8 +88,9 @@ std::span<const std::byte> Envelope::seal_one(const rel::Tx& tx, std::byte* room
   head.version = wire::kSealedVersion;
   head.kind = static_cast<std::uint8_t>(group ? wire::SealedKind::group : wire::SealedKind::pair);
   head.security = static_cast<std::uint8_t>(security_.level);
-  head.epoch = static_cast<std::uint8_t>(epoch_);
-  head.from = me_;
+  const Foreign* const foreign = group ? nullptr : pair->foreign.get();
+  head.from = foreign != nullptr ? static_cast<std::uint32_t>(foreign->names.from) : me_;
+  head.epoch = static_cast<std::uint8_t>(foreign != nullptr ? foreign->names.epoch : epoch_);
   head.number = number;
   std::size_t head_bytes = wire::kSealedHead;
   wire::Cipher* cipher = nullptr;
@@ -92,7 +109,7 @@ std::span<const std::byte> Envelope::seal_one(const rel::Tx& tx, std::byte* room
   }
   const std::size_t bytes = tx.datagram.size() + tx.rest.size();
   HERALD_ASSERT(head_bytes + bytes + wire::kCipherTag <= sealed_bytes_);
-  const wire::Nonce nonce = wire::nonce_of(me_, number);
+  const wire::Nonce nonce = wire::nonce_of(foreign != nullptr ? foreign->names.me : me_, number);
   std::byte* const text = room + head_bytes;
   // Copied first: a cipher is faster with one text than with two.
   std::memcpy(text, tx.datagram.data(), tx.datagram.size());
@@ -113,8 +130,9 @@ void Envelope::seal(rel::TxBatch& batch) noexcept {
   }
 }
 
-bool Envelope::decrypt(wire::Cipher& cipher, const wire::SealedView& view, std::byte* out) const noexcept {
-  const wire::Nonce nonce = wire::nonce_of(view.from, view.number);
+bool Envelope::decrypt(wire::Cipher& cipher, std::uint32_t sender, const wire::SealedView& view,
+                       std::byte* out) const noexcept {
+  const wire::Nonce nonce = wire::nonce_of(sender, view.number);
   if (security_.level == wire::Security::encrypt) return cipher.open(nonce, view.head, view.rest, out);
   const std::size_t clear = view.rest.size() - wire::kCipherTag;
   return cipher.open(nonce, {view.head.data(), view.head.size() + clear}, view.rest.subspan(clear), out);
@@ -123,11 +141,13 @@ bool Envelope::decrypt(wire::Cipher& cipher, const wire::SealedView& view, std::
 // A cipher of another generation is kept only if it opened the datagram.
 bool Envelope::open_pair(const wire::SealedView& view, std::byte* out) noexcept {
   Pair& pair = pairs_[view.from];
+  const std::uint32_t sender = pair.foreign != nullptr ? pair.foreign->names.to : view.from;
   const std::uint32_t generation = wire::generation_of(view.number);
   Stream& stream = pair.rx[generation & 1];
-  if (stream.cipher != nullptr && stream.generation == generation) return decrypt(*stream.cipher, view, out);
+  if (stream.cipher != nullptr && stream.generation == generation)
+    return decrypt(*stream.cipher, sender, view, out);
   CipherPtr cipher = pair_cipher(view.from, generation);
-  if (!decrypt(*cipher, view, out)) return false;
+  if (!decrypt(*cipher, sender, view, out)) return false;
   stream = {generation, std::move(cipher)};
   pair.newest = std::max(pair.newest, generation);
   return true;
@@ -136,10 +156,10 @@ bool Envelope::open_pair(const wire::SealedView& view, std::byte* out) noexcept 
 bool Envelope::open_group(const wire::SealedView& view, std::byte* out) noexcept {
   const LaneKey key{view.lane, wire::generation_of(view.number)};
   if (const auto known = lanes_.find(key); known != lanes_.end()) {
-    if (!decrypt(*known->second, view, out)) return false;
+    if (!decrypt(*known->second, view.from, view, out)) return false;
   } else {
     CipherPtr cipher = lane_cipher(key);
-    if (!decrypt(*cipher, view, out)) return false;
+    if (!decrypt(*cipher, view.from, view, out)) return false;
     if (lanes_.size() > kMostLaneKeys) lanes_.clear();
     lanes_.emplace(key, std::move(cipher));
   }
@@ -161,7 +181,9 @@ std::span<const std::byte> Envelope::open(bool by_group, std::size_t slot,
   const std::uint64_t generation = wire::generation_of(view.number);
   const std::uint64_t newest = by_group ? group_generations_[view.from] : pairs_[view.from].newest;
   const auto& head = *reinterpret_cast<const wire::SealedHead*>(datagram.data());
-  if (head.epoch != (epoch_ & 0xff) || generation + 1 < newest || (!by_group && generation > newest + 1)) {
+  const Foreign* const foreign = by_group ? nullptr : pairs_[view.from].foreign.get();
+  const std::uint32_t epoch = foreign != nullptr ? foreign->names.epoch : epoch_;
+  if (head.epoch != (epoch & 0xff) || generation + 1 < newest || (!by_group && generation > newest + 1)) {
     ++counters_.stale;
     return {};
   }

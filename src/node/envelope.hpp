@@ -32,6 +32,9 @@ class Envelope {
  public:
   Envelope(const SecurityConfig& security, const rel::MeshConfig& mesh) noexcept;
 
+  // A process of another job, with the secret of this pair of processes.
+  void add_foreign(rel::PeerId peer, const rel::PairIdentity& pair, const wire::SecretKey& secret) noexcept;
+
   // Replaces each datagram of the batch by its sealed form, in memory that is valid until the next call.
   void seal(rel::TxBatch& batch) noexcept;
   // Empty: refused and counted. `slot`, below Mesh::kMostAtOnce: the result is valid until its next use.
@@ -45,11 +48,16 @@ class Envelope {
     std::uint32_t generation = 0;
     CipherPtr cipher;  // null: not used yet
   };
+  struct Foreign {
+    wire::SecretKey secret;
+    rel::PairIdentity names;
+  };
   struct Pair {
     std::uint64_t number = wire::kFirstNumber;  // of the next datagram to the peer
     Stream tx;
-    Stream rx[2];              // of this generation and of one beside it
-    std::uint32_t newest = 0;  // generation that came
+    Stream rx[2];                            // of this generation and of one beside it
+    std::uint32_t newest = 0;                // generation that came
+    std::unique_ptr<const Foreign> foreign;  // null: a rank of our job
   };
   struct LaneKey {
     std::uint64_t lane;
@@ -66,7 +74,8 @@ class Envelope {
   CipherPtr lane_cipher(const LaneKey& key) const noexcept;
   wire::Cipher& lane_tx(const LaneKey& key) noexcept;
   std::span<const std::byte> seal_one(const rel::Tx& tx, std::byte* room) noexcept;
-  bool decrypt(wire::Cipher& cipher, const wire::SealedView& view, std::byte* out) const noexcept;
+  bool decrypt(wire::Cipher& cipher, std::uint32_t sender, const wire::SealedView& view,
+               std::byte* out) const noexcept;
   bool open_pair(const wire::SealedView& view, std::byte* out) noexcept;
   bool open_group(const wire::SealedView& view, std::byte* out) noexcept;
 

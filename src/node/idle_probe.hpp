@@ -20,13 +20,13 @@ class IdleProbe {
     if (peers_.empty()) return std::nullopt;
     return next_;
   }
-  void on_time(Instant now, const p2p::Core& core, rel::Mesh& mesh) noexcept {
+  void on_time(Instant now, p2p::Core& core, rel::Mesh& mesh) noexcept {
     if (now < next_ || peers_.empty()) return;
     next_ = now + every_;
     for (std::size_t i = 0, probed = 0; i < peers_.size() && probed < kAtOnce; ++i) {
       const p2p::PeerId peer = peers_[place_];
       place_ = (place_ + 1) % peers_.size();
-      if (core.is_gone(peer)) continue;
+      if (core.is_gone(peer) || core.peers()[peer].may_end) continue;
       mesh.liveness().probe(now, peer);
       ++probed;
     }

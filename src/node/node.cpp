@@ -66,8 +66,10 @@ void Node::connect(const NodeConfig& config, PacketTap* tap) noexcept {
   idle_probe_.start(config.mesh.pace());
 }
 
-void Node::add_peer(PeerId peer, rel::LinkId links) noexcept {
-  remote_->mesh.add_peer(peer, links);
+void Node::add_peer(PeerId peer, rel::LinkId links, const rel::PairIdentity* pair,
+                    const wire::SecretKey& secret) noexcept {
+  remote_->mesh.add_peer(peer, links, pair != nullptr ? std::optional(*pair) : std::nullopt);
+  if (pair != nullptr && remote_->envelope) remote_->envelope->add_foreign(peer, *pair, secret);
   core_.set_remote(peer);
   idle_probe_.add_peer(peer);
 }

@@ -48,7 +48,10 @@ class Node {
 
   // Some peers are on other hosts; then add_peer() for each of them. `tap` may be null.
   void connect(const NodeConfig& config, PacketTap* tap) noexcept;
-  void add_peer(PeerId peer, rel::LinkId links) noexcept;
+  // A process of another job has `pair`, and may come at any time; Core has the peer already
+  // (PeerTable::add()).
+  void add_peer(PeerId peer, rel::LinkId links, const rel::PairIdentity* pair = nullptr,
+                const wire::SecretKey& secret = {}) noexcept;
 
   // The rest needs connect().
   LaneSide& lanes() noexcept { return remote_->lanes; }

@@ -32,6 +32,7 @@ struct Peer : ListLink {  // linked while there is something to send to it
   bool gone : 1 = false;
   bool paused : 1 = false;          // we asked it not to push
   bool paused_by_peer : 1 = false;  // it asked us not to push
+  bool may_end : 1 = false;         // its silence is no failure
 };
 static_assert(sizeof(Peer) <= 112, "kept for every peer");
 

@@ -29,6 +29,7 @@ void move_peer(Peer& from, Peer& to) noexcept {
   to.gone = from.gone;
   to.paused = from.paused;
   to.paused_by_peer = from.paused_by_peer;
+  to.may_end = from.may_end;
 }
 
 }  // namespace

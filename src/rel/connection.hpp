@@ -98,7 +98,21 @@ struct RecvState {
   static std::uint32_t clock(Instant now) noexcept { return static_cast<std::uint32_t>(now.ns / 1000); }
 };
 
+// Key, names and limits of datagrams to and from a peer. The ranks of a job are named by their ids.
+struct PeerSeal : wire::Seal {
+  static constexpr std::uint32_t kById = UINT32_MAX;
+  std::int32_t from = 0;            // our id in the peer's table
+  std::uint32_t me = 0;             // names under the tags: ours ...
+  std::uint32_t to = kById;         // ... and the peer's
+  std::uint16_t segment = 0;        // largest datagram to the peer
+  std::uint32_t eager_packets = 0;  // window that the peer always leaves us
+};
+
 struct Connection {
+  std::uint32_t name() const noexcept {
+    return seal->to == PeerSeal::kById ? static_cast<std::uint32_t>(peer) : seal->to;
+  }
+
   std::int32_t peer = 0;
   std::uint32_t heap_place = DeadlineHeap<Connection>::kOut;
   // Links of the mesh's queues (PeerQueue).
@@ -106,7 +120,7 @@ struct Connection {
   Connection* next_writable = nullptr;             // was refused by reserve(), may try again
   Connection* next_starved = nullptr;              // was refused for want of memory
   Connection* next_buffered = nullptr;             // holds a ring
-  const wire::Seal* seal = nullptr;                // the job's, or of this pair
+  const PeerSeal* seal = nullptr;                  // the job's, or of this pair
   [[no_unique_address]] FailureDetector detector;  // the flags use its padding
   bool gone = false;
   bool resting = false;           // rings were empty at the last sweep

@@ -16,6 +16,11 @@ namespace herald::rel {
 // Parts of datagrams that wait for space in a batch.
 class Splitter {
  public:
+  struct Sealing {
+    const wire::Seal& seal;
+    std::int32_t from;
+    std::uint32_t receiver;
+  };
   // Splits a complete datagram into parts of at most `segment` bytes, sealed for `receiver`.
   void split(const Tx& whole, std::size_t segment, const wire::Seal& seal, std::int32_t from,
              std::uint32_t receiver) noexcept;
@@ -23,16 +28,18 @@ class Splitter {
   // Moves parts into the batch. They are valid until the next call.
   void fill(TxBatch& out) noexcept;
   // Replaces those entries of a batch that `segment_of` finds too long by parts, as far as they fit.
-  template <class SegmentOf, class SealOf>
-  void replace(TxBatch& out, std::int32_t from, SegmentOf segment_of, SealOf seal_of) noexcept {
+  template <class SegmentOf, class SealingOf>
+  void replace(TxBatch& out, SegmentOf segment_of, SealingOf sealing_of) noexcept {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < out.count; ++i) {
       const Tx& one = out.entries[i];
       const std::size_t segment = segment_of(one);
-      if (one.datagram.size() + one.rest.size() > segment)
-        split(one, segment, seal_of(one), from, static_cast<std::uint32_t>(one.to));
-      else
+      if (one.datagram.size() + one.rest.size() <= segment) {
         out.entries[kept++] = one;
+        continue;
+      }
+      const Sealing sealing = sealing_of(one);
+      split(one, segment, sealing.seal, sealing.from, sealing.receiver);
     }
     out.count = kept;
     fill(out);

@@ -72,6 +72,7 @@ void LaneTable::reap() noexcept {
 }
 
 void LaneTable::forget_peer(PeerId peer) noexcept {
+  if (static_cast<std::size_t>(peer) >= lost_.size()) return;  // of another job: in no lane
   lost_[static_cast<std::size_t>(peer)] = true;
   for (const auto& lane : lanes_) {
     if (lane == nullptr) continue;

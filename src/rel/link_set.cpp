@@ -81,10 +81,10 @@ std::uint8_t LinkSet::best(std::uint8_t preferred) const noexcept {
   return links_[preferred].state == LinkState::live ? preferred : best_of(all());
 }
 
-bool LinkSet::start(const MeshConfig& config, Instant now) noexcept {
+bool LinkSet::start(const MeshConfig& config, Instant now, std::uint16_t segment) noexcept {
   links_ = std::make_unique<Link[]>(size_);
   last_used_ = now;
-  segment_ = static_cast<std::uint16_t>(config.datagram_bytes);
+  segment_ = segment;
   for (Link& link : all()) link.segment.bytes = segment_;
   if (size_ == 1) return false;
   for (Link& link : all()) {

@@ -27,7 +27,7 @@ class LinkSet {
   std::uint8_t size() const noexcept { return size_; }
   bool is_started() const noexcept { return links_ != nullptr; }
   // Allocates the links at the first use of the peer. True if probes are to leave.
-  bool start(const MeshConfig& config, Instant now) noexcept;
+  bool start(const MeshConfig& config, Instant now, std::uint16_t segment) noexcept;
 
   Link& operator[](std::size_t link) noexcept { return links_[link]; }
   const Link& operator[](std::size_t link) const noexcept { return links_[link]; }

@@ -56,9 +56,9 @@ Mesh::Mesh(const MeshConfig& config, Prng& prng, Listener& listener) noexcept
     : inner_(std::make_unique<Inner>(config, prng, listener)) {}
 Mesh::~Mesh() = default;
 
-void Mesh::add_peer(PeerId peer, LinkId links, const std::optional<wire::JobKey>& key) noexcept {
+void Mesh::add_peer(PeerId peer, LinkId links, std::optional<PairIdentity> pair) noexcept {
   if (links == 0) return;
-  inner_->peers.add(peer, links, key);
+  inner_->peers.add(peer, links, pair);
   inner_->mesh.book.add_peer();
 }
 
@@ -138,12 +138,15 @@ std::size_t Mesh::poll_transmit(Instant now, TxBatch& out) noexcept {
 
 void Mesh::Inner::split_long(TxBatch& out) noexcept {
   splitter.replace(
-      out, mesh.config.me,
+      out,
       [&](const Tx& one) -> std::size_t {  // a probe tells whether the link carries more
         const auto kind = static_cast<wire::DatagramKind>(std::to_integer<std::uint8_t>(one.datagram[1]));
         return kind == wire::DatagramKind::data ? liveness.segment_to(one.to, one.link) : SIZE_MAX;
       },
-      [&](const Tx& one) -> const wire::Seal& { return *peers.find(one.to)->seal; });
+      [&](const Tx& one) {
+        const Connection& ch = *peers.find(one.to);
+        return Splitter::Sealing{*ch.seal, ch.seal->from, ch.name()};
+      });
 }
 
 void Mesh::Inner::join(Instant now, LinkId link, const wire::DatagramView& fragment) noexcept {
@@ -154,8 +157,8 @@ void Mesh::Inner::join(Instant now, LinkId link, const wire::DatagramView& fragm
     return;
   }
   wire::DatagramView view;
-  const auto me = static_cast<std::uint32_t>(mesh.config.me);
-  const wire::Opened opened = wire::open_datagram(peers.seal_of(whole), me, whole, view);
+  const PeerSeal& seal = peers.seal_of(whole);
+  const wire::Opened opened = wire::open_datagram(seal, seal.me, whole, view);
   take(now, link, opened, view);
 }
 
@@ -170,21 +173,20 @@ void Mesh::Inner::find_least_segment() noexcept {
 }
 
 PeerId Mesh::on_datagram(Instant now, LinkId link, std::span<const std::byte> datagram) noexcept {
-  const auto me = static_cast<std::uint32_t>(inner_->mesh.config.me);
+  const PeerSeal& seal = inner_->peers.seal_of(datagram);
   wire::DatagramView view;
-  const wire::Opened opened = wire::open_datagram(inner_->peers.seal_of(datagram), me, datagram, view);
+  const wire::Opened opened = wire::open_datagram(seal, seal.me, datagram, view);
   return inner_->take(now, link, opened, view);
 }
 
 bool Mesh::on_datagrams(Instant now, std::span<const Rx> came) noexcept {
   HERALD_ASSERT(came.size() <= kMostAtOnce);
-  const auto me = static_cast<std::uint32_t>(inner_->mesh.config.me);
   std::array<wire::OpenedDatagram, kMostAtOnce> all;
   for (std::size_t i = 0; i < came.size(); ++i) all[i].datagram = came[i].datagram;
   for (std::size_t first = 0, end = 0; first < came.size(); first = end) {  // each row under the same key
-    const wire::Seal& seal = inner_->peers.seal_of(came[first].datagram);
+    const PeerSeal& seal = inner_->peers.seal_of(came[first].datagram);
     for (end = first + 1; end < came.size() && &inner_->peers.seal_of(came[end].datagram) == &seal;) ++end;
-    wire::open_datagrams(seal, me, {all.data() + first, end - first});
+    wire::open_datagrams(seal, seal.me, {all.data() + first, end - first});
   }
   bool good = false;
   for (std::size_t i = 0; i < came.size(); ++i)
@@ -367,9 +369,8 @@ bool Mesh::is_used(PeerId peer) const noexcept {
   return ch != nullptr && (ch->rx.has_received || ch->tx.log.end() != inner_->mesh.config.first_seq);
 }
 
-bool Mesh::is_flushed() const noexcept { return buffered_bytes() == inner_->mesh.reorder_pool.used_bytes(); }
-
 bool Mesh::is_flushed(PeerId peer) const noexcept {
+  if (peer < 0) return buffered_bytes() == inner_->mesh.reorder_pool.used_bytes();
   const Connection* const ch = inner_->peers.find(peer);
   return ch == nullptr || ch->tx.log.empty();
 }
@@ -388,6 +389,8 @@ Duration Mesh::round_trip(PeerId peer) const noexcept {
 }
 
 const MeshCounters& Mesh::counters() const noexcept { return inner_->mesh.counters; }
+
+const MeshConfig& Mesh::config() const noexcept { return inner_->mesh.config; }
 
 std::uint64_t Mesh::buffered_bytes() const noexcept {
   const MeshContext& mesh = inner_->mesh;

@@ -28,6 +28,21 @@ using LinkId = std::uint8_t;
 
 constexpr LinkId kMostLinks = 8;  // to one peer
 
+// A process of another job, which numbers its peers by itself. Key and names are of this pair of processes.
+struct PairIdentity {
+  PairIdentity() = default;
+  PairIdentity(const wire::JobKey& pair_key) noexcept : key(pair_key) {}  // of two ranks of one job
+
+  wire::JobKey key{};
+  PeerId from = -1;      // -1: both are ranks of our job, and the rest has no meaning. Our id in the peer's
+                         // table: heads of our datagrams carry it
+  std::uint32_t to = 0;  // names under the tags: of the peer ...
+  std::uint32_t me = 0;  // ... and ours; they differ, so that a reflected datagram is refused
+  std::uint32_t datagram_bytes = UINT32_MAX;  // that the peer takes ...
+  std::uint32_t eager_packets = 0;            // ... and the window that it always leaves us
+  std::uint32_t epoch = 0;
+};
+
 enum class Repair : std::uint8_t { selective, go_back_n };  // go_back_n: window 16, the papers' baseline
 
 // The window that each of `peers` always has. All may use theirs at once, and leave half of the budget to
@@ -104,7 +119,7 @@ class Mesh {
 
   // `links` to reach the peer, best first; 0: not a peer of ours (it shares our memory). At any time, and for
   // ids beyond MeshConfig::peers too. With the job's key, or a key of this pair of processes.
-  void add_peer(PeerId peer, LinkId links, const std::optional<wire::JobKey>& key = {}) noexcept;
+  void add_peer(PeerId peer, LinkId links, std::optional<PairIdentity> pair = {}) noexcept;
   // Another source knows that the peer is dead or has left: its packets and timers go.
   void forget_peer(PeerId peer) noexcept;
 
@@ -166,11 +181,11 @@ class Mesh {
   // A packet went to the peer or came from it.
   bool is_used(PeerId peer) const noexcept;
   // Every packet that we sent is acknowledged.
-  bool is_flushed() const noexcept;
-  bool is_flushed(PeerId peer) const noexcept;
+  bool is_flushed(PeerId peer = -1) const noexcept;  // -1: to all peers
   bool is_live(PeerId peer, LinkId link) const noexcept;
   Duration round_trip(PeerId peer) const noexcept;
   const MeshCounters& counters() const noexcept;
+  const MeshConfig& config() const noexcept;
   // Memory in use for all peers together: send log, packets out of order.
   std::uint64_t buffered_bytes() const noexcept;
 

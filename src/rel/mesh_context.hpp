@@ -34,7 +34,7 @@ struct MeshContext {
 
   void wake(Connection& ch) noexcept { sending.push(ch); }
   void start(Connection& ch, Instant now) noexcept {
-    if (!ch.links.is_started() && ch.links.start(config, now)) wake(ch);
+    if (!ch.links.is_started() && ch.links.start(config, now, ch.seal->segment)) wake(ch);
   }
   // The part of the body that is in its slot.
   std::span<std::byte> body_of(const Entry& entry) const noexcept {
@@ -43,7 +43,7 @@ struct MeshContext {
   }
   // Most bytes of a packet that is written now.
   std::size_t body_most_of(const Connection& ch) const noexcept {
-    return ch.links.is_started() ? ch.links.segment() - sizeof(wire::DatagramHead) : body_most;
+    return (ch.links.is_started() ? ch.links.segment() : ch.seal->segment) - sizeof(wire::DatagramHead);
   }
   bool holds_buffers() const noexcept {
     return log_pool.held_bytes() + reorder_pool.held_bytes() != 0 || !buffered.empty();

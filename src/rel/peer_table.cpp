@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rel/peer_table.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -11,9 +12,15 @@ namespace herald::rel {
 PeerTable::PeerTable(const MeshConfig& config) noexcept
     : config_(config),
       connections_(static_cast<std::size_t>(config.peers)),
-      links_(static_cast<std::size_t>(config.peers)) {}
+      links_(static_cast<std::size_t>(config.peers)),
+      job_seal_{config.seal,
+                config.me,
+                static_cast<std::uint32_t>(config.me),
+                PeerSeal::kById,
+                static_cast<std::uint16_t>(config.datagram_bytes),
+                config.eager_packets} {}
 
-void PeerTable::add(PeerId peer, LinkId links, const std::optional<wire::JobKey>& key) noexcept {
+void PeerTable::add(PeerId peer, LinkId links, const std::optional<PairIdentity>& pair) noexcept {
   HERALD_ASSERT(peer >= 0 && links > 0 && links <= kMostLinks);
   const auto at = static_cast<std::size_t>(peer);
   if (at >= connections_.size()) {
@@ -22,18 +29,28 @@ void PeerTable::add(PeerId peer, LinkId links, const std::optional<wire::JobKey>
   }
   HERALD_ASSERT(links_[at] == 0);
   links_[at] = links;
-  if (!key) return;
-  own_seals_.push_back({*key, config_.seal.epoch});
-  make(peer)->seal = &own_seals_.back();
+  if (!pair) return;
+  PeerSeal seal = job_seal_;
+  seal.key = pair->key;
+  if (pair->from >= 0) {
+    seal.epoch = pair->epoch;
+    seal.from = pair->from;
+    seal.me = pair->me;
+    seal.to = pair->to;
+    seal.segment = static_cast<std::uint16_t>(std::min(config_.datagram_bytes, pair->datagram_bytes));
+    seal.eager_packets = pair->eager_packets;
+  }
+  pair_seals_.push_back(seal);
+  make(peer, pair_seals_.back());
 }
 
-Connection* PeerTable::make(PeerId peer) noexcept {
+Connection* PeerTable::make(PeerId peer, const PeerSeal& seal) noexcept {
   const std::size_t place = made_++ % kBlock;
   if (place == 0) blocks_.push_back(std::make_unique<Connection[]>(kBlock));
   Connection* const ch = &blocks_.back()[place];
   const Seq first = config_.first_seq;
   ch->peer = peer;
-  ch->seal = &config_.seal;
+  ch->seal = &seal;
   ch->detector = FailureDetector(config_.give_up, config_.warn_after);
   ch->links.set_size(links_[static_cast<std::size_t>(peer)]);
   ch->tx.log.start_at(first);
@@ -41,17 +58,18 @@ Connection* PeerTable::make(PeerId peer) noexcept {
   ch->rx.next = ch->rx.delivered = ch->rx.end = first;
   ch->rx.newest = first - 1;
   ch->rx.window = ch->rx.advertised = static_cast<std::uint16_t>(config_.eager_packets);
-  ch->tx.cursor.limit = ch->rx.limit = first + config_.eager_packets;
+  ch->tx.cursor.limit = first + seal.eager_packets;
+  ch->rx.limit = first + config_.eager_packets;
   connections_[static_cast<std::size_t>(peer)] = ch;
   return ch;
 }
 
-const wire::Seal& PeerTable::seal_of(std::span<const std::byte> datagram) const noexcept {
-  if (own_seals_.empty() || datagram.size() < sizeof(wire::DatagramHead)) return config_.seal;
+const PeerSeal& PeerTable::seal_of(std::span<const std::byte> datagram) const noexcept {
+  if (pair_seals_.empty() || datagram.size() < sizeof(wire::DatagramHead)) return job_seal_;
   wire::Le<std::uint32_t> from;
   std::memcpy(&from, datagram.data() + offsetof(wire::DatagramHead, from), sizeof from);
   const Connection* const ch = find(std::uint32_t{from});
-  return ch == nullptr ? config_.seal : *ch->seal;
+  return ch == nullptr ? job_seal_ : *ch->seal;
 }
 
 }  // namespace herald::rel

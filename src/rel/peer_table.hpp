@@ -18,7 +18,7 @@ class PeerTable {
  public:
   explicit PeerTable(const MeshConfig& config) noexcept;
 
-  void add(PeerId peer, LinkId links, const std::optional<wire::JobKey>& key) noexcept;
+  void add(PeerId peer, LinkId links, const std::optional<PairIdentity>& pair) noexcept;
 
   Connection* find(std::int64_t peer) const noexcept {  // null: never used, or no peer
     return is_inside(peer) ? connections_[static_cast<std::size_t>(peer)] : nullptr;
@@ -26,7 +26,7 @@ class PeerTable {
   // Made at the first use; null: no peer, or forgotten before it was used.
   Connection* obtain(std::int64_t peer) noexcept {
     Connection* const found = find(peer);
-    return found != nullptr || !is_known(peer) ? found : make(static_cast<PeerId>(peer));
+    return found != nullptr || !is_known(peer) ? found : make(static_cast<PeerId>(peer), job_seal_);
   }
   // A peer without connection will not get one any more.
   void forget(PeerId peer) noexcept {
@@ -38,7 +38,7 @@ class PeerTable {
   // By peer; null: never used.
   std::span<Connection* const> all() const noexcept { return connections_; }
   // The seal of a datagram, by the sender that its head names.
-  const wire::Seal& seal_of(std::span<const std::byte> datagram) const noexcept;
+  const PeerSeal& seal_of(std::span<const std::byte> datagram) const noexcept;
 
  private:
   static constexpr std::size_t kBlock = 16;  // connections allocated at once, because each alone costs more
@@ -50,14 +50,15 @@ class PeerTable {
   bool is_known(std::int64_t peer) const noexcept {
     return is_inside(peer) && links_[static_cast<std::size_t>(peer)] != 0 && !is_forgotten(peer);
   }
-  Connection* make(PeerId peer) noexcept;
+  Connection* make(PeerId peer, const PeerSeal& seal) noexcept;
 
   const MeshConfig& config_;
   std::vector<Connection*> connections_;  // by peer
   std::vector<LinkId> links_;             // by peer; 0: shares our memory, or not a peer yet
   std::vector<std::unique_ptr<Connection[]>> blocks_;
   std::size_t made_ = 0;
-  std::deque<wire::Seal> own_seals_;  // of peers with a key of their own
+  const PeerSeal job_seal_;
+  std::deque<PeerSeal> pair_seals_;  // of peers with a key of their own
 };
 
 }  // namespace herald::rel

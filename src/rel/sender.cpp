@@ -37,7 +37,7 @@ bool Sender::on_ack(Connection& ch, Instant now, const wire::AckPart& ack) noexc
     tx.timeout_unanswered = false;
     tx.deferral.end();
   }
-  const bool credit = take_credit(tx, ack);
+  const bool credit = take_credit(ch, ack);
   if (mesh_.is_go_back()) {
     // An ack without news shows a hole, or is a duplicate: go back, once in a round trip.
     const bool stuck =
@@ -144,10 +144,11 @@ void Sender::entry_acked(Connection& ch, Entry& entry, int copies,
 
 // A packet without kFlagBacklog returned all credit but the eager window. Acks that were written before the
 // receiver saw it do not count. True: there is more credit than before.
-bool Sender::take_credit(SendState& tx, const wire::AckPart& ack) const noexcept {
+bool Sender::take_credit(Connection& ch, const wire::AckPart& ack) const noexcept {
+  SendState& tx = ch.tx;
   Seq limit = ack.credit;
   if (tx.credit_returned) {
-    const Seq eager = tx.credit_return + mesh_.config.eager_packets;
+    const Seq eager = tx.credit_return + ch.seal->eager_packets;
     if (!before(ack.next, tx.credit_return) || !before(ack.newest, tx.credit_return - 1)) {
       tx.credit_returned = false;
     } else if (before(eager, limit)) {

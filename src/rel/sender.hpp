@@ -41,7 +41,7 @@ class Sender {
                     std::span<std::uint32_t> by_link) noexcept;
   static void entry_acked(Connection& ch, Entry& entry, int copies,
                           std::span<std::uint32_t> by_link) noexcept;
-  bool take_credit(SendState& tx, const wire::AckPart& ack) const noexcept;
+  bool take_credit(Connection& ch, const wire::AckPart& ack) const noexcept;
   void find_losses(Connection& ch, Instant now, bool without_news) noexcept;
   void lose(Connection& ch, Seq seq) noexcept;
   void lose_link(Connection& ch, Instant now, std::uint8_t link) noexcept;

@@ -85,8 +85,9 @@ void Transmitter::update_crc(Entry& entry) const noexcept {
     entry.body_crc = wire::crc32c({entry.borrowed, entry.borrowed_bytes}, entry.body_crc);
 }
 
-void Transmitter::on_first_transmission(SendState& tx, Seq seq, Entry& entry) noexcept {
-  const std::uint32_t eager = mesh_.config.eager_packets;
+void Transmitter::on_first_transmission(Connection& ch, Seq seq, Entry& entry) noexcept {
+  SendState& tx = ch.tx;
+  const std::uint32_t eager = ch.seal->eager_packets;
   update_crc(entry);
   tx.next_tx = seq + 1;
   ++mesh_.counters.sent;
@@ -110,7 +111,7 @@ Tx Transmitter::emit_data(Connection& ch, Instant now, Seq seq) noexcept {
     ++mesh_.counters.resent;
     if (entry.borrowed != nullptr) update_crc(entry);  // the owner may have changed the bytes that it lent
   } else {
-    on_first_transmission(tx, seq, entry);
+    on_first_transmission(ch, seq, entry);
   }
   const LinkId by = ch.links.choose();
   Link& link = ch.links[by];
@@ -134,11 +135,11 @@ Tx Transmitter::emit_data(Connection& ch, Instant now, Seq seq) noexcept {
     std::memcpy(body.data() - ack.size, ack.room.data(), ack.size);
   }
   std::byte* const at = body.data() - head_bytes;
-  wire::write_head(at, wire::DatagramKind::data, flags, *ch.seal, mesh_.config.me, seq);
+  wire::write_head(at, wire::DatagramKind::data, flags, *ch.seal, ch.seal->from, seq);
   if (carries_ack)
-    wire::seal(*ch.seal, static_cast<std::uint32_t>(ch.peer), entry.body_crc, {at, head_bytes});
+    wire::seal(*ch.seal, ch.name(), entry.body_crc, {at, head_bytes});
   else
-    unsealed_.add(*ch.seal, at, static_cast<std::uint32_t>(ch.peer), entry.body_crc);
+    unsealed_.add(*ch.seal, at, ch.name(), entry.body_crc);
 
   entry.state = EntryState::in_flight;
   entry.sent_at = now;
@@ -174,10 +175,10 @@ void Transmitter::emit_ack(Connection& ch, Instant now, TxBatch& out) noexcept {
   const wire::AckBytes ack = Receiver::write_ack(ch.rx, now);
   flags |= ack.flags;
   auto& room = out.shorts[out.count];
-  wire::write_head(room.data(), wire::DatagramKind::ack, flags, *ch.seal, mesh_.config.me, tx.next_tx);
+  wire::write_head(room.data(), wire::DatagramKind::ack, flags, *ch.seal, ch.seal->from, tx.next_tx);
   std::memcpy(room.data() + sizeof(wire::DatagramHead), ack.room.data(), ack.size);
   const std::span<std::byte> bytes(room.data(), sizeof(wire::DatagramHead) + ack.size);
-  wire::seal(*ch.seal, static_cast<std::uint32_t>(ch.peer), 0, bytes);
+  wire::seal(*ch.seal, ch.name(), 0, bytes);
   out.entries[out.count++] = {ch.peer, by, bytes};
   ++mesh_.counters.acks_sent;
 }
@@ -187,9 +188,9 @@ void Transmitter::emit_probes(Connection& ch, Instant now, TxBatch& out) noexcep
                         std::size_t bytes = kProbeBytes) {
     auto& room = out.shorts[out.count];
     const std::span<const std::byte> padding{kPadding.data(), bytes - kProbeBytes};
-    wire::write_head(room.data(), kind, 0, *ch.seal, mesh_.config.me, ch.tx.next_tx);
+    wire::write_head(room.data(), kind, 0, *ch.seal, ch.seal->from, ch.tx.next_tx);
     std::memcpy(room.data() + kProbeHead, &body, sizeof body);
-    wire::seal(*ch.seal, static_cast<std::uint32_t>(ch.peer),
+    wire::seal(*ch.seal, ch.name(),
                wire::crc32c(padding, wire::crc32c({room.data() + kProbeHead, sizeof body})),
                {room.data(), kProbeHead});
     out.entries[out.count++] = {ch.peer, by, {room.data(), kProbeBytes}, padding};

@@ -22,7 +22,7 @@ class Transmitter {
   std::uint32_t window_of(const Connection& ch, Instant now) const noexcept;
   bool is_paced(Connection& ch, Instant now) noexcept;
   Tx emit_data(Connection& ch, Instant now, Seq seq) noexcept;
-  void on_first_transmission(SendState& tx, Seq seq, Entry& entry) noexcept;
+  void on_first_transmission(Connection& ch, Seq seq, Entry& entry) noexcept;
   void check_segment(Connection& ch, Instant now, std::uint8_t by, const Entry& entry) noexcept;
   void update_crc(Entry& entry) const noexcept;
   void emit_ack(Connection& ch, Instant now, TxBatch& out) noexcept;

@@ -104,13 +104,65 @@ TEST_F(Server, the_first_abort_counts) {
 }
 
 TEST_F(Server, unknown_commands_get_a_reply) {
-  EXPECT_NE(ask(0, "cmd=publish_name service=s port=p").find("cmd=publish_result rc=-1"), std::string::npos);
   EXPECT_NE(ask(0, "cmd=dance").find("cmd=dance_result rc=-1"), std::string::npos);
   EXPECT_NE(ask(0, "nonsense").find("rc=-1"), std::string::npos);
-  EXPECT_NE(ask(0, "mcmd=spawn\nnprocs=2\nexecname=x\nendcmd").find("cmd=spawn_result rc=-1"),
-            std::string::npos);
   EXPECT_NE(ask(0, std::string(100000, 'x')).find("line_too_long"), std::string::npos);
   EXPECT_NE(ask(0, "cmd=get_appnum").find("appnum=0"), std::string::npos);
+}
+
+TEST_F(Server, names_are_published_once_and_found) {
+  EXPECT_NE(ask(1, "cmd=lookup_name service=s").find("cmd=lookup_result rc=-1"), std::string::npos);
+  EXPECT_NE(ask(0, "cmd=publish_name service=s port=p").find("cmd=publish_result rc=0"), std::string::npos);
+  EXPECT_NE(ask(0, "cmd=publish_name service=s port=q").find("cmd=publish_result rc=-1"), std::string::npos);
+  EXPECT_NE(ask(0, "cmd=publish_name service=t").find("cmd=publish_result rc=-1"), std::string::npos);
+  EXPECT_EQ(ask(1, "cmd=lookup_name service=s"), "cmd=lookup_result rc=0 port=p\n");
+  EXPECT_NE(ask(1, "cmd=unpublish_name service=s").find("cmd=unpublish_result rc=0"), std::string::npos);
+  EXPECT_NE(ask(1, "cmd=unpublish_name service=s").find("cmd=unpublish_result rc=-1"), std::string::npos);
+}
+
+TEST_F(Server, a_request_to_spawn_has_all_its_commands) {
+  const std::string first =
+      "mcmd=spawn\nnprocs=2\nexecname=x\ntotspawns=2\nspawnssofar=1\nargcnt=1\narg1=a b\n"
+      "preput_num=1\npreput_key_0=PARENT_ROOT_PORT_NAME\npreput_val_0=port\ninfo_num=2\n"
+      "info_key_0=wdir\ninfo_val_0=/tmp\ninfo_key_1=env\ninfo_val_1=A=1\x1f"
+      "B=2\nendcmd";
+  EXPECT_EQ(ask(1, first), "");
+  EXPECT_FALSE(pmi.jobs().take_request());
+  EXPECT_EQ(ask(1, "mcmd=spawn\nnprocs=1\nexecname=y\ntotspawns=2\nspawnssofar=2\nargcnt=0\nendcmd"), "");
+  const auto request = pmi.jobs().take_request();
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->asker.client, 1);
+  const SpawnWords words = spawn_words(request->text);
+  EXPECT_EQ(words.port, "port");
+  EXPECT_EQ(words.words, (std::vector<std::string>{"-n", "2", "-wdir", "/tmp", "-env", "A", "1", "-env", "B",
+                                                   "2", "x", "a b", ":", "-n", "1", "y"}));
+  pmi.answer(request->asker, PmiJobs::started(request->id));
+  EXPECT_EQ(pmi.output(1), "cmd=spawn_result rc=0 herald_id=1\n");
+  pmi.jobs().on_ended(request->id, 7);
+  pmi.output(1).clear();
+  EXPECT_EQ(ask(1, "cmd=spawn_state herald_id=1"), "cmd=spawn_state rc=0 ended=1 code=7\n");
+  EXPECT_EQ(ask(1, "cmd=spawn_state herald_id=2"), "cmd=spawn_state rc=0 ended=0\n");
+}
+
+// The server of a host passes these commands on, and the answers back.
+TEST(HostServer, names_belong_to_the_whole_job) {
+  PmiServer host("kvs", {0, 0}, 2), whole("kvs", {0}, 2);
+  host.use_upstream("");
+  whole.serve_hosts();
+  (void)host.take_upward();
+  host.on_bytes(1, "cmd=publish_name service=s port=p\n");
+  whole.on_bytes(0, host.take_upward());
+  host.on_upstream(whole.output(0));
+  EXPECT_EQ(host.output(1), "cmd=publish_result rc=0 msg=success\n");
+  host.on_bytes(0, "mcmd=spawn\nnprocs=1\nexecname=x\ntotspawns=1\nendcmd\n");
+  whole.on_bytes(0, host.take_upward());
+  const auto request = whole.jobs().take_request();
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->asker.from, 0);
+  whole.output(0).clear();
+  whole.answer(request->asker, PmiJobs::not_started("x is missing"));
+  host.on_upstream(whole.output(0));
+  EXPECT_EQ(host.output(0), "cmd=spawn_result rc=-1 msg=x is missing\n");
 }
 
 }  // namespace

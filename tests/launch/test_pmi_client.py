@@ -21,13 +21,28 @@ class Pmi(Case):
                 for r in range(size):
                     assert ask(f'cmd=get kvsname={kvs} key=r{r}-{turn}')['value'] == f'{r * 7:x}'
             assert ask(f'cmd=get kvsname={kvs} key=PMI_process_mapping')['value'] == f'(vector,(0,1,{size}))'
-            assert ask('cmd=publish_name service=a port=b')['rc'] == '-1'
-            assert ask('mcmd=spawn\\nnprocs=1\\nexecname=x\\nendcmd')['rc'] == '-1'
+            assert ask('cmd=lookup_name service=a%d' % rank)['rc'] == '-1'
+            assert ask('cmd=publish_name service=a%d port=b' % rank)['rc'] == '0'
+            assert ask('cmd=publish_name service=a%d port=c' % rank)['rc'] == '-1'
+            assert ask('cmd=lookup_name service=a%d' % rank)['port'] == 'b'
+            assert ask('cmd=unpublish_name service=a%d' % rank)['rc'] == '0'
+            assert ask('cmd=unpublish_name service=a%d' % rank)['rc'] == '-1'
             assert ask('cmd=finalize')['cmd'] == 'finalize_ack'
             print('good')
         """)
         done = self.run_job("-n", 12, PY, path)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "good\n" * 12, ""))
+
+    def test_spawn_of_nothing(self):
+        path = self.script("""
+            init()
+            assert ask('mcmd=spawn\\nnprocs=1\\nexecname=/no/such\\ntotspawns=1\\nendcmd')['rc'] == '-1'
+            assert ask('cmd=finalize')['cmd'] == 'finalize_ack'
+            print('good')
+        """)
+        done = self.run_job("-n", 1, PY, path)
+        self.assertEqual((done.returncode, done.stdout), (0, "good\n"))
+        self.assertIn("/no/such", done.stderr)
 
     def test_abort(self):
         path = self.script("""

@@ -8,7 +8,7 @@ from cpp_text import code_only, includes, without_comments
 ORDER = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'rma', 'io', 'node', 'coll', 'path', 'boot', 'crypto', 'engine',
          'exec', 'mpi', 'abi']
 # The subfolders of src/mpi, lowest first: each may include those before it (src/mpi/README.md).
-MPI_ORDER = ['core', 'type', 'p2p', 'coll', 'comm', 'topo', 'rma', 'io', 'tool', 'env']
+MPI_ORDER = ['core', 'type', 'p2p', 'coll', 'comm', 'dyn', 'topo', 'rma', 'io', 'tool', 'env']
 # The simulated network may include the pure rooms, which it drives instead of the engine.
 SIM = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'node', 'coll']
 PURE = ['wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'rma', 'io', 'node', 'coll']

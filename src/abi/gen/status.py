@@ -9,7 +9,7 @@ PARTS = {
     "handle": "handles as integers", "tool": "MPI_T variables and events",
     "partitioned": "partitioned communication",
     "topology": "process topologies",
-    "rma": "one-sided communication", "io": "MPI-IO", "dynamic": "dynamic processes",
+    "rma": "one-sided communication", "io": "MPI-IO", "dyn": "dynamic processes",
 }
 
 
@@ -24,12 +24,14 @@ def write_status(functions):
     out = ["# Implementation status", "",
            "Counted from `src/abi/api.tbl` by `src/abi/generate.py`; `make test` fails when this page is out of date.",
            "",
-           f"{total_done} of the {total} procedures of the MPI 5.0 ABI are implemented (`_c` forms counted). The other",
-           f"{total - total_done} can be linked and raise `MPI_ERR_UNSUPPORTED_OPERATION`, with their name in the error text.",
+           f"{total_done} of the {total} procedures of the MPI 5.0 ABI are implemented (`_c` forms counted).",
+           *([f"The other {total - total_done} can be linked and raise `MPI_ERR_UNSUPPORTED_OPERATION`, with their name",
+              "in the error text."] if later else []),
            "", "| part | procedures |", "|---|---|"]
     for part, items in sorted(done.items(), key=lambda kv: PARTS[kv[0]]):
         out.append(f"| {PARTS[part]} | {forms(items)} |")
-    out += ["", "Not implemented yet:", ""]
+    if later:
+        out += ["", "Not implemented yet:", ""]
     for part, items in sorted(later.items(), key=lambda kv: PARTS[kv[0]]):
         names = ", ".join(f.name for f in items)
         out += textwrap.wrap(f"- {PARTS[part]} ({forms(items)}): {names}", 118, subsequent_indent="  ",

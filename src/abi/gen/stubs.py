@@ -115,6 +115,8 @@ def object_check(function, p, where):
         check = f"find({p.name})" if ignored else f"committed_for(call, target_rank, {p.name}, {where})"
     elif p.kind == "INFO" and function.status != "info" or (function.name, p.name) in NULL_OK:
         check = f"call.maybe({p.name}, {where})"
+    if p.kind == "INFO" and p.root:  # elsewhere it may be anything
+        check = f"comm_ != nullptr && comm_->rank == root ? {check} : nullptr"
     if p.kind == "INFO" and function.form == "keep":
         return f"  (void){check};"  # hints are not used
     return f"  {OBJECTS[p.kind]}* const {p.name}_ = {check};"
@@ -122,10 +124,10 @@ def object_check(function, p, where):
 
 def value_check(function, p, where):
     """The check of one argument that is no handle, or None."""
-    if function.status == "tool":
+    if function.status == "tool" or p.root and function.status == "dyn":
         return None
     if p.out:
-        if p.array or p.kind in NO_OUT_CHECK:
+        if p.array or p.name == "array_of_errcodes" or p.kind in NO_OUT_CHECK:
             return None
         return f"  check_pointer(call, {p.name}, {where});"
     if p.string and p.const:
@@ -140,7 +142,7 @@ def value_check(function, p, where):
         return f"  check_count(call, {p.name}, {where});"
     if p.kind in ("ARRAY_LENGTH", "ARRAY_LENGTH_PI"):
         return f"  check_length(call, {p.name}, {where});"
-    if p.kind == "RANK" and function.status in MESSAGES + ("coll",):
+    if p.kind == "RANK" and function.status in MESSAGES + ("coll", "dyn"):
         if p.name == "root":
             return f"  check_root(call, {p.name}, comm_, {where});"
         if function.name in ANY_SOURCE_OK and "source" in p.name:

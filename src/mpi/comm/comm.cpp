@@ -25,6 +25,9 @@ void set_up(Comm& comm, Group* group, std::uint64_t context, Errhandler* errhand
   comm.errhandler = errhandler;
   comm.session = session;
   retain(errhandler);
+  engine::ForeignPeers& foreign = runtime().engine().foreign();
+  if (foreign.is_open())
+    for (const std::int32_t peer : group->peers) foreign.retain(peer);
 }
 
 Comm* make_predefined(MPI_Comm handle, const char* name, std::vector<std::int32_t> peers,
@@ -120,6 +123,7 @@ int end_comm(Call& call, MPI_Comm* handle) noexcept {
     return call.fail(MPI_ERR_COMM, "argument 1 (comm) is %s, which cannot be freed", comm->name.c_str());
   const int error = delete_attributes(call, store_of(*comm));
   if (error != MPI_SUCCESS) return error;
+  if (comm == runtime().parent) runtime().parent = nullptr;
   tables().comms.retire(comm);
   release(comm);  // operations under way hold their own counts
   *handle = MPI_COMM_NULL;
@@ -193,7 +197,7 @@ int comm_test_inter(Call&, Comm* comm, int* flag) {
 }
 
 int comm_get_parent(Call&, MPI_Comm* parent) {
-  *parent = MPI_COMM_NULL;
+  *parent = runtime().parent == nullptr ? MPI_COMM_NULL : handle_of(runtime().parent);
   return MPI_SUCCESS;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/comm/context_agreement.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <vector>
@@ -46,7 +47,7 @@ void start_send(p2p::SendOp& op, p2p::PeerId to, std::int32_t tag, void* data, s
   op.context = kAgreementContext;
   op.tag = tag;
   op.to = to;
-  op.source = engine.peers().rank();
+  op.source = engine.foreign().own_id_at(to);
   op.data = type::Cursor::bytes(data, bytes);
   engine.messages().start(op);
 }
@@ -113,7 +114,14 @@ AgreementKey agreement_key(const Group& group, std::uint64_t where, const char* 
   std::uint64_t hash = mix(0x68657261, where);
   for (const char* c = text; *c != '\0'; ++c) hash = mix(hash, static_cast<unsigned char>(*c));
   hash = mix(hash, std::strlen(text));
-  for (std::int32_t peer : group.peers) hash = mix(hash, static_cast<std::uint64_t>(peer));
+  const engine::ForeignPeers& foreign = runtime().engine().foreign();
+  const bool several = std::any_of(group.peers.begin(), group.peers.end(),
+                                   [&](std::int32_t peer) { return foreign.is_foreign(peer); });
+  for (std::int32_t peer : group.peers) {
+    const engine::ProcessName name = foreign.name_of(peer);
+    hash = mix(hash, static_cast<std::uint64_t>(name.rank));
+    if (several) hash = mix(hash, name.job);
+  }
   return {hash};
 }
 

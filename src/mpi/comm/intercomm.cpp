@@ -2,13 +2,16 @@
 // Inter-communicators: two groups whose members send to each other. Each holds an intra-communicator of all
 // its members (Comm::both), over which they agree whenever a new communicator is made from it.
 #include <algorithm>
+#include <cstring>
 
 #include "calls.hpp"
 #include "mpi/coll/internal.hpp"
 #include "mpi/comm/comm.hpp"
 #include "mpi/comm/context_agreement.hpp"
+#include "mpi/comm/introduction.hpp"
 #include "mpi/core/errors.hpp"
 #include "mpi/core/request_complete.hpp"
+#include "path/random.hpp"
 
 namespace herald::mpi {
 
@@ -61,14 +64,72 @@ int exchange(Comm& peer_comm, int partner, int tag, const void* out, std::size_t
 
 // Sent from one leader to the other, and then to its group.
 struct Side {
-  std::int32_t error, size, leader, unused;
+  std::int32_t error, size, leader;
+  std::int32_t several_jobs;  // the groups must be introduced to each other
   std::uint64_t context;
 };
+
+bool spans_jobs(const Comm& comm) noexcept {
+  const engine::ForeignPeers& foreign = runtime().engine().foreign();
+  const auto is_foreign = [&](std::int32_t peer) { return foreign.is_foreign(peer); };
+  const auto some = [&](const Group& group) {
+    return std::any_of(group.peers.begin(), group.peers.end(), is_foreign);
+  };
+  return some(*comm.group) || (comm.remote != nullptr && some(*comm.remote));
+}
+
+// Between leaders that have a communicator in common.
+class MessageChannel final : public Channel {
+ public:
+  MessageChannel(Comm& comm, int partner, int tag) noexcept : comm_(comm), partner_(partner), tag_(tag) {
+    for (std::uint64_t& word : own_) word = path::random_number();
+  }
+  bool exchange(const std::string& out, std::string& in, std::string& why) override {
+    // The first message brings the random numbers too.
+    std::uint64_t sizes[2][6] = {{out.size(), own_[0], own_[1], own_[2], own_[3]}};
+    int error = api::exchange(comm_, partner_, tag_, sizes[0], sizeof sizes[0], sizes[1], sizeof sizes[1]);
+    in.resize(error == MPI_SUCCESS ? sizes[1][0] : 0);
+    for (std::size_t i = 0; i < 4; ++i) mixed_[i] = own_[i] ^ sizes[1][i + 1];
+    if (error == MPI_SUCCESS)
+      error = api::exchange(comm_, partner_, tag_, out.data(), out.size(), in.data(), in.size());
+    if (error != MPI_SUCCESS) why = "the leaders could not reach each other";
+    return error == MPI_SUCCESS;
+  }
+  wire::SecretKey secret() const noexcept override {
+    const wire::JobKey key = runtime().engine().foreign().key_of(comm_.peer(partner_));
+    wire::SecretKey secret;
+    for (std::size_t i = 0; i < 4; ++i) {
+      const std::uint64_t word =
+          wire::siphash24(key, {reinterpret_cast<const std::byte*>(&mixed_[i]), sizeof mixed_[i]});
+      std::memcpy(secret.data() + i * sizeof word, &word, sizeof word);
+    }
+    return secret;
+  }
+
+ private:
+  Comm& comm_;
+  const int partner_, tag_;
+  std::uint64_t own_[4], mixed_[4] = {};
+};
+
+Comm* introduce_groups(Call& call, Comm& local, int leader, Comm* peer_comm, int remote_leader,
+                       int tag) noexcept {
+  Meeting meeting;
+  if (local.rank != leader) return introduce(call, local, leader, meeting);
+  const engine::ForeignPeers& foreign = runtime().engine().foreign();
+  MessageChannel channel(*peer_comm, remote_leader, tag);
+  meeting.channel = &channel;
+  meeting.lower =
+      foreign.name_of(runtime().engine().peers().rank()) < foreign.name_of(peer_comm->peer(remote_leader));
+  return introduce(call, local, leader, meeting);
+}
 
 // The leader's part: the other side and its members.
 int meet_leader(Call& call, const Comm& local, Comm& peer_comm, int partner, int tag, Side& mine, Side& other,
                 std::vector<std::int32_t>& peers) noexcept {
   int error = exchange(peer_comm, partner, tag, &mine, sizeof mine, &other, sizeof other);
+  other.several_jobs = other.several_jobs != 0 || mine.several_jobs != 0 ? 1 : 0;
+  if (error == MPI_SUCCESS && other.several_jobs != 0) return MPI_SUCCESS;
   if (error == MPI_SUCCESS) {
     peers.resize(static_cast<std::size_t>(other.size));
     error = exchange(peer_comm, partner, tag, local.group->peers.data(),
@@ -89,7 +150,8 @@ int lead(Call& call, const Comm& local, Comm* peer_comm, int remote_leader, int 
   if (!peer_comm->names(remote_leader))
     return call.fail(MPI_ERR_RANK, "argument 4 (remote_leader) is %d; use a rank of argument 3 (peer_comm)",
                      remote_leader);
-  Side mine{MPI_SUCCESS, local.size, runtime().engine().peers().rank(), 0, propose_context()};
+  const int several = spans_jobs(local) || spans_jobs(*peer_comm) ? 1 : 0;
+  Side mine{MPI_SUCCESS, local.size, runtime().engine().peers().rank(), several, propose_context()};
   const int error = meet_leader(call, local, *peer_comm, remote_leader, tag, mine, other, peers);
   if (mine.leader < other.leader) other.context = mine.context;  // both use the lower leader's
   return error;
@@ -128,6 +190,12 @@ int intercomm_create(Call& call, Comm* local_comm, int local_leader, Comm* peer_
   if (local_comm->rank == local_leader)
     other.error = lead(call, *local_comm, peer_comm, remote_leader, tag, other, peers);
   int error = bcast_bytes(*local_comm, &other, sizeof other, local_leader);
+  if (error == MPI_SUCCESS && other.error == MPI_SUCCESS && other.several_jobs != 0) {
+    const Comm* made = introduce_groups(call, *local_comm, local_leader, peer_comm, remote_leader, tag);
+    if (made == nullptr) return call.error();
+    *newintercomm = handle_of(made);
+    return MPI_SUCCESS;
+  }
   if (error == MPI_SUCCESS && other.error == MPI_SUCCESS) {
     peers.resize(static_cast<std::size_t>(other.size));
     error = bcast_bytes(*local_comm, peers.data(), peers.size() * sizeof(std::int32_t), local_leader);
@@ -158,7 +226,8 @@ int intercomm_create_from_groups(Call& call, Group* local_group, int local_leade
   if (mine < 0 || other < 0)
     return call.fail(MPI_ERR_RANK, "argument %d (%s) is not a rank of its group", mine < 0 ? 2 : 4,
                      mine < 0 ? "local_leader" : "remote_leader");
-  const bool lower = mine < other;
+  const engine::ForeignPeers& foreign = runtime().engine().foreign();
+  const bool lower = foreign.name_of(mine) < foreign.name_of(other);
   const Group &first = lower ? *local_group : *remote_group, &second = lower ? *remote_group : *local_group;
   std::vector<std::int32_t> all = first.peers;
   all.insert(all.end(), second.peers.begin(), second.peers.end());

@@ -26,7 +26,10 @@ Session::~Session() {
 }
 
 Comm::Comm() noexcept = default;
+// The processes of other jobs that no communicator contains any more are forgotten.
 Comm::~Comm() {
+  if (group != nullptr && runtime().has_engine() && runtime().engine().foreign().is_open())
+    for (const std::int32_t peer : group->peers) runtime().engine().foreign().release(peer);
   if (group != nullptr) release(group);
   if (remote != nullptr) release(remote);
   if (both != nullptr) release(both);

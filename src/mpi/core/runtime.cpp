@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "mpi/core/call.hpp"
+#include "path/random.hpp"
 
 extern char** environ;
 
@@ -89,7 +90,10 @@ std::string Runtime::set_knob(std::size_t index, const std::string& value) noexc
   return herald::set_knob(knobs_, index, value);
 }
 
+// The processes of several jobs count alike: communicators that join them get random numbers.
 std::uint64_t Runtime::next_context() noexcept {
+  constexpr std::uint64_t kSeveralJobs = std::uint64_t{1} << 61;
+  if (engine_->foreign().is_open()) return (path::random_number() & (kSeveralJobs - 2)) | kSeveralJobs;
   return (static_cast<std::uint64_t>(boot_->rank()) << 32) | (kFirstContextCount + context_count_++);
 }
 

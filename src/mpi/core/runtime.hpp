@@ -64,6 +64,8 @@ class Runtime {
   void progress_thread(Call& call) noexcept {
     if (engine_->progress_thread().is_wanted()) start_progress_thread(call);
   }
+  // The network, where processes of other jobs are reached. From here on the call may hold the engine's lock.
+  bool open_foreign(Call& call, std::string& why) noexcept;
   // Ends the whole job: prints the message, tells the launcher, calls _exit.
   [[noreturn]] void abort(int code, const char* message, bool by_exit = false) noexcept;
 
@@ -79,6 +81,7 @@ class Runtime {
   std::uint64_t main_thread = 0;
   Comm* world = nullptr;
   Comm* self = nullptr;
+  Comm* parent = nullptr;  // MPI_Comm_get_parent; null: this job was not spawned
 
   // At process exit.
   void on_exit(int status) noexcept;

@@ -9,6 +9,7 @@
 #include "mpi/core/attr.hpp"
 #include "mpi/core/info.hpp"
 #include "mpi/core/tables.hpp"
+#include "mpi/dyn/spawn.hpp"
 #include "mpi/env/leaks.hpp"
 #include "mpi/p2p/bsend.hpp"
 
@@ -32,7 +33,7 @@ int start_world(Call& call, int level) noexcept {
   make_world_comms();
   complete_env_info(*tables().env_info, level);
   run.world_state = Runtime::World::live;
-  return MPI_SUCCESS;
+  return meet_parent(call);
 }
 
 }  // namespace

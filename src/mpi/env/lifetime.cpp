@@ -9,9 +9,11 @@
 #include <semaphore>
 
 #include "boot/rank_pid.hpp"
+#include "engine/clock.hpp"
 #include "mpi/comm/context_agreement.hpp"
 #include "mpi/core/call.hpp"
 #include "mpi/core/errors.hpp"
+#include "mpi/core/request.hpp"
 #include "mpi/core/runtime.hpp"
 #include "mpi/core/waiting.hpp"
 #include "mpi/env/crash.hpp"
@@ -25,15 +27,33 @@ namespace {
 // Not every launcher ends a job when one of its processes is killed (Slurm does not, by default). A program
 // that handles errors itself gets them from the calls that need the peer.
 void peer_died(p2p::PeerId peer) {
+  if (!runtime().engine().foreign().is_connected(peer)) return;
   const Errhandler* handler = runtime().world != nullptr ? runtime().world->errhandler : initial_errhandler();
   if (handler->kind != Errhandler::Kind::fatal && handler->kind != Errhandler::Kind::abort) return;
   char text[300];
   std::snprintf(text, sizeof text,
                 runtime().engine().peers().is_local(peer)
                     ? "herald: %s: rank %d on this host (%s) has ended without MPI_Finalize: aborting the job"
+                : runtime().engine().foreign().is_foreign(peer)
+                    ? "herald: %s: a process of another job that is connected (peer %d, on host %s) does not "
+                      "answer any more: aborting the job"
                     : "herald: %s: rank %d on host %s does not answer any more: aborting the job",
                 who_am_i(), peer, runtime().engine().peers().host_of(peer).c_str());
   runtime().abort(1, text);
+}
+
+// Processes that are still connected end together.
+void leave_other_jobs(engine::ForeignPeers& foreign) noexcept {
+  if (!foreign.is_open()) return;
+  constexpr Duration kFlush = milliseconds(2000);  // for the acknowledgement of the last message
+  foreign.say_goodbye();
+  wait_until([&] { return foreign.has_left(); });
+  const Instant limit = engine::read_clock() + kFlush;
+  wait_until([&] { return foreign.is_flushed() || engine::read_clock() > limit; });
+  foreign.forget_all();
+  if (foreign.strangers() != 0 && runtime().knobs().verbose > 0)
+    std::fprintf(stderr, "herald: %s: ports refused %llu connections without their secret\n", who_am_i(),
+                 static_cast<unsigned long long>(foreign.strangers()));
 }
 
 struct LastWords {
@@ -142,6 +162,15 @@ void Runtime::stop(Call& call, Comm* last_comm) noexcept {
   mode_now.store(Mode::off, std::memory_order_release);
 }
 
+bool Runtime::open_foreign(Call& call, std::string& why) noexcept {
+  bool locked = false;
+  const bool opened = engine_->foreign().open(locked, why);
+  if (!locked) return opened;
+  call.locked_ |= kEngineLock;
+  mode_now.store(Mode::many, std::memory_order_release);
+  return opened;
+}
+
 void Runtime::start_progress_thread(Call& call) noexcept {
   if (!engine_->progress_thread().start()) return;
   call.locked_ |= kEngineLock;
@@ -153,11 +182,15 @@ void Runtime::start_progress_thread(Call& call) noexcept {
 void Runtime::close(Comm* last_comm) noexcept {
   engine_->state().set_phase(RankPhase::finalizing);
   world_barrier();
+  leave_other_jobs(engine_->foreign());
   if (last_comm != nullptr) release(last_comm);
+  bool several_hosts = false;
+  for (int rank = 0; rank < boot_->size(); ++rank)
+    several_hosts = several_hosts || !engine_->peers().is_local(rank);
   engine_->close();
   const std::uint32_t depth =
       engine_->lock().give_up();  // for the engine's thread, which still answers peers
-  if (engine_->peers().has_remote())
+  if (several_hosts)
     (void)boot_->fence();  // a peer on another host may still wait for the end of the barrier
   if (boot_->finalize() != Status::ok)
     std::fprintf(stderr, "herald: %s: the launcher did not answer at the end: %s\n", who_am_i(),

@@ -33,6 +33,7 @@ std::size_t hash_of(std::uint8_t socket, const sockaddr_in6& from) noexcept {
 }  // namespace
 
 void Links::add(int peer, std::span<const Link> links) {
+  if (static_cast<std::size_t>(peer) >= peers_.size()) peers_.resize(static_cast<std::size_t>(peer) + 1);
   Peer& place = peers_[static_cast<std::size_t>(peer)];
   place = {static_cast<std::uint32_t>(links_.size()), static_cast<std::uint32_t>(links.size())};
   for (const Link& link : links) links_.push_back(link);

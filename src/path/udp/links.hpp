@@ -30,7 +30,10 @@ class Links {
  public:
   explicit Links(int peers) : peers_(static_cast<std::size_t>(peers)) {}
 
-  bool has(int peer) const noexcept { return peers_[static_cast<std::size_t>(peer)].count != 0; }
+  bool has(int peer) const noexcept {
+    return static_cast<std::size_t>(peer) < peers_.size() &&
+           peers_[static_cast<std::size_t>(peer)].count != 0;
+  }
   // All links of one peer at once, in order; `links` of at most kMostLinks.
   void add(int peer, std::span<const Link> links);
   // Null: there is no such link.

@@ -28,6 +28,7 @@ class Receiver {
   void use(std::uint8_t socket);
   // The socket is connected: it receives from that link only.
   void connect(std::uint8_t socket, const Link& link) { connected_[socket] = &link; }
+  void disconnect(std::uint8_t socket) noexcept { connected_[socket] = nullptr; }
   std::span<const std::uint8_t> used() const noexcept { return used_; }
   // As UdpPath::receive() and may_have_more().
   std::span<const UdpArrival> receive() noexcept;

@@ -130,6 +130,23 @@ bool Socket::connect(const sockaddr& to) noexcept {
   return connected_;
 }
 
+// The kernel releases a port that it chose itself.
+bool Socket::disconnect(const Address& address, std::uint32_t interface, std::string& why) noexcept {
+  sockaddr none{};
+  none.sa_family = AF_UNSPEC;
+  sockaddr_storage name{}, now{};
+  const socklen_t length = to_sockaddr(address, port_, interface, name);
+  socklen_t now_length = sizeof now;
+  connected_ = ::connect(fd_, &none, sizeof none) != 0;
+  bool bound = !connected_ && ::getsockname(fd_, reinterpret_cast<sockaddr*>(&now), &now_length) == 0;
+  const bool kept = bound && (family_ == 4 ? reinterpret_cast<const sockaddr_in&>(now).sin_port
+                                           : reinterpret_cast<const sockaddr_in6&>(now).sin6_port) != 0;
+  if (bound && !kept) bound = ::bind(fd_, reinterpret_cast<const sockaddr*>(&name), length) == 0;
+  if (!bound)
+    why = "the socket at " + to_text(address) + " cannot serve another peer: " + std::strerror(errno);
+  return bound;
+}
+
 void Socket::stop_gro() noexcept {
   has_gro_ = !set(fd_, IPPROTO_UDP, UDP_GRO, 0);
   can_gro_ = !has_gro_;

@@ -46,6 +46,8 @@ class Socket {
   void stop_gro() noexcept;  // coalesced datagrams that are not read yet are lost
   // From now on for this peer address only. False: the kernel refuses, nothing has changed.
   bool connect(const sockaddr& to) noexcept;
+  // From all peers again, at the same address and port.
+  bool disconnect(const Address& address, std::uint32_t interface, std::string& why) noexcept;
   bool is_connected() const noexcept { return connected_; }
   void stop_gso() noexcept { segments_ = false; }
   // The path MTU has shrunk below that of the interfaces: from now on datagrams may be fragmented. False: was

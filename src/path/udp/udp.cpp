@@ -46,8 +46,11 @@ class Path final : public UdpPath {
 
   bool open(std::string& why);
   std::string card() const override { return write_card(card_); }
+  std::vector<std::string> addresses() const override;
   int add_peer(int peer, const std::string& text, std::string& why) override;
+  int add_foreign(int peer, const std::string& text, bool we_are_first, std::string& why) override;
   void settle() noexcept override;
+  std::uint32_t payload_to(int peer) const noexcept override;
   std::string link_name(int peer, std::uint8_t link) const override;
   UdpLocal local_of(int peer, std::uint8_t link) const override;
   std::uint32_t datagram_bytes() const noexcept override { return datagram_bytes_; }
@@ -70,6 +73,8 @@ class Path final : public UdpPath {
   std::uint8_t socket_at(const Pair& pair) const noexcept;
   Link make_link(const Pair& pair, const NetCard& theirs) const;
   void use(const Link& link);
+  int add_links(int peer, const std::string& text, bool we_are_first, std::string& why);
+  bool unsettle(std::string& why) noexcept;
 
   UdpConfig config_;
   std::vector<Interface> interfaces_;  // as in the card
@@ -160,19 +165,36 @@ void Path::use(const Link& link) {
   if (receiver_.used().size() > used) descriptors_.push_back(sockets_[link.socket].fd());
 }
 
+std::vector<std::string> Path::addresses() const {
+  std::vector<std::string> all;
+  for (const CardInterface& each : card_.interfaces)
+    for (const CardAddress& address : each.addresses)
+      if (address.prefix.address.family == 4 || !address.prefix.address.is_link_local())
+        all.push_back(to_text(address.prefix.address));
+  return all;
+}
+
 int Path::add_peer(int peer, const std::string& text, std::string& why) {
   const bool in_job = peer >= 0 && peer < config_.size;
   if (!in_job || links_.has(peer)) {
     why = "rank " + std::to_string(peer) + (in_job ? " was added before" : " is not in the job");
     return 0;
   }
+  return add_links(peer, text, config_.rank < peer, why);
+}
+
+int Path::add_foreign(int peer, const std::string& text, bool we_are_first, std::string& why) {
+  return unsettle(why) ? add_links(peer, text, we_are_first, why) : 0;
+}
+
+int Path::add_links(int peer, const std::string& text, bool we_are_first, std::string& why) {
   NetCard theirs;
   if (!read_card(text, theirs, why)) {
     why = "rank " + std::to_string(peer) + ": " + why;
     return 0;
   }
   std::vector<Link> found;
-  for (const Pair& pair : pair_up(card_, theirs, config_.rank < peer)) {
+  for (const Pair& pair : pair_up(card_, theirs, we_are_first)) {
     Link link = make_link(pair, theirs);
     link.peer = peer;
     link.number = static_cast<std::uint8_t>(found.size() & 15);
@@ -193,6 +215,18 @@ int Path::add_peer(int peer, const std::string& text, std::string& why) {
   return static_cast<int>(found.size());
 }
 
+// A connected socket would drop the datagrams of a peer that comes later.
+bool Path::unsettle(std::string& why) noexcept {
+  for (std::size_t i = 0; i < sockets_.size(); ++i) {
+    if (!sockets_[i].is_connected()) continue;
+    const Place place = places_[i];
+    const CardAddress& own = card_.interfaces[place.interface].addresses[place.address];
+    if (!sockets_[i].disconnect(own.prefix.address, interfaces_[place.interface].index, why)) return false;
+    receiver_.disconnect(static_cast<std::uint8_t>(i));
+  }
+  return true;
+}
+
 // A socket with a single peer address is connected to it: the kernel caches the route and drops datagrams of
 // other senders.
 void Path::settle() noexcept {
@@ -204,6 +238,13 @@ void Path::settle() noexcept {
       continue;
     receiver_.connect(static_cast<std::uint8_t>(i), *first);
   }
+}
+
+std::uint32_t Path::payload_to(int peer) const noexcept {
+  std::uint32_t least = 65507;
+  for (std::uint8_t i = 0; const Link* link = links_.find(peer, i); ++i)
+    least = std::min<std::uint32_t>(least, link->payload);
+  return least;
 }
 
 std::string Path::link_name(int peer, std::uint8_t number) const {

@@ -54,11 +54,18 @@ class UdpPath {
 
   // Text to publish: interfaces with addresses, ports, MTU, speed.
   virtual std::string card() const = 0;
+  // The addresses of the card, best first, without those that need a scope.
+  virtual std::vector<std::string> addresses() const = 0;
   // The links to a peer, best first, from its card: pairs of one of our interfaces and one of its addresses.
   // Returns their number (at most 8), 0 with `why` if there is none.
   virtual int add_peer(int peer, const std::string& card, std::string& why) = 0;
-  // All peers are known: none is added later.
+  // All peers of the job are known.
   virtual void settle() noexcept = 0;
+  // As add_peer() for a process of another job, at any time after settle(). `peer`: UdpConfig::size or more.
+  // `we_are_first` differs between the two processes.
+  virtual int add_foreign(int peer, const std::string& card, bool we_are_first, std::string& why) = 0;
+  // Largest datagram that all links of the peer carry.
+  virtual std::uint32_t payload_to(int peer) const noexcept = 0;
   // For messages: "eth0 10.0.0.1 -> 10.0.0.2".
   virtual std::string link_name(int peer, std::uint8_t link) const = 0;
   virtual UdpLocal local_of(int peer, std::uint8_t link) const = 0;

@@ -56,6 +56,7 @@ class FakeBoot final : public boot::Boot {
     while (table_.round.load() == round) sched_yield();
     return Status::ok;
   }
+  Status refuse(Status status, std::string) override { return status; }
   Status get(int rank, std::string_view key, std::string& value) override {
     value = value_of(rank, key);
     return Status::ok;

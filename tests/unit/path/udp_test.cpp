@@ -252,6 +252,31 @@ TEST(Udp, peers_are_added_once_and_only_with_a_card) {
   EXPECT_EQ(team.path(0).link_name(1, 0), "lo 127.0.0.1 -> 127.0.0.1");
 }
 
+// A socket with one peer is connected to it, and must serve the newcomer too.
+TEST(Udp, a_process_of_another_job_comes_later) {
+  Team team(2, true, "127.0.0.0/8"), other(1, true, "127.0.0.0/8");
+  if (!team.ready() || !other.ready()) GTEST_SKIP() << team.why();
+  std::string why;
+  team.path(0).settle();
+  team.path(1).settle();
+  other.path(0).settle();
+  const std::string card = team.path(0).card();
+  ASSERT_GT(team.path(0).add_foreign(7, other.path(0).card(), true, why), 0) << why;
+  ASSERT_GT(other.path(0).add_foreign(3, card, false, why), 0) << why;
+  EXPECT_EQ(team.path(0).card(), card);
+  EXPECT_GT(other.path(0).payload_to(3), 1000u);
+  EXPECT_EQ(other.path(0).addresses(), std::vector<std::string>{"127.0.0.1"});
+  const Bytes bytes(100, std::byte{1});
+  EXPECT_EQ(other.send(0, {{3, 0, bytes}}), 1u);
+  EXPECT_EQ(team.send(1, {{0, 0, bytes}}), 1u);
+  const std::vector<Came> came = team.receive(0, 2);
+  ASSERT_EQ(came.size(), 2u);
+  EXPECT_EQ(came[0].from + came[1].from, 1 + 7);
+  EXPECT_EQ(team.send(0, {{7, 0, bytes}, {1, 0, bytes}}), 2u);
+  EXPECT_EQ(other.receive(0, 1).at(0).from, 3);
+  EXPECT_EQ(team.receive(1, 1).at(0).from, 0);
+}
+
 TEST(Udp, a_wrong_interface_is_reported) {
   UdpConfig config;
   config.interfaces = "nosuch0";

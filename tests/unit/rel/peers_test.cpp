@@ -96,6 +96,46 @@ TEST(RelPeers, a_peer_beyond_the_initial_count_comes_later) {
   EXPECT_FALSE(pair.first.send(1001, "nobody"));
 }
 
+// Both are rank 0 of their jobs, and each knows the other by an id of its own.
+TEST(RelPeers, a_process_of_another_job_is_named_by_its_receiver) {
+  Pair pair(0, 0);
+  PairIdentity first(kPair), second(kPair);
+  first.from = 9;  // our id there
+  second.from = 5;
+  first.me = second.to = 1;
+  first.to = second.me = 2;
+  first.eager_packets = second.eager_packets = 4;
+  first.datagram_bytes = 600;  // the second one takes no more
+  pair.first.mesh.add_peer(5, 1, first);
+  pair.second.mesh.add_peer(9, 1, second);
+  pair.first.id = 9;  // as the sender of the other side addresses it
+  pair.second.id = 5;
+  ASSERT_TRUE(pair.first.send(5, "hello"));
+  pair.exchange();
+  ASSERT_TRUE(pair.second.send(9, "welcome"));
+  pair.exchange();
+  EXPECT_EQ(pair.second.got, std::vector<std::string>{"hello"});
+  EXPECT_EQ(pair.first.got, std::vector<std::string>{"welcome"});
+  EXPECT_LE(pair.first.mesh.reserve(5, 1).size(), 600u);
+}
+
+// An attacker sends a datagram back to its sender, which uses the same id and key for the receiver.
+TEST(RelPeers, a_reflected_datagram_is_refused) {
+  Process process(0);
+  PairIdentity pair(kPair);
+  pair.from = 5;
+  pair.me = 1;
+  pair.to = 2;
+  pair.eager_packets = 4;
+  process.mesh.add_peer(5, 1, pair);
+  process.id = 5;
+  ASSERT_TRUE(process.send(5, "hello"));
+  Process* const all[] = {&process};
+  process.transmit(all);
+  EXPECT_TRUE(process.got.empty());
+  EXPECT_EQ(process.mesh.counters().forged, 1u);
+}
+
 TEST(RelPeers, a_pair_may_have_a_key_of_its_own) {
   Pair pair(0, 1);
   pair.first.mesh.add_peer(1, 1, kPair);

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpi/dyn/spawn.hpp: the parent of a spawned job.
+#pragma once
+#include "mpi/core/call.hpp"
+
+namespace herald::mpi {
+
+// At the end of MPI_Init, on all ranks: connects to the parent if this job was spawned. MPI_SUCCESS or an
+// error class.
+int meet_parent(Call& call) noexcept;
+
+}  // namespace herald::mpi
