@@ -123,15 +123,31 @@ void watch_resumption(const Setup& setup, Net& net, const Processes& processes,
   });
 }
 
+void plan_tcp(const Setup& setup, Net& net, TcpNet& tcp) {
+  for (const auto& [at, run] : setup.tcp_plan) net.at(at, "TCP", [&tcp, run = run](Net&) { run(tcp); });
+}
+
+// Datagrams that may leave after the end: late copies are answered, and while TCP is used, UDP is probed ten
+// times a second by each link.
+double most_chat(const Setup& setup, double again) {
+  const double pairs = static_cast<double>(setup.net.hosts) * (setup.net.hosts - 1);
+  const double probes = setup.tcp ? 10.0 * setup.net.links : 0;
+  return again + pairs * (8 + (kChatPerSecond + probes) * static_cast<double>(setup.after.ns) / 1e9);
+}
+
 }  // namespace
 
 Result run_job(const Setup& setup, Watcher* watcher) {
   Result result;
   Net net(setup.net);
   net.watch(watcher);
+  TcpNet tcp(net);
+  ProcessConfig config = setup.process;
+  if (setup.tcp) config.tcp = &tcp;
   Processes processes;
   for (HostId i = 0; i < setup.net.hosts; ++i)
-    processes.push_back(std::make_unique<Process>(net, setup.script, i, setup.seed, setup.process));
+    processes.push_back(std::make_unique<Process>(net, setup.script, i, setup.seed, config));
+  plan_tcp(setup, net, tcp);
   for (const Planned& each : setup.plan) net.at(each.at, each.what, each.run);
   if (setup.dies >= 0) {
     const HostId dies = setup.dies;
@@ -152,6 +168,7 @@ Result run_job(const Setup& setup, Watcher* watcher) {
     return net.now() >= setup.trouble_ends && all_of(net, processes, &Process::is_flushed);
   };
   bool finished = net.run(end, done);
+  result.tcp_datagrams = tcp.datagrams();
   finished = finished || all_of(net, processes, &Process::is_flushed);
   const double seconds = static_cast<double>(net.now().ns) / 1e9;
   if (!finished) {
@@ -172,11 +189,8 @@ Result run_job(const Setup& setup, Watcher* watcher) {
     result.wrong.push_back(words("busy timers: %.0f turns for nothing, at most %.0f are right",
                                  static_cast<double>(result.idle_turns), allowed));
   net.run(net.now() + setup.after);  // late copies may still come
-  const double pairs = static_cast<double>(setup.net.hosts) * (setup.net.hosts - 1);
   const auto chat = static_cast<double>(net.counters().sent - sent);
-  // Datagrams in transit and late duplicates are answered.
-  const auto again = static_cast<double>(under_way + net.counters().duplicated);
-  const double quiet = again + pairs * (8 + kChatPerSecond * static_cast<double>(setup.after.ns) / 1e9);
+  const double quiet = most_chat(setup, static_cast<double>(under_way + net.counters().duplicated));
   if (chat > quiet)
     result.wrong.push_back(
         words("chatter: %.0f datagrams after the end, at most %.0f are right", chat, quiet));

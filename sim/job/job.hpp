@@ -26,6 +26,9 @@ struct Setup {
   ProcessConfig process;
   Script script;
   std::vector<Planned> plan;
+  // UDP may be blocked, and TCP passes: connections are cut, refused or silent at these times.
+  bool tcp = false;
+  std::vector<std::pair<Instant, std::function<void(TcpNet&)>>> tcp_plan;
   HostId dies = -1;  // this host, at `death`; the launcher says so at `told`
   Instant death = kNever, told = kNever;
   Instant trouble_ends{};               // when the plan has healed what it broke
@@ -42,6 +45,7 @@ struct Result {
   std::uint64_t history = 0;
   Instant finished{};  // the last process had done its last step
   std::uint64_t idle_turns = 0;
+  std::uint64_t tcp_datagrams = 0;
   std::uint64_t parts = 0;          // calls over lanes of those concerned
   std::uint64_t most_buffered = 0;  // by one process
   bool good() const noexcept { return wrong.empty(); }

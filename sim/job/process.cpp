@@ -73,6 +73,7 @@ Process::Process(Net& net, const Script& script, HostId me, std::uint64_t seed, 
             connect(node_, node_config(config, me, script.steps.size(), seed), tap_, net.config().links)),
       messages_(script, me, seed, node_.core()) {
   net.attach(me, *this);
+  if (config.tcp != nullptr) tcp_.emplace(*config.tcp, net, node_, me, config.mesh.seal);
 }
 
 // Both ends number the links between them, and not alike.
@@ -96,6 +97,7 @@ std::uint64_t Process::dropped() const noexcept {
 }
 
 void Process::on_arrival(Instant now, const Arrival& arrival) {
+  if (tcp_ && !arrival.multicast && tcp_->take_probe(now, arrival.bytes)) return;
   const std::uint64_t before = dropped();
   const rel::LinkId link = arrival.from < 0 ? rel::kMostLinks : link_from(arrival.from, arrival.link);
   const rel::Mesh::Rx one{link, arrival.bytes};
@@ -111,7 +113,8 @@ bool Process::receive(Instant now) {
   Arrival arrival;
   int count = 0;
   for (; count < kReceived && net_.receive(me_, arrival); ++count) on_arrival(now, arrival);
-  return count != 0;
+  const bool by_tcp = tcp_ && tcp_->turn(now);
+  return count != 0 || by_tcp;
 }
 
 // While the program computes, the keep-alive thread takes turns in its place.
@@ -148,6 +151,7 @@ void Process::turn(Instant now) {
 Instant Process::wake_at() const {
   Instant at = resting_ ? resting_until_ : kNever;
   if (config_.twitch.ns > 0 && !is_finished()) at = std::min(at, now_ + config_.twitch);
+  if (tcp_) at = std::min(at, tcp_->next_deadline());
   if (blocked_) return at;  // there is a turn when the interface has room again
   return std::min(at, node_.next_deadline().value_or(kNever));
 }
@@ -181,6 +185,7 @@ void Process::put(const rel::Tx& tx) {
     const rel::LaneId lane = rel::Lanes::lane_of(tx.to);
     return net_.multicast(me_, tx.link, runs_.group_of(lane), tx.datagram);
   }
+  if (tcp_ && tcp_->uses(tx.to)) return tcp_->send(tx);
   const std::uint8_t link = link_to(tx.to, tx.link);
   if (config_.hears_of_links && !net_.fabric().is_up(me_, link)) broken_.push_back({tx.to, tx.link});
   net_.send(me_, link, tx.to, tx.datagram, tx.rest);

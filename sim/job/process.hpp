@@ -4,6 +4,7 @@
 // operation.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "sim/job/messages.hpp"
 #include "sim/job/script.hpp"
 #include "sim/job/tap.hpp"
+#include "sim/job/tcp.hpp"
 #include "sim/net/net.hpp"
 
 namespace herald::sim {
@@ -29,6 +31,7 @@ struct ProcessConfig {
   Duration keep_alive{};
   bool hears_of_links = false;  // the system says so when our own link is down
   Duration twitch{};            // a turn so often, for nothing; 0: no
+  TcpNet* tcp = nullptr;        // null: UDP only
   bool sends_at_once = false;   // a send is pumped and transmitted when it is started, as blocking ones are
 };
 
@@ -85,6 +88,7 @@ class Process final : public Node {
   node::Node node_;
   CollectiveRuns runs_;
   Messages messages_;
+  std::optional<TcpEnd> tcp_;
   rel::TxBatch batch_;
   std::vector<std::pair<rel::PeerId, rel::LinkId>> broken_;  // of the batch
   std::size_t step_ = 0;

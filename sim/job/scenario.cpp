@@ -234,7 +234,48 @@ void Maker::make() {
   limit();
 }
 
-const std::string kShort = "short", kSealed = "sealed";
+const std::string kShort = "short", kSealed = "sealed", kTcp = "tcp";
+
+// UDP between two sides is blocked from the start or from some time on, for good or for a while. TCP passes:
+// it is cut now and then, silent or refused for a moment. `alone`: nothing else goes wrong.
+void block_udp(std::uint64_t seed, bool alone, Setup& setup) {
+  Prng chance(pattern_seed(seed, 9001));
+  std::vector<std::uint8_t> sides(static_cast<std::size_t>(setup.net.hosts));
+  for (std::uint8_t& side : sides) side = static_cast<std::uint8_t>(chance.below(2));
+  sides[0] = 0;
+  sides[1] = 1;
+  const bool one_way = chance.below(4) == 0;
+  const Instant begin = chance.below(2) == 0 ? Instant{} : Instant{} + up_to(chance, milliseconds(20));
+  setup.tcp = true;
+  setup.plan.push_back({begin, "UDP is blocked",
+                        [sides, one_way](Net& net) { net.fabric().partition(sides, kNoLink, one_way); }});
+  Instant last = begin;
+  const auto plan = [&](Instant at, std::function<void(TcpNet&)> run) {
+    last = std::max(last, at);
+    setup.tcp_plan.push_back({at, std::move(run)});
+  };
+  if (chance.below(2) == 0)
+    for (std::uint64_t n = chance.below(4); n != 0; --n)
+      plan(begin + up_to(chance, milliseconds(3000)), [](TcpNet& tcp) { tcp.cut_all(); });
+  if (chance.below(4) == 0) {
+    const Instant at = begin + up_to(chance, milliseconds(1500));
+    plan(at, [](TcpNet& tcp) { tcp.set_silent(true); });
+    plan(at + milliseconds(1 + static_cast<std::int64_t>(chance.below(1000))),
+         [](TcpNet& tcp) { tcp.set_silent(false); });
+  }
+  if (chance.below(4) == 0) {
+    plan(begin, [](TcpNet& tcp) { tcp.set_refusing(true); });
+    plan(begin + up_to(chance, milliseconds(1000)), [](TcpNet& tcp) { tcp.set_refusing(false); });
+  }
+  if (chance.below(3) == 0) {
+    last = std::max(last, begin + up_to(chance, milliseconds(4000)));
+    setup.plan.push_back({last, "UDP passes again", [](Net& net) { net.fabric().partition({}); }});
+  }
+  setup.trouble_ends = std::max(setup.trouble_ends, last);
+  // A connection that was silent is found out, and opened again with back-off.
+  if (alone) setup.resume_within = milliseconds(last == begin ? 2000 : 4500);
+  setup.limit = Duration{setup.limit.ns + milliseconds(6000).ns};
+}
 
 }  // namespace
 
@@ -247,6 +288,13 @@ bool make_setup(const std::string& scenario, std::uint64_t seed, Setup& setup) {
       return false;
     setup.scenario = kSealed + "+" + setup.scenario;
     setup.process.security = seed % 4 < 2 ? wire::Security::encrypt : wire::Security::auth;
+    return true;
+  }
+  if (scenario == kTcp || scenario.starts_with(kTcp + "+")) {
+    const std::string usual = seed % 2 == 0 ? "none" : "lane-none";
+    if (!make_setup(scenario == kTcp ? usual : scenario.substr(kTcp.size() + 1), seed, setup)) return false;
+    setup.scenario = kTcp + "+" + setup.scenario;
+    block_udp(seed, scenario == kTcp, setup);
     return true;
   }
   if (scenario.starts_with("lane")) return make_lane_setup(scenario, seed, setup);

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "base/trace.hpp"
+#include "engine/no_udp_line.hpp"
+#include "engine/tcp_links.hpp"
 
 namespace herald::engine {
 namespace {
@@ -31,17 +33,20 @@ void wait_writable(std::span<const int> descriptors) noexcept {
 }  // namespace
 
 Net::Net(int rank, const Knobs& knobs, node::Node& node, std::unique_ptr<path::UdpPath> udp,
-         std::vector<std::unique_ptr<path::McastPath>> mcast, HostNames hosts)
+         std::shared_ptr<TcpLinks> tcp, std::vector<std::unique_ptr<path::McastPath>> mcast, HostNames hosts)
     : rank_(rank),
       verbose_(knobs.verbose > 0),
       use_lanes_(knobs.lanes == "on"),
       node_(node),
       udp_(std::move(udp)),
+      tcp_(std::move(tcp)),
       hosts_(std::move(hosts)),
       silence_(rank, knobs),
-      segments_(rank) {
+      segments_(rank),
+      ports_(knobs.ports) {
   to_peers_.reserve(rel::TxBatch::kMost);
   for (const int fd : udp_->descriptors()) watch_.add(fd, kPeers);
+  watch_.add(tcp_->descriptor(), kTcp);
   for (auto& path : mcast) {
     watch_.add(path->descriptor(), kLanes);
     groups_.push_back({std::move(path), {}});
@@ -86,6 +91,7 @@ void Net::keep_alive(Instant now) noexcept {
 
 void Net::detach(Instant now) noexcept {
   node_.detach();
+  tcp_->print_refused();
   (void)transmit(now);
 }
 
@@ -93,7 +99,8 @@ void Net::detach(Instant now) noexcept {
 bool Net::receive(Instant now, bool thorough) noexcept {
   const bool known = std::exchange(ready_known_, false);
   const bool peers = !known || peers_ready_, lanes = !known || lanes_ready_;
-  const bool moved = peers && receive_peers(now, thorough);
+  bool moved = peers && receive_peers(now, thorough);
+  moved = tcp_->turn(now, known ? tcp_ready_ : thorough) || moved;
   return (lanes && receive_groups(now, thorough)) || moved;
 }
 
@@ -113,9 +120,12 @@ bool Net::take(Instant now, std::span<const path::UdpArrival> arrivals) noexcept
   bool good = false;
   for (std::size_t at = 0; at < arrivals.size();) {
     std::size_t count = 0;
-    for (; count < row.size() && at < arrivals.size(); ++at, ++count)
-      row[count] = {arrivals[at].from >= 0 ? arrivals[at].link : rel::kMostLinks, arrivals[at].bytes};
-    good = node_.on_datagrams(now, {row.data(), count}) || good;
+    for (; count < row.size() && at < arrivals.size(); ++at) {
+      if (!tcp_->is_idle() && tcp_->take_probe(now, arrivals[at])) [[unlikely]]
+        continue;
+      row[count++] = {arrivals[at].from >= 0 ? arrivals[at].link : rel::kMostLinks, arrivals[at].bytes};
+    }
+    if (count != 0) good = node_.on_datagrams(now, {row.data(), count}) || good;
   }
   return good;
 }
@@ -161,9 +171,13 @@ bool Net::transmit(Instant now) noexcept {
   bool moved = false;
   for (int i = 0; i < kTransmitBatches && node_.poll_transmit(now, batch_) != 0; ++i) {
     to_peers_.clear();
+    by_tcp_.clear();
+    const bool some_tcp = !tcp_->is_idle();
     for (std::size_t k = 0; k < batch_.count; ++k) {
       const rel::Tx& tx = batch_.entries[k];
-      if (tx.to >= 0)
+      if (some_tcp && tx.to >= 0 && tcp_->uses(tx.to)) [[unlikely]]
+        by_tcp_.push_back({tx.to, tx.link, tx.datagram, tx.rest});
+      else if (tx.to >= 0)
         to_peers_.push_back({tx.to, tx.link, tx.datagram, tx.rest});
       else if (tx.link < groups_.size())
         groups_[tx.link].batch.push_back({&node_.lanes().group_of(rel::Lanes::lane_of(tx.to)), tx.datagram});
@@ -171,6 +185,7 @@ bool Net::transmit(Instant now) noexcept {
     for (Groups& each : groups_)
       if (!each.batch.empty()) send_to_groups(each);
     if (!to_peers_.empty()) send_to_peers(now);
+    if (!by_tcp_.empty()) tcp_->send(now, by_tcp_);
     moved = true;
   }
   if (process_trace.on()) [[unlikely]]
@@ -239,30 +254,31 @@ void Net::trace() noexcept {
 Instant Net::prepare_to_sleep() noexcept {
   spins_ = 0;
   watch_.resume();
-  return node_.next_deadline().value_or(rel::kNever);
+  return std::min(node_.next_deadline().value_or(rel::kNever), tcp_->next_deadline());
 }
 
 Net::Woken Net::sleep(Instant now, Instant due, Duration longest) noexcept {
   const std::uint32_t marks = watch_.sleep(now, due, longest);
-  return {(marks & kBell) != 0, (marks & kPeers) != 0, (marks & kLanes) != 0};
+  return {(marks & kBell) != 0, (marks & kPeers) != 0, (marks & kLanes) != 0, (marks & kTcp) != 0};
 }
 
 void Net::woke(const Woken& why) noexcept {
   node_.on_block();
-  mark_ready(why.peers, why.lanes);
+  mark_ready(why);
 }
 
 void Net::look() noexcept {
   watch_.resume();
   const std::uint32_t marks = watch_.look();
-  mark_ready((marks & kPeers) != 0, (marks & kLanes) != 0);
+  mark_ready({false, (marks & kPeers) != 0, (marks & kLanes) != 0, (marks & kTcp) != 0});
 }
 
-void Net::mark_ready(bool peers, bool lanes) noexcept {
+void Net::mark_ready(const Woken& why) noexcept {
   ready_known_ = true;
-  peers_ready_ = peers;
-  lanes_ready_ = lanes;
-  if (!lanes) return;
+  peers_ready_ = why.peers;
+  lanes_ready_ = why.lanes;
+  tcp_ready_ = why.tcp;
+  if (!why.lanes) return;
   for (Groups& each : groups_) each.turns_without_cast = 0;
 }
 
@@ -329,9 +345,11 @@ void Net::print_events() noexcept {
 }
 
 void Net::print_report(Instant now, bool at_end) noexcept {
-  const std::string line = node_.lanes().reports().update(
-      now, [this](std::int32_t rank) { return std::string(hosts_.of(rank)); }, at_end);
+  const auto host_of = [this](std::int32_t rank) { return std::string(hosts_.of(rank)); };
+  node::Reports& reports = node_.lanes().reports();
+  const std::string line = reports.update(now, host_of, at_end);
   if (!line.empty()) std::fprintf(stderr, "herald: %s\n", line.c_str());
+  print_no_udp(reports.take_no_udp(now, host_of, at_end), ports_);
 }
 
 }  // namespace herald::engine

@@ -20,11 +20,13 @@
 
 namespace herald::engine {
 
+class TcpLinks;
+
 class Net final : node::GroupMembership {
  public:
   // NetOpener makes it, with open sockets and a connected node. `mcast`: by interface; may be empty.
   Net(int rank, const Knobs& knobs, node::Node& node, std::unique_ptr<path::UdpPath> udp,
-      std::vector<std::unique_ptr<path::McastPath>> mcast, HostNames hosts);
+      std::shared_ptr<TcpLinks> tcp, std::vector<std::unique_ptr<path::McastPath>> mcast, HostNames hosts);
 
   // A lane to these peers and ourselves; -1: none is to be had. Nothing is waited for.
   rel::LaneId open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept {
@@ -51,7 +53,7 @@ class Net final : node::GroupMembership {
   // Sleeping: until a datagram comes, the doorbell rings, or the time is over; now and then too short.
   // sleep() touches nothing that other threads may change meanwhile.
   struct Woken {
-    bool bell = false, peers = false, lanes = false;
+    bool bell = false, peers = false, lanes = false, tcp = false;
   };
   void set_bell(int descriptor) noexcept { watch_.add(descriptor, kBell); }
   Instant prepare_to_sleep() noexcept;  // gives the next deadline
@@ -67,7 +69,7 @@ class Net final : node::GroupMembership {
  private:
   friend class ForeignPeers;  // adds peers to the sockets
   static constexpr int kExtraPolls = 8;
-  static constexpr std::uint32_t kPeers = 1, kLanes = 2, kBell = 4;  // marks of the watch
+  static constexpr std::uint32_t kPeers = 1, kLanes = 2, kBell = 4, kTcp = 8;  // marks of the watch
 
   // Multicast by one interface.
   struct Groups {
@@ -87,22 +89,24 @@ class Net final : node::GroupMembership {
   bool transmit(Instant now) noexcept;
   void send_to_peers(Instant now) noexcept;
   void send_to_groups(Groups& groups) noexcept;
-  void mark_ready(bool peers, bool lanes) noexcept;
+  void mark_ready(const Woken& why) noexcept;
   void trace() noexcept;
 
   const int rank_;
   const bool verbose_, use_lanes_;
   node::Node& node_;
   std::unique_ptr<path::UdpPath> udp_;
+  std::shared_ptr<TcpLinks> tcp_;
   std::vector<Groups> groups_;  // by interface; empty: no multicast here
   HostNames hosts_;
   SilenceReport silence_;
   SegmentReport segments_;
   path::Watch watch_;
   rel::TxBatch batch_;
-  std::vector<path::UdpSend> to_peers_;  // the batch, as the paths want it
-  bool ready_known_ = false;             // the last sleep or look told which sockets to read:
-  bool peers_ready_ = true, lanes_ready_ = true;
+  std::vector<path::UdpSend> to_peers_, by_tcp_;  // the batch, as the paths want it
+  const std::string ports_;                       // that UDP needs, for messages
+  bool ready_known_ = false;                      // the last sleep or look told which sockets to read:
+  bool peers_ready_ = true, lanes_ready_ = true, tcp_ready_ = true;
   int extra_polls_ = 0;
   std::uint32_t spins_ = 0;  // in a row, since somebody slept
   std::uint64_t traced_resent_ = 0, traced_dropped_ = 0;

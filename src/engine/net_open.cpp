@@ -2,7 +2,10 @@
 #include "engine/net_open.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+
+#include "engine/tcp_links.hpp"
 
 namespace herald::engine {
 namespace {
@@ -30,6 +33,12 @@ bool NetOpener::open(std::string& why) {
   config.networks = knobs_.net;
   config.socket_bytes = static_cast<std::uint32_t>(knobs_.net_socket_bytes);
   config.segment = knobs_.net_segment == "on";
+  // A TCP socket listens at the address and port of each UDP socket: peers know it, and firewalls need one
+  // range.
+  if (permits("tcp"))
+    config.take_port = [this](const sockaddr& bound, socklen_t length) {
+      return tcp_->listen(bound, length) || errno != EADDRINUSE;
+    };
   udp_ = path::UdpPath::open(config, why);
   return udp_ != nullptr;
 }
@@ -76,14 +85,18 @@ std::unique_ptr<Net> NetOpener::finish(const NetStart& start) {
   hosts_.settle();
   udp_->settle();
   pool_.key = start.pool_key;
-  if (knobs_.lanes == "on") open_groups();
+  if (knobs_.lanes == "on" && permits("udp")) open_groups();
   node::NodeConfig config = node_config(rank_, size_, knobs_, *udp_, start, pool_);
   config.lanes.interfaces = static_cast<std::uint8_t>(std::max<std::size_t>(mcast_.size(), 1));
   node_.connect(config, nullptr);
   for (int peer = 0; peer < size_; ++peer)
     if (links_[static_cast<std::size_t>(peer)] != 0)
       node_.add_peer(peer, links_[static_cast<std::size_t>(peer)]);
-  return std::make_unique<Net>(rank_, knobs_, node_, std::move(udp_), std::move(mcast_), std::move(hosts_));
+  const TcpLinks::Config by_tcp{rank_,          size_,           config.mesh.seal,
+                                permits("tcp"), !permits("udp"), knobs_.verbose > 0};
+  auto tcp = std::make_shared<TcpLinks>(by_tcp, std::move(tcp_), *udp_, node_);
+  return std::make_unique<Net>(rank_, knobs_, node_, std::move(udp_), std::move(tcp), std::move(mcast_),
+                               std::move(hosts_));
 }
 
 }  // namespace herald::engine

@@ -7,6 +7,7 @@
 
 #include "engine/config.hpp"
 #include "engine/net.hpp"
+#include "path/tcp/tcp.hpp"
 
 namespace herald::engine {
 
@@ -28,11 +29,13 @@ class NetOpener {
 
  private:
   void open_groups() noexcept;
+  bool permits(const char* path) const noexcept { return knobs_.path.empty() || list_has(knobs_.path, path); }
 
   const int rank_, size_;
   const Knobs& knobs_;
   node::Node& node_;
   std::unique_ptr<path::UdpPath> udp_;
+  std::unique_ptr<path::TcpPath> tcp_ = std::make_unique<path::TcpPath>();
   std::vector<std::unique_ptr<path::McastPath>> mcast_;  // by interface; empty: no multicast here
   group::Pool pool_;
   std::vector<rel::LinkId> links_;  // to each peer; 0: shares our memory

@@ -58,10 +58,10 @@ bool Opener::open(std::string& why) {
 // it, or none.
 bool Opener::open_paths(std::string& why) {
   const bool shm = knobs_.path.empty() || list_has(knobs_.path, "shm");
-  const bool udp = knobs_.path.empty() || list_has(knobs_.path, "udp");
-  if (!shm && !udp) {
+  const bool net = knobs_.path.empty() || list_has(knobs_.path, "udp") || list_has(knobs_.path, "tcp");
+  if (!shm && !net) {
     why = "HERALD_PATH=" + knobs_.path +
-          " leaves no way to reach the other ranks: it must name shm or udp, or be unset";
+          " leaves no way to reach the other ranks: it must name shm, udp or tcp, or be unset";
     return false;
   }
   // Without it, shared memory gets no name, and all hosts look like one.
@@ -71,9 +71,9 @@ bool Opener::open_paths(std::string& why) {
   }
   if (shm && !open_shm(why)) return false;
   if (engine_.shm_ && engine_.shm_->is_one_host()) return true;
-  if (udp) return open_net(why);
+  if (net) return open_net(why);
   why = "some ranks run on other hosts, and HERALD_PATH=" + knobs_.path +
-        " leaves no way to reach them: it must name udp, or be unset";
+        " leaves no way to reach them: it must name udp or tcp, or be unset";
   return false;
 }
 

@@ -33,7 +33,7 @@ class SilenceReport {
                  "given up after %g s (HERALD_DETECT_MS)\n",
                  rank_, event.peer, host.c_str(), static_cast<double>(warn_ms_) / 1000,
                  event.amount != 0 ? "its host, its cable or a switch may have failed"
-                                   : "no UDP datagram ever came from it, so a firewall may drop them",
+                                   : "nothing ever came from it by UDP or TCP, so a firewall may drop both",
                  static_cast<double>(detect_ms_) / 1000);
   }
 

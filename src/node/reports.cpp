@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "node/reports.hpp"
 
+#include <utility>
+
 namespace herald::node {
 
 // Members of a sub-lane may not have joined yet: they are not reported.
@@ -20,6 +22,12 @@ void Reports::take_news(Instant now) noexcept {
 std::string Reports::update(Instant now, const group::MulticastReport::HostOf& host_of,
                             bool at_end) noexcept {
   if (carrier_.has_news()) take_news(now);
+  for (const PeerId peer : std::exchange(no_udp_, {})) {
+    if (me_ == reporter_)
+      udp_report_.add(now, me_, peer);
+    else if (me_ < peer || peer == reporter_)
+      notices_.send(reporter_, {me_, peer, wire::kNoticeNoUdp, 0});
+  }
   for (const group::Notice& notice : monitor_.take_due(now, at_end)) {
     const std::uint32_t what = notice.loses == 0 ? wire::kNoticeUnreachable : wire::kNoticeLoses;
     if (me_ == reporter_)
@@ -27,9 +35,13 @@ std::string Reports::update(Instant now, const group::MulticastReport::HostOf& h
     else
       notices_.send(reporter_, {me_, notice.member, what, notice.loses});
   }
-  for (const p2p::Notice& notice : notices_.take())
-    report_.add(now, notice.from,
-                {notice.member, notice.what == wire::kNoticeUnreachable ? 0 : std::max(notice.amount, 1u)});
+  for (const p2p::Notice& notice : notices_.take()) {
+    if (notice.what == wire::kNoticeNoUdp)
+      udp_report_.add(now, notice.from, notice.member);
+    else
+      report_.add(now, notice.from,
+                  {notice.member, notice.what == wire::kNoticeUnreachable ? 0 : std::max(notice.amount, 1u)});
+  }
   return report_.is_due(now, at_end) ? report_.take_line(host_of) : std::string();
 }
 

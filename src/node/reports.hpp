@@ -9,6 +9,7 @@
 
 #include "group/report.hpp"
 #include "node/config.hpp"
+#include "node/udp_report.hpp"
 #include "p2p/core.hpp"
 #include "p2p/lane_carrier.hpp"
 #include "p2p/lane_registry.hpp"
@@ -30,9 +31,16 @@ class Reports {
   // The line that the reporter is to print, or an empty one. `at_end`: the job ends, nothing waits any
   // longer.
   std::string update(Instant now, const group::MulticastReport::HostOf& host_of, bool at_end) noexcept;
-  bool is_due(Instant now) const noexcept { return now >= next_deadline() || !notices_.empty(); }
+  // UDP does not pass between us and the peer. Then, on the reporter: the pairs of hosts to name, or nothing.
+  void on_no_udp(PeerId peer) { no_udp_.push_back(peer); }
+  std::string take_no_udp(Instant now, const group::MulticastReport::HostOf& host_of, bool at_end) noexcept {
+    return udp_report_.take(now, host_of, at_end);
+  }
+  bool is_due(Instant now) const noexcept {
+    return now >= next_deadline() || !notices_.empty() || !no_udp_.empty();
+  }
   Instant next_deadline() const noexcept {
-    return std::min(monitor_.next_deadline(), report_.next_deadline());
+    return std::min({monitor_.next_deadline(), report_.next_deadline(), udp_report_.next_deadline()});
   }
 
  private:
@@ -45,6 +53,8 @@ class Reports {
   std::vector<NodeEvent>& events_;
   group::MulticastMonitor monitor_;
   group::MulticastReport report_;  // of the reporter
+  UdpReport udp_report_;           // likewise
+  std::vector<PeerId> no_udp_;     // to be told
 };
 
 }  // namespace herald::node

@@ -19,8 +19,7 @@ bool Notices::on_call(void* notices, const ServiceCall& call, type::Cursor&) noe
   if (call.header.size() != sizeof(NoticeHeader) || !call.payload.empty()) return false;
   const auto& header = as<NoticeHeader>(call.header);
   const std::uint32_t what = header.what, member = header.member;
-  if ((what != kNoticeUnreachable && what != kNoticeLoses) || member >= self.core_.peers().size())
-    return false;
+  if (what < kNoticeUnreachable || what > kNoticeNoUdp || member >= self.core_.peers().size()) return false;
   if (self.received_.size() < kMaxReceived)
     self.received_.push_back({call.from, static_cast<PeerId>(member), what, header.amount});
   return true;

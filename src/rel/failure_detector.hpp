@@ -29,6 +29,11 @@ constexpr Duration longest_backoff(Duration pace) noexcept {
   return std::min(milliseconds(100), Duration{pace.ns / 32});
 }
 
+// A peer that owes an answer for so long is tried by another path.
+constexpr Duration try_after(Duration pace) noexcept {
+  return std::min(milliseconds(250), Duration{pace.ns / 8});
+}
+
 class FailureDetector {
  public:
   // `warn`: after so long without an answer the silence is reported. Probes are paced by the shorter time.
@@ -67,6 +72,10 @@ class FailureDetector {
   bool is_probing() const noexcept { return probing_; }
   // No news for so long that a keep-alive probe is worth a packet.
   bool is_silent(Instant now) const noexcept { return (now - last_news_).ns >= pace().ns / kSilentPart; }
+  // How long the peer has owed an answer; 0: it owes none.
+  Duration unanswered(Instant now) const noexcept {
+    return asked_since_ == kNever ? Duration{} : now - std::max(asked_since_, last_news_);
+  }
   bool was_heard() const noexcept { return heard_; }
   Instant next_probe() const noexcept { return probe_at_; }
   // When the silence of the peer is to be reported, once.

@@ -280,6 +280,7 @@ void Mesh::Inner::serve(Connection& ch, Instant now) noexcept {
     ch.detector.on_warned();
     mesh.listener.peer_silent(ch.peer, ch.detector.was_heard());
   }
+  if (ch.detector.unanswered(now) >= try_after(mesh.config.pace())) liveness.note_silent(ch.peer);
   timers.serve(ch, now);
   if (mesh.segments_changed) find_least_segment();
 }
@@ -362,7 +363,7 @@ bool Mesh::is_idle() const noexcept {
   return inner_->timers.next() == kNever && !has_work();
 }
 
-PeerLiveness& Mesh::liveness() noexcept { return inner_->liveness; }
+PeerLiveness& Mesh::liveness() const noexcept { return inner_->liveness; }
 
 bool Mesh::is_used(PeerId peer) const noexcept {
   const Connection* const ch = inner_->peers.find(peer);

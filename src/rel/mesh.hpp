@@ -176,7 +176,7 @@ class Mesh {
   bool is_idle() const noexcept;  // nothing is in flight, owed or to be probed
 
   // Failure detectors and links of peers, for other transports to them (rel/peer_liveness.hpp).
-  PeerLiveness& liveness() noexcept;
+  PeerLiveness& liveness() const noexcept;
 
   // A packet went to the peer or came from it.
   bool is_used(PeerId peer) const noexcept;

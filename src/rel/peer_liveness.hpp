@@ -2,6 +2,7 @@
 // rel/peer_liveness.hpp: what transports other than the connections of a mesh tell and ask about a peer:
 // lanes, and the idle probe. So that each peer has one failure detector and one choice of links.
 #pragma once
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -52,6 +53,12 @@ class PeerLiveness {
   // Peers that owed an answer and have sent news: repair for which timers backed off resumes.
   std::vector<PeerId> take_answered() noexcept { return std::exchange(answered_, {}); }
   bool has_answered() const noexcept { return !answered_.empty(); }
+  // Peers that have owed an answer for try_after: another path may reach them. Named again while it lasts.
+  void note_silent(PeerId peer) {
+    if (std::find(silent_.begin(), silent_.end(), peer) == silent_.end()) silent_.push_back(peer);
+  }
+  std::vector<PeerId> take_silent() noexcept { return std::exchange(silent_, {}); }
+  bool has_silent() const noexcept { return !silent_.empty(); }
 
  private:
   Connection* obtain(Instant now, PeerId peer) noexcept;
@@ -60,7 +67,7 @@ class PeerLiveness {
   PeerTable& peers_;
   Sender& sender_;
   Timers& timers_;
-  std::vector<PeerId> answered_;
+  std::vector<PeerId> answered_, silent_;
 };
 
 }  // namespace herald::rel

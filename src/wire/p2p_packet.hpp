@@ -152,6 +152,7 @@ struct NoticeHeader {  // about the network, for the rank that prints such notic
 };
 constexpr std::uint32_t kNoticeUnreachable = 1;  // the sender's multicast does not reach the member
 constexpr std::uint32_t kNoticeLoses = 2;        // the member loses `amount` percent of a sender's multicast
+constexpr std::uint32_t kNoticeNoUdp = 3;        // UDP does not pass between the sender and the member
 
 // Over a lane; the payload is the members of a new lane, by rank in the job (Le<std::uint32_t>).
 struct LaneInviteHeader {

@@ -139,6 +139,23 @@ TEST(SimJob, a_partition_of_five_seconds_heals) {
 }
 
 // Packets that are sent again though they had come cost the line and others their turn.
+TEST(SimJob, udp_that_is_blocked_for_good_is_replaced_by_tcp) {
+  for (const Instant blocked : {Instant{}, Instant{500'000}}) {
+    sim::Setup setup = small_job();
+    setup.plan.push_back({blocked, "UDP is blocked", [](Net& net) { net.fabric().partition({0, 1}); }});
+    setup.process.mesh.give_up = milliseconds(5000);
+    setup.limit = milliseconds(2000);
+    const Result without = run_job(setup);
+    EXPECT_FALSE(without.good());
+    EXPECT_EQ(without.tcp_datagrams, 0u);
+    setup.tcp = true;
+    const Result with = run_job(setup);
+    EXPECT_TRUE(with.good()) << all(with);
+    EXPECT_GT(with.tcp_datagrams, 3u);
+    EXPECT_LT(with.finished, Instant{} + milliseconds(1000));
+  }
+}
+
 TEST(SimJob, little_is_sent_in_vain) {
   const auto in_vain = [](const char* scenario) {
     double sent = 0, vain = 0;

@@ -306,7 +306,7 @@ void check_reach(const json& reach, Peers& unreached, Findings& findings) {
 void check_unreached(const Peers& unreached, Findings& findings) {
   for (const auto& [host, peers] : unreached)
     findings.add(
-        "unreachable", host, "UDP between here and " + joined(peers) + " does not pass",
+        "unreachable", host, "UDP between here and " + joined(peers) + " does not pass: jobs use TCP, slower",
         "check routes and firewalls on both sides (ip route get ADDRESS; nft list ruleset): UDP must pass "
         "between the hosts, on all ports or on those of HERALD_PORTS (docs/firewalls.md)");
 }

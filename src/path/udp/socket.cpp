@@ -19,6 +19,8 @@
 namespace herald::path::udp {
 namespace {
 
+constexpr std::uint32_t kAnyPortTries = 16;  // a port that the kernel chose may be refused
+
 bool set(int fd, int level, int option, int value) noexcept {
   return ::setsockopt(fd, level, option, &value, sizeof value) == 0;
 }
@@ -38,13 +40,12 @@ Socket::Socket(Socket&& other) noexcept
 
 bool Socket::open(const SocketConfig& config, std::string& why) {
   family_ = config.address.family;
-  fd_ = safe_fd(::socket(family_ == 4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (fd_ < 0) {
-    why = std::string("no socket for ") + to_text(config.address) + ": " + std::strerror(errno);
-    return false;
-  }
-  if (family_ == 6) set(fd_, IPPROTO_IPV6, IPV6_V6ONLY, 1);
-  if (!bind_to(config, why)) {
+  if (!bind_any(config)) {
+    why = "no socket for " + to_text(config.address) + ": " + std::strerror(errno);
+    out_of_ports_ = errno == EADDRINUSE && !config.ports.any();
+    if (out_of_ports_)
+      why = "HERALD_PORTS=" + config.ports.text() + ": all these ports of " + to_text(config.address) +
+            " are in use; give a wider range: each rank of a host needs one, and multicast needs one";
     close();
     return false;
   }
@@ -58,35 +59,31 @@ void Socket::close() noexcept {
   fd_ = -1;
 }
 
-bool Socket::bind_to(const SocketConfig& config, std::string& why) {
+// False with errno.
+bool Socket::bind_port(const SocketConfig& config, std::uint16_t port) {
+  close();
+  fd_ = safe_fd(::socket(family_ == 4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (fd_ < 0) return false;
+  if (family_ == 6) set(fd_, IPPROTO_IPV6, IPV6_V6ONLY, 1);
   sockaddr_storage name;
-  socklen_t length = sizeof name;
-  if (!bind_any(config) || ::getsockname(fd_, reinterpret_cast<sockaddr*>(&name), &length) != 0) {
-    why = "cannot bind a socket to " + to_text(config.address) + ": " + std::strerror(errno);
-    out_of_ports_ = errno == EADDRINUSE && !config.ports.any();
-    if (out_of_ports_)
-      why = "HERALD_PORTS=" + config.ports.text() + ": all these ports of " + to_text(config.address) +
-            " are in use; give a wider range: each rank of a host needs one, and multicast needs one";
+  socklen_t length = to_sockaddr(config.address, port, config.interface, name);
+  if (::bind(fd_, reinterpret_cast<const sockaddr*>(&name), length) != 0 ||
+      ::getsockname(fd_, reinterpret_cast<sockaddr*>(&name), &length) != 0)
     return false;
-  }
   port_ = ntohs(family_ == 4 ? reinterpret_cast<const sockaddr_in&>(name).sin_port
                              : reinterpret_cast<const sockaddr_in6&>(name).sin6_port);
-  return true;
+  if (!config.take_port || config.take_port(reinterpret_cast<const sockaddr&>(name), length)) return true;
+  errno = EADDRINUSE;
+  return false;
 }
 
-// With errno of the last try on failure.
-bool Socket::bind_any(const SocketConfig& config) noexcept {
-  sockaddr_storage name;
-  if (config.ports.any()) {
-    const socklen_t length = to_sockaddr(config.address, 0, config.interface, name);
-    return ::bind(fd_, reinterpret_cast<const sockaddr*>(&name), length) == 0;
-  }
+bool Socket::bind_any(const SocketConfig& config) {
+  const std::uint32_t tries = config.ports.any() ? kAnyPortTries : config.ports.count();
   errno = EADDRINUSE;
-  for (std::uint32_t i = 0; i < config.ports.count() && errno == EADDRINUSE; ++i) {
-    const std::uint16_t port = config.ports.at(config.first_try, i);
-    if (port == 0) continue;
-    const socklen_t length = to_sockaddr(config.address, port, config.interface, name);
-    if (::bind(fd_, reinterpret_cast<const sockaddr*>(&name), length) == 0) return true;
+  for (std::uint32_t i = 0; i < tries && errno == EADDRINUSE; ++i) {
+    const std::uint16_t port = config.ports.any() ? 0 : config.ports.at(config.first_try, i);
+    if (port == 0 && !config.ports.any()) continue;
+    if (bind_port(config, port)) return true;
   }
   return false;
 }

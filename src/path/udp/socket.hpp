@@ -3,6 +3,7 @@
 // fragmentation, UDP_SEGMENT and UDP_GRO, errors reported (IP_RECVERR).
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "path/ports.hpp"
@@ -18,6 +19,7 @@ struct SocketConfig {
   bool leave_by_interface = false;  // ignore the routes: the host has several interfaces
   Ports ports;                      // one of them is bound
   std::uint32_t first_try = 0;      // where the search among them begins
+  std::function<bool(const sockaddr& bound, socklen_t length)> take_port = {};  // false: another one
 };
 
 class Socket {
@@ -55,8 +57,8 @@ class Socket {
   bool allow_fragments() noexcept;
 
  private:
-  bool bind_to(const SocketConfig& config, std::string& why);
-  bool bind_any(const SocketConfig& config) noexcept;
+  bool bind_any(const SocketConfig& config);
+  bool bind_port(const SocketConfig& config, std::uint16_t port);
   void set_buffers(std::uint32_t bytes) noexcept;
   void set_options(const SocketConfig& config) noexcept;
 

@@ -53,6 +53,7 @@ class Path final : public UdpPath {
   std::uint32_t payload_to(int peer) const noexcept override;
   std::string link_name(int peer, std::uint8_t link) const override;
   UdpLocal local_of(int peer, std::uint8_t link) const override;
+  UdpEnds ends_of(int peer, std::uint8_t link) const override;
   std::uint32_t datagram_bytes() const noexcept override { return datagram_bytes_; }
   std::uint32_t gso_packets() const noexcept override { return sender_.gso_packets(datagram_bytes_); }
   std::uint32_t largest_bytes() const noexcept override { return largest_bytes_; }
@@ -119,7 +120,7 @@ bool Path::open_sockets(const Interface& interface, bool several, std::string& w
     Socket socket;
     const bool leave_by_it = several && interface.kind != InterfaceKind::loopback;
     if (!socket.open({prefix.address, interface.index, config_.socket_bytes, config_.segment, leave_by_it,
-                      config_.ports, static_cast<std::uint32_t>(config_.rank)},
+                      config_.ports, static_cast<std::uint32_t>(config_.rank), config_.take_port},
                      why)) {
       out_of_ports_ = out_of_ports_ || socket.is_out_of_ports();
       continue;
@@ -265,6 +266,18 @@ UdpLocal Path::local_of(int peer, std::uint8_t number) const {
   Address to;
   (void)from_sockaddr(&link->to.base, to);
   return {own.family, own.raw, interfaces_[place.interface].index, to == own};
+}
+
+UdpEnds Path::ends_of(int peer, std::uint8_t number) const {
+  const Link* link = links_.find(peer, number);
+  if (link == nullptr) return {};
+  const Place place = places_[link->socket];
+  const Address& own = card_.interfaces[place.interface].addresses[place.address].prefix.address;
+  UdpEnds ends;
+  ends.length =
+      to_sockaddr(own, sockets_[link->socket].port(), interfaces_[place.interface].index, ends.ours);
+  std::copy_n(reinterpret_cast<const char*>(&link->to), ends.length, reinterpret_cast<char*>(&ends.theirs));
+  return ends;
 }
 
 }  // namespace

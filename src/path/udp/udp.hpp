@@ -4,8 +4,11 @@
 // In:  our interfaces; the cards of all ranks; batches to send.
 // Out: our card (addresses, ports); datagrams that arrived, each with peer and link.
 #pragma once
+#include <sys/socket.h>
+
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,6 +27,8 @@ struct UdpConfig {
   std::uint32_t socket_bytes = 4 << 20;  // requested; the kernel may grant less
   bool segment = true;                   // try UDP_SEGMENT and UDP_GRO
   Ports ports;                           // HERALD_PORTS
+  // Called with the address and port of each socket; false: take another port. Empty: any is good.
+  std::function<bool(const sockaddr& bound, socklen_t length)> take_port;
 };
 
 struct UdpSend {  // one datagram to send
@@ -45,6 +50,11 @@ struct UdpLocal {           // our end of a link
   std::array<std::uint8_t, 16> address{};
   std::uint32_t interface = 0;  // index
   bool same_host = false;       // the other end is on this host
+};
+
+struct UdpEnds {  // addresses of a link
+  sockaddr_storage ours{}, theirs{};
+  socklen_t length = 0;  // 0: no such link
 };
 
 class UdpPath {
@@ -69,6 +79,7 @@ class UdpPath {
   // For messages: "eth0 10.0.0.1 -> 10.0.0.2".
   virtual std::string link_name(int peer, std::uint8_t link) const = 0;
   virtual UdpLocal local_of(int peer, std::uint8_t link) const = 0;
+  virtual UdpEnds ends_of(int peer, std::uint8_t link) const = 0;
   // Largest datagram that all links of all peers carry without fragments.
   virtual std::uint32_t datagram_bytes() const noexcept = 0;
   // Datagrams of that size that one UDP_SEGMENT call sends.

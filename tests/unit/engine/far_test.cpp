@@ -38,6 +38,14 @@ TEST(Far, two_processes_exchange_short_and_long_messages) {
   }
 }
 
+TEST(Far, the_same_by_tcp_only) {
+  for (const int size : {2, 4}) {
+    FarJob job;
+    job.knobs.path = "tcp";
+    EXPECT_TRUE(job.run(size, [](engine::Engine& engine, boot::Boot&) { all_to_all(engine, 24); })) << size;
+  }
+}
+
 TEST(Far, all_to_all_of_2_4_and_8_processes) {
   for (int size : {2, 4, 8}) {
     FarJob job;
