@@ -15,6 +15,7 @@ void add_cast(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_explain(CLI::App& program);
 void add_info(CLI::App& program);
+void add_model(CLI::App& program);
 void add_model_memory(CLI::App& program);
 void add_plans(CLI::App& program);
 void add_ps(CLI::App& program);
