@@ -157,8 +157,11 @@ std::optional<SpawnRequest> PmiJobs::take_request() {
 
 std::string PmiJobs::started(int id) { return cat("cmd=spawn_result rc=0 herald_id=", id, "\n"); }
 
+// Values of the protocol have no blanks.
 std::string PmiJobs::not_started(std::string_view why) {
-  return cat("cmd=spawn_result rc=-1 msg=", why, "\n");
+  std::string text(why);
+  std::replace(text.begin(), text.end(), ' ', '_');
+  return cat("cmd=spawn_result rc=-1 msg=", text, "\n");
 }
 
 SpawnWords spawn_words(std::string_view text) {
