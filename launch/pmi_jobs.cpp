@@ -41,7 +41,7 @@ int number_of(const SpawnCommand& command, const std::string& key) {
 }
 
 // The info key `path`: directories where the program is looked for first.
-std::string find_program(const std::string& name, const std::string& path) {
+std::string find_in_path(const std::string& name, const std::string& path) {
   if (name.find('/') != std::string::npos) return name;
   for (std::size_t at = 0; at < path.size();) {
     const std::size_t end = std::min(path.find(':', at), path.size());
@@ -76,7 +76,7 @@ void add_app(std::vector<std::string>& words, const SpawnCommand& command, bool&
     if (key == "env") add_environment(words, value);
     if (key == "path") path = value;
   }
-  words.push_back(find_program(value_of(command, "execname"), path));
+  words.push_back(find_in_path(value_of(command, "execname"), path));
   for (int i = 1; i <= number_of(command, "argcnt"); ++i) words.push_back(value_of(command, cat("arg", i)));
 }
 

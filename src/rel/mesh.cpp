@@ -390,7 +390,6 @@ Duration Mesh::round_trip(PeerId peer) const noexcept {
 }
 
 const MeshCounters& Mesh::counters() const noexcept { return inner_->mesh.counters; }
-
 const MeshConfig& Mesh::config() const noexcept { return inner_->mesh.config; }
 
 std::uint64_t Mesh::buffered_bytes() const noexcept {
