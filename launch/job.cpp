@@ -101,7 +101,7 @@ void Job::run_once() {
   if (std::any_of(ready.begin(), ready.end(), [](const Ready& each) { return each.tag == Tag::signals; }))
     on_signals();
   for (const Ready& each : ready) dispatch(each);
-  spawned_.start_requested(pmi_.server(), plan_.hosts, ending_, inherited_);
+  spawned_.start_requested(pmi_.server(), plan_, ending_, inherited_);
   pmi_.flush();
   write_upstream();
   check_pmi();

@@ -41,7 +41,7 @@ int number_of(const SpawnCommand& command, const std::string& key) {
 }
 
 // The info key `path`: directories where the program is looked for first.
-std::string find_program(const std::string& name, const std::string& path) {
+std::string find_in_path(const std::string& name, const std::string& path) {
   if (name.find('/') != std::string::npos) return name;
   for (std::size_t at = 0; at < path.size();) {
     const std::size_t end = std::min(path.find(':', at), path.size());
@@ -76,7 +76,7 @@ void add_app(std::vector<std::string>& words, const SpawnCommand& command, bool&
     if (key == "env") add_environment(words, value);
     if (key == "path") path = value;
   }
-  words.push_back(find_program(value_of(command, "execname"), path));
+  words.push_back(find_in_path(value_of(command, "execname"), path));
   for (int i = 1; i <= number_of(command, "argcnt"); ++i) words.push_back(value_of(command, cat("arg", i)));
 }
 
@@ -157,8 +157,11 @@ std::optional<SpawnRequest> PmiJobs::take_request() {
 
 std::string PmiJobs::started(int id) { return cat("cmd=spawn_result rc=0 herald_id=", id, "\n"); }
 
+// Values of the protocol have no blanks.
 std::string PmiJobs::not_started(std::string_view why) {
-  return cat("cmd=spawn_result rc=-1 msg=", why, "\n");
+  std::string text(why);
+  std::replace(text.begin(), text.end(), ' ', '_');
+  return cat("cmd=spawn_result rc=-1 msg=", text, "\n");
 }
 
 SpawnWords spawn_words(std::string_view text) {
@@ -171,6 +174,8 @@ SpawnWords spawn_words(std::string_view text) {
       if (value_of(command, cat("preput_key_", i)) == "PARENT_ROOT_PORT_NAME")
         out.port = value_of(command, cat("preput_val_", i));
     const std::string hosts = value_of(command, "default_hosts");
+    const std::string universe = value_of(command, "default_universe");
+    if (!universe.empty()) out.words.insert(out.words.begin(), {"-usize", universe});
     if (!hosts_given && !hosts.empty()) out.words.insert(out.words.begin(), {"-host", hosts});
     hosts_given = hosts_given || !hosts.empty();
   }

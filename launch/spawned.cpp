@@ -89,12 +89,14 @@ std::string SpawnedJobs::start(const SpawnRequest& request, const Inherited& inh
   return "";
 }
 
-void SpawnedJobs::start_requested(PmiServer& server, const std::vector<std::string>& hosts, bool ending,
+void SpawnedJobs::start_requested(PmiServer& server, const JobPlan& plan, bool ending,
                                   const Inherited& inherited) {
   while (auto request = server.jobs().take_request()) {
     std::string list;
-    for (const std::string& host : hosts) list += cat(list.empty() ? "" : ",", host);
+    for (const std::string& host : plan.hosts) list += cat(list.empty() ? "" : ",", host);
     if (!list.empty()) request->text += cat("default_hosts=", list, "\n");
+    if (plan.hosts.empty() && plan.universe > plan.size)
+      request->text += cat("default_universe=", plan.universe, "\n");
     const std::string why = ending ? "the job is being ended" : start(*request, inherited);
     if (!why.empty()) server.answer(request->asker, PmiJobs::not_started(why));
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "plan.hpp"
 #include "pmi.hpp"
 #include "poller.hpp"
 #include "start.hpp"
@@ -24,9 +25,8 @@ class SpawnedJobs {
   SpawnedJobs(const SpawnedJobs&) = delete;
   SpawnedJobs& operator=(const SpawnedJobs&) = delete;
 
-  // Starts the jobs that ranks requested of this server. `hosts`: where they run unless they say so.
-  void start_requested(PmiServer& server, const std::vector<std::string>& hosts, bool ending,
-                       const Inherited& inherited);
+  // Starts the jobs that ranks requested of this server. They run on the hosts of `plan` unless they say so.
+  void start_requested(PmiServer& server, const JobPlan& plan, bool ending, const Inherited& inherited);
   void on_report(PmiServer& server, int id);  // its pipe is readable
   // Tells `jobs`, which may be null, of jobs that have ended. The exit code of one that failed after its
   // start.

@@ -72,8 +72,10 @@ Status Pmi1::spawn(std::span<const SpawnApp> apps, std::string_view port) {
   if (status != Status::ok) return status;
   spawn_id_ = field(reply_, "herald_id").value_or("");
   if (is_good()) return Status::ok;
-  const std::size_t why = reply_.find("msg=");
-  return refuse(Status::not_found, why != std::string::npos ? reply_.substr(why + 4) : in_quotes(reply_));
+  std::string why(field(reply_, "msg").value_or(reply_));
+  for (char& c : why)
+    if (c == '_') c = ' ';
+  return refuse(Status::not_found, std::move(why));
 }
 
 bool Pmi1::has_spawn_ended() {

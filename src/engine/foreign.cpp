@@ -94,6 +94,9 @@ bool ForeignPeers::open(bool& locked, std::string& why) {
   engine_.transport_.open(*engine_.net_, std::vector<bool>(static_cast<std::size_t>(size_)));
   engine_.peers_.use(*engine_.net_);
   engine_.waiter_.open_sockets(*engine_.net_);
+  // Ranks of this host cannot write to a doorbell that sleeps on sockets: its name is gone. So sleeps are
+  // short.
+  if (engine_.shm_) engine_.waiter_.begin_polling();
   if (!engine_.lock_.active()) {
     engine_.lock_.activate();
     engine_.call_lock_.enter();

@@ -162,7 +162,7 @@ TEST(HostServer, names_belong_to_the_whole_job) {
   whole.output(0).clear();
   whole.answer(request->asker, PmiJobs::not_started("x is missing"));
   host.on_upstream(whole.output(0));
-  EXPECT_EQ(host.output(0), "cmd=spawn_result rc=-1 msg=x is missing\n");
+  EXPECT_EQ(host.output(0), "cmd=spawn_result rc=-1 msg=x_is_missing\n");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "engine/clock.hpp"
 #include "mpi/core/request.hpp"
+#include "mpi/dyn/spawn.hpp"
 #include "path/stream/stream.hpp"
 
 namespace herald::mpi {
@@ -52,7 +53,11 @@ Status ask(const std::string& verb, const std::string& service, const std::strin
   return answer == "no" ? Status::not_found : Status::bad_argument;
 }
 
-bool uses_server() noexcept { return !runtime().knobs().names.empty(); }
+bool uses_server() noexcept {
+  if (!runtime().knobs().names.empty()) return true;
+  wait_for_launcher();
+  return false;
+}
 
 Status of_launcher(Status status, std::string& why) noexcept {
   if (status != Status::ok) why = runtime().boot().last_error();

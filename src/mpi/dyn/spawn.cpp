@@ -18,6 +18,10 @@ namespace {
 constexpr Duration kLookEvery = milliseconds(200);        // whether the new job has ended
 constexpr Duration kParentLimit = milliseconds(180'000);  // for the parent to accept
 
+// A thread spawns a job, with the lock released in between. The launcher answers one question at a time, and
+// tells of the job that was spawned last.
+bool is_spawning = false;
+
 // The processes of a new job connect, or the launcher says that it has ended.
 std::unique_ptr<StreamChannel> accept_children(Port& port, Meeting& meeting) noexcept {
   const engine::Engine::Polling polling(runtime().engine());
@@ -39,8 +43,8 @@ std::unique_ptr<StreamChannel> accept_children(Port& port, Meeting& meeting) noe
   return channel;
 }
 
-std::unique_ptr<StreamChannel> start_job(Call& call, const std::vector<boot::SpawnApp>& apps,
-                                         Meeting& meeting) noexcept {
+std::unique_ptr<StreamChannel> start_alone(Call& call, const std::vector<boot::SpawnApp>& apps,
+                                           Meeting& meeting) noexcept {
   meeting.error = MPI_ERR_SPAWN;
   const std::unique_ptr<Port> port = Port::open(call, meeting.why);
   if (port == nullptr) return nullptr;
@@ -54,6 +58,16 @@ std::unique_ptr<StreamChannel> start_job(Call& call, const std::vector<boot::Spa
   }
   meeting.error = MPI_SUCCESS;
   return accept_children(*port, meeting);
+}
+
+std::unique_ptr<StreamChannel> start_job(Call& call, const std::vector<boot::SpawnApp>& apps,
+                                         Meeting& meeting) noexcept {
+  wait_for_launcher();
+  is_spawning = true;
+  std::unique_ptr<StreamChannel> channel = start_alone(call, apps, meeting);
+  is_spawning = false;
+  runtime().engine().wake_waiters();
+  return channel;
 }
 
 int count_of(const std::vector<boot::SpawnApp>& apps) noexcept {
@@ -114,6 +128,10 @@ bool read_app(const char* command, char* const* argv, int count, const Info* inf
 }
 
 }  // namespace
+
+void wait_for_launcher() noexcept {
+  wait_until([] { return !is_spawning; });
+}
 
 int meet_parent(Call& call) noexcept {
   const std::string port = runtime().boot().parent_port();

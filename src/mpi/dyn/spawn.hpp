@@ -9,4 +9,7 @@ namespace herald::mpi {
 // error class.
 int meet_parent(Call& call) noexcept;
 
+// Before a call of the launcher: until no other thread of this process spawns a job.
+void wait_for_launcher() noexcept;
+
 }  // namespace herald::mpi
