@@ -32,8 +32,8 @@ Point point_of(double bytes, std::span<double> runs) noexcept {
   if (runs.empty()) return {bytes, 0, 0};
   std::sort(runs.begin(), runs.end());
   const std::size_t n = runs.size();
-  const double low = runs[n / 4], high = runs[(3 * n) / 4 < n ? (3 * n) / 4 : n - 1];
-  return {bytes, runs[n / 2], (high - low) / 2};
+  const double value = runs[n / 4];
+  return {bytes, value, std::min(value, runs[n / 2] - value)};
 }
 
 Function fit(std::span<const Point> points, double share) noexcept {
@@ -56,8 +56,8 @@ Function fit(std::span<const Point> points, double share) noexcept {
     // The interval covers the scatter of the runs, and the points that the line misses nearby.
     double spread = std::max(points[i].spread_ns, points[i].ns * share);
     for (std::size_t j = i > 0 ? i - 1 : 0; j <= std::min(points.size() - 1, i + 1); ++j)
-      spread = std::max(spread, points[j].spread_ns * points[i].ns / std::max(points[j].ns, 1.0));
-    function.add({points[i].bytes, points[i].ns, spread});
+      spread = std::max(spread, points[i].ns * std::min(1.0, points[j].spread_ns / std::max(points[j].ns, 1.0)));
+    function.add({points[i].bytes, points[i].ns, std::min(spread, points[i].ns)});
   }
   return function;
 }
@@ -93,6 +93,21 @@ Buffer fit_buffer(std::span<const Flood> floods) noexcept {
     }
   buffer.spread_items = std::sqrt(misses / n);
   buffer.found = buffer.items > 0;
+  return buffer;
+}
+
+Buffer fit_buffer(std::span<const Flood> floods, double rate) noexcept {
+  Buffer buffer;
+  buffer.rate = rate;
+  double most = 0;
+  for (const Flood& flood : floods) {
+    if (flood.items <= 0 || flood.arrived >= 0.999) continue;
+    const double items = std::max(0.0, (flood.arrived - rate) * flood.items);
+    buffer.items = buffer.found ? std::min(buffer.items, items) : items;
+    most = std::max(most, items);
+    buffer.found = true;
+  }
+  buffer.spread_items = most - buffer.items;
   return buffer;
 }
 

@@ -12,10 +12,11 @@ namespace herald::model {
 // All runs of one measurement at one length.
 struct Point {
   double bytes = 0, ns = 0;
-  double spread_ns = 0;  // half of the range in which most runs lie
+  double spread_ns = 0;  // to the median of the runs
 };
 
-// The median of runs, and half the distance between their quartiles. `runs` is sorted in place.
+// The lower quartile of runs, because whatever else a host does only adds time, and its distance from the
+// median. `runs` is sorted in place.
 Point point_of(double bytes, std::span<double> runs) noexcept;
 
 // As few knots as describe all points within `share` of their values, at points that were measured; at most
@@ -37,6 +38,9 @@ struct Buffer {
   bool found = false;  // false: nothing was dropped
 };
 Buffer fit_buffer(std::span<const Flood> floods) noexcept;
+// The same where D/A is known, from the flood in which the senders were most together: hosts that do other
+// things send less at a time, and more arrives.
+Buffer fit_buffer(std::span<const Flood> floods, double rate) noexcept;
 
 // The windows of a gather from `senders` hosts that send `items` each through a buffer of `buffer` items
 // (equations 5, 6 and 7): at least `lower` senders keep the link full, at most `upper` cause no loss.

@@ -46,7 +46,7 @@ def check(path, text):
     top = path.split('/')[0]
     room = room_of(path)
     found = []
-    if top in ('tools', 'launch') and not path.startswith('tools/cast/'):  # that one is an MPI program
+    if top in ('tools', 'launch') and not path.startswith(('tools/cast/', 'tools/measure/')):  # MPI programs
         found += _outside_program(text, top)
     if top == 'sim':
         found += [(line, f'sim/ drives the pure rooms only: it may not include {name}')
