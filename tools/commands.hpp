@@ -16,6 +16,7 @@ void add_cast(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_explain(CLI::App& program);
 void add_info(CLI::App& program);
+void add_model(CLI::App& program);
 void add_model_memory(CLI::App& program);
 void add_names(CLI::App& program);
 void add_plans(CLI::App& program);

@@ -231,11 +231,18 @@ std::vector<Predictor::Candidate> Predictor::candidates(Op op, std::uint64_t byt
   return all;
 }
 
+// The model does not know inside a host what fits best, nor what few bytes cost to a microsecond: there, and
+// where it sees little difference, the table decides.
 const Algorithm& Predictor::choose_cheapest(Op op, std::uint64_t bytes, const Shape& shape,
                                             const Cluster& cluster) noexcept {
-  if (has_unknown_sizes(op) || shape.ranks < 2) return choose(op, bytes, shape);
+  constexpr std::uint64_t kLeastBytes = 1024;
+  constexpr double kClearly = 1.1;
+  const Algorithm& usual = choose(op, bytes, shape);
+  if (has_unknown_sizes(op) || shape.hosts < 2 || bytes < kLeastBytes) return usual;
   const std::vector<Candidate> all = candidates(op, bytes, shape, cluster);
-  return all.empty() ? choose(op, bytes, shape) : *all.front().algorithm;
+  for (const Candidate& each : all)
+    if (each.algorithm == &usual && each.prediction.ns <= kClearly * all.front().prediction.ns) return usual;
+  return all.empty() ? usual : *all.front().algorithm;
 }
 
 }  // namespace herald::coll

@@ -26,7 +26,8 @@ class Predictor {
   // All algorithms that fit, the cheapest first.
   std::vector<Candidate> candidates(Op op, std::uint64_t bytes, const Shape& shape,
                                     const Cluster& cluster) noexcept;
-  // The first of them; where sizes are not known to all ranks, or nothing can be predicted: choose().
+  // The first of them if it is clearly cheaper than choose(); else, for data below 1 KiB, inside a host, and
+  // where sizes are not known to all ranks: choose().
   const Algorithm& choose_cheapest(Op op, std::uint64_t bytes, const Shape& shape,
                                    const Cluster& cluster) noexcept;
 

@@ -56,7 +56,8 @@ Function fit(std::span<const Point> points, double share) noexcept {
     // The interval covers the scatter of the runs, and the points that the line misses nearby.
     double spread = std::max(points[i].spread_ns, points[i].ns * share);
     for (std::size_t j = i > 0 ? i - 1 : 0; j <= std::min(points.size() - 1, i + 1); ++j)
-      spread = std::max(spread, points[i].ns * std::min(1.0, points[j].spread_ns / std::max(points[j].ns, 1.0)));
+      spread =
+          std::max(spread, points[i].ns * std::min(1.0, points[j].spread_ns / std::max(points[j].ns, 1.0)));
     function.add({points[i].bytes, points[i].ns, std::min(spread, points[i].ns)});
   }
   return function;

@@ -122,7 +122,8 @@ const char* missing_part(const Measured& measured) {
 }  // namespace
 
 std::string to_text(const Measured& measured) {
-  std::string text = "herald-model " + std::to_string(kTextVersion) + "\ncluster " + measured.cluster + "\nhosts";
+  std::string text =
+      "herald-model " + std::to_string(kTextVersion) + "\ncluster " + measured.cluster + "\nhosts";
   for (const std::string& host : measured.hosts) text += " " + host;
   text += "\nkernel " + measured.kernel + "\nlink_mbit " + number(measured.link_mbit) + "\nhost\n";
   const auto write_function = [&](const char* name, const Function& function) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model/text.hpp: measured parameters as text: what `herald model measure` writes beside its JSON, the library
-// reads, and rank 0 hands to the other ranks. Lines of words; times in ns, lengths in bytes:
+// model/text.hpp: measured parameters as text: what `herald model measure` writes beside its JSON, the
+// library reads, and rank 0 hands to the other ranks. Lines of words; times in ns, lengths in bytes:
 //
 //   herald-model 1
 //   cluster node-5f3a
@@ -34,8 +34,8 @@ struct Measured {
 };
 
 std::string to_text(const Measured& measured);
-// Strict: a damaged file, one of another version, or one with absurd values is refused, and `why` says what is
-// wrong with which line.
+// Strict: a damaged file, one of another version, or one with absurd values is refused, and `why` says what
+// is wrong with which line.
 bool from_text(std::string_view text, Measured& out, std::string& why);
 
 }  // namespace herald::model

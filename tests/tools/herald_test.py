@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 BUILD, SOURCE = sys.argv[1:3]
@@ -94,6 +95,40 @@ class Herald(unittest.TestCase):
         done = run('explain', 'bcast', '8', HERALD_COLL='bcast=nonsense')
         self.assertIn('shared is selected', done.stdout)
         self.assertRegex(done.stderr, r'HERALD_COLL=bcast=nonsense is ignored.*auto\|binomial')
+
+    def test_explain_takes_hosts_and_ranks_of_each(self):
+        done = run('explain', 'allreduce', '64k', '-n', '8x4')
+        self.assertIn('32 ranks on 8 hosts', done.stdout)
+
+    def test_predict_has_an_interval_and_grows_with_the_data(self):
+        def times(*words):
+            done = run('model', 'predict', *words, XDG_CACHE_HOME='/nonexistent')
+            self.assertEqual((done.returncode, done.stderr), (0, ''), words)
+            found = re.search(r': ([\d.]+) (\w+) \(between ([\d.]+) (\w+) and ([\d.]+) (\w+)\)', done.stdout)
+            self.assertTrue(found, done.stdout)
+            unit = {'ns': 1e-9, 'us': 1e-6, 'ms': 1e-3, 's': 1}
+            words = found.groups()
+            middle, low, high = (float(words[i]) * unit[words[i + 1]] for i in (0, 2, 4))
+            self.assertTrue(0 < low <= middle <= high, done.stdout)
+            return middle
+        self.assertLess(times('bcast', '1m', '-n', '16'), times('bcast', '2m', '-n', '16'))
+        self.assertGreater(times('bcast', '1m', '-n', '16', '--rate', '100'), (1 << 20) * 8 / 1e8)
+        times('gather', '64k', '-n', '1000')
+        times('allreduce', '1m', '-n', '1000', '--algorithm', 'ring')
+        times('alltoall', '4k', '-n', '8x4')
+
+    def test_predict_refuses_bad_input(self):
+        with tempfile.NamedTemporaryFile('w', suffix='.model') as file:
+            file.write('herald-model 7\n')
+            file.flush()
+            for words in (('bcast', '1m', '--from', file.name), ('bcast', '1m', '--from', '/nonexistent.model'),
+                          ('bcast', '1m', '-n', '8y'), ('bcast', '1m', '-n', '0x4'), ('nonsense', '8'),
+                          ('bcast', '8', '--algorithm', 'ring')):
+                done = run('model', 'predict', *words)
+                self.assertEqual(done.returncode, 2, words)
+                self.assertTrue(done.stderr, words)
+        self.assertEqual(run('model', 'measure').returncode, 2)
+        self.assertIn('--host node1:2,node2:2', run('model', 'measure', '--host', 'node1,node2', '--show').stdout)
 
     def test_usage_errors(self):
         for words in ((), ('nonsense',), ('info', '--nonsense'), ('explain',), ('explain', 'nonsense', '8'),

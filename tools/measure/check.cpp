@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 
@@ -21,12 +21,17 @@ void call(coll::Op op, std::vector<char>& in, std::vector<char>& out, int bytes)
     case coll::Op::gather:
       MPI_Gather(in.data(), bytes, MPI_CHAR, out.data(), bytes, MPI_CHAR, 0, MPI_COMM_WORLD);
       break;
+    case coll::Op::scatter:
+      MPI_Scatter(out.data(), bytes, MPI_CHAR, in.data(), bytes, MPI_CHAR, 0, MPI_COMM_WORLD);
+      break;
     case coll::Op::allgather:
       MPI_Allgather(in.data(), bytes, MPI_CHAR, out.data(), bytes, MPI_CHAR, MPI_COMM_WORLD);
       break;
-    case coll::Op::alltoall:
-      MPI_Alltoall(in.data(), bytes, MPI_CHAR, out.data(), bytes, MPI_CHAR, MPI_COMM_WORLD);
+    case coll::Op::alltoall: {
+      static std::vector<char> whole(out.size());
+      MPI_Alltoall(whole.data(), bytes, MPI_CHAR, out.data(), bytes, MPI_CHAR, MPI_COMM_WORLD);
       break;
+    }
     case coll::Op::reduce:
       MPI_Reduce(in.data(), out.data(), bytes / 8, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
       break;
@@ -91,10 +96,9 @@ int check_collective(const std::string& which, const std::string& file) {
     const double ns = time_call(algorithm->op, in, out, bytes);
     if (rank != 0) continue;
     const auto size_of = static_cast<std::uint64_t>(bytes);
-    const model::Prediction p =
-        predictor.predict(*algorithm, size_of, shape, coll::cluster_of(shape));
-    fmt::print("{:<28} {:>8} B  measured {:>10.1f} us  predicted {:>10.1f} us  error {:>6.1f} %\n", which, bytes,
-               ns / 1e3, p.ns / 1e3, 100 * (p.ns - ns) / ns);
+    const model::Prediction p = predictor.predict(*algorithm, size_of, shape, coll::cluster_of(shape));
+    fmt::print("{:<28} {:>8} B  measured {:>10.1f} us  predicted {:>10.1f} us  error {:>6.1f} %\n", which,
+               bytes, ns / 1e3, p.ns / 1e3, 100 * (p.ns - ns) / ns);
   }
   return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tools/measure/flood.cpp: the buffer of a switch port, B_L: all hosts but one flood that one with UDP datagrams,
-// for growing times; the share that arrives follows equation 4 of the paper.
+// tools/measure/flood.cpp: the buffer of a switch port, B_L: all hosts but one flood that one with UDP
+// datagrams, for growing times; the share that arrives follows equation 4 of the paper.
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 
 #include "base/hash.hpp"
+#include "boot/model_file.hpp"
 #include "measure.hpp"
 #include "wire/datagram.hpp"
 
@@ -35,34 +35,14 @@ model::Function over_sizes(std::initializer_list<int> sizes, Body body) {
   return model::fit(points, 0.05);
 }
 
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-// The interface of the default route, or the first one that is up.
-double link_mbit() {
-  std::ifstream routes("/proc/net/route");
-  std::string line, name;
-  std::getline(routes, line);
-  while (std::getline(routes, line)) {
-    const std::string each = line.substr(0, line.find('\t'));
-    if (name.empty() || line.find("\t00000000\t") != std::string::npos) name = each;
-  }
-  const double mbit = std::atof(first_line("/sys/class/net/" + name + "/speed").c_str());
-  return mbit > 0 ? mbit : 0;
-}
-
 }  // namespace
 
 void measure_host(model::Parameters& out) {
   constexpr std::size_t kArea = 64 << 20;
   std::vector<char> from(kArea, 1), to(kArea, 2);
   const auto stepping = [&](int bytes, int i) {  // never the same memory twice
-    const std::size_t at =
-        static_cast<std::size_t>(bytes) * static_cast<std::size_t>(i) % (kArea - static_cast<std::size_t>(bytes));
+    const std::size_t at = static_cast<std::size_t>(bytes) * static_cast<std::size_t>(i) %
+                           (kArea - static_cast<std::size_t>(bytes));
     std::memcpy(to.data() + at, from.data() + at, static_cast<std::size_t>(bytes));
   };
   out.copy_in_cache = over_sizes({8, 256, 4096, 16384, 65536, 262144}, [&](int bytes, int) {
@@ -98,14 +78,14 @@ Facts gather_facts(MPI_Comm leaders) {
   utsname system{};
   ::uname(&system);
   std::vector<char> names(static_cast<std::size_t>(size) * sizeof system.nodename);
-  MPI_Gather(system.nodename, sizeof system.nodename, MPI_CHAR, names.data(), sizeof system.nodename, MPI_CHAR,
-             0, leaders);
+  MPI_Gather(system.nodename, sizeof system.nodename, MPI_CHAR, names.data(), sizeof system.nodename,
+             MPI_CHAR, 0, leaders);
   if (rank != 0) return facts;
   for (int i = 0; i < size; ++i)
     facts.hosts.emplace_back(names.data() + static_cast<std::size_t>(i) * sizeof system.nodename);
   std::sort(facts.hosts.begin(), facts.hosts.end());
   facts.kernel = system.release;
-  facts.link_mbit = link_mbit();
+  facts.link_mbit = boot::link_mbit();
   std::string key = facts.kernel + " " + std::to_string(facts.link_mbit);
   for (const std::string& host : facts.hosts) key += " " + host;
   std::string stem = facts.hosts.front();

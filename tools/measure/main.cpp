@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
+#include "boot/model_file.hpp"
 #include "measure.hpp"
 
 namespace herald::measure {
@@ -44,8 +45,8 @@ const std::vector<int> kStreams = {0, 512, 1400, 4096, 16384, 65536, 262144, 1 <
 void measure_path(Bench& bench, model::PathParameters& path) {
   path.send_overhead = model::fit(bench.send_times(kSizes), 0.05);
   path.user_recv = model::fit(bench.receive_times(kSizes), 0.05);
-  path.latency = model::fit_latency(bench.round_trips(kLong, 1), path.send_overhead, path.recv_overhead,
-                                    path.user_recv);
+  path.latency =
+      model::fit_latency(bench.round_trips(kLong, 1), path.send_overhead, path.recv_overhead, path.user_recv);
 }
 
 void measure_network(Bench& bench, model::Parameters& out, Progress& progress) {
@@ -110,13 +111,6 @@ void measure_memory(Bench& bench, model::Parameters& out) {
   direct.latency = model::Function::line(shm.latency.at(0), 0);
 }
 
-std::string default_folder() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/')
-    return std::string(cache) + "/herald";
-  const char* home = std::getenv("HOME");
-  return std::string(home != nullptr ? home : "/tmp") + "/.cache/herald";
-}
-
 int fail(int rank, const std::string& why) {
   if (rank == 0) fmt::print(stderr, "herald model measure: {}\n", why);
   return 2;
@@ -164,7 +158,8 @@ int run(MPI_Comm host, MPI_Comm leaders, const Options& options) {
       model::Measured again;
       if (!from_text(to_text(measured), again, why))
         failed = fail(rank, "the measured values make no sense: " + why + "; is the cluster busy?");
-      else if (!write_files(measured, options.folder.empty() ? default_folder() : options.folder, path, why))
+      else if (!write_files(measured, options.folder.empty() ? boot::model_folder(environ) : options.folder,
+                            path, why))
         failed = fail(rank, why);
       else if (!options.quiet)
         fmt::print("{}\n", path);

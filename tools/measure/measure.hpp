@@ -37,9 +37,10 @@ class Bench {
   int size() const { return size_; }
   // Each is collective; the result is known to rank 0 only.
   std::vector<model::Point> round_trips(const std::vector<int>& sizes, int pairs, double pause_ns = 0);
-  std::vector<model::Point> send_times(const std::vector<int>& sizes);    // O_s, by direct timing
-  std::vector<model::Point> receive_times(const std::vector<int>& sizes); // U_r, of messages that have arrived
-  std::vector<model::Point> slowdowns(const std::vector<int>& sizes);     // O_r, of a control computation
+  std::vector<model::Point> send_times(const std::vector<int>& sizes);  // O_s, by direct timing
+  std::vector<model::Point> receive_times(
+      const std::vector<int>& sizes);                                  // U_r, of messages that have arrived
+  std::vector<model::Point> slowdowns(const std::vector<int>& sizes);  // O_r, of a control computation
   // Time of a message in a stream from `senders` ranks to rank 0; `both`: rank 0 sends as much to rank 1.
   std::vector<model::Point> gaps(const std::vector<int>& sizes, int senders, bool both = false);
   std::vector<model::Point> cast_gaps(const std::vector<int>& sizes);
@@ -54,14 +55,14 @@ class Bench {
   std::vector<char> buffer_;
 };
 
-// Floods the port of rank 0's host with UDP datagrams from all others; B_L in bytes, 0 if nothing was dropped.
-// `gap_ratio`: g_s / g_r.
+// Floods the port of rank 0's host with UDP datagrams from all others; B_L in bytes, 0 if nothing was
+// dropped. `gap_ratio`: g_s / g_r.
 double measure_switch_buffer(MPI_Comm leaders, double gap_ratio);
 
 // Copies, reductions and checksums of this host.
 void measure_host(model::Parameters& out);
 
-// What the cluster is: names of hosts, kernel, rate of the link. Known to rank 0.
+// Names of hosts, kernel, rate of the link. Known to rank 0.
 struct Facts {
   std::vector<std::string> hosts;
   std::string kernel, cluster;

@@ -73,6 +73,10 @@ bool replace_file(const std::string& path, const std::string& text, std::string&
 bool write_files(const model::Measured& measured, const std::string& folder, std::string& json_path,
                  std::string& why) {
   std::error_code error;
+  if (folder.empty()) {
+    why = "HOME is not set: give the folder of the files with --to";
+    return false;
+  }
   std::filesystem::create_directories(folder, error);
   if (error) {
     why = fmt::format("the folder {} cannot be made: {}", folder, error.message());

@@ -67,14 +67,25 @@ TEST(Predict, continues_long_pipelines_along_a_line) {
   EXPECT_LT(twice, 2.0 * once);  // the pipeline is filled once
 }
 
-TEST(Predict, prefers_multicast_on_slow_links_and_trees_inside_a_host) {
-  const model::Parameters parameters = model::default_parameters(1e8, 4);
-  Predictor predictor(parameters);
+TEST(Predict, departs_from_the_table_only_where_it_is_clearly_cheaper) {
+  const model::Parameters slow = model::default_parameters(1e8, 4);
+  Predictor predictor(slow);
   const Shape shape = shape_on(8, 1);
-  EXPECT_STREQ(predictor.choose_cheapest(Op::bcast, 1 << 20, shape, cluster_of(shape)).name, "cast");
-  Shape host = shape_on(1, 8);
-  host.streams = false, host.shared_bytes = 0, host.reads_peers = false;
-  EXPECT_STREQ(predictor.choose_cheapest(Op::bcast, 8, host, cluster_of(host)).name, "binomial");
+  const Cluster cluster = cluster_of(shape);
+  const auto pick = [&](Op op, std::uint64_t bytes) {
+    return std::string(predictor.choose_cheapest(op, bytes, shape, cluster).name);
+  };
+  EXPECT_EQ(pick(Op::bcast, 1 << 20), "cast");
+  // At 100 Mbit/s bytes that pass several hosts cost more than messages.
+  EXPECT_STREQ(choose(Op::alltoall, 1024, shape).name, "bruck");
+  EXPECT_EQ(pick(Op::alltoall, 1024), "linear");
+  EXPECT_STREQ(choose(Op::scatter, 65536, shape).name, "binomial");
+  EXPECT_EQ(pick(Op::scatter, 65536), "linear");
+  EXPECT_EQ(pick(Op::allreduce, 8), choose(Op::allreduce, 8, shape).name);
+  const Shape host = shape_on(1, 8);
+  for (const std::uint64_t bytes : {8u, 4096u, 1u << 20})
+    EXPECT_EQ(&predictor.choose_cheapest(Op::bcast, bytes, host, cluster_of(host)),
+              &choose(Op::bcast, bytes, host));
 }
 
 // A broadcast takes at least the time of its bytes on the slowest link, and of one message.
