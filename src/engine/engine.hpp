@@ -19,6 +19,7 @@
 #include "engine/local_peers.hpp"
 #include "engine/lock.hpp"
 #include "engine/messages.hpp"
+#include "engine/model_exchange.hpp"
 #include "engine/net.hpp"
 #include "engine/peers.hpp"
 #include "engine/periodic_thread.hpp"
@@ -99,6 +100,7 @@ class Engine {
  private:
   friend class Opener;
   friend class ForeignPeers;
+  friend const JobModel* model_of(const Engine& engine) noexcept;
   Engine(int rank, int size, const Knobs& knobs, bool threads_multiple) noexcept;
   bool turn_net() noexcept;
   void keep_alive() noexcept;
@@ -123,8 +125,12 @@ class Engine {
   RankState state_{*this};
   StallReport stalls_;
   ForeignPeers foreign_;
+  std::unique_ptr<JobModel> model_;
   const bool verbose_;
   bool in_turn_ = false;
 };
+
+// Measured parameters of the cluster, the same at all ranks of the job; null: there are none.
+inline const JobModel* model_of(const Engine& engine) noexcept { return engine.model_.get(); }
 
 }  // namespace herald::engine

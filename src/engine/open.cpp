@@ -7,6 +7,7 @@
 
 #include "base/trace.hpp"
 #include "engine/knob_check.hpp"
+#include "engine/model_exchange.hpp"
 #include "engine/processors.hpp"
 #include "engine/self.hpp"
 #include "path/random.hpp"
@@ -105,14 +106,20 @@ bool Opener::exchange_cards(const std::string& own, Cards& cards, std::string& w
   generation_ = exchanges_++;
   const std::string key = "herald-card-" + std::to_string(generation_);
   KnobCheck check(boot_, knobs_, generation_);
-  bool good = boot_.put(key, check.hash() + own) == Status::ok && boot_.fence() == Status::ok;
+  ModelExchange model(boot_, generation_);
+  bool good = true;
+  const std::string before = check.hash() + (has_model_ ? "-" : model.put(good));
+  good = good && boot_.put(key, before + own) == Status::ok && boot_.fence() == Status::ok;
   for (int peer = 0; good && peer < size_; ++peer) {
     if (peer == rank_) continue;
     std::string& card = cards[static_cast<std::size_t>(peer)];
     good = boot_.get(peer, key, card) == Status::ok;
     card.erase(0, check.take_hash(peer, card));
+    card.erase(0, model.take(peer, card, good));
   }
   engine_.foreign_.set_job(name_job(rank_ == 0 ? own : cards[0]));
+  if (!has_model_) engine_.model_ = model.take_model();
+  has_model_ = true;
   if (!good) why = "the ranks could not exchange their addresses: " + boot_.last_error();
   return good && check.all_agree(why);
 }

@@ -49,6 +49,7 @@ class Opener {
   std::vector<bool> remote_;                 // by peer: the network reaches it
   std::map<int, path::CpuMask> co_located_;  // remote peers on our machine, and where they may run
   bool only_remote_ = false;                 // no other rank shares our memory
+  bool has_model_ = false;                   // rank 0 has been asked for measured parameters
 };
 
 }  // namespace herald::engine

@@ -90,6 +90,14 @@ coll::Shape Team::shape_for(const coll::CollSpec& spec) noexcept {
   return shape;
 }
 
+const model::Parameters* Team::measured() const noexcept {
+  const engine::JobModel* const model = engine::model_of(engine_);
+  if (model == nullptr) return nullptr;
+  const auto joined_later = [&](p2p::PeerId peer) { return peer >= model->ranks; };
+  return std::any_of(identity_.peers.begin(), identity_.peers.end(), joined_later) ? nullptr
+                                                                                   : &model->parameters;
+}
+
 void Team::describe_segment(coll::CollSpec& spec, bool persistent) const noexcept {
   const bool has_channel = !persistent || persistent_count < path::CollSegmentShape::kMoreChannels;
   spec.shared_bytes = has_channel ? segment.copied_bytes(persistent) : 0;

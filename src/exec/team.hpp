@@ -68,6 +68,9 @@ class Team {
   // The specification of a call, with what `make_plan` needs to know of hosts and lanes.
   coll::CollSpec place(const coll::CollSpec& spec, const coll::Shape& shape) noexcept;
 
+  // Measured parameters of the cluster that all ranks of the team have; null: there are none.
+  const model::Parameters* measured() const noexcept;
+
   // True if it is time to agree on a segment and the agreement has not begun.
   bool wants_segment(bool persistent) const noexcept {
     return !tried_ && size() > 1 && (persistent || run_count >= kSegmentAfter);

@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "base/knobs.hpp"
+#include "coll/explain.hpp"
+#include "coll/predict.hpp"
 #include "mpi/core/runtime.hpp"
 
 using namespace std::string_view_literals;
@@ -36,7 +38,12 @@ void warn(coll::Op op, const char* forced, const coll::Shape& shape, const coll:
 }
 
 // HERALD_VERBOSE=3 shows what is chosen whenever a plan is made.
-const coll::Algorithm& report(const coll::Algorithm& chosen, const coll::CollSpec& spec) noexcept {
+const coll::Algorithm& report(const coll::Algorithm& chosen, const coll::CollSpec& spec,
+                              const coll::Shape& shape, exec::Team& team) noexcept {
+  if (runtime().knobs().explain != 0 && spec.rank == 0) [[unlikely]] {
+    const std::string text = coll::explain_choice(chosen, spec.bytes, shape, team.cluster(), team.measured());
+    (void)std::fputs(text.c_str(), stderr);
+  }
   if (runtime().knobs().verbose >= 3) [[unlikely]]
     std::fprintf(stderr, "herald: rank %d: %s of %llu bytes on %d ranks by %s\n",
                  runtime().engine().peers().rank(), name_of(spec.op),
@@ -46,16 +53,20 @@ const coll::Algorithm& report(const coll::Algorithm& chosen, const coll::CollSpe
 
 }  // namespace
 
-const coll::Algorithm& choose_algorithm(const coll::CollSpec& spec, const coll::Shape& shape) noexcept {
+const coll::Algorithm& choose_algorithm(const coll::CollSpec& spec, const coll::Shape& shape,
+                                        exec::Team& team) noexcept {
   const coll::Algorithm* named =
       coll::find_algorithm(spec.op, list_value(runtime().knobs().coll, name_of(spec.op)));
   const auto fits = [&] { return named->fits(shape) && named->estimate(spec.bytes, shape) < coll::kNeverNs; };
-  if (named != nullptr && fits()) return report(*named, spec);
-  const coll::Algorithm& best = coll::choose(spec.op, spec.bytes, shape);
+  if (named != nullptr && fits()) return report(*named, spec, shape, team);
+  const model::Parameters* const measured = team.measured();
+  const coll::Algorithm& best = measured == nullptr ? coll::choose(spec.op, spec.bytes, shape)
+                                                    : coll::Predictor(*measured).choose_cheapest(
+                                                          spec.op, spec.bytes, shape, team.cluster());
   // The first calls on a communicator have no collective segment yet: no warning.
   const auto on_segment = [&] { return named->name == "shared"sv || named->name == "stream"sv; };
   if (named != nullptr && !on_segment()) warn(spec.op, named->name, shape, best);
-  return report(best, spec);
+  return report(best, spec, shape, team);
 }
 
 }  // namespace herald::mpi

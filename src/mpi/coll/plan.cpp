@@ -57,8 +57,8 @@ coll::Plan make_plan(CommColl& state, const coll::CollSpec& spec) noexcept {
   if (spec.sides != nullptr) return coll::make_plan_between(spec);
   if (spec.neighbors != nullptr) return coll::make_plan(coll::kNeighborhood, spec, checks_collectives());
   const coll::Shape shape = state.team.shape_for(spec);
-  coll::Plan plan =
-      coll::make_plan(choose_algorithm(spec, shape), state.team.place(spec, shape), checks_collectives());
+  coll::Plan plan = coll::make_plan(choose_algorithm(spec, shape, state.team), state.team.place(spec, shape),
+                                    checks_collectives());
   const std::uint64_t timed = timed_bytes(spec, shape);
   if (timed >= exec::Speed::kLongBytes) plan.timed_bytes = timed;
   return plan;
