@@ -121,7 +121,7 @@ int run(MPI_Comm host, MPI_Comm leaders, const Options& options) {
   int rank = 0, hosts = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (leaders != MPI_COMM_NULL) MPI_Comm_size(leaders, &hosts);
-  MPI_Bcast(&hosts, 1, MPI_INT, 0, host);
+  MPI_Allreduce(MPI_IN_PLACE, &hosts, 1, MPI_INT, MPI_MAX, host);
   if (hosts < 2)
     return fail(rank, "it needs at least two hosts, such as herald model measure --host node1,node2");
   Progress progress(rank == 0 && !options.quiet, options.bar);
@@ -131,7 +131,7 @@ int run(MPI_Comm host, MPI_Comm leaders, const Options& options) {
   if (rank == 0) measure_host(measured.parameters);
   progress.begin("shared memory");
   int first = rank;  // of this host: only that of rank 0 is measured
-  MPI_Bcast(&first, 1, MPI_INT, 0, host);
+  MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, host);
   if (first == 0) {
     Bench bench(host);
     measure_memory(bench, measured.parameters);
@@ -165,7 +165,7 @@ int run(MPI_Comm host, MPI_Comm leaders, const Options& options) {
         fmt::print("{}\n", path);
     }
   }
-  MPI_Bcast(&failed, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   return failed;
 }
 
