@@ -13,10 +13,10 @@ constexpr int kUsageCode = 2;  // as of mpiexec
 
 // A new subcommand is a file and a row here.
 constexpr herald::tools::AddCommand kCommands[] = {
-    herald::tools::add_bench,   herald::tools::add_cast,  herald::tools::add_doctor,
-    herald::tools::add_info,    herald::tools::add_model, herald::tools::add_model_memory,
-    herald::tools::add_explain, herald::tools::add_names, herald::tools::add_plans,
-    herald::tools::add_ps,      herald::tools::add_top,   herald::tools::add_trace,
+    herald::tools::add_bench,   herald::tools::add_cast,         herald::tools::add_doctor,
+    herald::tools::add_info,    herald::tools::add_model_memory, herald::tools::add_model,
+    herald::tools::add_explain, herald::tools::add_names,        herald::tools::add_plans,
+    herald::tools::add_ps,      herald::tools::add_top,          herald::tools::add_trace,
 };
 
 }  // namespace

@@ -148,7 +148,7 @@ void Opener::open_waiter() {
 }
 
 bool Opener::start_keep_alive(Engine& engine, std::string& why) {
-  const auto work = [](void* engine) { static_cast<Engine*>(engine)->keep_alive(); };
+  const auto work = [](void* self) { static_cast<Engine*>(self)->keep_alive(); };
   if (engine.keep_alive_.start(work, &engine, kKeepAliveEvery)) return true;
   why =
       "no thread could be started to answer other hosts while the program computes: raise the limit on "
