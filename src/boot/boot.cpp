@@ -6,25 +6,21 @@
 
 namespace herald::boot {
 
-Status Boot::publish(std::string_view, std::string_view) {
+Status Boot::refuse_names() {
   return refuse(Status::unsupported,
                 std::string("the launcher (") + name() +
                     ") keeps no names: start a name server with \"herald names\" and set HERALD_NAMES, or "
                     "start the job with Herald's mpiexec");
 }
 
-Status Boot::lookup(std::string_view service, std::string&) { return publish(service, {}); }
-
-Status Boot::unpublish(std::string_view service) { return publish(service, {}); }
-
-Status Boot::spawn(std::span<const SpawnApp>, std::string_view) {
+Status Boot::refuse_spawn() {
   return refuse(Status::unsupported, std::string("the launcher (") + name() +
                                          ") starts no further processes for Herald: start the job with "
                                          "Herald's mpiexec");
 }
 
 // The variable is for this process, not for jobs that it starts by itself.
-std::string Boot::parent_port() {
+std::string Boot::take_parent_port() {
   const char* const port = std::getenv(kParentPort);
   const std::string text = port != nullptr ? port : "";
   (void)::unsetenv(kParentPort);

@@ -59,16 +59,16 @@ class Boot {
   virtual Status get(int rank, std::string_view key, std::string& value) = 0;
 
   // Names of ports, for other jobs of the same launcher. lookup: not_found if nobody has published it.
-  virtual Status publish(std::string_view service, std::string_view port);
-  virtual Status lookup(std::string_view service, std::string& port);
-  virtual Status unpublish(std::string_view service);
+  virtual Status publish(std::string_view, std::string_view) { return refuse_names(); }
+  virtual Status lookup(std::string_view, std::string&) { return refuse_names(); }
+  virtual Status unpublish(std::string_view) { return refuse_names(); }
 
   // Starts another job, whose processes find `port` with parent_port(). not_found: a program could not be
   // started, and last_error() says why.
-  virtual Status spawn(std::span<const SpawnApp> apps, std::string_view port);
+  virtual Status spawn(std::span<const SpawnApp>, std::string_view /*port*/) { return refuse_spawn(); }
   // Whether the job that was spawned last has ended before it connected: last_error() says how.
   virtual bool has_spawn_ended() { return false; }
-  virtual std::string parent_port();  // empty: this job was not spawned
+  virtual std::string parent_port() { return take_parent_port(); }  // empty: this job was not spawned
 
   // Requests the end of the whole job from the launcher. Returns; the caller then calls
   // _exit(abort.status()).
@@ -80,6 +80,12 @@ class Boot {
 
  protected:
   virtual Status refuse(Status status, std::string why) = 0;  // sets last_error()
+
+ private:
+  // The virtual functions are inline: subclasses in tests have run-time type information, this room has none.
+  Status refuse_names();
+  Status refuse_spawn();
+  static std::string take_parent_port();
 };
 
 // Chooses by the environment. Null with `why` if the launcher does not answer, or if several processes were
