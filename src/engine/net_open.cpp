@@ -15,7 +15,6 @@ constexpr std::size_t kMostInterfaces = 4;  // of multicast
 }  // namespace
 
 bool NetOpener::open(std::string& why) {
-  pool_.port = static_cast<std::uint16_t>(knobs_.lanes_port);
   if (!group::read_range(knobs_.lanes_net, pool_)) {
     why = "HERALD_LANES_NET=" + knobs_.lanes_net + ": a range of multicast addresses such as 239.192.0.0/14";
     return false;
@@ -25,8 +24,7 @@ bool NetOpener::open(std::string& why) {
     why = "HERALD_PORTS=" + knobs_.ports + ": a range of ports from 1024 to 65535 such as 20000-20100";
     return false;
   }
-  if (pool_.port == 0) pool_.port = config.ports.last;
-  config.ports.reserved = pool_.port;
+  config.ports.reserved = pool_.port = config.ports.last;
   config.rank = rank_;
   config.size = size_;
   config.interfaces = knobs_.if_;

@@ -145,7 +145,7 @@ class Links(Lanes):
 class Addresses(Lanes):
     """Multicast groups that jobs share, and the limit of memberships."""
     hosts = 3
-    RANGE = ['HERALD_LANES_NET=239.195.7.0/28', 'HERALD_LANES_PORT=21999']
+    RANGE = ['HERALD_LANES_NET=239.195.7.0/28', 'HERALD_PORTS=21900-21999']
 
     def groups(self, host):
         """Groups that a job has joined on a host, as numbers."""

@@ -20,7 +20,7 @@ KNOWN = bytes((i * 7 + i // 251) & 255 for i in range(5000, 5064))
 
 class Secure(Job):
     hosts = 3
-    PLACES = ['HERALD_LANES_NET=239.195.7.0/28', 'HERALD_LANES_PORT=21999']
+    PLACES = ['HERALD_LANES_NET=239.195.7.0/28', 'HERALD_PORTS=21900-21999']
 
     def setUp(self):
         super().setUp()

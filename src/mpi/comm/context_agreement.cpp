@@ -95,6 +95,21 @@ constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
   return hash ^ (hash >> 27);
 }
 
+// The members as all of them name them. Ranks suffice where all are of one job.
+std::vector<std::uint64_t> names_of(const Group& group) {
+  std::vector<std::uint64_t> words;
+  if (!runtime().has_engine()) return {group.peers.begin(), group.peers.end()};
+  const engine::ForeignPeers& foreign = runtime().engine().foreign();
+  const bool several = std::any_of(group.peers.begin(), group.peers.end(),
+                                   [&](std::int32_t peer) { return foreign.is_foreign(peer); });
+  for (const std::int32_t peer : group.peers) {
+    const engine::ProcessName name = foreign.name_of(peer);
+    words.push_back(static_cast<std::uint64_t>(name.rank));
+    if (several) words.push_back(name.job);
+  }
+  return words;
+}
+
 }  // namespace
 
 void world_barrier() noexcept {
@@ -114,14 +129,7 @@ AgreementKey agreement_key(const Group& group, std::uint64_t where, const char* 
   std::uint64_t hash = mix(0x68657261, where);
   for (const char* c = text; *c != '\0'; ++c) hash = mix(hash, static_cast<unsigned char>(*c));
   hash = mix(hash, std::strlen(text));
-  const engine::ForeignPeers& foreign = runtime().engine().foreign();
-  const bool several = std::any_of(group.peers.begin(), group.peers.end(),
-                                   [&](std::int32_t peer) { return foreign.is_foreign(peer); });
-  for (std::int32_t peer : group.peers) {
-    const engine::ProcessName name = foreign.name_of(peer);
-    hash = mix(hash, static_cast<std::uint64_t>(name.rank));
-    if (several) hash = mix(hash, name.job);
-  }
+  for (const std::uint64_t word : names_of(group)) hash = mix(hash, word);
   return {hash};
 }
 
