@@ -99,6 +99,7 @@ void PmiServer::on_command(int rank, std::string_view command, std::string_view 
     on_started(line);
   } else if (command == "forward" && serves_hosts_) {
     const Asker asker{rank, static_cast<int>(to_int(field(line, "from").value_or("")).value_or(0))};
+    if (has_upstream_) return pass_on(asker, field(line, "line", true).value_or(""));
     if (const auto text = jobs_.on_line(asker, field(line, "line", true).value_or(""))) answer(asker, *text);
   } else if (command.empty()) {
     reply(rank, "cmd=error rc=-1 msg=no_command\n");
@@ -181,9 +182,15 @@ void PmiServer::on_upstream_line(std::string_view line) {
   if (command == "barrier_out") release_barrier();
   const auto to = field(line, "to"), text = field(line, "line", true);
   if (command != "forwarded" || !to || !text) return;
-  const auto rank = to_int(*to).value_or(-1);
-  if (rank >= 0 && static_cast<std::size_t>(rank) < clients_.size())
-    reply(static_cast<int>(rank), cat(*text, "\n"));
+  const auto rank = static_cast<int>(to_int(*to).value_or(-1)), count = static_cast<int>(clients_.size());
+  if (rank >= 0 && serves_hosts_) return answer({rank % count, rank / count}, cat(*text, "\n"));
+  if (rank >= 0 && rank < count) reply(rank, cat(*text, "\n"));
+}
+
+// A server between two others numbers the ranks behind its clients.
+void PmiServer::pass_on(const Asker& asker, std::string_view line) {
+  upward_ += cat("cmd=forward from=", asker.from * static_cast<int>(clients_.size()) + asker.client,
+                 " line=", line, "\n");
 }
 
 // `text` is one line.

@@ -83,6 +83,7 @@ class PmiServer {
   void barrier_in(int rank);
   void release_barrier();
   void on_upstream_line(std::string_view line);
+  void pass_on(const Asker& asker, std::string_view line);
   void abort(int rank, std::string_view line);
   void on_started(std::string_view line);
   void reply(int rank, std::string_view text);

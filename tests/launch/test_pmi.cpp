@@ -165,5 +165,26 @@ TEST(HostServer, names_belong_to_the_whole_job) {
   EXPECT_EQ(host.output(0), "cmd=spawn_result rc=-1 msg=x_is_missing\n");
 }
 
+TEST(HostServer, a_server_between_passes_names_on) {
+  PmiServer host("kvs", {0, 0, 0}, 2), middle("kvs", {0, 0}, 2), whole("kvs", {0, 0}, 2);
+  host.use_upstream("");
+  middle.use_upstream("");
+  middle.serve_hosts();
+  whole.serve_hosts();
+  (void)host.take_upward();
+  (void)middle.take_upward();
+  for (const int rank : {2, 0}) {
+    host.on_bytes(rank, "cmd=publish_name service=s" + std::to_string(rank) + " port=p\n");
+    middle.on_bytes(1, host.take_upward());
+    whole.on_bytes(0, middle.take_upward());
+    middle.on_upstream(std::exchange(whole.output(0), {}));
+    host.on_upstream(std::exchange(middle.output(1), {}));
+    EXPECT_EQ(host.output(rank), "cmd=publish_result rc=0 msg=success\n");
+  }
+  EXPECT_EQ(middle.output(0), "");
+  whole.on_bytes(1, "cmd=lookup_name service=s2\n");
+  EXPECT_NE(whole.output(1).find("port=p"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace herald::launch
