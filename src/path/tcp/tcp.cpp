@@ -158,9 +158,9 @@ bool TcpPath::take_frames(TcpId id, Connection& connection) {
   return false;
 }
 
-// Frames that are left in memory come first: a read would move them.
+// Frames that were left in memory came first in this poll(), and refer to it: a read would move them.
 void TcpPath::read_frames(TcpId id, Connection& connection) {
-  if (std::find(half_read_.begin(), half_read_.end(), id) != half_read_.end()) return;
+  if (std::find(from_memory_.begin(), from_memory_.end(), id) != from_memory_.end()) return;
   (void)connection.stream.read();
   (void)take_frames(id, connection);
 }
@@ -191,7 +191,8 @@ void TcpPath::serve(TcpId id, std::uint32_t what) {
 std::span<const TcpEvent> TcpPath::poll() {
   graveyard_.clear();
   events_ = std::exchange(later_, {});
-  for (const TcpId id : std::exchange(half_read_, {}))
+  from_memory_ = std::exchange(half_read_, {});
+  for (const TcpId id : from_memory_)
     if (const auto at = connections_.find(id); at != connections_.end()) (void)take_frames(id, *at->second);
   std::array<epoll_event, kMostEvents> ready;
   const int count = ::epoll_wait(epoll_, ready.data(), kMostEvents, 0);

@@ -76,6 +76,7 @@ class TcpPath {
   std::vector<TcpId> untrusted_;                        // that came, oldest first
   std::vector<std::unique_ptr<Connection>> graveyard_;  // events may refer to their memory
   std::vector<TcpId> half_read_;                        // more frames may be in their memory
+  std::vector<TcpId> from_memory_;                      // those whose frames the last poll() took from there
   std::vector<TcpEvent> events_, later_;                // `later_`: found outside poll()
 };
 

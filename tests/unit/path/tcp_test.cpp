@@ -169,6 +169,21 @@ TEST(Tcp, frames_behind_the_one_that_earns_trust_are_delivered) {
   EXPECT_EQ(two.events[0].back().bytes, first);
 }
 
+TEST(Tcp, a_frame_left_in_memory_stays_there_when_more_comes) {
+  Two two;
+  const auto [id, other] = two.connect(false);
+  two.paths[1].trust(other);
+  const Bytes first = pattern(10, 1), second = pattern(40, 2), third = pattern(30, 3);
+  const TcpFrame frames[] = {{3, 0, first}, {4, 0, second}}, more[] = {{4, 0, third}};
+  EXPECT_EQ(two.paths[1].send(other, frames), 2u);
+  ASSERT_TRUE(two.run_until([&] { return two.count(0, Kind::frame) == 1; }));
+  two.paths[0].trust(id);
+  EXPECT_EQ(two.paths[1].send(other, more), 1u);  // is there before the second frame is taken
+  ASSERT_TRUE(two.run_until([&] { return two.count(0, Kind::frame) == 3; }));
+  EXPECT_EQ(two.events[0][two.events[0].size() - 2].bytes, second);
+  EXPECT_EQ(two.events[0].back().bytes, third);
+}
+
 TEST(Tcp, a_stranger_that_sends_a_long_frame_is_cut_off) {
   Two two;
   const int fd = raw_connect(two.port);
