@@ -57,6 +57,10 @@ void Children::signal_groups(int number) const {
     if (child.pid > 0) kill(-child.pid, number);
 }
 
+void Children::signal_group(int rank, int number) const {
+  if (pid(rank) > 0) kill(-pid(rank), number);
+}
+
 void Children::signal_alive(int number) const {
   for (const Child& child : children_)
     if (child.alive) kill(child.pid, number);

@@ -28,6 +28,7 @@ class Children {
   // New exits, the likely causes first; `first` is the process that SIGCHLD named.
   std::vector<Exit> take_exits(pid_t first);
   void signal_groups(int number) const;
+  void signal_group(int rank, int number) const;
   void signal_alive(int number) const;     // the ranks, without their own children
   void signal_catching(int number) const;  // those that have a handler for it
   bool signal_if_caught(int rank, int number) const;

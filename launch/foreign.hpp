@@ -4,6 +4,8 @@
 #pragma once
 #include <sys/types.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace herald::launch {
@@ -14,6 +16,8 @@ class ForeignMpi {
   const std::string& name() const { return name_; }
   void look_at(pid_t process);
   void look_at(const std::string& executable);
+  // When to look at the processes, on the clock of the job.
+  std::optional<std::int64_t> due;
 
  private:
   void note(const std::string& library);

@@ -44,6 +44,7 @@ Job::Job(JobPlan plan)
       children_(plan_),
       pmi_(poller_, PmiServer(cat("kvs_", plan_.job_id), plan_.apps_of_ranks(), plan_.universe),
            static_cast<std::size_t>(plan_.size)),
+      aborted_(plan_, children_, pmi_.server()),
       output_(poller_, plan_),
       spawned_(poller_),
       now_(clock_now()) {
@@ -71,9 +72,9 @@ void Job::start() {
     kill_at_ = now_;  // no rank has started its work
   } else {
     guard_.start(children_.groups(), plan_.job_id);
-    if (plan_.world_size() > 1 && !has_links()) look_at_ = now_ + kLookAfter;
+    if (plan_.world_size() > 1 && !has_links()) foreign_.due = now_ + kLookAfter;
     for (std::size_t host = 0; host < plan_.messages.size(); ++host)
-      pmi_.server().send(static_cast<int>(host), plan_.messages[host]);
+      pmi_.server().reply(static_cast<int>(host), plan_.messages[host]);
     show_ranks_to_debuggers(true);
     pmi_.flush();
     write_upstream();
@@ -86,7 +87,8 @@ int Job::wait_ms() const {
   const auto sooner = [&](const std::optional<Millis>& at) {
     if (at && (!first || *at < *first)) first = at;
   };
-  for (const auto& at : {timeout_at_, look_at_, term_at_, kill_at_, drain_at_, output_.next_deadline()})
+  for (const auto& at : {timeout_at_, foreign_.due, term_at_, kill_at_, drain_at_, output_.next_deadline(),
+                         aborted_.next_deadline()})
     sooner(at);
   if (children_.alive() == 0) sooner(give_up_at_);
   if (input_) sooner(input_->next_deadline());
@@ -137,7 +139,7 @@ void Job::on_timers() {
       end_job(delay);
     }
   }
-  if (look_at_ && *look_at_ <= now_) look_at_libraries();
+  if (foreign_.due && *foreign_.due <= now_) look_at_libraries();
   if (term_at_ && *term_at_ <= now_) {
     term_at_.reset();
     if (unfinalized_rank_ >= 0 && !code_ && children_.alive() > 0)
@@ -151,6 +153,7 @@ void Job::on_timers() {
     kill_at_.reset();
     children_.signal_groups(SIGKILL);
   }
+  aborted_.on_time(now_);
   if (input_) input_->on_time(now_);
   output_.on_time(now_);
   if (drain_at_ && *drain_at_ <= now_ && children_.alive() == 0) drain();
@@ -217,6 +220,7 @@ void Job::on_exit(const Exit& exit) {
   if (input_) input_->on_rank_end(rank);
   check_pmi();
   if (has_links() && (by_signal || code != 0)) return on_host_failed(exit);
+  if (aborted_.contains(rank)) return;
   const PmiServer& pmi = pmi_.server();
   const bool in_mpi = pmi.initialized(rank) && !pmi.finalized(rank);
   const std::string who = children_.describe(rank);
@@ -262,6 +266,7 @@ void Job::write_upstream() {
 
 void Job::check_pmi() {
   if (has_links()) show_ranks_to_debuggers(false);
+  aborted_.take(now_, kGrace);
   const PmiServer& pmi = pmi_.server();
   if (pmi.aborted()) {
     const PmiAbort& abort = *pmi.aborted();
@@ -296,6 +301,7 @@ void Job::fail(int code, const std::string& message) {
 
 // The summary is the last line: the words of all ranks precede it.
 void Job::report_summary() {
+  if (!code_) summary_ = aborted_.summary();
   if (!summary_.empty()) report(std::exchange(summary_, {}));
 }
 
@@ -349,7 +355,7 @@ int Job::finish() {
     (void)!send(plan_.upstream, end.data(), end.size(), MSG_NOSIGNAL);
   }
   remove_job_files(plan_.job_id);
-  return code_.value_or(0);
+  return code_.value_or(aborted_.status());
 }
 
 }  // namespace herald::launch

@@ -3,6 +3,7 @@
 //
 //   running --(a rank fails, abort, stalled barrier, timeout, signal)--> ending: SIGTERM, after kGrace
 //   SIGKILL
+//      \--(abort of some ranks)--> running, without them
 //      \--(all ranks have exited)--> draining: read output until end of file, at most kDrain; then kill the
 //                                    rest of the ranks' process groups, and read what the pipes hold
 #pragma once
@@ -11,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "aborted_ranks.hpp"
 #include "children.hpp"
 #include "foreign.hpp"
 #include "forwarder.hpp"
@@ -75,12 +77,13 @@ class Job {
   Signals signals_;
   Children children_;
   PmiSockets pmi_;
+  AbortedRanks aborted_;
   OutputForwarder output_;
   std::unique_ptr<InputRelay> input_;
   SpawnedJobs spawned_;
   Guard guard_;
   Millis now_;
-  std::optional<Millis> timeout_at_, term_at_, kill_at_, drain_at_, give_up_at_, look_at_;
+  std::optional<Millis> timeout_at_, term_at_, kill_at_, drain_at_, give_up_at_;
   bool ending_ = false, user_ended_ = false;
   bool drained_ = false;  // no rank will write any more, and all that was written has been read
   std::optional<int> code_;

@@ -52,7 +52,7 @@ Millis report_stacks(const JobPlan& plan, const Children& children, OutputForwar
 
 // Some time after the start: which MPI library have ranks loaded that did not contact us?
 void Job::look_at_libraries() {
-  look_at_.reset();
+  foreign_.due.reset();
   for (int rank = 0; rank < plan_.size && foreign_.name().empty(); ++rank)
     if (children_.is_alive(rank) && !pmi_.server().initialized(rank)) foreign_.look_at(children_.pid(rank));
 }
@@ -107,7 +107,7 @@ void Job::show_ranks_to_debuggers(bool have_started) {
     if (plan_.upstream >= 0)
       pmi.report_started(each);
     else
-      add_to_process_table(each.rank, has_links() ? plan_.linked_ranks : plan_.size, each.host, each.path,
+      add_to_process_table(each.rank, has_links() ? plan_.links.ranks : plan_.size, each.host, each.path,
                            each.pid);
 }
 

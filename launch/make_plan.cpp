@@ -157,6 +157,7 @@ JobPlan begin_plan(const JobSpec& spec, std::int64_t timeout_s) {
   plan.verbose = spec.verbose;
   plan.quiet = spec.quiet;
   plan.keep_going = spec.keep_going;
+  plan.links.rsh_agent = spec.rsh_agent;
   plan.timeout_s = timeout_s;
   plan.debug.stack_traces = spec.debug.stack_traces;
   return plan;
@@ -172,7 +173,7 @@ void make_tree(JobPlan& plan) {
     TreePlan tree;
     tree.job_id = plan.job_id;
     tree.job_key = plan.job_key;
-    tree.ranks = plan.linked_ranks;
+    tree.ranks = plan.links.ranks;
     tree.verbose = plan.verbose;
     tree.keep_going = plan.keep_going;
     tree.stack_traces = plan.debug.stack_traces;
@@ -244,7 +245,7 @@ JobPlan plan_links(const JobSpec& spec, const Placement& where, std::int64_t tim
     throw UsageError("--gdb works on this host only; on others attach with gdb -p (mpiexec -v prints pids)");
   JobPlan plan = begin_plan(spec, timeout_s);
   plan.stdin_to = spec.stdin_to == StdinTo::all ? StdinTo::all : StdinTo::none;
-  plan.linked_ranks = total;
+  plan.links.ranks = total;
   HostPlan part;
   part.size = total;
   part.universe = static_cast<long>(spec.universe.value_or(total));
@@ -295,7 +296,7 @@ JobPlan plan_tree(const TreePlan& tree, int upstream, const Environment& env) {
   plan.job_id = tree.job_id;
   plan.job_key = tree.job_key;
   plan.host = tree.links[0].host;
-  plan.linked_ranks = tree.ranks;
+  plan.links.ranks = tree.ranks;
   plan.verbose = tree.verbose;
   plan.quiet = !tree.verbose;
   plan.keep_going = tree.keep_going;
@@ -336,10 +337,12 @@ JobPlan plan_part(const HostPlan& part, int upstream, std::vector<std::string>& 
   plan.stdin_to = part.stdin_to;
   plan.stdin_rank = part.stdin_rank;
   plan.upstream = upstream;
-  for (const HostApp& app : part.apps) {
+  for (std::size_t a = 0; a < part.apps.size(); ++a) {
+    const HostApp& app = part.apps[a];
     if (app.count == 0) continue;
     plan.apps.push_back(plan_app(app.argv, app.wdir, app.env));
     plan.apps.back().count = app.count;
+    plan.apps.back().number = static_cast<int>(a);
   }
   plan.output = part.output;
   bind_ranks(plan, part.map_by, part.bind_to, notes);

@@ -17,6 +17,7 @@ struct AppPlan {
   std::string wdir;
   Environment env;
   int count = 1;
+  int number = -1;  // MPI_APPNUM; -1: its index here
 };
 
 // Ranks under debuggers.
@@ -24,6 +25,12 @@ struct DebugPlan {
   bool stack_traces = false;                      // of ranks that wait
   std::map<int, std::vector<std::string>> under;  // words before the program of a rank: its debugger
   int terminal_rank = -1;                         // has the terminal of mpiexec
+};
+
+// Of a job on several hosts.
+struct Links {
+  int ranks = 0;          // of all hosts
+  std::string rsh_agent;  // as in JobSpec, for jobs that this one spawns
 };
 
 struct JobPlan {
@@ -47,12 +54,13 @@ struct JobPlan {
   std::vector<std::string> messages;  // the part of each host
   int number_of(int rank) const { return ranks.empty() ? rank : ranks[static_cast<std::size_t>(rank)]; }
   int world_size() const { return world > 0 ? world : size; }
-  int linked_ranks = 0;  // of all hosts
+  Links links;
   DebugPlan debug;
   std::vector<int> apps_of_ranks() const {
     std::vector<int> out;
     for (std::size_t a = 0; a < apps.size(); ++a)
-      out.insert(out.end(), static_cast<std::size_t>(apps[a].count), static_cast<int>(a));
+      out.insert(out.end(), static_cast<std::size_t>(apps[a].count),
+                 apps[a].number >= 0 ? apps[a].number : static_cast<int>(a));
     return out;
   }
   std::vector<std::vector<int>> bind;  // processors per rank, rank modulo its size; empty: not bound

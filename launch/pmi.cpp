@@ -15,13 +15,22 @@ std::optional<std::string_view> field(std::string_view line, std::string_view ke
   return pmi_field(line, key, rest_of_line);
 }
 
+StartedRank parse_started(std::string_view line) {
+  const auto number = [line](const char* key) {
+    return static_cast<int>(to_int(field(line, key).value_or("")).value_or(-1));
+  };
+  return {number("rank"), number("pid"), std::string(field(line, "host").value_or("")),
+          std::string(field(line, "path", true).value_or(""))};
+}
+
 }  // namespace
 
 PmiServer::PmiServer(std::string kvs_name, std::vector<int> app_of_rank, long universe)
     : kvs_name_(std::move(kvs_name)),
       app_of_rank_(std::move(app_of_rank)),
       universe_(universe),
-      clients_(app_of_rank_.size()) {
+      clients_(app_of_rank_.size()),
+      barrier_(app_of_rank_.size()) {
   kvs_.reserve(4 * clients_.size());
   kvs_["PMI_process_mapping"] = cat("(vector,(0,1,", clients_.size(), "))");
 }
@@ -76,7 +85,7 @@ void PmiServer::on_command(int rank, std::string_view command, std::string_view 
   } else if (command == "put") {
     put(rank, line);
   } else if (command == "barrier_in") {
-    barrier_in(rank);
+    if (barrier_.enter(rank)) complete_barrier();
   } else if (command == "init") {
     const bool known = field(line, "pmi_version").value_or("") == "1";
     client.initialized = client.initialized || known;
@@ -95,12 +104,18 @@ void PmiServer::on_command(int rank, std::string_view command, std::string_view 
     reply(rank, "cmd=finalize_ack rc=0\n");
   } else if (command == "abort") {
     abort(rank, line);
+  } else if (command == "absent" && serves_hosts_) {
+    leave(rank);
   } else if (command == "started" && serves_hosts_) {
-    on_started(line);
+    started_.push_back(parse_started(line));
   } else if (command == "forward" && serves_hosts_) {
     const Asker asker{rank, static_cast<int>(to_int(field(line, "from").value_or("")).value_or(0))};
-    if (has_upstream_) return pass_on(asker, field(line, "line", true).value_or(""));
-    if (const auto text = jobs_.on_line(asker, field(line, "line", true).value_or(""))) answer(asker, *text);
+    const std::string_view asked = field(line, "line", true).value_or("");
+    if (has_upstream_)  // a server between two others numbers the ranks behind its clients
+      upward_ += cat("cmd=forward from=", asker.from * static_cast<int>(clients_.size()) + asker.client,
+                     " line=", asked, "\n");
+    else if (const auto text = jobs_.on_line(asker, asked))
+      answer(asker, *text);
   } else if (command.empty()) {
     reply(rank, "cmd=error rc=-1 msg=no_command\n");
   } else {
@@ -135,11 +150,7 @@ void PmiServer::get(int rank, std::string_view line) {
   reply(rank, text);
 }
 
-void PmiServer::barrier_in(int rank) {
-  Client& client = clients_[index(rank)];
-  if (client.in_barrier) return;
-  client.in_barrier = true;
-  if (++waiting_ < clients_.size()) return;
+void PmiServer::complete_barrier() {
   if (!has_upstream_) return release_barrier();
   for (const std::string& key : std::exchange(fresh_, {}))
     upward_ += cat("cmd=put kvsname=", kvs_name_, " key=", key, " value=", kvs_[key], "\n");
@@ -147,13 +158,12 @@ void PmiServer::barrier_in(int rank) {
 }
 
 void PmiServer::release_barrier() {
-  waiting_ = 0;
+  barrier_.release();
   std::string news;
   if (serves_hosts_)
     for (const std::string& key : std::exchange(fresh_, {}))
       news += cat("cmd=kv key=", key, " value=", kvs_[key], "\n");
   for (std::size_t i = 0; i < clients_.size(); ++i) {
-    clients_[i].in_barrier = false;
     reply(static_cast<int>(i), news + "cmd=barrier_out rc=0\n");
   }
 }
@@ -180,17 +190,12 @@ void PmiServer::on_upstream_line(std::string_view line) {
     if (serves_hosts_) fresh_.emplace_back(*key);  // they learn it with the barrier
   }
   if (command == "barrier_out") release_barrier();
+  if (command == "abort_ranks") abort_ranks(line);
   const auto to = field(line, "to"), text = field(line, "line", true);
   if (command != "forwarded" || !to || !text) return;
   const auto rank = static_cast<int>(to_int(*to).value_or(-1)), count = static_cast<int>(clients_.size());
   if (rank >= 0 && serves_hosts_) return answer({rank % count, rank / count}, cat(*text, "\n"));
   if (rank >= 0 && rank < count) reply(rank, cat(*text, "\n"));
-}
-
-// A server between two others numbers the ranks behind its clients.
-void PmiServer::pass_on(const Asker& asker, std::string_view line) {
-  upward_ += cat("cmd=forward from=", asker.from * static_cast<int>(clients_.size()) + asker.client,
-                 " line=", line, "\n");
 }
 
 // `text` is one line.
@@ -200,7 +205,14 @@ void PmiServer::answer(const Asker& asker, std::string_view text) {
 }
 
 void PmiServer::abort(int rank, std::string_view line) {
-  if (abort_) return;
+  if (barrier_.has_left(rank) || abort_) return;
+  if (parse_rank_abort(line)) {
+    if (has_upstream_)
+      upward_ += cat(line, "\n");
+    else
+      abort_ranks(line);
+    return;
+  }
   const auto number = [line](const char* key, int otherwise) {
     const auto text = field(line, key);
     return static_cast<int>((text ? to_int(*text) : std::nullopt).value_or(otherwise));
@@ -220,31 +232,21 @@ void PmiServer::report_started(const StartedRank& started) {
                  " path=", started.path, "\n");
 }
 
-void PmiServer::on_started(std::string_view line) {
-  const auto number = [line](const char* key) {
-    return static_cast<int>(to_int(field(line, key).value_or("")).value_or(-1));
-  };
-  started_.push_back({number("rank"), number("pid"), std::string(field(line, "host").value_or("")),
-                      std::string(field(line, "path", true).value_or(""))});
+// Goes up to the server of the whole job as "abort", and from there to all hosts as "abort_ranks": a rank may
+// notice the end of a rank of another host, and must find it in the list of its own host.
+void PmiServer::abort_ranks(std::string_view line) {
+  const auto abort = parse_rank_abort(line);
+  if (!abort) return;
+  for (std::size_t i = 0; serves_hosts_ && i < clients_.size(); ++i)
+    reply(static_cast<int>(i),
+          cat("cmd=abort_ranks ", line.substr(std::min(line.find(' ') + 1, line.size())), "\n"));
+  rank_aborts_.push_back(*abort);
 }
 
-void PmiServer::on_exit(int rank) {
-  Client& client = clients_[index(rank)];
-  if (client.exited) return;
-  client.exited = true;
-  ++exited_;
-}
-
-std::optional<StalledBarrier> PmiServer::stalled_barrier() const {
-  if (waiting_ == 0 || exited_ == 0) return std::nullopt;
-  StalledBarrier stalled;
-  for (std::size_t i = 0; i < clients_.size(); ++i) {
-    const Client& client = clients_[i];
-    if (client.in_barrier && !client.exited && stalled.waiting < 0) stalled.waiting = static_cast<int>(i);
-    if (!client.in_barrier && client.exited && stalled.missing < 0) stalled.missing = static_cast<int>(i);
-  }
-  if (stalled.waiting < 0 || stalled.missing < 0) return std::nullopt;
-  return stalled;
+void PmiServer::leave(int rank) {
+  const bool first = !barrier_.has_left(rank);
+  if (barrier_.leave(rank)) complete_barrier();
+  if (first && has_upstream_ && barrier_.have_all_left()) upward_ += "cmd=absent\n";
 }
 
 std::vector<int> PmiServer::take_dirty() {

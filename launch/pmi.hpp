@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // launch/pmi.hpp: the PMI-1 server of one job: lines in, lines out. Pure.
 // In:  bytes from each rank's socket; exits of ranks.
-// Out: reply bytes per rank, and the ranks that have some; the first abort; a barrier that cannot complete.
+// Out: reply bytes per rank, and the ranks that have some; the first abort of the job; aborts of some ranks;
+//      a barrier that cannot complete.
 // Invariant: every command that expects a reply gets one, even a malformed command, so no rank waits forever.
 #pragma once
 #include <optional>
@@ -11,7 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "pmi_barrier.hpp"
 #include "pmi_jobs.hpp"
+#include "rank_abort.hpp"
 
 namespace herald::launch {
 
@@ -30,11 +33,6 @@ struct StartedRank {  // as a host tells it
   std::string host, path;
 };
 
-struct StalledBarrier {  // `waiting` is in a barrier that `missing` can no longer enter
-  int waiting = -1;
-  int missing = -1;
-};
-
 class PmiServer {
  public:
   PmiServer(std::string kvs_name, std::vector<int> app_of_rank, long universe);
@@ -49,14 +47,16 @@ class PmiServer {
   // For debuggers: the process of a rank of this host; those of all hosts, since the last call.
   void report_started(const StartedRank& started);
   std::vector<StartedRank> take_started() { return std::exchange(started_, {}); }
-  void send(int rank, std::string_view text) { reply(rank, text); }
 
   // Names of ports and spawned jobs; the server of the whole job has them.
   PmiJobs& jobs() { return jobs_; }
   void answer(const Asker& asker, std::string_view text);
 
   void on_bytes(int rank, std::string_view bytes);
-  void on_exit(int rank);
+  void on_exit(int rank) { barrier_.on_exit(rank); }
+  // The rank has ended, or will; the others go on without it.
+  void leave(int rank);
+  void reply(int rank, std::string_view text);
 
   bool initialized(int rank) const { return clients_[index(rank)].initialized; }
   bool finalized(int rank) const { return clients_[index(rank)].finalized; }
@@ -65,12 +65,13 @@ class PmiServer {
   // Ranks whose output grew since the last call.
   std::vector<int> take_dirty();
   const std::optional<PmiAbort>& aborted() const { return abort_; }
-  std::optional<StalledBarrier> stalled_barrier() const;
+  std::vector<RankAbort> take_rank_aborts() { return std::exchange(rank_aborts_, {}); }
+  std::optional<StalledBarrier> stalled_barrier() const { return barrier_.stalled(); }
 
  private:
   struct Client {
     std::string in, out;
-    bool initialized = false, finalized = false, in_barrier = false, exited = false;
+    bool initialized = false, finalized = false;
     bool skipping = false;  // discards the rest of a line that is too long
     bool in_mcmd = false;   // between mcmd= and endcmd
     bool dirty = false;
@@ -80,13 +81,11 @@ class PmiServer {
   void on_command(int rank, std::string_view command, std::string_view line);
   void put(int rank, std::string_view line);
   void get(int rank, std::string_view line);
-  void barrier_in(int rank);
+  void complete_barrier();
   void release_barrier();
   void on_upstream_line(std::string_view line);
-  void pass_on(const Asker& asker, std::string_view line);
   void abort(int rank, std::string_view line);
-  void on_started(std::string_view line);
-  void reply(int rank, std::string_view text);
+  void abort_ranks(std::string_view line);
 
   PmiJobs jobs_;
   std::string kvs_name_;
@@ -95,9 +94,9 @@ class PmiServer {
   std::vector<Client> clients_;
   std::vector<int> dirty_;
   std::unordered_map<std::string, std::string> kvs_;
-  std::size_t waiting_ = 0;  // ranks in the barrier
-  std::size_t exited_ = 0;
+  PmiBarrier barrier_;
   std::optional<PmiAbort> abort_;
+  std::vector<RankAbort> rank_aborts_;
   bool has_upstream_ = false, serves_hosts_ = false;
   std::vector<StartedRank> started_;
   std::vector<std::string> fresh_;  // keys that were put since the last barrier

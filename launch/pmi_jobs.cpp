@@ -174,7 +174,9 @@ SpawnWords spawn_words(std::string_view text) {
       if (value_of(command, cat("preput_key_", i)) == "PARENT_ROOT_PORT_NAME")
         out.port = value_of(command, cat("preput_val_", i));
     const std::string hosts = value_of(command, "default_hosts");
-    const std::string universe = value_of(command, "default_universe");
+    const std::string universe = value_of(command, "default_universe"),
+                      agent = value_of(command, "default_agent");
+    if (!agent.empty()) out.words.insert(out.words.begin(), {"--rsh-agent", agent});
     if (!universe.empty()) out.words.insert(out.words.begin(), {"-usize", universe});
     if (!hosts_given && !hosts.empty()) out.words.insert(out.words.begin(), {"-host", hosts});
     hosts_given = hosts_given || !hosts.empty();

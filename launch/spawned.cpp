@@ -97,6 +97,7 @@ void SpawnedJobs::start_requested(PmiServer& server, const JobPlan& plan, bool e
     if (!list.empty()) request->text += cat("default_hosts=", list, "\n");
     if (plan.hosts.empty() && plan.universe > plan.size)
       request->text += cat("default_universe=", plan.universe, "\n");
+    if (!plan.links.rsh_agent.empty()) request->text += cat("default_agent=", plan.links.rsh_agent, "\n");
     const std::string why = ending ? "the job is being ended" : start(*request, inherited);
     if (!why.empty()) server.answer(request->asker, PmiJobs::not_started(why));
   }

@@ -16,7 +16,7 @@ import shlex
 import subprocess
 import sys
 
-TOGETHER = 12  # files in one text at most: enough to save time, few enough to keep all cores busy
+TOGETHER = 32  # files in one text at most: fewer texts save time, several keep all cores busy
 # Folders whose files use the same names for different things: each file gets a separate namespace.
 APART = ("src/coll/make", "src/op")
 ROOT = pathlib.Path(__file__).resolve().parent.parent

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cctype>
+#include "commands.hpp"
 
 #include "boot/model_file.hpp"
 
@@ -99,8 +99,7 @@ bool load_model(const std::string& file, model::Measured& out) {
   std::string path = file;
   if (path.ends_with(".json")) path.replace(path.size() - 5, 5, ".model");
   if (boot::read_model(path, out, why)) return true;
-  fmt::print(stderr, "herald: {}\n", why);
-  throw CLI::RuntimeError(2);
+  fail("model", why);
 }
 
 }  // namespace herald::tools

@@ -18,11 +18,17 @@ void add_explain(CLI::App& program);
 void add_info(CLI::App& program);
 void add_model(CLI::App& program);
 void add_model_memory(CLI::App& program);
+void add_model_replay(CLI::App& model);
 void add_names(CLI::App& program);
 void add_plans(CLI::App& program);
 void add_ps(CLI::App& program);
 void add_top(CLI::App& program);
 void add_trace(CLI::App& program);
+
+// Prints "herald COMMAND: why"; the exit code becomes 2.
+[[noreturn]] void fail(const std::string& command, const std::string& why);
+// The exit code of commands about a job that does not run on this host.
+constexpr int kNotFound = 1;
 
 // The environment variable of a knob.
 std::string variable_of(const KnobRow& row);

@@ -12,6 +12,7 @@
 
 #include "boot/boot.hpp"
 #include "build_facts.hpp"
+#include "colour.hpp"
 #include "commands.hpp"
 #include "path/udp/card.hpp"
 
@@ -22,20 +23,16 @@ namespace {
 
 using doctor::json;
 
-[[noreturn]] void fail(const std::string& why) {
-  fmt::print(stderr, "herald doctor: {}\n", why);
-  throw CLI::RuntimeError(2);
-}
-
 // The values that all ranks publish, by rank.
 std::vector<json> exchange(boot::Boot& boot, const std::string& key, const json& ours) {
-  if (boot.put(key, ours.dump()) != Status::ok || boot.fence() != Status::ok) fail(boot.last_error());
+  if (boot.put(key, ours.dump()) != Status::ok || boot.fence() != Status::ok)
+    fail("doctor", boot.last_error());
   std::vector<json> all;
   for (int rank = 0; rank < boot.size(); ++rank) {
     std::string text;
-    if (boot.get(rank, key, text) != Status::ok) fail(boot.last_error());
+    if (boot.get(rank, key, text) != Status::ok) fail("doctor", boot.last_error());
     all.push_back(json::parse(text, nullptr, false));
-    if (!all.back().is_object()) fail(fmt::format("rank {} did not send a report", rank));
+    if (!all.back().is_object()) fail("doctor", fmt::format("rank {} did not send a report", rank));
   }
   return all;
 }
@@ -122,7 +119,7 @@ json report_of(const boot::Boot& boot, const Job& job, const std::vector<json>& 
 int tell(json report, bool as_json) {
   const auto findings = doctor::diagnose(report);
   if (!as_json) {
-    fmt::print("{}", doctor::format_report(report, findings));
+    fmt::print("{}", doctor::format_report(report, findings, has_colours(STDOUT_FILENO)));
     return findings.empty() ? 0 : 1;
   }
   report["well"] = findings.empty();
@@ -139,7 +136,7 @@ int look(bool as_json) {
   const Knobs knobs = read_knobs(environ, warnings);
   std::string why;
   const auto boot = boot::open(environ, why);
-  if (!boot) fail(why);
+  if (!boot) fail("doctor", why);
   if (boot->rank() == 0)
     for (const std::string& warning : warnings) fmt::print(stderr, "herald: {}\n", warning);
   doctor::Prober prober(knobs, boot->rank(), boot->size());
@@ -151,9 +148,12 @@ int look(bool as_json) {
   const Job job = sort_out(all);
   json result = json::object();
   const auto all_have_stopped = [&] {
-    if (boot->fence() != Status::ok) fail(boot->last_error());
+    if (boot->fence() != Status::ok) fail("doctor", boot->last_error());
   };
   const std::int64_t damaged = doctor::count_damaged();
+  if (boot->rank() == 0 && job.leaders.size() > 1)
+    fmt::print(stderr, "herald doctor: {} hosts probe each other, at most {} s\n", job.leaders.size(),
+               doctor::kMostProbeSeconds);
   if (job.leaders.size() > 1 && job.name_of.count(boot->rank()) > 0)
     result = prober.run(job.leaders, all_have_stopped);
   else
@@ -162,7 +162,7 @@ int look(bool as_json) {
   const auto results = exchange(*boot, "doctor.ways", result);
   const int code = boot->rank() == 0 ? tell(report_of(*boot, job, results), as_json) : 0;
   std::fflush(stdout);
-  if (boot->finalize() != Status::ok) fail(boot->last_error());
+  if (boot->finalize() != Status::ok) fail("doctor", boot->last_error());
   return code;
 }
 
@@ -178,7 +178,7 @@ void add_doctor(CLI::App& program) {
     try {
       code = look(*as_json);
     } catch (const json::exception& error) {
-      fail(std::string("malformed report: ") + error.what());
+      fail("doctor", std::string("malformed report: ") + error.what());
     }
     if (code != 0) throw CLI::RuntimeError(code);
   });

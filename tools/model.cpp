@@ -4,14 +4,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <thread>
 
 #include "coll/explain.hpp"
 #include "coll_query.hpp"
 #include "commands.hpp"
+#include "report/report.hpp"
+#include "start.hpp"
 
 namespace herald::tools {
 namespace {
@@ -26,16 +25,7 @@ struct Predict {
   double rate_mbit = 0;
 };
 
-bool under_launcher() {
-  for (const char* name : {"PMIX_NAMESPACE", "PMI_RANK", "PMI_FD"})
-    if (std::getenv(name) != nullptr) return true;
-  return false;
-}
-
 void measure(const Measure& options) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::path bin = fs::read_symlink("/proc/self/exe", error).parent_path();
   std::vector<std::string> words;
   if (!under_launcher()) {
     if (options.hosts.empty())
@@ -44,9 +34,9 @@ void measure(const Measure& options) {
     std::string hosts;
     for (const std::string& host : CLI::detail::split(options.hosts, ','))
       hosts += (hosts.empty() ? "" : ",") + host + (host.find(':') == std::string::npos ? ":2" : "");
-    words = {(bin / "mpiexec").string(), "--host", hosts};
+    words = {(own_prefix() / "bin/mpiexec").string(), "--host", hosts};
   }
-  words.push_back((bin / "../libexec/herald/herald-measure").lexically_normal().string());
+  words.push_back((own_prefix() / "libexec/herald/herald-measure").string());
   if (!under_launcher() && ::isatty(STDERR_FILENO) != 0) words.emplace_back("--bar");
   if (options.quiet) words.emplace_back("--quiet");
   if (!options.folder.empty()) words.insert(words.end(), {"--to", options.folder});
@@ -54,12 +44,7 @@ void measure(const Measure& options) {
     fmt::print("{}\n", fmt::join(words, " "));
     return;
   }
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  ::execv(arguments[0], arguments.data());
-  fmt::print(stderr, "herald model measure: {} cannot be started: {}\n", words[0], std::strerror(errno));
-  throw CLI::RuntimeError(2);
+  become("model measure", words);
 }
 
 // A plain number is a number of hosts with one rank each.
@@ -111,7 +96,7 @@ void predict(const Predict& query) {
 // After add_model_memory, which adds the command `model` itself.
 void add_model(CLI::App& program) {
   CLI::App* const model = program.get_subcommand("model");
-  model->description("the cost model of a cluster: measure, predict, memory");
+  model->description("the cost model of a cluster: measure, predict, report, compare, memory");
   CLI::App* const first = model->add_subcommand("measure", "measure this cluster; later jobs choose by it");
   auto options = std::make_shared<Measure>();
   first->add_option("--host", options->hosts, "hosts, comma separated; not under a launcher");
@@ -130,6 +115,8 @@ void add_model(CLI::App& program) {
   second->add_option("--rate", query->rate_mbit, "of usual hosts instead, in Mbit/s")
       ->check(CLI::Range(1.0, 1e7));
   second->callback([query] { predict(*query); });
+  add_model_report(*model);
+  add_model_replay(*model);
 }
 
 }  // namespace herald::tools

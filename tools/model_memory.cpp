@@ -16,7 +16,7 @@
 namespace herald::tools {
 namespace {
 
-struct Options {
+struct MemoryOptions {
   int hosts = 128;
   int packets = 16;  // the window of the paper, about 24 KB
 };
@@ -47,7 +47,7 @@ int fill(int packets, Room&& commit) {
 }
 
 // A connection per receiver, each with its own copy of the packets.
-std::size_t measure_separate(const Options& options, int& packets) {
+std::size_t measure_separate(const MemoryOptions& options, int& packets) {
   Prng prng(1);
   NoPeer listener;
   const std::size_t before = allocated();
@@ -68,7 +68,7 @@ std::size_t measure_separate(const Options& options, int& packets) {
 }
 
 // One log, and a cursor per receiver.
-std::size_t measure_shared(const Options& options, int packets) {
+std::size_t measure_shared(const MemoryOptions& options, int packets) {
   Prng prng(1);
   NoLane listener;
   std::vector<rel::PeerId> members;
@@ -87,7 +87,7 @@ std::size_t measure_shared(const Options& options, int packets) {
   return allocated() - before;
 }
 
-void print(const Options& options) {
+void print(const MemoryOptions& options) {
   int packets = options.packets;
   const auto separate = static_cast<double>(measure_separate(options, packets));
   const auto shared = static_cast<double>(measure_shared(options, packets));
@@ -117,7 +117,7 @@ void add_model_memory(CLI::App& program) {
   model->require_subcommand(1);
   CLI::App* const memory =
       model->add_subcommand("memory", "of a broadcast: a buffer per receiver, or one log for all");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MemoryOptions>();
   memory->add_option("-n,--hosts", options->hosts, "hosts")
       ->check(CLI::Range(2, 60000))
       ->capture_default_str();

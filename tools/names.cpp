@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kLongestLine = 4096, kMostNames = 100'000, kMostClients = 1000;
 
-struct Options {
+struct NamesOptions {
   int port = 0;
   std::string address;
 };
@@ -60,10 +60,7 @@ class NameServer {
   std::map<std::string, std::string> names_;
 };
 
-[[noreturn]] void fail(const std::string& what) {
-  fmt::print(stderr, "herald names: {}: {}\n", what, std::strerror(errno));
-  throw CLI::RuntimeError(1);
-}
+std::string system_error(const std::string& what) { return what + ": " + std::strerror(errno); }
 
 // The first address that other hosts can reach.
 std::string own_address() {
@@ -84,11 +81,11 @@ int open_listener(int& port) {
   name.sin_family = AF_INET;
   name.sin_port = htons(static_cast<std::uint16_t>(port));
   socklen_t length = sizeof name;
-  if (fd < 0) fail("socket");
+  if (fd < 0) fail("names", system_error("socket"));
   (void)::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (::bind(fd, reinterpret_cast<const sockaddr*>(&name), length) != 0 || ::listen(fd, 64) != 0 ||
       ::getsockname(fd, reinterpret_cast<sockaddr*>(&name), &length) != 0)
-    fail(fmt::format("port {}", port));
+    fail("names", system_error(fmt::format("port {}", port)));
   port = ntohs(name.sin_port);
   return fd;
 }
@@ -115,7 +112,7 @@ bool serve(NameServer& server, Client& client) {
   return client.in.size() <= kLongestLine;
 }
 
-void run(const Options& options) {
+void run(const NamesOptions& options) {
   int port = options.port;
   const int listener = open_listener(port);
   const std::string secret = fmt::format("{:016x}{:016x}", path::random_number(), path::random_number());
@@ -127,7 +124,7 @@ void run(const Options& options) {
   for (;;) {
     std::vector<pollfd> all{{listener, POLLIN, 0}};
     for (const Client& client : clients) all.push_back({client.fd, POLLIN, 0});
-    if (::poll(all.data(), all.size(), -1) < 0 && errno != EINTR) fail("poll");
+    if (::poll(all.data(), all.size(), -1) < 0 && errno != EINTR) fail("names", system_error("poll"));
     for (std::size_t i = clients.size(); i-- > 0;) {
       if (all[i + 1].revents == 0 || serve(server, clients[i])) continue;
       ::close(clients[i].fd);
@@ -146,7 +143,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_names(CLI::App& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<NamesOptions>();
   CLI::App* const command = program.add_subcommand(
       "names",
       "keep the names of MPI_Publish_name for jobs started apart; prints the setting HERALD_NAMES for them");

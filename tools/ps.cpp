@@ -5,21 +5,20 @@
 #include <cstdio>
 #include <map>
 
+#include "colour.hpp"
 #include "commands.hpp"
 #include "watch/sampler.hpp"
 
 namespace herald::tools {
 namespace {
 
-constexpr int kNotFound = 1;
-
 void list_jobs() {
-  struct Job {
+  struct Ranks {
     int ranks = 0, size = 0, waiting = 0;
   };
-  std::map<std::string, Job> jobs;
+  std::map<std::string, Ranks> jobs;
   for (const watch::RankView& view : watch::read_ranks("")) {
-    Job& job = jobs[view.job];
+    Ranks& job = jobs[view.job];
     ++job.ranks;
     job.size = view.size;
     job.waiting += view.waits.empty() ? 0 : 1;
@@ -44,7 +43,9 @@ void show_job(const std::string& name) {
   }
   const auto seen = static_cast<int>(views.size());
   const int size = views[0].size;
-  for (const std::string& line : watch::job_text(std::move(views))) fmt::print("{}\n", line);
+  const bool colours = has_colours(STDOUT_FILENO);
+  for (const std::string& line : watch::job_text(std::move(views)))
+    fmt::print("{}\n", in_red(line, colours && line.starts_with("deadlock: ")));
   if (seen < size) fmt::print("{} of {} ranks are seen from this host\n", seen, size);
   for (const std::string& host : sampler.silent()) fmt::print("{} does not answer\n", host);
 }

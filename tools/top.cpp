@@ -20,7 +20,6 @@
 namespace herald::tools {
 namespace {
 
-constexpr int kNotFound = 1;
 constexpr double kShortest = 0.2, kLongest = 3600;  // seconds between frames
 
 struct TopOptions {

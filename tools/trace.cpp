@@ -14,7 +14,7 @@
 namespace herald::tools {
 namespace {
 
-struct Options {
+struct TraceOptions {
   std::vector<std::string> files;
   std::string out;
 };
@@ -43,12 +43,10 @@ void write_file(const std::string& path, const std::string& text) {
   std::ofstream out(path);
   out << text;
   out.close();
-  if (out) return;
-  fmt::print(stderr, "herald trace: {} could not be written\n", path);
-  throw CLI::RuntimeError(1);
+  if (!out) fail("trace", path + " could not be written");
 }
 
-void trace(const Options& options) {
+void trace(const TraceOptions& options) {
   std::vector<Timeline> lines = read_timelines(options.files);
   summarise(lines);
   for (const Timeline& line : lines)
@@ -77,7 +75,7 @@ void trace(const Options& options) {
 void add_trace(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
       "trace", "merge the timelines of processes that ran with HERALD_TRACE, and summarize them");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TraceOptions>();
   command->add_option("files", options->files, "timelines of the processes")->required();
   command->add_option("-o,--output", options->out,
                       "the merged timeline (Chrome trace JSON, for Perfetto), and a page");

@@ -4,6 +4,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <map>
+#include <set>
 
 #include "sim/job/job.hpp"
 #include "sim/job/pattern.hpp"
@@ -157,6 +158,48 @@ void check_leaks(const Setup& setup, const Net& net, const Processes& processes,
     const std::uint64_t lost = process.mesh().counters().peers_lost;
     if (lost > (setup.dies >= 0 ? 1u : 0u))
       say(wrong, "%d took %llu living peers for dead", at, number(lost));
+  }
+}
+
+// Compares windows with those of a serial program: every update of a counter exactly once and atomically, in
+// the range of each process what it wrote last, and one more than was read for each exclusive lock.
+void check_one_sided(const Setup& setup, const Net& net, const Processes& processes,
+                     std::vector<std::string>& wrong) {
+  using Words = OneSided::Words;
+  const std::size_t hosts = processes.size();
+  const WindowLayout layout(hosts);
+  const auto index = [](std::int32_t i) { return static_cast<std::size_t>(i); };
+  std::vector<Words> sums(hosts, Words(WindowLayout::kRanges));
+  for (std::uint32_t i = 0; i < setup.script.epochs.size(); ++i) {
+    const EpochSpec& spec = setup.script.epochs[i];
+    Words& words = sums[index(spec.to)];
+    if (spec.kind == EpochSpec::update) ++words[WindowLayout::kUpdated];
+    if (spec.kind != EpochSpec::count) continue;
+    for (const std::uint64_t counter : counters_of(spec, setup.seed, i)) ++words[counter];
+  }
+  std::map<std::pair<std::int32_t, std::uint64_t>, std::set<std::int64_t>> seen;
+  for (std::int32_t at = 0; at < setup.net.hosts; ++at) {
+    if (!net.is_alive(at)) continue;
+    const OneSided& mine = processes[index(at)]->one_sided();
+    wrong.insert(wrong.end(), mine.wrong().begin(), mine.wrong().end());
+    if (mine.lost() != 0 && setup.dies < 0) say(wrong, "epochs of %d were lost, but no target died", at);
+    for (const OneSided::Fetched& each : mine.fetched())
+      if (!seen[{each.target, each.counter}].insert(each.before).second || each.before < 0 ||
+          each.before >= sums[index(each.target)][each.counter])
+        say(wrong, "%d fetched %lld from counter %llu of %d: twice, or never there", at,
+            static_cast<long long>(each.before), static_cast<unsigned long long>(each.counter), each.target);
+    if (setup.script.epochs.empty()) continue;
+    for (std::uint64_t i = 0; i < WindowLayout::kRanges && setup.dies < 0; ++i)
+      if (mine.memory()[i] != sums[index(at)][i])
+        say(wrong, "word %llu of the window of %d is %lld, not %lld", static_cast<unsigned long long>(i), at,
+            static_cast<long long>(mine.memory()[i]), static_cast<long long>(sums[index(at)][i]));
+    for (std::int32_t from = 0; from < setup.net.hosts; ++from) {
+      if (!net.is_alive(from)) continue;
+      const Words& written = processes[index(from)]->one_sided().written_to(at);
+      const auto begin = mine.memory().begin() + static_cast<std::ptrdiff_t>(layout.range_of(from));
+      if (!std::equal(written.begin(), written.end(), begin))
+        say(wrong, "the range of %d in the window of %d is not what it wrote", from, at);
+    }
   }
 }
 

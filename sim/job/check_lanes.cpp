@@ -69,12 +69,14 @@ void Judge::judge(std::uint32_t index) {
     else if (!processes_[static_cast<std::size_t>(member)]->core().is_gone(setup_.dies))
       say(index, member, "a peer is lost, and it is not known which");
   }
-  // Data that a failed member passes on are not checked: the library ends the job.
-  if (!whole) return;
+  // A member that succeeds has the right data, although others may have failed.
   for (const std::int32_t member : members) {
-    const std::string what = run_of(member, index)->judge();
+    const Collective* const run = run_of(member, index);
+    if (!net_.is_alive(member) || run == nullptr || !run->done() || run->status() != Status::ok) continue;
+    const std::string what = run->judge();
     if (!what.empty()) say(index, member, what);
   }
+  if (!whole) return;
   if (spec.op == coll::Op::barrier) judge_barrier(index);
 }
 

@@ -120,6 +120,7 @@ void Collective::post(const coll::Step& step, coll::StepId id) {
   if (slot.send->bundled) slot.send->lane = deals_by_;
   if (step.kind == coll::StepKind::send)
     slot.send->to = lane_.members[static_cast<std::size_t>(step.partner)];
+  slot.send->incomplete = lost_a_peer(status_);
   slot.send->source = place_;
   core_.start(*slot.send);
 }
@@ -136,13 +137,15 @@ void Collective::fused(const coll::Step& step, coll::StepId id) {
                                                     : p2p::FusedStep::announce;
   op.lane = lane_id_;
   op.number = fused_;
+  op.incomplete = lost_a_peer(status_);
   op.members = static_cast<std::uint32_t>(step.partner);
   op.data = cursor(step.a, places_);
   if (step.kind == coll::StepKind::contribute) op.into = cursor(step.b, places_);
   start_fused_(op);
 }
 
-// A failed step counts as complete, as in the library: other members may wait for the steps after it.
+// A failed step counts as complete, as in the library: other members may wait for the steps after it. They
+// are told that data is missing.
 void Collective::on_done(p2p::Op& op) {
   Slot& slot = *static_cast<Slot*>(op.owner);
   Collective& self = *slot.owner;

@@ -169,6 +169,8 @@ Result run_job(const Setup& setup, Watcher* watcher) {
   };
   bool finished = net.run(end, done);
   result.tcp_datagrams = tcp.datagrams();
+  result.bulk_bytes = tcp.bulk_bytes();
+  result.bulk_resumed = tcp.bulk_resumed();
   finished = finished || all_of(net, processes, &Process::is_flushed);
   const double seconds = static_cast<double>(net.now().ns) / 1e9;
   if (!finished) {
@@ -198,6 +200,7 @@ Result run_job(const Setup& setup, Watcher* watcher) {
   check_contents(setup, net, processes, result.wrong);
   check_sends(setup, net, processes, result.wrong);
   check_leaks(setup, net, processes, result.wrong);
+  check_one_sided(setup, net, processes, result.wrong);
   check_collectives(setup, net, processes, result.wrong);
   check_lanes(setup, net, processes, result.wrong);
   check_memory(setup, result, result.wrong);

@@ -45,7 +45,7 @@ struct Result {
   std::uint64_t history = 0;
   Instant finished{};  // the last process had done its last step
   std::uint64_t idle_turns = 0;
-  std::uint64_t tcp_datagrams = 0;
+  std::uint64_t tcp_datagrams = 0, bulk_bytes = 0, bulk_resumed = 0;
   std::uint64_t parts = 0;          // calls over lanes of those concerned
   std::uint64_t most_buffered = 0;  // by one process
   bool good() const noexcept { return wrong.empty(); }
@@ -61,6 +61,8 @@ void check_sends(const Setup& setup, const Net& net, const Processes& processes,
                  std::vector<std::string>& wrong);
 void check_leaks(const Setup& setup, const Net& net, const Processes& processes,
                  std::vector<std::string>& wrong);
+void check_one_sided(const Setup& setup, const Net& net, const Processes& processes,
+                     std::vector<std::string>& wrong);
 void check_collectives(const Setup& setup, const Net& net, const Processes& processes,
                        std::vector<std::string>& wrong);  // check_lanes.cpp, as the next
 void check_lanes(const Setup& setup, const Net& net, const Processes& processes,

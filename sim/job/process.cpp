@@ -42,7 +42,7 @@ node::NodeConfig node_config(const ProcessConfig& config, HostId me, std::size_t
   out.lanes.datagram_bytes = out.mesh.datagram_bytes;
   out.lanes.longest_backoff = rel::longest_backoff(config.mesh.pace());
   out.lanes.interfaces = config.interfaces;
-  if (out.lanes.window_packets > out.lanes.first_packets)  // some sockets hold less than others
+  if (config.mixed_sockets && out.lanes.window_packets > out.lanes.first_packets)
     out.lanes.held_packets = me % 3 == 0 ? out.lanes.window_packets : me % 3 == 1 ? 144 : 24;
   out.pool = config.addresses.pool;
   out.mesh_seed = pattern_seed(seed, 2'000'000 + host);
@@ -71,9 +71,10 @@ Process::Process(Net& net, const Script& script, HostId me, std::uint64_t seed, 
       node_(core_config(config, me, script.steps.size())),
       runs_(net, script, me, seed, config.addresses,
             connect(node_, node_config(config, me, script.steps.size(), seed), tap_, net.config().links)),
-      messages_(script, me, seed, node_.core()) {
+      messages_(script, me, seed, node_.core()),
+      one_sided_(script, me, seed, node_.core()) {
   net.attach(me, *this);
-  if (config.tcp != nullptr) tcp_.emplace(*config.tcp, net, node_, me, config.mesh.seal);
+  if (config.tcp != nullptr) tcp_.emplace(*config.tcp, net, node_, me, config.mesh.seal, config.bulk);
 }
 
 // Both ends number the links between them, and not alike.
@@ -137,6 +138,7 @@ void Process::turn(Instant now) {
   bool moved = true;
   for (int i = 0; moved && i < kRounds; ++i) {
     moved = node_.core().run_finished();
+    moved = (tcp_ && tcp_->turn_bulk()) || moved;
     moved = drop_lost() || moved;
     moved = run_steps(now) || moved;
     moved = pump(now) || moved;
@@ -210,6 +212,7 @@ void Process::on_death(HostId peer) {
 
 bool Process::run_steps(Instant now) {
   bool moved = messages_.look_for_probed();
+  moved = one_sided_.advance() || moved;
   while (step_ < steps_.size() && run_step(now, steps_[step_])) {
     ++step_;
     moved = true;
@@ -227,6 +230,7 @@ bool Process::run_step(Instant now, const Step& step) {
     case Do::wait_send: return messages_.is_sent(step.index);
     case Do::wait_receive: return messages_.is_received(step.index);
     case Do::wait_all: return messages_.pending() == 0 && runs_.all_done();
+    case Do::epoch: one_sided_.start(step.index); return true;
     case Do::open_lane: runs_.open(step.index); return true;
     case Do::close_lane: runs_.close(step.index); return true;
     case Do::collect: runs_.start(step.index, now); return true;
@@ -271,8 +275,9 @@ std::string Process::state() const {
       me_, step_, steps_.size(), static_cast<unsigned long long>(messages_.pending()),
       mesh().is_flushed() ? "flushed" : "not flushed",
       static_cast<unsigned long long>(mesh().buffered_bytes()),
-      static_cast<unsigned long long>(node_.core().messages_held()), node_.core().gone_count());
+      static_cast<unsigned long long>(node_.core().messages_held()), node_.core().counters().peers_gone);
   std::string out = text + messages_.state();
+  out += one_sided_.state();
   if (!script_.lanes.empty()) out += runs_.state();
   return out;
 }

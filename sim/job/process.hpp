@@ -12,6 +12,7 @@
 #include "node/node.hpp"
 #include "sim/job/collective_runs.hpp"
 #include "sim/job/messages.hpp"
+#include "sim/job/one_sided.hpp"
 #include "sim/job/script.hpp"
 #include "sim/job/tap.hpp"
 #include "sim/job/tcp.hpp"
@@ -24,6 +25,7 @@ struct ProcessConfig {
   p2p::CoreConfig core;         // `peers` likewise
   rel::LanesConfig lanes;       // `me`, `peers`, seal and datagram_bytes are the mesh's
   std::uint8_t interfaces = 1;  // that multicast uses
+  bool mixed_sockets = true;    // those of some hosts hold fewer casts than those of others
   LaneAddresses addresses;
   TapConfig tap;
   wire::Security security = wire::Security::tag;
@@ -32,6 +34,7 @@ struct ProcessConfig {
   bool hears_of_links = false;  // the system says so when our own link is down
   Duration twitch{};            // a turn so often, for nothing; 0: no
   TcpNet* tcp = nullptr;        // null: UDP only
+  bool bulk = false;            // `tcp` carries bulk frames
   bool sends_at_once = false;   // a send is pumped and transmitted when it is started, as blocking ones are
 };
 
@@ -46,7 +49,8 @@ class Process final : public Node {
 
   // All steps are done and all that we sent has been acknowledged.
   bool is_finished() const noexcept {
-    return step_ == steps_.size() && messages_.pending() == 0 && runs_.all_done();
+    return step_ == steps_.size() && messages_.pending() == 0 && runs_.all_done() &&
+           one_sided_.pending() == 0;
   }
   bool is_flushed() const noexcept { return is_finished() && node_.is_flushed(); }
   Instant finished_at() const noexcept { return finished_at_; }
@@ -58,6 +62,7 @@ class Process final : public Node {
   const rel::Lanes& lanes() const noexcept { return node_.lanes().lanes(); }
   const Messages& messages() const noexcept { return messages_; }
   const CollectiveRuns& runs() const noexcept { return runs_; }
+  const OneSided& one_sided() const noexcept { return one_sided_; }
   // Datagrams of lanes that no lane took, and those that could not be opened.
   std::uint64_t refused() const noexcept { return refused_ + node_.refused().all(); }
   std::uint64_t most_buffered() const noexcept { return most_buffered_; }
@@ -88,6 +93,7 @@ class Process final : public Node {
   node::Node node_;
   CollectiveRuns runs_;
   Messages messages_;
+  OneSided one_sided_;
   std::optional<TcpEnd> tcp_;
   rel::TxBatch batch_;
   std::vector<std::pair<rel::PeerId, rel::LinkId>> broken_;  // of the batch

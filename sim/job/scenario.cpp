@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/job/one_sided.hpp"
 #include "sim/job/pattern.hpp"
 #include "sim/job/setup_maker.hpp"
 #include "sim/net/chance.hpp"
@@ -234,7 +235,15 @@ void Maker::make() {
   limit();
 }
 
-const std::string kShort = "short", kSealed = "sealed", kTcp = "tcp";
+const std::string kShort = "short", kSealed = "sealed", kTcp = "tcp", kOneSided = "rma", kBulk = "bulk";
+
+// One-sided operations between the messages of the job.
+void add_one_sided(std::uint64_t seed, Setup& setup) {
+  Prng chance(pattern_seed(seed, 9002));
+  add_epochs(setup.script, setup.dies < 0, chance);
+  // Epochs on one target wait for each other: several round trips each, and repairs of their tails.
+  setup.limit = Duration{setup.limit.ns + milliseconds(30'000).ns};
+}
 
 // UDP between two sides is blocked from the start or from some time on, for good or for a while. TCP passes:
 // it is cut now and then, silent or refused for a moment. `alone`: nothing else goes wrong.
@@ -277,6 +286,33 @@ void block_udp(std::uint64_t seed, bool alone, Setup& setup) {
   setup.limit = Duration{setup.limit.ns + milliseconds(6000).ns};
 }
 
+// Long messages go as bulk frames by TCP connections, which are refused, cut, silent or corrupt a byte.
+void add_bulk(std::uint64_t seed, Setup& setup) {
+  Prng chance(pattern_seed(seed, 9003));
+  setup.tcp = setup.process.bulk = true;
+  setup.process.core.bulk_least = chance.below(2) == 0 ? 1 : 8 << 10;
+  Instant last{};
+  const auto plan = [&](Instant at, std::function<void(TcpNet&)> run) {
+    last = std::max(last, at);
+    setup.tcp_plan.push_back({at, std::move(run)});
+  };
+  const auto soon = [&] { return Instant{} + up_to(chance, milliseconds(chance.below(2) == 0 ? 10 : 200)); };
+  for (std::uint64_t n = chance.below(6); n != 0; --n) plan(soon(), [](TcpNet& tcp) { tcp.cut_all(); });
+  for (std::uint64_t n = chance.below(3); n != 0; --n) plan(soon(), [](TcpNet& tcp) { tcp.corrupt_next(); });
+  if (chance.below(4) == 0) {
+    const Instant at = soon();
+    plan(at, [](TcpNet& tcp) { tcp.set_silent(true); });
+    plan(at + milliseconds(1 + static_cast<std::int64_t>(chance.below(300))),
+         [](TcpNet& tcp) { tcp.set_silent(false); });
+  }
+  if (chance.below(4) == 0) {
+    plan({}, [](TcpNet& tcp) { tcp.set_refusing(true); });
+    plan(soon(), [](TcpNet& tcp) { tcp.set_refusing(false); });
+  }
+  setup.trouble_ends = std::max(setup.trouble_ends, last);
+  setup.limit = Duration{setup.limit.ns + milliseconds(6000).ns};
+}
+
 }  // namespace
 
 std::span<const Named> troubles() noexcept { return kTroubles; }
@@ -295,6 +331,19 @@ bool make_setup(const std::string& scenario, std::uint64_t seed, Setup& setup) {
     if (!make_setup(scenario == kTcp ? usual : scenario.substr(kTcp.size() + 1), seed, setup)) return false;
     setup.scenario = kTcp + "+" + setup.scenario;
     block_udp(seed, scenario == kTcp, setup);
+    return true;
+  }
+  if (scenario == kBulk || scenario.starts_with(kBulk + "+")) {
+    if (!make_setup(scenario == kBulk ? "mix" : scenario.substr(kBulk.size() + 1), seed, setup)) return false;
+    setup.scenario = kBulk + "+" + setup.scenario;
+    add_bulk(seed, setup);
+    return true;
+  }
+  if (scenario == kOneSided || scenario.starts_with(kOneSided + "+")) {
+    if (!make_setup(scenario == kOneSided ? "mix" : scenario.substr(kOneSided.size() + 1), seed, setup))
+      return false;
+    setup.scenario = kOneSided + "+" + setup.scenario;
+    add_one_sided(seed, setup);
     return true;
   }
   if (scenario.starts_with("lane")) return make_lane_setup(scenario, seed, setup);

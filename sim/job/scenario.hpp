@@ -107,7 +107,8 @@ bool make_lane_setup(const std::string& scenario, std::uint64_t seed, Setup& set
 // "mix" chooses by the seed, but never "stolen", which came later: a seed keeps its meaning; "short", or
 // "short+" and one of the others, is the same with messages that go the short way where they can; "sealed",
 // or "sealed+" and one of the others, with datagrams that are authenticated or encrypted; "tcp", or "tcp+"
-// and one of the others, with UDP that is blocked and TCP that passes. False if there is no such scenario.
+// and one of the others, with UDP that is blocked and TCP that passes; "rma", or "rma+" and one of the
+// others, with one-sided operations too. False if there is no such scenario.
 bool make_setup(const std::string& scenario, std::uint64_t seed, Setup& setup);
 
 }  // namespace herald::sim

@@ -50,6 +50,18 @@ struct CollSpec {
   bool own_lane = false;  // ... that is made for this call
 };
 
+// One-sided operations of `from` on the window of `to`, between lock and unlock (one_sided.hpp).
+struct EpochSpec {
+  enum Kind : std::uint8_t {
+    count,   // add to counters, under a shared lock
+    write,   // write to the range of this process and read it back, likewise
+    update,  // read and write one word, under an exclusive lock
+  };
+  std::int32_t from = 0, to = 0;
+  Kind kind = count;
+  std::uint32_t operations = 1;
+};
+
 enum class Do : std::uint8_t {
   send,          // start send `index`
   receive,       // start receive `index`; a probed one is looked for from now on
@@ -64,6 +76,7 @@ enum class Do : std::uint8_t {
   close_lane,    // likewise
   collect,       // start collective `index`
   wait_collect,  // go on when collective `index` is done
+  epoch,         // start epoch `index`
   heed,          // receive `index` + 1 has brought such news of what receive `index` is for: act on it
 };
 
@@ -79,6 +92,7 @@ struct Script {
   std::vector<RecvSpec> receives;
   std::vector<LaneSpec> lanes;
   std::vector<CollSpec> collectives;
+  std::vector<EpochSpec> epochs;
   std::vector<std::vector<Step>> steps;  // of each process
 
   std::uint64_t total_bytes() const noexcept;

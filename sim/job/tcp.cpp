@@ -9,6 +9,9 @@ namespace herald::sim {
 namespace {
 
 constexpr std::size_t kSmall = 64;  // bytes of a frame without a datagram
+constexpr Duration kUserTimeout = milliseconds(2000);
+constexpr Duration kSocket = milliseconds(1);  // of the line: what a socket holds
+constexpr std::size_t kMostWritten = 24'000;   // bytes in one call
 
 }  // namespace
 
@@ -59,7 +62,62 @@ void TcpNet::close(HostId one, HostId other) {
   put(other, {Frame::Kind::closed, one, {}, epoch}, 0);
 }
 
+void TcpNet::connect_bulk(HostId from, HostId to) {
+  Frame frame{Frame::Kind::closed, to};
+  frame.of_bulk = frame.receives = true;
+  if (refuses_ || silent_) return put(from, std::move(frame), 0);
+  frame.kind = Frame::Kind::connected;
+  frame.epoch = bulk_[{from, to}] = ++last_epoch_;
+  Frame other = frame;
+  other.from = from;
+  other.receives = false;
+  put(to, std::move(other), 2 * kSmall);
+  put(from, std::move(frame), 3 * kSmall);
+}
+
+// Bytes that vanish in silence are not acknowledged: the system of the sender finds that out
+// (TCP_USER_TIMEOUT).
+void TcpNet::send_bulk(HostId from, HostId to, std::span<const std::byte> bytes) {
+  const auto at = bulk_.find({to, from});
+  if (at == bulk_.end()) return;
+  if (silent_) {
+    const std::uint32_t epoch = at->second;
+    net_.at(net_.now() + kUserTimeout, "TCP_USER_TIMEOUT", [this, from, to, epoch](Net&) {
+      if (const auto now = bulk_.find({to, from}); now != bulk_.end() && now->second == epoch)
+        close_bulk(to, from);
+    });
+    return;
+  }
+  Frame frame{Frame::Kind::bulk, from};
+  frame.epoch = at->second;
+  frame.of_bulk = frame.receives = true;
+  frame.bytes.assign(bytes.begin(), bytes.end());
+  if (std::exchange(corrupts_, false)) frame.bytes[bytes.size() / 2] ^= std::byte{4};
+  bulk_bytes_ += bytes.size();
+  put(to, std::move(frame), bytes.size());
+}
+
+void TcpNet::close_bulk(HostId receiver, HostId sender) {
+  const auto at = bulk_.find({receiver, sender});
+  if (at == bulk_.end()) return;
+  bulk_.erase(at);
+  Frame frame{Frame::Kind::closed, sender};
+  frame.of_bulk = frame.receives = true;
+  put(receiver, frame, 0);
+  frame.from = receiver;
+  frame.receives = false;
+  put(sender, std::move(frame), 0);
+}
+
+Instant TcpNet::may_send_at(HostId from, HostId to) const {
+  const auto at = line_free_.find({from, to});
+  return at == line_free_.end() ? Instant{} : Instant{at->second.ns - kSocket.ns};
+}
+
+bool TcpNet::may_send(HostId from, HostId to) const { return may_send_at(from, to) <= net_.now(); }
+
 void TcpNet::cut_all() {
+  while (!bulk_.empty()) close_bulk(bulk_.begin()->first.first, bulk_.begin()->first.second);
   while (!open_.empty()) close(open_.begin()->first.first, open_.begin()->first.second);
 }
 
@@ -70,6 +128,11 @@ bool TcpNet::take(HostId host, Frame& frame) {
     frame = std::move(queue.front());
     queue.pop_front();
     if (frame.kind == Frame::Kind::closed) return true;
+    if (frame.of_bulk) {
+      const auto at = bulk_.find(frame.receives ? Pair{host, frame.from} : Pair{frame.from, host});
+      if (at != bulk_.end() && at->second == frame.epoch) return true;
+      continue;
+    }
     const auto at = open_.find(std::minmax(host, frame.from));
     if (at != open_.end() && at->second == frame.epoch) return true;
   }
@@ -100,6 +163,7 @@ bool TcpEnd::take_probe(Instant now, std::span<const std::byte> datagram) {
 
 void TcpEnd::on_frame(Instant now, const TcpNet::Frame& frame) {
   using Kind = TcpNet::Frame::Kind;
+  if (frame.of_bulk) return on_bulk_frame(now, frame);
   switch (frame.kind) {
     case Kind::connected: choice_.on_connected(now, frame.from); break;
     case Kind::closed:
@@ -118,7 +182,86 @@ void TcpEnd::on_frame(Instant now, const TcpNet::Frame& frame) {
       (void)node_.on_datagrams(now, {&one, 1});
       break;
     }
+    case Kind::bulk: break;
   }
+}
+
+void TcpEnd::on_bulk_frame(Instant now, const TcpNet::Frame& frame) {
+  using Kind = TcpNet::Frame::Kind;
+  p2p::Bulk& bulk = node_.core().bulk();
+  if (frame.kind == Kind::bulk) {
+    std::vector<std::byte>& unread = unread_[frame.from];
+    unread.insert(unread.end(), frame.bytes.begin(), frame.bytes.end());
+    return;
+  }
+  const bool opened = frame.kind == Kind::connected;
+  if (!frame.receives) {
+    if (opened)
+      bulk.sends.on_connected(frame.from, bulk_session(frame.from, me_));
+    else if (!tcp_.is_bulk_open(frame.from, me_))
+      bulk.sends.on_closed(frame.from);
+    return;
+  }
+  if (opened) {
+    unread_[frame.from].clear();
+    bulk.receives.on_connected(frame.from, bulk_session(me_, frame.from));
+  } else if (!tcp_.is_bulk_open(me_, frame.from)) {
+    unread_.erase(frame.from);
+    bulk.receives.on_closed(frame.from);
+    bulk.receives.choice().on_closed(now, frame.from);
+  }
+}
+
+bool TcpEnd::read_bulk(HostId from, std::vector<std::byte>& unread) {
+  p2p::BulkReceiver& receives = node_.core().bulk().receives;
+  std::size_t at = 0;
+  for (p2p::BulkReceiver::Parts parts; at < unread.size();) {
+    const std::size_t count = receives.room(from, parts);
+    if (count == 0) break;
+    const std::size_t bytes = std::min(parts[0].size(), unread.size() - at);
+    std::copy_n(unread.begin() + static_cast<std::ptrdiff_t>(at), bytes, parts[0].begin());
+    at += bytes;
+    if (receives.on_read(from, bytes)) continue;
+    tcp_.close_bulk(me_, from);
+    unread.clear();
+    return true;
+  }
+  unread.erase(unread.begin(), unread.begin() + static_cast<std::ptrdiff_t>(at));
+  return at != 0;
+}
+
+bool TcpEnd::write_bulk(HostId to) {
+  p2p::BulkSender& sends = node_.core().bulk().sends;
+  p2p::BulkSender::Parts parts;
+  bool moved = false;
+  while (tcp_.may_send(me_, to)) {
+    const std::size_t count = sends.gather(to, parts);
+    if (count == 0) return moved;
+    const auto part = parts[0].first(std::min(parts[0].size(), kMostWritten));
+    tcp_.send_bulk(me_, to, part);
+    sends.on_written(to, part.size());
+    moved = true;
+  }
+  if (sends.wants_to_send(to)) bulk_at_ = std::min(bulk_at_, tcp_.may_send_at(me_, to));
+  return moved;
+}
+
+bool TcpEnd::turn_bulk() {
+  p2p::Bulk& bulk = node_.core().bulk();
+  bool moved = false;
+  bulk_at_ = kNever;
+  tcp_.count_resumed(bulk.receives.resumed() - std::exchange(counted_, bulk.receives.resumed()));
+  for (HostId peer = bulk.receives.choice().take_wanted(); peer >= 0;
+       peer = bulk.receives.choice().take_wanted())
+    tcp_.connect_bulk(me_, peer);
+  for (auto& [from, unread] : unread_) moved = read_bulk(from, unread) || moved;
+  for (HostId to = 0; to < net_.config().hosts; ++to)
+    if (bulk.sends.wants_to_send(to)) moved = write_bulk(to) || moved;
+  for (HostId peer = bulk.receives.take_broken(); peer >= 0; peer = bulk.receives.take_broken())
+    tcp_.close_bulk(me_, peer);
+  for (HostId peer = bulk.sends.take_broken(); peer >= 0; peer = bulk.sends.take_broken())
+    tcp_.close_bulk(peer, me_);
+  return moved;
 }
 
 bool TcpEnd::turn(Instant now) {

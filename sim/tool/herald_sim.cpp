@@ -7,6 +7,7 @@
 #include "sim/job/scenario.hpp"
 #include "sim/tool/perf.hpp"
 #include "sim/tool/runner.hpp"
+#include "sim/tool/scale.hpp"
 
 namespace {
 
@@ -17,6 +18,8 @@ void print_scenarios() {
   for (const Named& each : troubles()) std::printf("%-14s %s\n", each.name, each.what);
   std::printf("%-14s %s\n", "short", "the same, with messages of one packet on the fast path");
   std::printf("%-14s %s\n", "sealed", "messages or lanes, authenticated or encrypted; sealed+NAME");
+  std::printf("%-14s %s\n", "rma", "the same, with one-sided operations between the messages; rma+NAME");
+  std::printf("%-14s %s\n", "tcp", "UDP is blocked, TCP carries messages or lanes; tcp+NAME");
   std::printf("%-14s %s\n", "lanes", "one of the following, chosen by the seed: collectives over lanes");
   for (const NamedLane& each : lane_troubles()) std::printf("%-14s %s\n", each.name, each.what);
   std::printf("%-14s %s\n", "lane-ways", "one of the following, chosen by the seed: other features of lanes");
@@ -45,7 +48,8 @@ int main(int argc, char** argv) {
   Task task;
   std::string range, kept, why;
   std::uint64_t seed = 0;
-  bool list = false, perf = false;
+  bool list = false, perf = false, scale = false;
+  ScaleOptions scaling;
   unsigned repetitions = 5;
   auto* one = app.add_option("--seed", seed, "run this seed");
   app.add_option("--seeds", range, "run seeds A to B, written A..B")->excludes(one);
@@ -60,12 +64,21 @@ int main(int argc, char** argv) {
   app.add_flag("--json", task.json, "print the summary as JSON");
   app.add_flag("--list", list, "list the scenarios");
   app.add_flag("--perf", perf, "print the share of line rate that is reached, in virtual time");
+  app.add_flag("--scale", scale, "print how broadcast and barrier grow with the hosts, in virtual time");
+  app.add_option("--hosts", scaling.hosts, "numbers of hosts for --scale")->check(CLI::Range(2, 1024));
+  app.add_option("--loss", scaling.loss, "for --scale: share of packets that each receiver loses")
+      ->check(CLI::Range(0.0, 0.5));
+  app.add_flag("--pause-frames", scaling.pause_frames,
+               "for --scale: full ports stop senders and drop nothing");
+  app.add_flag("--slow-host", scaling.slow_host, "for --scale: one host has half the rate");
+  app.add_flag("--failure", scaling.failure, "for --scale: one of the two interfaces of a host fails");
   app.add_option("--repetitions", repetitions, "runs of each case of --perf")->check(CLI::Range(1, 10000));
   CLI11_PARSE(app, argc, argv);
   if (list) {
     print_scenarios();
     return 0;
   }
+  if (scale) return print_scale(scaling) ? 0 : 1;
   if (perf) {
     print_performance(repetitions);
     return 0;

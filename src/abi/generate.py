@@ -17,10 +17,6 @@ from gen import header, manual, removed, status, stubs, table
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def part_of(function):
-    return "later" if function.later else function.status
-
-
 def write(path, text):
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or path.read_text(encoding="utf-8") != text:
@@ -43,7 +39,7 @@ def main():
     args = parser.parse_args()
     functions = table.read_functions(HERE / "api.tbl")
     constants = table.read_constants(HERE / "constants.tbl")
-    parts = sorted({part_of(f) for f in functions})
+    parts = sorted({f.status for f in functions})
     if args.list_parts:
         print("\n".join(parts + ["removed"]))
     if args.out:
@@ -52,7 +48,7 @@ def main():
         write(args.out / "exports.map", exports(functions))
         write(args.out / "entry_removed.cpp", removed.write_symbols())
         for part in parts:
-            chosen = [f for f in functions if part_of(f) == part]
+            chosen = [f for f in functions if f.status == part]
             write(args.out / f"entry_{part}.cpp", stubs.write_entry_points(chosen))
     if args.manual:
         for name, text in manual.write_pages(functions, manual.read_purposes(HERE / "purpose.tbl")).items():

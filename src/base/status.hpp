@@ -24,4 +24,9 @@ enum class [[nodiscard]] Status : std::int8_t{
     engine_broken = -40,  // -40s: this process
 };
 
+// A collective with this status lacks data of a peer: the ranks that it sends to must not take it as right.
+constexpr bool lost_a_peer(Status status) noexcept {
+  return status == Status::peer_lost || status == Status::group_lost;
+}
+
 }  // namespace herald

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <bit>
+#include <cstring>
 #include <new>
 #include <unordered_map>
 #include <vector>
@@ -57,6 +58,12 @@ void put_micros(std::FILE* out, std::int64_t ns) noexcept {
   const std::int64_t size = ns < 0 ? -ns : ns;
   std::fprintf(out, "%s%lld.%03d", ns < 0 ? "-" : "", static_cast<long long>(size / 1000),
                static_cast<int>(size % 1000));
+}
+
+// A wait that ended at once is no polling, and shows where a program needs its messages.
+bool is_kept(const void* name) noexcept {
+  constexpr char kWait[] = "MPI_Wait";
+  return name != nullptr && std::strncmp(static_cast<const char*>(name), kWait, sizeof kWait - 1) == 0;
 }
 
 }  // namespace
@@ -117,7 +124,8 @@ void Trace::end_or_forget(TraceEvent begin, TraceEvent end) noexcept {
   if (!on()) return;
   if (recording_ && count_ != first_ && wanted_ == 0) {
     const Record& last = ring_[(count_ - 1) & (most_ - 1)];
-    if (last.event == begin && last.thread == thread_number()) {
+    if (last.event == begin && last.thread == thread_number() &&
+        !(begin == TraceEvent::call_begin && is_kept(reinterpret_cast<const void*>(last.a)))) {
       --count_;
       return;
     }
@@ -229,6 +237,7 @@ bool Trace::write(std::FILE* out, const TraceFacts& facts) const noexcept {
   put_text(out, facts.host.c_str());
   std::fputs(",\"clock\":", out);
   put_text(out, facts.clock.c_str());
+  std::fprintf(out, ",\"link_mbit\":%.0f,\"cores\":%u", facts.link_mbit, facts.cores);
   std::fprintf(out, ",\"start_ns\":%lld,\"events\":%llu,\"lost\":%llu},\n\"traceEvents\":[\n",
                static_cast<long long>(start_.ns), static_cast<unsigned long long>(count_ - lost),
                static_cast<unsigned long long>(lost));

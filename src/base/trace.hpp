@@ -45,7 +45,9 @@ struct TraceSample {
 struct TraceFacts {
   int rank = 0, size = 1;
   std::string host;
-  std::string clock;  // processes with the same name share the clock
+  std::string clock;     // processes with the same name share the clock
+  double link_mbit = 0;  // 0: not known
+  unsigned cores = 0;
 };
 
 class Trace {

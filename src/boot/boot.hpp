@@ -15,11 +15,12 @@
 
 namespace herald::boot {
 
-// The end of the job by one rank: MPI_Abort, a fatal error, or an exit without MPI_Finalize.
+// The end of the job, or of some ranks of it: MPI_Abort, a fatal error, or an exit without MPI_Finalize.
 struct Abort {
   int code;  // as the program gave it
   const char* message;
   bool by_exit = false;
+  std::span<const int> ranks = {};  // ascending; empty: all ranks of the job
   // Launchers take the low byte as the exit status; an aborted job never looks like a success.
   int status() const noexcept { return (code & 0xff) != 0 ? code & 0xff : 1; }
 };
@@ -70,9 +71,11 @@ class Boot {
   virtual bool has_spawn_ended() { return false; }
   virtual std::string parent_port() { return take_parent_port(); }  // empty: this job was not spawned
 
-  // Requests the end of the whole job from the launcher. Returns; the caller then calls
-  // _exit(abort.status()).
+  // Requests the end of the job from the launcher. Returns; the caller then calls _exit(abort.status()).
   virtual void abort(const Abort& abort) noexcept = 0;
+  // Whether abort() may name ranks, and whether one has ended that way. Any other launcher ends all ranks.
+  virtual bool can_abort_ranks() const noexcept { return false; }
+  virtual bool has_aborted(int /*rank*/) const noexcept { return false; }
   // Disconnects from the launcher, with a barrier before it where the launcher needs one.
   virtual Status finalize() = 0;
   // A sentence about the last call that did not return ok.

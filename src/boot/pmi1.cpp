@@ -2,6 +2,7 @@
 #include "boot/pmi1.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,7 +11,9 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 
+#include "base/aborted_ranks.hpp"
 #include "boot/environment.hpp"
 #include "boot/last_output.hpp"
 #include "boot/pmi1_connect.hpp"
@@ -25,6 +28,8 @@ namespace {
 // the start. Later only the end of the connection counts: a launcher may be suspended for a while.
 constexpr int kAnswerMs = 30'000;
 constexpr int kReadMs = 100;  // how long an abort waits for the launcher to read earlier output
+constexpr int kEndMs =
+    5000;  // our mpiexec ends the ranks that an abort names, this one too, within this time
 constexpr int kForever = LineChannel::kForever;
 // Some servers read a whole command into 1024 bytes, whatever maximum length they announce.
 constexpr std::size_t kLongestCommand = 1023;
@@ -91,6 +96,8 @@ Status Pmi1::start(char** environment) {
     return refuse(Status::engine_broken, "the launcher does not speak PMI version 1: " + in_quotes(reply_));
 
   if (status = ask_limits(); status != Status::ok) return status;
+  const char* job_id = find_variable(environment, "HERALD_JOB_ID");
+  if (job_id != nullptr && kvs_ == std::string{"kvs_"} + job_id) job_id_ = job_id;
 
   if (status = request("cmd=get_appnum", "appnum", kAnswerMs); status != Status::ok) return status;
   app_number_ = parse_int(field(reply_, "appnum").value_or(""), 0, INT_MAX).value_or(-1);
@@ -191,11 +198,28 @@ void Pmi1::abort(const Abort& abort) noexcept {
   wait_until_read(STDOUT_FILENO, kReadMs);
   wait_until_read(STDERR_FILENO, kReadMs);
   // Our mpiexec reads the keys after exitcode; others ignore them.
-  char given[32] = "", line[96];
+  char given[32] = "", line[kLongestCommand];
   if (abort.by_exit || abort.code != abort.status())
     std::snprintf(given, sizeof given, " %s=%d", abort.by_exit ? "exited" : "given", abort.code);
-  const int length = std::snprintf(line, sizeof line, "cmd=abort exitcode=%d%s\n", abort.status(), given);
+  int length = std::snprintf(line, sizeof line, "cmd=abort exitcode=%d%s\n", abort.status(), given);
+  bool some = !abort.ranks.empty() && can_abort_ranks();
+  if (some) {
+    const int with_ranks = std::snprintf(line, sizeof line, "cmd=abort exitcode=%d%s by=%d ranks=%s\n",
+                                         abort.status(), given, rank_, rank_ranges(abort.ranks).c_str());
+    some = with_ranks < static_cast<int>(sizeof line);  // else all ranks end
+    if (some) length = with_ranks;
+  }
   channel_.write_last_words({line, static_cast<std::size_t>(length)});
+  // A peer that notices the end of this process must find it listed (has_aborted), so mpiexec ends it.
+  if (some) (void)::poll(nullptr, 0, kEndMs);
+}
+
+bool Pmi1::has_aborted(int rank) const noexcept {
+  if (job_id_.empty()) return false;
+  std::ifstream list(aborted_ranks_file(job_id_));
+  for (int each = -1; list >> each;)
+    if (each == rank) return true;
+  return false;
 }
 
 Status Pmi1::finalize() {

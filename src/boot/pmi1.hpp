@@ -32,6 +32,8 @@ class Pmi1 final : public Boot {
   Status fence() override;
   Status get(int rank, std::string_view key, std::string& value) override;
   void abort(const Abort& abort) noexcept override;
+  bool can_abort_ranks() const noexcept override { return !job_id_.empty(); }
+  bool has_aborted(int rank) const noexcept override;
   Status finalize() override;
   Status publish(std::string_view service, std::string_view port) override;
   Status lookup(std::string_view service, std::string& port) override;
@@ -58,7 +60,8 @@ class Pmi1 final : public Boot {
   std::size_t longest_key_ = 0;
   std::size_t longest_value_ = 0;
   std::string kvs_;
-  std::string reply_;  // the last line that the launcher sent
+  std::string job_id_;  // of our mpiexec; empty: another launcher
+  std::string reply_;   // the last line that the launcher sent
   std::string error_;
   std::vector<int> local_ranks_;
   std::string spawn_id_;  // of our mpiexec; empty: another launcher

@@ -2,6 +2,7 @@
 // boot/pmi1_jobs.cpp: names of ports and spawned jobs in PMI-1, as Hydra and our mpiexec understand them.
 #include <cstdlib>
 
+#include "boot/environment.hpp"
 #include "boot/pmi1.hpp"
 #include "boot/pmi1_text.hpp"
 

@@ -169,6 +169,22 @@ std::vector<int> ranks_on_my_host(std::string_view mapping, int rank, int size) 
   return found;
 }
 
+std::string rank_ranges(std::span<const int> ranks) {
+  std::string text;
+  for (std::size_t first = 0; first < ranks.size();) {
+    std::size_t last = first;
+    const int stride = first + 1 < ranks.size() ? ranks[first + 1] - ranks[first] : 1;
+    while (last + 1 < ranks.size() && ranks[last + 1] - ranks[last] == stride) ++last;
+    if (last == first + 1 && stride > 1) last = first;  // two ranks are no row
+    if (first > 0) text += ',';
+    text += std::to_string(ranks[first]);
+    if (last > first) text += '-' + std::to_string(ranks[last]);
+    if (last > first && stride > 1) text += ':' + std::to_string(stride);
+    first = last + 1;
+  }
+  return text;
+}
+
 namespace {
 
 // Info values may hold several lines (env); the others stay as they are, because Hydra reads them.

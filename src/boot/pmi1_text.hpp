@@ -4,6 +4,7 @@
 #pragma once
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,9 @@ class PieceJoiner {
 // (first host, hosts, ranks per host), repeated until all `size` ranks have a host. Ascending. Empty if the
 // text is malformed.
 std::vector<int> ranks_on_my_host(std::string_view mapping, int rank, int size);
+
+// Ascending ranks as ranges with strides: "0-3,8-40:8,50".
+std::string rank_ranges(std::span<const int> ranks);
 
 // The key of the store in which the processes of a spawned job find the port of their parent.
 constexpr const char* kParentKey = "PARENT_ROOT_PORT_NAME";

@@ -72,9 +72,10 @@ StepId Builder::message(Lane& lane, Step& step, int partner) noexcept {
   return last_of(plan_);
 }
 
-StepId Builder::send(int to, const Piece& from, After after, bool bundled) noexcept {
+StepId Builder::send(int to, const Piece& from, After after, How how) noexcept {
   Step& step = add(StepKind::send, plain(from), after);
-  step.bundled = bundled;
+  step.bundled = how == How::bundled;
+  step.acknowledged = how == How::acknowledged;
   return message(sends_, step, to);
 }
 
@@ -268,21 +269,23 @@ Plan Builder::finish(const char* algorithm) noexcept {
   plan_.algorithm = algorithm;
   plan_.steps.emplace_back();  // sentinel: ends the last list of successors
   std::vector<Step>& steps = plan_.steps;
-  const auto edge_less = [](const Edge& x, const Edge& y) {
-    return x.from != y.from ? x.from < y.from : x.to < y.to;
-  };
-  std::sort(edges_.begin(), edges_.end(), edge_less);
-  const auto same = [](const Edge& x, const Edge& y) { return x.from == y.from && x.to == y.to; };
-  edges_.erase(std::unique(edges_.begin(), edges_.end(), same), edges_.end());
-  plan_.next.reserve(edges_.size());
-  std::size_t edge = 0;
-  for (StepId id = 0; id < steps.size(); ++id) {
-    steps[id].successors = static_cast<std::uint32_t>(edge);
-    for (; edge < edges_.size() && edges_[edge].from == id; ++edge) {
-      plan_.next.push_back(edges_[edge].to);
-      ++steps[edges_[edge].to].needs;
-    }
+  // Edges were added in the order of the steps to which they lead, so counting is enough to sort them.
+  std::vector<StepId>& next = plan_.next;
+  next.resize(edges_.size());
+  for (const Edge& edge : edges_) ++steps[edge.from].successors;
+  std::uint32_t begin = 0;
+  for (Step& step : steps) begin += std::exchange(step.successors, begin);
+  for (const Edge& edge : edges_) next[steps[edge.from].successors++] = edge.to;
+  std::uint32_t read = 0, kept = 0;  // equal edges are one
+  for (Step& step : steps) {
+    const std::uint32_t end = std::exchange(step.successors, kept);
+    for (StepId last = kNone; read < end; ++read)
+      if (next[read] != last) {
+        last = next[kept++] = next[read];
+        ++steps[last].needs;
+      }
   }
+  next.resize(kept);
   steps.shrink_to_fit();
   plan_.layouts.shrink_to_fit();
   return std::move(plan_);

@@ -22,8 +22,10 @@ class Builder {
  public:
   using After = std::initializer_list<StepId>;
 
-  // `bundled`: packed with all others that may start at the same time. Only where there is a lane.
-  StepId send(int to, const Piece& from, After after = {}, bool bundled = false) noexcept;
+  // bundled: packed with all others that may start at the same time; only where there is a lane.
+  // acknowledged: complete when the receiver has acknowledged the data, but for its last packets.
+  enum class How : std::uint8_t { plain, bundled, acknowledged };
+  StepId send(int to, const Piece& from, After after = {}, How how = How::plain) noexcept;
   StepId recv(int from, const Piece& to, After after = {}) noexcept;
   // Bundled sends of this plan use a lane of just these ranks.
   void set_bundle_members(std::vector<int> ranks) noexcept { plan_.members = std::move(ranks); }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "coll/cluster.hpp"
+#include "coll/incast.hpp"
 #include "coll/plan.hpp"
 
 namespace herald::coll {
@@ -79,6 +80,7 @@ struct CollSpec {
   bool oversubscribed = false;     // Shape::oversubscribed
   bool in_order = false;           // Shape::in_order
   bool fast = false;               // Shape::fast
+  Incast incast;                   // Shape::incast
   Groups groups = Groups::pick;
   const Cluster* cluster = nullptr;  // placement of ranks; null: one per host, or all on one
   // Not null: rank and size are those of this rank's group, and the root is a rank of the other one.
@@ -86,6 +88,8 @@ struct CollSpec {
   const Neighbors* neighbors = nullptr;  // of a neighborhood collective
   Blocks send, recv;
 
+  // Where it was not measured, ports are taken to bear all that ranks send.
+  Incast measured_incast() const noexcept { return incast.measured ? incast : Incast{}; }
   // This rank's contribution to a reduction, and the location of its result.
   Piece own() const noexcept { return in_place ? recv.range(0, 1) : send.range(0, 1); }
   Piece result() const noexcept { return recv.range(0, 1); }

@@ -69,6 +69,7 @@ struct Step {
   bool copied = false;           // post
   bool whole = false;            // fetch
   bool second = false;           // shared-memory steps: of the second part of a plan with two
+  bool acknowledged = false;     // send: complete when the receiver has it, not when it has left
   bool bundled = false;          // send: over the communicator's lane, packed with others
   bool cold = false;             // stream_read, copy: not read again soon: bypass the caches
   std::uint32_t slot = 0;        // send, recv: index of the operation while it is pending
@@ -86,6 +87,8 @@ struct Plan {
   std::uint32_t slots = 0;
   std::uint64_t scratch_bytes = 0;
   std::uint64_t timed_bytes = 0;  // over the busiest link; not 0: the duration of a run tells its speed
+  std::uint64_t call_bytes = 0;   // CollSpec::bytes, or those of this rank
+  int root = -1;                  // -1: none
   // Bundled sends use a lane of just these ranks, this one included; empty: the communicator's.
   std::vector<int> members;
   bool checked = false;        // begins with a check

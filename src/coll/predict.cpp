@@ -14,8 +14,9 @@ using model::Kind;
 // in equation 2 of the paper: each further chunk takes what the bottleneck takes for it.
 // Where the steps are many for short data too, fewer hosts are walked, and the time grows by the formula of
 // the table.
-constexpr std::uint64_t kMostSteps = 700;
-constexpr int kFewRanks = 8;  // for so many no rank stands for all
+constexpr std::uint64_t kMostSteps = 400;
+constexpr std::uint64_t kShort = 64 << 10, kLong = 8 << 20;  // bytes
+constexpr int kFewRanks = 8;                                 // for so many no rank stands for all
 
 Kind kind_of(StepKind kind) noexcept {
   switch (kind) {
@@ -92,6 +93,7 @@ void Predictor::add_plan(const Plan& plan, int rank, const Cluster& cluster) noe
     step.tag = from.tag;
     step.second = from.second;
     step.copied = from.copied;
+    step.acknowledged = from.acknowledged;
     step.partner = from.partner;
     if (is_shared(from.kind) && from.partner >= 0 && from.partner < static_cast<int>(local.size()))
       step.partner = local[static_cast<std::size_t>(from.partner)];
@@ -103,11 +105,11 @@ void Predictor::add_plan(const Plan& plan, int rank, const Cluster& cluster) noe
   for (const StepId to : plan.next) schedule_.next.push_back(to + base);
 }
 
-void Predictor::begin(const Shape& shape, const Cluster& cluster) noexcept {
+void Predictor::begin(const Call& call) noexcept {
   schedule_.clear();
-  schedule_.ranks = shape.ranks;
-  schedule_.hosts = shape.hosts;
-  schedule_.ranks_per_host = cluster.largest();
+  schedule_.ranks = call.shape.ranks;
+  schedule_.hosts = call.shape.hosts;
+  schedule_.ranks_per_host = call.cluster.largest();
 }
 
 model::Prediction Predictor::end() noexcept {
@@ -118,35 +120,38 @@ model::Prediction Predictor::end() noexcept {
 }
 
 // Ranks 0, 1, in the middle and at the end do the same: one of them stands for all.
-model::Prediction Predictor::walk_one(const Algorithm& algorithm, std::uint64_t bytes, const Shape& shape,
-                                      const Cluster& cluster) noexcept {
-  const Sample sample(algorithm.op, bytes, shape, &cluster);
-  const Plan first = make_plan(algorithm, sample.spec_of(1));
-  for (const int rank : {0, shape.ranks / 2, shape.ranks - 1})
-    if (!alike(first, make_plan(algorithm, sample.spec_of(rank)))) return {};
-  begin(shape, cluster);
+model::Prediction Predictor::walk_one(const Call& call, std::uint64_t bytes) noexcept {
+  const Sample sample(call.algorithm.op, bytes, call.shape, &call.cluster);
+  const Plan first = make_plan(call.algorithm, sample.spec_of(1));
+  for (const int rank : {0, call.shape.ranks / 2, call.shape.ranks - 1})
+    if (!alike(first, make_plan(call.algorithm, sample.spec_of(rank)))) return {};
+  begin(call);
   schedule_.symmetric = true;
-  add_plan(first, 0, cluster);
+  add_plan(first, 0, call.cluster);
   return end();
 }
 
-model::Prediction Predictor::walk_all(const Algorithm& algorithm, std::uint64_t bytes, const Shape& shape,
-                                      const Cluster& cluster) noexcept {
-  const Sample sample(algorithm.op, bytes, shape, &cluster);
-  begin(shape, cluster);
-  for (int rank = 0; rank < shape.ranks; ++rank) {
-    schedule_.host.push_back(cluster.host_of(rank));
-    add_plan(make_plan(algorithm, sample.spec_of(rank)), rank, cluster);
+model::Prediction Predictor::walk_all(const Call& call, std::uint64_t bytes) noexcept {
+  const Sample sample(call.algorithm.op, bytes, call.shape, &call.cluster);
+  begin(call);
+  for (int rank = 0; rank < call.shape.ranks; ++rank) {
+    schedule_.host.push_back(call.cluster.host_of(rank));
+    add_plan(make_plan(call.algorithm, sample.spec_of(rank)), rank, call.cluster);
   }
   return end();
 }
 
+model::Prediction Predictor::walk(const Call& call, std::uint64_t bytes) noexcept {
+  return call.one_for_all ? walk_one(call, bytes) : walk_all(call, bytes);
+}
+
 // Each further byte takes as long as between `near` and `far`.
-model::Prediction Predictor::continue_line(const Algorithm& algorithm, std::uint64_t bytes, std::uint64_t far,
-                                           const Shape& shape, const Cluster& cluster) noexcept {
+model::Prediction Predictor::continue_line(const Call& call, std::uint64_t bytes,
+                                           std::uint64_t far) noexcept {
   const std::uint64_t near = far / 2;
-  const model::Prediction a = walk_all(algorithm, near, shape, cluster);
-  model::Prediction all = walk_all(algorithm, far, shape, cluster);
+  const model::Prediction a = walk(call, near);
+  if (!a.complete) return {};
+  model::Prediction all = walk(call, far);
   const double times = static_cast<double>(bytes - far) / static_cast<double>(far - near);
   const auto go_on = [times](double from, double& to) { to = std::max(to, to + (to - from) * times); };
   go_on(a.split.overhead, all.split.overhead);
@@ -156,8 +161,32 @@ model::Prediction Predictor::continue_line(const Algorithm& algorithm, std::uint
   const double parts = all.split.total();
   go_on(a.ns, all.ns);
   all.split = scaled(all.split, parts > 0 ? all.ns / parts : 1);
-  all.complete = all.complete && a.complete;
   return all;
+}
+
+// A plan for much data may have thousands of steps: those for shorter data tell how many.
+Predictor::Length Predictor::length_of(const Call& call, std::uint64_t bytes) noexcept {
+  const auto steps_of = [&](std::uint64_t size) {
+    const Sample sample(call.algorithm.op, size, call.shape, &call.cluster);
+    return std::uint64_t{make_plan(call.algorithm, sample.spec_of(call.shape.ranks / 2)).size()};
+  };
+  if (bytes <= 2 * kShort) return {steps_of(bytes), 0, 0};
+  std::uint64_t near = kShort, few = steps_of(near), far = 2 * kShort, more = steps_of(far);
+  if (more <= few) near = far, few = more, far = std::min(bytes, kLong), more = steps_of(far);
+  if (more <= few || far == bytes) return {more, 0, 0};
+  return {few + (more - few) * (bytes - near) / (far - near), more, far};
+}
+
+// Not complete: the schedule is too long, or has ranks that are not alike.
+model::Prediction Predictor::walk_if_short(const Call& call, std::uint64_t bytes,
+                                           const Length& length) noexcept {
+  const auto plans = static_cast<std::uint64_t>(call.one_for_all ? 1 : call.shape.ranks);
+  const std::uint64_t steps = length.steps * plans;
+  if (steps <= kMostSteps) return walk(call, bytes);
+  if (length.short_steps == 0 || length.short_steps * plans > kMostSteps) return {};
+  // Half of `far` is walked as well.
+  const std::uint64_t far = std::max(length.short_bytes, bytes * kMostSteps / steps * 2 / 3);
+  return continue_line(call, bytes, std::min(far, bytes));
 }
 
 // Half as many hosts (or ranks of a single one), as long as the algorithm fits them.
@@ -172,34 +201,33 @@ Shape Predictor::halve(const Algorithm& algorithm, const Shape& shape) noexcept 
   return half.ranks >= 3 && half.ranks < shape.ranks && algorithm.fits(half) ? half : shape;
 }
 
+Shape Predictor::measured_shape(const Shape& shape) const noexcept {
+  Shape measured = shape;
+  if (shape.hosts > 1) measured.incast = incast_;
+  return measured;
+}
+
 model::Prediction Predictor::predict(const Algorithm& algorithm, std::uint64_t bytes, const Shape& shape,
                                      const Cluster& cluster) noexcept {
+  return predict_for(algorithm, bytes, measured_shape(shape), cluster);
+}
+
+model::Prediction Predictor::predict_for(const Algorithm& algorithm, std::uint64_t bytes, const Shape& shape,
+                                         const Cluster& cluster) noexcept {
   if (!algorithm.fits(shape) || algorithm.estimate(bytes, shape) >= kNeverNs) return {};
+  Call call{algorithm, shape, cluster};
+  const Length length = length_of(call, bytes);
   const bool uniform = shape.hosts == 1 || shape.hosts == shape.ranks;
   if (uniform && shape.ranks > kFewRanks && !rooted(algorithm.op)) {
-    const model::Prediction all = walk_one(algorithm, bytes, shape, cluster);
+    call.one_for_all = true;
+    const model::Prediction all = walk_if_short(call, bytes, length);
     if (all.complete) return all;
+    call.one_for_all = false;
   }
-  const auto steps_of = [&](std::uint64_t size) {
-    const Sample sample(algorithm.op, size, shape, &cluster);
-    return std::uint64_t{make_plan(algorithm, sample.spec_of(shape.ranks / 2)).size()} *
-           static_cast<std::uint64_t>(shape.ranks);
-  };
-  constexpr std::uint64_t kShort = 64 << 10;
-  if (bytes > 2 * kShort) {
-    // The plan itself may have thousands of steps: those for shorter data tell how many.
-    const std::uint64_t few = steps_of(kShort), more = steps_of(2 * kShort);
-    const std::uint64_t steps = few + (more - std::min(few, more)) * (bytes - kShort) / kShort;
-    const std::uint64_t far = std::max(2 * kShort, bytes * kMostSteps / std::max<std::uint64_t>(1, steps));
-    if (steps > kMostSteps && more > few && more <= 2 * kMostSteps && far < bytes)
-      return continue_line(algorithm, bytes, far, shape, cluster);
-    if (steps <= kMostSteps) return walk_all(algorithm, bytes, shape, cluster);
-  } else if (steps_of(bytes) <= kMostSteps) {
-    return walk_all(algorithm, bytes, shape, cluster);
-  }
+  if (const model::Prediction all = walk_if_short(call, bytes, length); all.complete) return all;
   const Shape half = halve(algorithm, shape);
-  if (half.ranks == shape.ranks) return walk_all(algorithm, bytes, shape, cluster);
-  model::Prediction all = predict(algorithm, bytes, half, cluster_of(half));
+  if (half.ranks == shape.ranks) return walk_all(call, bytes);
+  model::Prediction all = predict_for(algorithm, bytes, half, cluster_of(half));
   const double times =
       algorithm.estimate(bytes, with_cost(shape)) / algorithm.estimate(bytes, with_cost(half));
   all.ns *= times;
@@ -237,7 +265,7 @@ const Algorithm& Predictor::choose_cheapest(Op op, std::uint64_t bytes, const Sh
                                             const Cluster& cluster) noexcept {
   constexpr std::uint64_t kLeastBytes = 1024;
   constexpr double kClearly = 1.5;
-  const Algorithm& usual = choose(op, bytes, shape);
+  const Algorithm& usual = choose(op, bytes, measured_shape(shape));
   if (has_unknown_sizes(op) || shape.hosts < 2 || bytes < kLeastBytes) return usual;
   const std::vector<Candidate> all = candidates(op, bytes, shape, cluster);
   for (const Candidate& each : all)

@@ -13,7 +13,8 @@ namespace herald::coll {
 
 class Predictor {
  public:
-  explicit Predictor(const model::Parameters& parameters) noexcept : parameters_(parameters) {}
+  explicit Predictor(const model::Parameters& parameters) noexcept
+      : parameters_(parameters), incast_(incast_of(parameters)) {}
 
   // `bytes` as in choose(). Not complete: this algorithm cannot be predicted.
   model::Prediction predict(const Algorithm& algorithm, std::uint64_t bytes, const Shape& shape,
@@ -32,19 +33,34 @@ class Predictor {
                                    const Cluster& cluster) noexcept;
 
  private:
-  model::Prediction walk_one(const Algorithm& algorithm, std::uint64_t bytes, const Shape& shape,
-                             const Cluster& cluster) noexcept;
-  model::Prediction walk_all(const Algorithm& algorithm, std::uint64_t bytes, const Shape& shape,
-                             const Cluster& cluster) noexcept;
-  model::Prediction continue_line(const Algorithm& algorithm, std::uint64_t bytes, std::uint64_t far,
-                                  const Shape& shape, const Cluster& cluster) noexcept;
+  model::Prediction predict_for(const Algorithm& algorithm, std::uint64_t bytes, const Shape& shape,
+                                const Cluster& cluster) noexcept;
+  Shape measured_shape(const Shape& shape) const noexcept;
+  struct Call {
+    const Algorithm& algorithm;
+    const Shape& shape;
+    const Cluster& cluster;
+    bool one_for_all = false;  // the plans of all ranks are alike
+  };
+  struct Length {
+    std::uint64_t steps;        // of the plan of one rank
+    std::uint64_t short_steps;  // for `short_bytes`, if there are more for longer data; else 0
+    std::uint64_t short_bytes;
+  };
+  model::Prediction walk_one(const Call& call, std::uint64_t bytes) noexcept;
+  model::Prediction walk_all(const Call& call, std::uint64_t bytes) noexcept;
+  model::Prediction walk(const Call& call, std::uint64_t bytes) noexcept;
+  model::Prediction walk_if_short(const Call& call, std::uint64_t bytes, const Length& length) noexcept;
+  model::Prediction continue_line(const Call& call, std::uint64_t bytes, std::uint64_t far) noexcept;
+  static Length length_of(const Call& call, std::uint64_t bytes) noexcept;
   static Shape halve(const Algorithm& algorithm, const Shape& shape) noexcept;
   Shape with_cost(Shape shape) const noexcept;
-  void begin(const Shape& shape, const Cluster& cluster) noexcept;
+  void begin(const Call& call) noexcept;
   model::Prediction end() noexcept;
   void add_plan(const Plan& plan, int rank, const Cluster& cluster) noexcept;
 
   const model::Parameters& parameters_;
+  const Incast incast_;
   model::Schedule schedule_;
   model::Evaluator evaluator_;
 };

@@ -4,6 +4,8 @@
 #pragma once
 #include <cstdint>
 
+#include "coll/incast.hpp"
+
 namespace herald::coll {
 
 // Alpha-beta model. The defaults are typical of shared memory on one host and rank the algorithms sanely
@@ -34,6 +36,7 @@ struct Shape {
   bool in_order = true;         // all ranks start this call in the same order among others
   bool oversubscribed = false;  // ranks outnumber the cores that they may use
   bool fast = false;            // between hosts: processors, not links, limit long collectives
+  Incast incast;                // between hosts
   Cost cost;
 };
 
@@ -43,7 +46,7 @@ constexpr Shape shape_of(int ranks, int hosts, bool commutes) noexcept {
   shape.ranks = ranks;
   shape.hosts = hosts;
   shape.commutes = commutes;
-  if (hosts > 1) shape.cost = kNetworkCost;
+  if (hosts > 1) shape.cost = kNetworkCost, shape.incast = kUsualIncast;
   return shape;
 }
 

@@ -19,6 +19,12 @@ std::int32_t Lanes::open_sub_lane(std::int32_t whole, std::span<const p2p::PeerI
   return net_ != nullptr && whole >= 0 ? node_.lanes().open_sub_lane(whole, members) : -1;
 }
 
+std::uint64_t Lanes::proven_rate() const noexcept {
+  return net_ != nullptr ? node_.lanes().lanes().counters().proven_rate : 0;
+}
+
+std::uint64_t Lanes::uplink_rate() const noexcept { return net_ != nullptr ? net_->uplink_rate : 0; }
+
 void Lanes::flush(std::int32_t lane) noexcept {
   (void)transport_.pump_lane(lane);
   transport_.complete();

@@ -28,6 +28,10 @@ class Lanes {
   // that is for lanes by which each member was sent something.
   std::int32_t open_sub_lane(std::int32_t whole, std::span<const p2p::PeerId> members) noexcept;
   void close_sub_lane(std::int32_t lane) noexcept { node_.lanes().close_sub_lane(lane); }
+  // Bytes per second that our casts have reached; 0: not known.
+  std::uint64_t proven_rate() const noexcept;
+  // Bytes per second that casts have passed through our own interface; 0: not known.
+  std::uint64_t uplink_rate() const noexcept;
   // Sends with SendOp::bundled may wait for this.
   void flush(std::int32_t lane) noexcept;
 

@@ -77,8 +77,10 @@ template <class Send>
 bool LocalPeers::write_packet(Send& send, std::uint64_t bytes) noexcept {
   const p2p::PeerId peer = send.to;
   LocalSender& to = sender(peer);
-  if (!to.has_ring() || !core_.sender().can_send_now(peer, bytes, to.packet_bytes())) return false;
+  if (!to.has_ring()) return false;
   path::RingWriter& ring = to.ring();
+  ring.expect_claim();  // not earlier: the peer polls this line and would take it back
+  if (!core_.sender().can_send_now(peer, bytes, to.packet_bytes())) return false;
   std::byte* const room =
       ring.claim(bytes > kInFirstLine ? path::RingShape::kPadded : path::RingShape::kWord);
   if (room == nullptr) return false;
@@ -109,11 +111,11 @@ bool LocalPeers::try_receive(p2p::RecvOp& op, int polls) noexcept {
     return false;
   path::RingReader& ring = receivers_[static_cast<std::size_t>(at)].ring;
   if (core_.ads().expects_long(op)) polls = 1;
+  (void)ring.is_empty();  // begins to fetch the line that a message may have come in
   core_.start(op);
   for (; !op.done && polls > 0; --polls, relax()) {
     const std::span<const std::byte> packet = ring.front();
     if (packet.data() == nullptr) continue;
-    sender(op.awaited).expect_answer(ring.position());
     if (core_.on_packet(op.awaited, packet) != Status::ok) break;
     if (ring.pop()) notify_space();
     core_.run_finished();

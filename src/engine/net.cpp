@@ -47,6 +47,7 @@ Net::Net(int rank, const Knobs& knobs, node::Node& node, std::unique_ptr<path::U
   to_peers_.reserve(rel::TxBatch::kMost);
   for (const int fd : udp_->descriptors()) watch_.add(fd, kPeers);
   watch_.add(tcp_->descriptor(), kTcp);
+  watch_.add(tcp_->bulk().descriptor(), kTcp);
   for (auto& path : mcast) {
     watch_.add(path->descriptor(), kLanes);
     groups_.push_back({std::move(path), {}});
@@ -76,10 +77,12 @@ void Net::start(Instant now, p2p::FusedOp& op) noexcept {
 
 bool Net::turn(Instant now) noexcept {
   node_.begin_turn(now, node::Caller::program);
+  const bool quiet = ready_known_ && !tcp_ready_;
   bool moved = receive(now, false);
   for (int i = 0; i < extra_polls_ && !moved; ++i) moved = receive_peers(now, false);
   moved = node_.end_turn(now, node::Caller::program, moved) || moved;
-  return transmit(now) || moved;
+  moved = transmit(now) || moved;
+  return tcp_->bulk().turn(quiet) || moved;
 }
 
 void Net::keep_alive(Instant now) noexcept {
@@ -92,6 +95,7 @@ void Net::keep_alive(Instant now) noexcept {
 void Net::detach(Instant now) noexcept {
   node_.detach();
   tcp_->print_refused();
+  tcp_->bulk().close();
   (void)transmit(now);
 }
 
@@ -215,6 +219,7 @@ void Net::send_to_groups(Groups& groups) noexcept {
   bool waited = false;
   for (std::size_t at = 0; at < groups.batch.size();) {
     const std::size_t left = groups.path->send({groups.batch.data() + at, groups.batch.size() - at});
+    uplink_rate = std::max(uplink_rate, groups.path->uplink_rate());
     at += left;
     if (left != 0) continue;
     if (waited) break;

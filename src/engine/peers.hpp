@@ -41,7 +41,7 @@ class Peers {
   // Wakes a local peer that sleeps, after this process changed memory that both share.
   void ring(p2p::PeerId peer) noexcept { local_.ring(peer); }
   // Peers that have left or died so far, and whether this one has.
-  std::uint32_t gone_count() const noexcept { return node_.core().gone_count(); }
+  std::uint32_t gone_count() const noexcept { return node_.core().counters().peers_gone; }
   bool is_gone(p2p::PeerId peer) const noexcept { return node_.core().is_gone(peer); }
 
   // Called once for each peer that ended without a goodbye, within about a second of waiting. Everything it

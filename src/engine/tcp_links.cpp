@@ -33,12 +33,24 @@ bool read_body(std::span<const std::byte> bytes, Body& body) noexcept {
 
 TcpLinks::TcpLinks(const Config& config, std::unique_ptr<path::TcpPath> path, path::UdpPath& udp,
                    node::Node& node)
-    : config_(config), path_(std::move(path)), udp_(udp), node_(node), choice_(config.tcp_only) {}
+    : config_(config),
+      path_(std::move(path)),
+      udp_(udp),
+      node_(node),
+      choice_(config.tcp_only),
+      bulk_(node.core()) {
+  if (config.bulk) node.core().bulk().receives.choice().enable(false);
+}
 
 void TcpLinks::print_refused() const noexcept {
   if (config_.verbose && refused_ != 0)
     std::fprintf(stderr, "herald: rank %d: TCP connections and probes refused: %llu\n", config_.rank,
                  static_cast<unsigned long long>(refused_));
+  const p2p::Bulk& bulk = node_.core().bulk();
+  if (config_.verbose && bulk.sends.frames() + bulk.receives.resumed() != 0)
+    std::fprintf(stderr, "herald: rank %d: bulk frames sent: %llu, pulls resumed: %llu\n", config_.rank,
+                 static_cast<unsigned long long>(bulk.sends.frames()),
+                 static_cast<unsigned long long>(bulk.receives.resumed()));
 }
 
 bool TcpLinks::is_peer(std::uint32_t rank) const noexcept {
@@ -88,6 +100,8 @@ bool TcpLinks::turn(Instant now, bool ready) {
   if (liveness.has_silent()) [[unlikely]]
     for (const p2p::PeerId peer : liveness.take_silent())
       if (is_peer(static_cast<std::uint32_t>(peer))) choice_.on_silent(now, peer);
+  for (p2p::PeerId peer = bulk_.take_wanted(); peer >= 0; peer = bulk_.take_wanted())
+    connect(now, peer, wire::StreamUse::bulk);
   if (!ready && choice_.is_idle() && connections_.empty() && now < look_at_) return false;
   look_at_ = now + kLookEvery;
   row_was_good_ = false;
@@ -130,7 +144,14 @@ void TcpLinks::on_accepted(Instant now, path::TcpId id) {
   send_frame(id, wire::StreamKind::challenge, challenge);
 }
 
-void TcpLinks::connect(Instant now, p2p::PeerId peer) {
+void TcpLinks::on_connect_failed(Instant now, p2p::PeerId peer, wire::StreamUse use) {
+  if (use == wire::StreamUse::bulk)
+    bulk_.on_failed(peer, now);
+  else
+    choice_.on_connect_failed(now, peer);
+}
+
+void TcpLinks::connect(Instant now, p2p::PeerId peer, wire::StreamUse use) {
   std::uint8_t links = 0;
   while (udp_.ends_of(peer, links).length != 0) ++links;
   const path::UdpEnds ends = udp_.ends_of(peer, static_cast<std::uint8_t>(ways_++ % std::max<int>(links, 1)));
@@ -138,10 +159,11 @@ void TcpLinks::connect(Instant now, p2p::PeerId peer) {
                              ? 0
                              : path_->connect(reinterpret_cast<const sockaddr&>(ends.ours),
                                               reinterpret_cast<const sockaddr&>(ends.theirs), ends.length);
-  if (id == 0) return choice_.on_connect_failed(now, peer);
+  if (id == 0) return on_connect_failed(now, peer, use);
   Connection& connection = connections_[id];
   connection.peer = peer;
   connection.ours = true;
+  connection.use = use;
   connection.nonce = make_nonce();
   connection.limit = now + kHandshake;
 }
@@ -153,7 +175,8 @@ void TcpLinks::on_frame(Instant now, path::TcpId id, const path::TcpFrame& frame
   bool good = false;
   switch (static_cast<wire::StreamKind>(frame.kind)) {
     case wire::StreamKind::challenge: good = on_challenge(id, connection, frame.bytes); break;
-    case wire::StreamKind::hello: good = on_hello(now, id, connection, frame.bytes); break;
+    case wire::StreamKind::hello:
+    case wire::StreamKind::hello_bulk: good = on_hello(now, id, connection, frame); break;
     case wire::StreamKind::welcome: good = on_welcome(now, id, connection, frame.bytes); break;
     case wire::StreamKind::datagram:
       if (!connection.proven) break;
@@ -179,7 +202,8 @@ bool TcpLinks::on_challenge(path::TcpId id, Connection& connection, std::span<co
     return false;
   const auto me = static_cast<std::uint32_t>(config_.rank),
              peer = static_cast<std::uint32_t>(connection.peer);
-  connection.session = {config_.seal, me, peer, connection.nonce, {challenge.nonce[0], challenge.nonce[1]}};
+  connection.session = {config_.seal,  me, peer, connection.nonce, {challenge.nonce[0], challenge.nonce[1]},
+                        connection.use};
   wire::StreamHello hello;
   hello.version = wire::kStreamVersion;
   hello.from = me;
@@ -187,19 +211,21 @@ bool TcpLinks::on_challenge(path::TcpId id, Connection& connection, std::span<co
   hello.nonce[0] = connection.nonce[0];
   hello.nonce[1] = connection.nonce[1];
   hello.tag = connection.session.hello_tag();
-  send_frame(id, wire::StreamKind::hello, hello);
+  const bool bulk = connection.use == wire::StreamUse::bulk;
+  send_frame(id, bulk ? wire::StreamKind::hello_bulk : wire::StreamKind::hello, hello);
   return true;
 }
 
-bool TcpLinks::on_hello(Instant now, path::TcpId id, Connection& connection,
-                        std::span<const std::byte> body) {
+bool TcpLinks::on_hello(Instant now, path::TcpId id, Connection& connection, const path::TcpFrame& frame) {
+  const bool bulk = frame.kind == static_cast<std::uint8_t>(wire::StreamKind::hello_bulk);
   wire::StreamHello hello;
-  if (connection.ours || connection.proven || !read_body(body, hello) ||
+  if (connection.ours || connection.proven || !read_body(frame.bytes, hello) || (bulk && !config_.bulk) ||
       hello.version != wire::kStreamVersion || hello.to != static_cast<std::uint32_t>(config_.rank) ||
       !is_peer(hello.from))
     return false;
-  connection.session = {
-      config_.seal, hello.from, hello.to, {hello.nonce[0], hello.nonce[1]}, connection.nonce};
+  connection.use = bulk ? wire::StreamUse::bulk : wire::StreamUse::datagrams;
+  connection.session = {config_.seal,     hello.from,    hello.to, {hello.nonce[0], hello.nonce[1]},
+                        connection.nonce, connection.use};
   if (hello.tag != connection.session.hello_tag()) return false;
   connection.peer = static_cast<p2p::PeerId>(std::uint32_t{hello.from});
   wire::StreamWelcome welcome;
@@ -221,6 +247,7 @@ bool TcpLinks::on_welcome(Instant now, path::TcpId id, Connection& connection,
 
 // The loser of two that crossed is closed here; the other end finds the same, or learns of it.
 void TcpLinks::prove(Instant now, path::TcpId id, Connection& connection) {
+  if (connection.use == wire::StreamUse::bulk) return prove_bulk(now, id, connection);
   connection.proven = true;
   connection.proven_at = now;
   path_->trust(id);
@@ -240,6 +267,17 @@ void TcpLinks::prove(Instant now, path::TcpId id, Connection& connection) {
   choice_.on_connected(now, connection.peer);
 }
 
+// The opener receives; the two directions of a pair have a connection each.
+void TcpLinks::prove_bulk(Instant now, path::TcpId id, const Connection& connection) {
+  const Connection proven = connection;
+  connections_.erase(id);
+  const int fd = path_->release(id);
+  if (fd >= 0)
+    bulk_.adopt(proven.peer, fd, proven.session, proven.ours);
+  else if (proven.ours)
+    bulk_.on_failed(proven.peer, now);
+}
+
 void TcpLinks::refuse(Instant now, path::TcpId id) {
   path_->close(id);
   on_closed(now, id);
@@ -252,7 +290,7 @@ void TcpLinks::on_closed(Instant now, path::TcpId id) {
   const Connection gone = at->second;
   connections_.erase(at);
   if (!gone.proven && !gone.ours) ++refused_;
-  if (!gone.proven && gone.ours) choice_.on_connect_failed(now, gone.peer);
+  if (!gone.proven && gone.ours) on_connect_failed(now, gone.peer, gone.use);
   const auto used = current_.find(gone.peer);
   if (!gone.proven || used == current_.end() || used->second != id) return;
   current_.erase(used);
@@ -270,7 +308,7 @@ void TcpLinks::act(Instant now) {
   const auto me = static_cast<std::uint32_t>(config_.rank);
   for (Action action = choice_.poll(now); action.kind != Action::Kind::none; action = choice_.poll(now)) {
     if (action.kind == Action::Kind::connect) {
-      connect(now, action.peer);
+      connect(now, action.peer, wire::StreamUse::datagrams);
       continue;
     }
     const auto by = current_.find(action.peer);

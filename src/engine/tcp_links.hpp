@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/bulk_links.hpp"
 #include "engine/config.hpp"
 #include "node/node.hpp"
 #include "node/path_choice.hpp"
@@ -28,6 +29,7 @@ class TcpLinks {
     bool on = true;         // HERALD_PATH permits it
     bool tcp_only = false;  // ... and no UDP
     bool verbose = false;
+    bool bulk = false;  // long messages may go as bulk frames
   };
   TcpLinks(const Config& config, std::unique_ptr<path::TcpPath> path, path::UdpPath& udp, node::Node& node);
 
@@ -40,6 +42,7 @@ class TcpLinks {
   void send(Instant now, std::span<const path::UdpSend> datagrams);
   // True: it was a probe, and is no datagram of the node.
   bool take_probe(Instant now, const path::UdpArrival& arrival);
+  BulkLinks& bulk() noexcept { return bulk_; }
   // In each turn. `ready`: the descriptor is readable, or nobody looked. True if a datagram came.
   bool turn(Instant now, bool ready);
   Instant next_deadline() const noexcept;
@@ -52,6 +55,7 @@ class TcpLinks {
   struct Connection {
     p2p::PeerId peer = -1;
     bool ours = false, proven = false, said_hello = false;
+    wire::StreamUse use = wire::StreamUse::datagrams;
     wire::StreamNonce nonce{};  // ours
     wire::StreamSession session;
     Instant limit{};  // of the handshake
@@ -61,13 +65,15 @@ class TcpLinks {
 
   bool is_peer(std::uint32_t rank) const noexcept;
   void act(Instant now);
-  void connect(Instant now, p2p::PeerId peer);
+  void connect(Instant now, p2p::PeerId peer, wire::StreamUse use);
+  void on_connect_failed(Instant now, p2p::PeerId peer, wire::StreamUse use);
+  void prove_bulk(Instant now, path::TcpId id, const Connection& connection);
   bool take_events(Instant now);
   void on_accepted(Instant now, path::TcpId id);
   void on_closed(Instant now, path::TcpId id);
   void on_frame(Instant now, path::TcpId id, const path::TcpFrame& frame);
   bool on_challenge(path::TcpId id, Connection& connection, std::span<const std::byte> body);
-  bool on_hello(Instant now, path::TcpId id, Connection& connection, std::span<const std::byte> body);
+  bool on_hello(Instant now, path::TcpId id, Connection& connection, const path::TcpFrame& frame);
   bool on_welcome(Instant now, path::TcpId id, Connection& connection, std::span<const std::byte> body);
   void prove(Instant now, path::TcpId id, Connection& connection);
   void refuse(Instant now, path::TcpId id);
@@ -82,6 +88,7 @@ class TcpLinks {
   path::UdpPath& udp_;
   node::Node& node_;
   node::PathChoice choice_;
+  BulkLinks bulk_;
   Connections connections_;
   std::map<p2p::PeerId, path::TcpId> current_;  // proven, in use
   std::map<p2p::PeerId, Instant> since_;        // peers that use TCP and were not reported

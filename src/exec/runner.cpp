@@ -195,9 +195,12 @@ void Runner::begin() noexcept {
     ++counters.shared_runs;
     channel_->begin(number_, plan.stream_writes);
   }
-  if (process_trace.on()) [[unlikely]]
+  if (process_trace.on()) [[unlikely]] {
     process_trace.add(TraceEvent::coll_start, this, Trace::text(plan.operation), Trace::text(plan.algorithm),
                       tag_ >> 8);
+    process_trace.add(TraceEvent::coll_facts, std::uint64_t{0}, static_cast<std::int64_t>(plan.call_bytes),
+                      team_->trace_id(), plan.root < 0 ? -1 : team_->peer(plan.root));
+  }
   if (cached_->prepared) [[unlikely]]
     note_prepared(*cached_);
   if (!matching_.persistent) bundle_lane_ = team_->lane_for(plan.members, false, own_lane_);
@@ -258,7 +261,8 @@ void Runner::perform(coll::StepId id) noexcept {
 
 bool Runner::attempt(const coll::Step& step, std::uint64_t& progress) noexcept {
   Status error = Status::ok;
-  const bool done = channel_->attempt({number_, places_, reduction_}, step, progress, error);
+  const bool done =
+      channel_->attempt({number_, lost_a_peer(status_), places_, reduction_}, step, progress, error);
   note(error);
   return done;
 }
@@ -305,6 +309,8 @@ void Runner::start_message(const coll::Step& step, coll::StepId id) noexcept {
     op.lane = team_->lane();
   else
     op.to = team_->peer(step.partner);
+  op.incomplete = lost_a_peer(status_);
+  if (step.acknowledged) op.mode = p2p::SendMode::synchronous;
   if (step.bundled && bundle_lane_ >= 0) {
     op.lane = to_flush_ = bundle_lane_;
     op.bundled = true;
@@ -323,6 +329,7 @@ void Runner::start_fused(const coll::Step& step, coll::StepId id) noexcept {
                                                     : p2p::FusedStep::announce;
   op.lane = team_->lane();
   op.number = fused_number_;
+  op.incomplete = lost_a_peer(status_);
   op.members = static_cast<std::uint32_t>(step.partner);
   op.data = cursor(step.a, places_);
   if (step.kind == coll::StepKind::contribute) op.into = cursor(step.b, places_);

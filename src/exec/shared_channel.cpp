@@ -94,8 +94,10 @@ void SharedChannel::combine(const Context& run, const coll::Step& step, Status& 
   std::byte* sum = channel.copy_of(run.number, last) - gap;
   for (int rank = last - 1; rank >= 0; --rank) {
     const path::Post* post = channel.posted(run.number, rank, 0);
-    if (post == nullptr || post->address != 0 || post->bytes != step.a.bytes)
+    if (post == nullptr || post->place() != 0 || post->bytes != step.a.bytes)
       error = Status::truncated;  // the ranks do not agree on how much they reduce
+    else if (post->is_incomplete())
+      channel.mark_incomplete(run.number, last);
     else
       run.reduction.apply(channel.copy_of(run.number, rank) - gap, sum, step.a.count);
   }
@@ -111,7 +113,7 @@ bool SharedChannel::post(const Context& run, const coll::Step& step) noexcept {
     cursor(step.a, run.places).pack(channel.room(run.number), channel.shape().inline_bytes());
   else if (!step.copied)
     address = reinterpret_cast<std::uintptr_t>(run.places.of(step.a));
-  channel.post(run.number, step.tag, address, step.a.bytes);
+  channel.post(run.number, step.tag, marked(run, address), step.a.bytes);
   note_ring(step.partner);
   return true;
 }
@@ -120,6 +122,7 @@ bool SharedChannel::fetch(const Context& run, const coll::Step& step, std::uint6
                           Status& error) noexcept {
   const path::Post* post = channel_of(step).posted(run.number, step.partner, step.tag);
   if (post == nullptr) return false;
+  if (post->is_incomplete()) error = Status::peer_lost;
   if ((post->address & kStreamBit) != 0) {
     if (step.whole && post->bytes > step.a.bytes) error = Status::truncated;
     return stream_read(*post, run, step, progress);
@@ -129,9 +132,9 @@ bool SharedChannel::fetch(const Context& run, const coll::Step& step, std::uint6
   const std::uint64_t bytes = std::min(post->bytes - first, step.a.bytes);
   if (step.whole && post->bytes - first > step.a.bytes) error = Status::truncated;
   type::Cursor to = cursor(step.a, run.places);
-  if (post->address == 0)
+  if (post->place() == 0)
     to.unpack(channel_of(step).copy_of(run.number, step.partner) + first, bytes);
-  else if (!copy_memory(&path::Cma::read, step.partner, post->address + first, to, bytes))
+  else if (!copy_memory(&path::Cma::read, step.partner, post->place() + first, to, bytes))
     error = Status::bad_argument;
   return true;
 }
@@ -142,7 +145,7 @@ bool SharedChannel::put(const Context& run, const coll::Step& step, Status& erro
   if (room->bytes != step.a.bytes) error = Status::truncated;  // the ranks do not agree on how much
   type::Cursor from = cursor(step.a, run.places);
   const std::uint64_t bytes = std::min(room->bytes, step.a.bytes);
-  if (!copy_memory(&path::Cma::write, step.partner, room->address, from, bytes)) error = Status::bad_argument;
+  if (!copy_memory(&path::Cma::write, step.partner, room->place(), from, bytes)) error = Status::bad_argument;
   return true;
 }
 

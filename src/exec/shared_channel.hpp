@@ -46,6 +46,7 @@ class SharedChannel {
   // The run that a step belongs to.
   struct Context {
     std::uint64_t number;  // of the run
+    bool incomplete;       // data of a lost rank is missing in what it posts
     const coll::Places& places;
     const Reduction& reduction;
   };
@@ -83,6 +84,9 @@ class SharedChannel {
                    std::uint64_t& progress) noexcept;
   bool stream_reduce(const Context& run, const coll::Step& step, std::uint64_t& progress,
                      Status& error) noexcept;
+  std::uint64_t marked(const Context& run, std::uint64_t address) const noexcept {
+    return run.incomplete ? address | path::Post::kIncomplete : address;
+  }
   void publish(int reader) noexcept;
   void note_ring(int place) noexcept;
   void ring() noexcept;

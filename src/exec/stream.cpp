@@ -49,7 +49,7 @@ bool SharedChannel::stream_write(const Context& run, const coll::Step& step,
   if (stream_writers_.front() != run.number) return false;
   if (progress == 0) {
     if (!is_free(channels_[0], run.number)) return false;
-    channels_[0].post(run.number, step.tag, kStreamBit | stream_next_, step.a.bytes);
+    channels_[0].post(run.number, step.tag, marked(run, kStreamBit | stream_next_), step.a.bytes);
     note_ring(step.partner);
     progress = 1;
   }
@@ -66,7 +66,7 @@ bool SharedChannel::stream_write(const Context& run, const coll::Step& step,
 // `progress`: bytes read so far.
 bool SharedChannel::stream_read(const path::Post& post, const Context& run, const coll::Step& step,
                                 std::uint64_t& progress) noexcept {
-  const std::uint64_t first = post.address & ~kStreamBit;
+  const std::uint64_t first = post.place() & ~kStreamBit;
   while (progress != post.bytes) {
     const std::uint64_t position = first + progress / payload(step);
     const std::byte* chunk = streams_.find(step.partner, position);
@@ -93,7 +93,8 @@ bool SharedChannel::stream_reduce(const Context& run, const coll::Step& step, st
   if (stream_writers_.front() != run.number) return false;
   if (progress == 0) {
     if (writes_on && !is_free(channels_[0], run.number)) return false;
-    if (writes_on) channels_[0].post(run.number, step.tag, kStreamBit | stream_next_, step.a.bytes);
+    if (writes_on)
+      channels_[0].post(run.number, step.tag, marked(run, kStreamBit | stream_next_), step.a.bytes);
     progress = 1;
   }
   const std::int64_t gap = step.a.layout->true_lb();
@@ -117,7 +118,8 @@ bool SharedChannel::stream_reduce(const Context& run, const coll::Step& step, st
         error = Status::truncated;  // the ranks do not agree on how much they reduce
         return true;
       }
-      position = (post->address & ~kStreamBit) + chunk;
+      if (post->is_incomplete()) error = Status::peer_lost;
+      position = (post->place() & ~kStreamBit) + chunk;
       operand = streams_.find(rank, position);
       if (operand == nullptr) return false;
     }

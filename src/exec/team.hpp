@@ -46,6 +46,11 @@ class Team {
   int size() const noexcept { return static_cast<int>(identity_.peers.size()); }
   p2p::PeerId peer(int rank) const noexcept { return identity_.peers[static_cast<std::size_t>(rank)]; }
 
+  // Names the communicator in timelines: groups of the same context have different first ranks.
+  std::int64_t trace_id() const noexcept {
+    return static_cast<std::int64_t>((identity_.context << 24 ^ static_cast<std::uint64_t>(peer(0))) >> 1);
+  }
+
   // How many runs, persistent runners and fused exchanges this rank has begun: equal at all ranks.
   std::uint64_t run_count = 0;
   std::uint32_t persistent_count = 0, fused_count = 0;
@@ -55,6 +60,9 @@ class Team {
   const coll::Cluster& cluster() noexcept;
   // One send over this lane reaches all leaders; -1: there is none, or this rank is no leader.
   std::int32_t lane() const noexcept { return lane_; }
+  // Bytes per second that our casts have reached; 0: not known.
+  std::uint64_t proven_rate() const noexcept { return engine_.lanes().proven_rate(); }
+  std::uint64_t uplink_rate() const noexcept { return engine_.lanes().uplink_rate(); }  // of our interfaces
   // The lane over which a plan sends to just its members; -1: single messages. `own`: the lane was opened for
   // this run, which closes it.
   std::int32_t lane_for(const std::vector<int>& members, bool persistent, bool& own) noexcept;

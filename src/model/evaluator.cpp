@@ -25,6 +25,7 @@ Prediction Evaluator::run(const Schedule& schedule, const Parameters& parameters
       const Step& step = schedule.steps[i];
       add_node(step.kind, static_cast<std::int32_t>(rank), step.bytes, step.needs);
       nodes_.back().step = i;
+      nodes_.back().acknowledged = step.acknowledged;
     }
   if (!match()) return {};
   add_shared_edges();
@@ -47,8 +48,17 @@ Prediction Evaluator::run(const Schedule& schedule, const Parameters& parameters
   return result_;
 }
 
-void Evaluator::push(double at, std::uint32_t node, What what) noexcept {
-  heap_.push_back({at, order_++, node, what});
+// Most receives are posted before their message comes, and for most steps no other one waits: those are no
+// events.
+void Evaluator::push(double at, std::uint32_t id, What what) noexcept {
+  if (what == What::start && nodes_[id].kind == Kind::recv && !nodes_[id].arrived && !nodes_[id].held) {
+    nodes_[id].posted = true;
+    return;
+  }
+  const bool last = what == What::finish && nodes_[id].step == id && nodes_[id].edges == kNobody &&
+                    schedule_->steps[id].successors == schedule_->steps[id + 1].successors;
+  if (last) return finish(id, at);
+  heap_.push_back({at, order_++, id, what});
   std::push_heap(heap_.begin(), heap_.end());
 }
 
@@ -179,11 +189,11 @@ void Evaluator::launch(std::uint32_t id, double now) noexcept {
     recv.last_ns =
         std::max(leaves + path.latency.at(node.bytes) + slower, remote ? 0 : end + path.latency.at(0));
     recv.way = way;
-    recv.way.extend(recv.first_ns, &Split::wire);
-    push(recv.first_ns, r, What::reach_port);
+    recv.way.extend(remote ? recv.first_ns : recv.last_ns, &Split::wire);
+    push(remote ? recv.first_ns : recv.last_ns, r, remote ? What::reach_port : What::land);
   }
   const bool is_long = node.kind == Kind::send && node.bytes > path.eager_bytes;
-  if (is_long || node.kind == Kind::contribute) return;  // complete with the answer
+  if (is_long || node.acknowledged || node.kind == Kind::contribute) return;  // complete with the answer
   node.split.extend(end, &Split::overhead);
   push(end, id, What::finish);
 }
@@ -219,6 +229,8 @@ void Evaluator::start_recv(std::uint32_t id, double now) noexcept {
   ranks_[static_cast<std::size_t>(node.rank)].free_ns = end;
   node.split.extend(end, &Split::overhead);
   push(end, id, What::finish);
+  if (send.acknowledged && node.bytes <= parameters_->of(which).eager_bytes)
+    answer(node.source, end, which, node.split);
 }
 
 // The ports of a switch serve messages in the order of their first packets.
@@ -226,10 +238,6 @@ void Evaluator::reach_port(std::uint32_t id, double now) noexcept {
   Node& node = nodes_[id];
   const Path which = path_of(nodes_[node.source], node);
   const PathParameters& path = parameters_->of(which);
-  if (which == Path::shm || which == Path::direct) {
-    node.way.extend(node.last_ns, &Split::wire);
-    return push(node.last_ns, id, What::land);
-  }
   Port& port = port_of(node.rank);
   const double begin = std::max(now, port.recv_free_ns), gap = path.recv_gap.at(node.bytes);
   const double backlog = (begin - now) / std::max(1e-6, path.recv_gap.slope_at(node.bytes));
@@ -289,15 +297,19 @@ void Evaluator::handle(std::uint32_t id, double now) noexcept {
   rank.free_ns = end;
   node.arrived = true;
   node.last_ns = end;
-  if (nodes_[source].kind == Kind::send && node.bytes > path.eager_bytes) {
-    const double answer = which == Path::direct ? 0 : path.latency.at(0);
-    nodes_[source].split = node.way;
-    nodes_[source].split.extend(end + answer, &Split::wire);
-    push(end + answer, source, What::finish);
-  }
+  const bool is_long = nodes_[source].kind == Kind::send && node.bytes > path.eager_bytes;
+  if (is_long || (node.posted && nodes_[source].acknowledged)) answer(source, end, which, node.way);
   if (!node.posted) return;
   node.split = node.way;
   push(end, id, What::finish);
+}
+
+// The sender learns that its message has been received.
+void Evaluator::answer(std::uint32_t send, double now, Path which, const Split& split) noexcept {
+  const double at = now + (which == Path::direct ? 0 : parameters_->of(which).latency.at(0));
+  nodes_[send].split = split;
+  nodes_[send].split.extend(at, &Split::wire);
+  push(at, send, What::finish);
 }
 
 void Evaluator::fire(std::uint32_t to, double now, const Split& split) noexcept {

@@ -40,6 +40,7 @@ class Evaluator {
   struct Node {
     Kind kind = Kind::none;
     bool posted = false, arrived = false, held = false;  // receives; held: its sender waits for it
+    bool acknowledged = false;                           // sends: complete when the receiver has it
     std::int32_t rank = 0;
     std::uint32_t needs = 0, step = kNobody;  // kNobody: added
     std::uint32_t source = kNobody;           // receives: the send
@@ -99,6 +100,7 @@ class Evaluator {
   void land(std::uint32_t id, double now) noexcept;
   void resume(std::uint32_t rank, double now) noexcept;
   void handle(std::uint32_t id, double now) noexcept;
+  void answer(std::uint32_t send, double now, Path which, const Split& split) noexcept;
   void start_stream(std::uint32_t id, double now) noexcept;
   void work(std::uint32_t id, double now, double ns) noexcept;
   void finish(std::uint32_t id, double now) noexcept;

@@ -38,6 +38,7 @@ struct Step {
   std::uint8_t tag = 0;
   bool second = false;           // shared-memory steps: of the second part of a plan with two
   bool copied = false;           // post
+  bool acknowledged = false;     // send: complete when the receiver has it
   std::int32_t partner = -1;     // rank
   std::uint32_t needs = 0;       // steps of the same rank that complete before this one starts
   std::uint32_t successors = 0;  // index in Schedule::next of the first step that needs this one

@@ -85,6 +85,7 @@ void Node::on_clock_gap(Instant now) noexcept { remote_->mesh.on_clock_gap(now);
 bool Node::pump(Instant now, PeerId peer) noexcept {
   if (clock_.notice_gap(now)) [[unlikely]]
     on_clock_gap(now);
+  core_.bulk().receives.set_time(now);
   return remote_->carrier.pump(peer);
 }
 
@@ -111,6 +112,7 @@ void Node::begin_turn(Instant now, Caller caller) noexcept {
   if (clock_.notice_gap(now)) [[unlikely]]
     on_clock_gap(now);
   away_ = clock_.begin_turn(now);
+  core_.bulk().receives.set_time(now);
   if (gate == Gate::later) {
     set_gate(Gate::open);
     remote_->mesh.redeliver();
@@ -167,7 +169,8 @@ bool Node::end_turn(Instant now, Caller caller, bool received) noexcept {
     if (busy && !remote.mesh.has_work() && remote.lanes.is_idle()) return false;
     if (!busy) turns_without_timers_ = 0;
   }
-  if (turns_without_timers_ == 0) {
+  // The program may compute after a busy turn: then only the keep-alive thread serves its timers.
+  if (caller == Caller::keep_alive || turns_without_timers_ == 0) {
     const std::optional<Instant> due = remote.mesh.next_deadline();
     if (due && *due <= now) remote.mesh.on_deadline(now);
   }

@@ -4,6 +4,8 @@
 // and MPI_CHAR is an integer of 8 bits.
 #include "op/op.hpp"
 
+#include <array>
+
 #include "op/kernels.hpp"
 
 namespace herald::op {
@@ -56,6 +58,22 @@ Level best_level() noexcept {
   return level;
 }
 
+using Kernels = std::array<std::array<Kernel, type::kBasics>, kKinds>;
+
+// A short update of window memory asks for its kernel in each call.
+Kernels find_all() noexcept {
+  const Level level = best_level();
+  Kernels all{};
+  for (std::size_t kind = 0; kind < all.size(); ++kind)
+    for (std::size_t basic = 0; basic < all[kind].size(); ++basic) {
+      const Levels found = find_levels(static_cast<Kind>(kind), static_cast<type::Basic>(basic));
+      all[kind][basic] = level == Level::avx512 && found.avx512 != nullptr ? found.avx512
+                         : level != Level::base && found.avx2 != nullptr   ? found.avx2
+                                                                           : found.base;
+    }
+  return all;
+}
+
 }  // namespace
 
 bool runs_here(Level level) noexcept {
@@ -80,11 +98,8 @@ Kernel find_at(Level level, Kind kind, type::Basic basic) noexcept {
 }
 
 Kernel find(Kind kind, type::Basic basic) noexcept {
-  const Levels found = find_levels(kind, basic);
-  const Level level = best_level();
-  if (level == Level::avx512 && found.avx512 != nullptr) return found.avx512;
-  if (level != Level::base && found.avx2 != nullptr) return found.avx2;
-  return found.base;
+  static const Kernels kernels = find_all();
+  return kernels[static_cast<std::size_t>(kind)][static_cast<std::size_t>(basic)];
 }
 
 }  // namespace herald::op

@@ -36,7 +36,8 @@ std::size_t Casts::write_packet(SendOp& op, std::span<std::byte> room) noexcept 
                                .tag = op.tag,
                                .seq = op.seq,
                                .pushed = static_cast<std::uint32_t>(op.data.total()),
-                               .cast = true},
+                               .cast = true,
+                               .incomplete = op.incomplete},
                               room.data());
     ++done_.counters.sent;
     done_.counters.sent_bytes += op.data.total();

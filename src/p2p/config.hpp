@@ -28,6 +28,9 @@ struct CoreConfig {
   std::uint32_t most_pushed = 1u << 30;    // of one message
   std::uint32_t cast_unexpected =
       1u << 18;  // casts of one peer that wait for receives; the rest stays in the lane
+  // Pulls of peers on other hosts that request so much may be served by bulk frames (bulk.hpp), if the driver
+  // permits them.
+  std::uint32_t bulk_least = 48 << 10;
   // Peers whose memory we can access, see DirectCopy::add_peer(): messages from so many bytes on are copied
   // between the two memories.
   std::uint64_t direct_bytes = 16384;

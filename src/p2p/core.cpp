@@ -15,8 +15,9 @@ Core::Core(const CoreConfig& config) noexcept
       casts_(config_, done_, sender_),
       direct_(config_, peers_, done_, sender_, receiver_),
       ads_(config_, peers_, headers_, direct_),
-      sender_(config_, peers_, flow_, headers_, direct_, casts_, services_, done_),
-      receiver_(config_, peers_, flow_, headers_, matcher_, direct_, ads_, services_, done_) {
+      bulk_(config_, peers_, receiver_),
+      sender_(config_, peers_, flow_, headers_, direct_, casts_, services_, bulk_.sends, done_),
+      receiver_(config_, peers_, flow_, headers_, matcher_, direct_, ads_, services_, bulk_.receives, done_) {
   services_.register_handler(ServiceId::cancel, {Receiver::on_cancel, nullptr, &receiver_, true});
   services_.register_handler(ServiceId::cancel_reply, {Sender::on_cancel_reply, nullptr, &sender_, true});
 }
@@ -54,6 +55,7 @@ Status Core::on_packet(PeerId from, std::span<const std::byte> packet) noexcept 
     case P2pKind::split_copy_done:
       good = direct_.on_split_copy_done(from, as<SplitCopyDonePacket>(packet).split_copy);
       break;
+    case P2pKind::bulk_lost: good = bulk_.receives.on_lost(from, as<BulkLostPacket>(packet)); break;
     case P2pKind::goodbye: on_peer_gone(from); break;
   }
   return good ? Status::ok : done_.bad_packet();
@@ -63,7 +65,7 @@ void Core::on_peer_gone(PeerId id) noexcept {
   Peer& lost = peers_[id];
   if (lost.gone) return;
   lost.gone = true;
-  ++gone_count_;
+  ++done_.counters.peers_gone;
   peers_.drop_controls(lost);
   direct_.on_peer_gone(id);
   sender_.on_peer_gone(id);

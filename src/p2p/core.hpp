@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <span>
 
+#include "p2p/bulk.hpp"
 #include "p2p/casts.hpp"
 #include "p2p/completions.hpp"
 #include "p2p/config.hpp"
@@ -60,7 +61,6 @@ class Core {
   Status on_packet(PeerId from, std::span<const std::byte> packet) noexcept;
   // The peer reads no more: operations that need it become done with Status::peer_lost.
   void on_peer_gone(PeerId id) noexcept;
-  std::uint32_t gone_count() const noexcept { return gone_count_; }
   bool is_gone(PeerId id) const noexcept { return peers_[id].gone; }
 
   // poll_transmit() writes the next packet for the peer and returns its length, 0: none. `room` is at least
@@ -85,6 +85,7 @@ class Core {
   Completions& completions() noexcept { return done_; }
   DirectCopy& direct() noexcept { return direct_; }
   PostedRecvAds& ads() noexcept { return ads_; }
+  Bulk& bulk() noexcept { return bulk_; }
   Services& services() noexcept { return services_; }
   Partitioned& partitioned() noexcept { return partitioned_; }
 
@@ -100,9 +101,9 @@ class Core {
   Casts casts_;
   DirectCopy direct_;
   PostedRecvAds ads_;
+  Bulk bulk_;
   Sender sender_;
   Receiver receiver_;
-  std::uint32_t gone_count_ = 0;
 };
 
 }  // namespace herald::p2p

@@ -17,6 +17,7 @@ struct CoreCounters {
   std::uint64_t unexpected = 0;   // messages that came before their receive
   std::uint64_t late = 0;         // messages for forgotten contexts, dropped
   std::uint64_t finished = 0;     // operations that became done
+  std::uint32_t peers_gone = 0;
   std::uint64_t sent = 0, sent_bytes = 0;  // messages that began to leave, and their bytes
   std::uint64_t received = 0, received_bytes = 0;
   std::uint64_t mapped_bytes = 0,

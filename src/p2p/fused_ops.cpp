@@ -16,7 +16,7 @@ std::span<const std::byte> FusedOps::packed(type::Cursor& data, std::size_t most
 void FusedOps::start(Instant now, FusedOp& op) noexcept {
   op.left = false;
   if (op.step == FusedStep::announce) {
-    lanes_.announce(now, op.lane, op.number, packed(op.data, wire::kMaxResult));
+    lanes_.announce(now, op.lane, op.number, packed(op.data, wire::kMaxResult), op.incomplete);
     return done_.finish(op, Status::ok);
   }
   if (!attempt(op)) ops_.push_back(&op);
@@ -33,10 +33,12 @@ bool FusedOps::contribute(FusedOp& op) noexcept {
     return true;
   }
   if (state == rel::Lanes::FusedState::lost) {
+    lanes_.take_result(op.lane, op.number);
     done_.finish(op, Status::peer_lost);
     return true;
   }
-  if (!op.left) op.left = lanes_.contribute(op.lane, op.number, packed(op.data, wire::kMaxContribution));
+  if (!op.left)
+    op.left = lanes_.contribute(op.lane, op.number, packed(op.data, wire::kMaxContribution), op.incomplete);
   return false;
 }
 

@@ -11,7 +11,8 @@ std::size_t write_eager_header(const Envelope& message, std::byte* room) noexcep
   header.prefix =
       p2p_prefix(P2pKind::eager, static_cast<std::uint16_t>((synchronous ? kFlagSynchronous : 0) |
                                                             (message.cast ? kFlagCast : 0) |
-                                                            (message.runs != 0 ? kFlagInPlace : 0)));
+                                                            (message.runs != 0 ? kFlagInPlace : 0) |
+                                                            (message.incomplete ? kFlagIncompleteData : 0)));
   header.seq = message.seq;
   header.context = message.context;
   header.source = message.source;
@@ -39,6 +40,7 @@ std::size_t HeaderContext::read_full(std::span<const std::byte> packet, Envelope
   message.seq = header.seq;
   message.pushed = header.push_bytes;
   message.cast = (flags & kFlagCast) != 0;
+  message.incomplete = (flags & kFlagIncompleteData) != 0;
   const std::size_t behind = packet.size() - sizeof header;
   if ((flags & kFlagInPlace) != 0) message.runs = static_cast<std::uint32_t>(behind / sizeof(RunPart));
   const bool answered = message.pushed < message.bytes || (flags & kFlagSynchronous) != 0;

@@ -26,7 +26,7 @@ class HeaderContext {
   std::size_t write(Peer& to, const Envelope& message, bool whole, std::byte* room) noexcept {
     State& last = pair_of(to).to;
     const bool same = last.context == message.context && last.source == message.source;
-    if (same && whole && message.send_id == 0) [[likely]] {
+    if (same && whole && message.send_id == 0 && !message.incomplete) [[likely]] {
       // Field by field into `room`: a copy of the structure would wait for the stores of its fields.
       auto& header = *reinterpret_cast<wire::CompactPacket*>(room);
       header.version = wire::kP2pVersion;

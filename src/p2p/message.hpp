@@ -22,7 +22,8 @@ struct Envelope {
   std::uint32_t seq = 0;
   std::uint32_t pushed = 0;  // bytes that come without a pull
   bool cast = false;
-  std::uint32_t runs = 0;  // not 0: the payload is so many wire::RunPart
+  bool incomplete = false;  // as in SendOp
+  std::uint32_t runs = 0;   // not 0: the payload is so many wire::RunPart
 };
 
 struct BinLink : ListLink {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/instant.hpp"
 #include "base/list.hpp"
 #include "base/status.hpp"
 #include "type/cursor.hpp"
@@ -54,6 +55,7 @@ struct SendOp : Op {
   SendMode mode = SendMode::standard;
   bool at_once = false;     // its caller blocks until it is done
   bool is_service = false;  // it is a ServiceOp
+  bool incomplete = false;  // data of a lost rank is missing: the receive ends with peer_lost
   // Core's own
   bool announced = false;  // service: its call has left, and its payload goes as a message
   SendPhase phase = SendPhase::idle;
@@ -66,6 +68,7 @@ struct SendOp : Op {
   bool borrows = false;             // there was one
   bool held_back = false;           // fewer bytes were pushed than without flow control
   bool answered = false;            // matched, and the receiver needs no more than is pushed
+  bool by_bulk = false;             // it is pulled by bulk frames, and the receiver acknowledges them
   bool direct = false;              // the eager packet said where the message lies
   SplitCopy* split_copy = nullptr;  // of the receiver, while we write to its memory
   std::uint64_t there = 0;          // where the first byte goes in the receiver's memory
@@ -79,6 +82,7 @@ struct ShortSend {
   PeerId to = 0;
   std::int32_t tag = 0;
   std::int32_t source = 0;  // as in SendOp
+  static constexpr bool incomplete = false;
 };
 
 // A message of whose push more is to come, linked under its sender: unexpected, or in a receive.
@@ -105,10 +109,15 @@ struct RecvOp : Op {
   std::uint64_t sent_bytes = 0;  // of a message that is truncated
   // Core's own
   RecvPhase phase = RecvPhase::idle;
-  std::uint32_t id = 0;        // names this operation in data packets
-  PeerId from_peer = -1;       // the sender of what is being pulled
-  std::uint64_t expected = 0;  // where the pulled bytes end
-  std::uint64_t order = 0;     // its position among the posted receives of the context
+  std::uint32_t id = 0;         // names this operation in data packets
+  PeerId from_peer = -1;        // the sender of what is being pulled
+  std::uint64_t expected = 0;   // where the pulled bytes end
+  std::uint64_t order = 0;      // its position among the posted receives of the context
+  std::uint64_t pull_from = 0;  // where they begin
+  std::uint32_t send_id = 0;    // of what is being pulled
+  std::uint32_t send_seq = 0;
+  Instant pull_at{};     // when the pull left; 0: not known
+  bool by_bulk = false;  // the pull permits bulk frames
   Arriving arriving;
   DirectRead* direct = nullptr;  // it reads the sender's memory, or is advertised
 };
@@ -125,7 +134,8 @@ struct FusedOp : Op {
   std::int32_t lane = -1;
   std::uint32_t number = 0;
   std::uint32_t members = 0;
-  bool left = false;  // contribute: it has left
+  bool left = false;        // contribute: it has left
+  bool incomplete = false;  // as in SendOp: contribute, announce
   type::Cursor into;
 };
 

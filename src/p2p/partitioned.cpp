@@ -78,6 +78,8 @@ void PartSend::post_marked(bool short_runs) noexcept {
   if (!is_active()) return;
   take_marks();
   if (!is_granted()) return;
+  // A message without bytes cannot say which partitions it brings: it says that all are there.
+  if (partition_bytes_ == 0 && marked_ != spec_.partitions) return;
   ++open_;  // until all runs are posted: a transfer may be done at once
   std::vector<int> later;
   const bool last = marked_ == spec_.partitions;

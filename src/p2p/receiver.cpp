@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/copy.hpp"
 #include "base/fatal.hpp"
 #include "p2p/services.hpp"
 
@@ -14,7 +15,7 @@ using namespace wire;
 
 Receiver::Receiver(const CoreConfig& config, PeerTable& peers, FlowControl& flow, HeaderContext& headers,
                    Matcher& matcher, DirectCopy& direct, PostedRecvAds& ads, Services& services,
-                   Completions& done) noexcept
+                   BulkReceiver& bulk, Completions& done) noexcept
     : config_(config),
       peers_(peers),
       flow_(flow),
@@ -23,6 +24,7 @@ Receiver::Receiver(const CoreConfig& config, PeerTable& peers, FlowControl& flow
       direct_(direct),
       ads_(ads),
       services_(services),
+      bulk_(bulk),
       done_(done),
       ids_(config.most_pulls) {}
 
@@ -67,8 +69,14 @@ void Receiver::finish(RecvOp& op, Status status) noexcept {
   op.status = envelope.bytes > room ? Status::truncated : Status::ok;
   if (envelope.bytes > room) [[unlikely]]
     op.sent_bytes = envelope.bytes;
+  if (envelope.incomplete) [[unlikely]]
+    op.status = Status::peer_lost;
   op.bytes = std::min<std::uint64_t>(arrived, room);
-  if (op.bytes != 0) op.data.unpack(payload, static_cast<std::size_t>(op.bytes));
+  const auto placed = static_cast<std::size_t>(op.bytes);
+  if (op.data.contiguous() && copy_few(op.data.contiguous_at(), payload, placed))
+    op.data.skip(placed);
+  else if (placed != 0)
+    op.data.unpack(payload, placed);
   if (op.bytes != wanted) return deliver_rest(op, envelope, payload, arrived, wanted);
   ack(envelope);
   finish(op, op.status);
@@ -181,6 +189,7 @@ void Receiver::deliver_rest(RecvOp& op, const Envelope& envelope, const std::byt
     return finish(op, Status::no_memory);
   }
   op.phase = RecvPhase::pulling;
+  op.by_bulk = false;
   op.from_peer = envelope.from;
   op.expected = wanted;
   if (op.direct != nullptr) return direct_.begin_advertised(op, envelope, payload);
@@ -190,8 +199,30 @@ void Receiver::deliver_rest(RecvOp& op, const Envelope& envelope, const std::byt
   }
   if (wanted <= envelope.pushed) return ack(envelope);
   if (envelope.runs != 0 && direct_.begin_read(op, envelope, payload, wanted)) return;
-  peers_.send_control(envelope.from, PullPacket{p2p_prefix(P2pKind::pull), envelope.send_id, envelope.seq,
-                                                op.id, envelope.pushed, wanted - envelope.pushed});
+  op.send_id = envelope.send_id;
+  op.send_seq = envelope.seq;
+  op.pull_from = envelope.pushed;
+  const std::uint16_t flags = peers_[envelope.from].remote ? bulk_.flags_of_pull(op) : std::uint16_t{0};
+  peers_.send_control(envelope.from,
+                      PullPacket{p2p_prefix(P2pKind::pull, flags), envelope.send_id, envelope.seq, op.id,
+                                 envelope.pushed, wanted - envelope.pushed});
+}
+
+void Receiver::on_bulk(RecvOp& op, std::uint32_t bytes) noexcept {
+  op.data.skip(bytes);
+  op.bytes += bytes;
+  if (op.data.position() != op.expected) return;
+  bulk_.on_pulled(op);
+  peers_.send_control(op.from_peer, AckPacket{p2p_prefix(P2pKind::ack), op.send_id, op.send_seq});
+  finish(op, op.status);
+}
+
+void Receiver::resume(RecvOp& op) noexcept {
+  op.by_bulk = false;
+  op.pull_at = {};
+  const std::uint64_t from = std::max(op.data.position(), op.pull_from);
+  peers_.send_control(op.from_peer, PullPacket{p2p_prefix(P2pKind::pull, kFlagResume), op.send_id,
+                                               op.send_seq, op.id, from, op.expected - from});
 }
 
 void Receiver::await_rest(Arriving& item, const Envelope& envelope) noexcept {
@@ -235,7 +266,10 @@ Status Receiver::on_data(PeerId from, std::span<const std::byte> packet) noexcep
     return done_.bad_packet();
   op->data.unpack(packet.data() + sizeof header, bytes);
   op->bytes += bytes;
-  if (op->data.position() == op->expected) finish(*op, op->status);
+  op->by_bulk = false;  // the sender preferred datagrams
+  if (op->data.position() != op->expected) return Status::ok;
+  bulk_.on_pulled(*op);
+  finish(*op, op->status);
   return Status::ok;
 }
 

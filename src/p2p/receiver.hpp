@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "p2p/bulk_receiver.hpp"
 #include "p2p/completions.hpp"
 #include "p2p/config.hpp"
 #include "p2p/direct_copy.hpp"
@@ -23,7 +24,7 @@ struct ServiceCall;
 class Receiver {
  public:
   Receiver(const CoreConfig& config, PeerTable& peers, FlowControl& flow, HeaderContext& headers,
-           Matcher& matcher, DirectCopy& direct, PostedRecvAds& ads, Services& services,
+           Matcher& matcher, DirectCopy& direct, PostedRecvAds& ads, Services& services, BulkReceiver& bulk,
            Completions& done) noexcept;
 
   void start(RecvOp& op) noexcept;
@@ -38,6 +39,20 @@ class Receiver {
   // A service (services.hpp): the sender requests its message back.
   static bool on_cancel(void* receiver, const ServiceCall& call, type::Cursor& into) noexcept;
   void on_peer_gone(PeerId id) noexcept;
+
+  // For BulkReceiver: a receive that pulls, by its id; bytes are in its memory; the rest is to come as data.
+  RecvOp* find_pull(std::uint32_t id) const noexcept {
+    RecvOp* const op = ids_.find(id);
+    return op != nullptr && op->phase == RecvPhase::pulling ? op : nullptr;
+  }
+  template <class Visit>
+  void for_each_pull(Visit visit) noexcept {
+    ids_.for_each([&](RecvOp& op) {
+      if (op.phase == RecvPhase::pulling) visit(op);
+    });
+  }
+  void on_bulk(RecvOp& op, std::uint32_t bytes) noexcept;
+  void resume(RecvOp& op) noexcept;
 
   // For DirectCopy. Tells the sender, if it awaits an answer, that no more of the message is needed.
   void ack(const Envelope& envelope) noexcept {
@@ -74,6 +89,7 @@ class Receiver {
   DirectCopy& direct_;
   PostedRecvAds& ads_;
   Services& services_;
+  BulkReceiver& bulk_;
   Completions& done_;
   IdTable<RecvOp> ids_;  // receives that pull, read a peer's memory or are advertised
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/copy.hpp"
 #include "p2p/casts.hpp"
 #include "p2p/services.hpp"
 
@@ -12,7 +13,8 @@ namespace herald::p2p {
 using namespace wire;
 
 Sender::Sender(const CoreConfig& config, PeerTable& peers, FlowControl& flow, HeaderContext& headers,
-               DirectCopy& direct, Casts& casts, Services& services, Completions& done) noexcept
+               DirectCopy& direct, Casts& casts, Services& services, BulkSender& bulk,
+               Completions& done) noexcept
     : config_(config),
       peers_(peers),
       flow_(flow),
@@ -20,6 +22,7 @@ Sender::Sender(const CoreConfig& config, PeerTable& peers, FlowControl& flow, He
       direct_(direct),
       casts_(casts),
       services_(services),
+      bulk_(bulk),
       done_(done),
       zero_copy_(config, peers) {}
 
@@ -29,7 +32,7 @@ inline void Sender::reset(SendOp& op) noexcept {
   op.phase = SendPhase::queued;
   op.id = 0;
   op.push_end = op.end = 0;
-  op.answered = op.direct = op.borrows = op.held_back = false;
+  op.answered = op.direct = op.by_bulk = op.borrows = op.held_back = false;
   op.data.seek(0);
 }
 
@@ -64,14 +67,16 @@ template <class Send>
                        .source = send.source,
                        .tag = send.tag,
                        .seq = seq,
-                       .pushed = static_cast<std::uint32_t>(bytes)},
+                       .pushed = static_cast<std::uint32_t>(bytes),
+                       .incomplete = send.incomplete},
                       true, room);
 }
 
 std::size_t Sender::send_now(const ShortSend& send, std::byte* room) noexcept {
   Peer& to = peers_[send.to];
   const std::size_t head = write_whole_header(to, send, send.bytes, to.next_seq++, room);
-  if (send.bytes != 0) std::memcpy(room + head, send.data, send.bytes);
+  if (!copy_few(room + head, send.data, send.bytes) && send.bytes != 0)
+    std::memcpy(room + head, send.data, send.bytes);
   ++done_.counters.finished;
   return head + send.bytes;
 }
@@ -126,6 +131,7 @@ std::size_t Sender::write_first(Peer& to, SendOp& op, std::span<std::byte> room)
                                          .send_id = op.id,
                                          .seq = op.seq,
                                          .pushed = push.all,
+                                         .incomplete = op.incomplete,
                                          .runs = runs},
                                         push.first == bytes, room.data());
   if (op.direct) {
@@ -152,7 +158,10 @@ std::size_t Sender::write_data(SendOp& op, std::span<std::byte> room, Borrowed* 
   std::memcpy(room.data(), &header, sizeof header);
   const bool borrows = borrowed != nullptr && zero_copy_.borrow(op, bytes, *borrowed);
   if (!borrows) op.data.pack(room.data() + sizeof header, bytes);
-  if (op.data.position() == end && op.phase != SendPhase::streaming) {  // the push is over
+  if (pushed && op.by_bulk && op.data.position() == end) {
+    op.unlink();
+    bulk_.add(op);
+  } else if (op.data.position() == end && op.phase != SendPhase::streaming) {  // the push is over
     op.unlink();
     if (op.answered)
       finish_when_returned(op);
@@ -174,6 +183,7 @@ void Sender::finish_sent(SendOp& op) noexcept {
 
 void Sender::finish(SendOp& op, Status status) noexcept {
   direct_.stop_writing(op);
+  if (op.by_bulk) bulk_.forget(op);
   op.unlink();
   if (op.id != 0) ids_.remove(op.id);
   op.id = 0;
@@ -186,6 +196,7 @@ void Sender::finish(SendOp& op, Status status) noexcept {
 
 // Nothing more is to be sent or received for it.
 void Sender::finish_when_returned(SendOp& op) noexcept {
+  if (op.by_bulk) bulk_.forget(op);
   if (!zero_copy_.is_borrowed(op)) return finish(op, Status::ok);
   op.unlink();
   op.phase = SendPhase::streaming;
@@ -229,6 +240,7 @@ void Sender::cancel(SendOp& op) noexcept {
 
 bool Sender::on_pull(PeerId from, const PullPacket& packet) noexcept {
   SendOp* op = find(from, packet.send_id, packet.seq);
+  if ((packet.prefix.flags & kFlagResume) != 0) return resume(op, packet);
   if (op == nullptr || op->phase != SendPhase::pushed) return false;
   const std::uint64_t offset = packet.offset;
   const std::uint64_t bytes = packet.bytes;
@@ -242,13 +254,38 @@ bool Sender::on_pull(PeerId from, const PullPacket& packet) noexcept {
   op->phase = SendPhase::streaming;
   op->receive_id = packet.receive_id;
   op->end = offset + bytes;
+  op->by_bulk = (packet.prefix.flags & kFlagByBulk) != 0 && !op->direct && bulk_.may_take(*op);
+  if (!op->linked() && op->by_bulk) {
+    bulk_.add(*op);
+    return true;
+  }
   if (!op->linked()) peers_[from].streams.push_back(*op);
   peers_.want(peers_[from]);
   return true;
 }
 
+// The receiver misses frames. A send that is over, or goes as datagrams anyway, was resumed by its sender.
+bool Sender::resume(SendOp* op, const PullPacket& packet) noexcept {
+  if (op == nullptr || op->phase != SendPhase::streaming || !op->by_bulk) return true;
+  const std::uint64_t offset = packet.offset, bytes = packet.bytes;
+  if (offset < op->push_end || offset >= op->end || bytes != op->end - offset) return false;
+  if (op->data.position() < op->push_end) {  // its push still goes on
+    op->by_bulk = false;
+    return true;
+  }
+  bulk_.forget(*op);
+  op->data.seek(offset);
+  peers_[op->to].streams.push_back(*op);
+  peers_.want(peers_[op->to]);
+  return true;
+}
+
 bool Sender::on_ack(PeerId from, const AckPacket& packet) noexcept {
   SendOp* op = find(from, packet.send_id, packet.seq);
+  if (op != nullptr && op->by_bulk && op->phase == SendPhase::streaming && op->data.position() == op->end) {
+    finish_when_returned(*op);
+    return true;
+  }
   if (op == nullptr || op->phase != SendPhase::pushed) return false;
   direct_.stop_writing(*op);
   if (op->linked() && !op->direct)  // some of the push is still to go

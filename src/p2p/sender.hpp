@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "p2p/bulk_sender.hpp"
 #include "p2p/completions.hpp"
 #include "p2p/config.hpp"
 #include "p2p/direct_copy.hpp"
@@ -25,7 +26,7 @@ struct ServiceCall;
 class Sender {
  public:
   Sender(const CoreConfig& config, PeerTable& peers, FlowControl& flow, HeaderContext& headers,
-         DirectCopy& direct, Casts& casts, Services& services, Completions& done) noexcept;
+         DirectCopy& direct, Casts& casts, Services& services, BulkSender& bulk, Completions& done) noexcept;
 
   void start(SendOp& op) noexcept;
   void cancel(SendOp& op) noexcept;
@@ -84,6 +85,7 @@ class Sender {
   std::size_t write_whole_header(Peer& to, const Send& send, std::uint64_t bytes, std::uint32_t seq,
                                  std::byte* room) noexcept;
   std::size_t write_data(SendOp& op, std::span<std::byte> room, Borrowed* borrowed) noexcept;
+  bool resume(SendOp* op, const wire::PullPacket& packet) noexcept;
   void finish_when_returned(SendOp& op) noexcept;
   bool end_cancel(PeerId from, const wire::CancelReplyHeader& reply) noexcept;
 
@@ -94,6 +96,7 @@ class Sender {
   DirectCopy& direct_;
   Casts& casts_;
   Services& services_;
+  BulkSender& bulk_;
   Completions& done_;
   ZeroCopy zero_copy_;
   IdTable<SendOp> ids_;  // sends that await an answer

@@ -24,13 +24,14 @@ FusedMember::FusedMember(LaneContext& context, const LaneInfo& info, Audience& a
   for (Seq i = 0; i < kFusedAtOnce; ++i) contributions_[i].number = i - kFusedAtOnce;
 }
 
-bool FusedMember::contribute(Seq number, std::span<const std::byte> data) noexcept {
+bool FusedMember::contribute(Seq number, std::span<const std::byte> data, bool incomplete) noexcept {
   Contribution& one = at(number);
   HERALD_ASSERT(info_.me != 0 && data.size() <= wire::kMaxContribution);
   if (one.state != Contribution::State::idle || number - results_end_ >= kFusedAtOnce) return false;
   one.state = Contribution::State::open;
   one.number = number;
   one.acked = false;
+  one.incomplete = incomplete;
   one.tries = 0;
   one.due = true;
   one.datagram.resize(kContributionHead + data.size());
@@ -46,7 +47,9 @@ const std::vector<std::byte>* FusedMember::result(Seq number) const noexcept {
 }
 
 void FusedMember::take_result(Seq number) noexcept {
-  if (at(number).number == number) at(number).state = Contribution::State::idle;
+  Contribution& one = at(number);
+  if (one.number == number && one.state == Contribution::State::answered)
+    one.state = Contribution::State::idle;
 }
 
 bool FusedMember::on_result(Instant now, bool by_group, const wire::DatagramView& view) noexcept {
@@ -61,6 +64,7 @@ bool FusedMember::on_result(Instant now, bool by_group, const wire::DatagramView
   lane_index_ = wire::part_at<wire::ResultPart>(view.body).lane_index;
   const auto result = view.body.subspan(sizeof(wire::ResultPart));
   one.result.assign(result.begin(), result.end());
+  one.result_incomplete = (view.flags & wire::kFlagIncomplete) != 0;
   one.state = Contribution::State::answered;
   one.retry_at = kNever;
   one.due = false;
@@ -167,8 +171,9 @@ std::span<std::byte> FusedMember::write_compact(Contribution& one, unsigned flag
 
 void FusedMember::emit(Instant now, Contribution& one, TxBatch& out) noexcept {
   const bool first = one.tries == 0;
-  const bool compact = first && lane_index_ != 0 && one.number == results_end_;
-  const unsigned flags = (first ? 0u : wire::kFlagAskAck) | common_flags();
+  const bool compact = first && !one.incomplete && lane_index_ != 0 && one.number == results_end_;
+  const unsigned flags =
+      (first ? 0u : wire::kFlagAskAck) | (one.incomplete ? wire::kFlagIncomplete : 0u) | common_flags();
   context_.push(info_.to_member(0), compact ? write_compact(one, flags) : write_whole(one, flags), out);
   if (first) {
     one.retry_at = now + patience();

@@ -17,9 +17,10 @@ class FusedMember final : public FusedActor {
   FusedMember(LaneContext& context, const LaneInfo& info, Audience& audience) noexcept;
 
   // False: not now, older exchanges are open.
-  bool contribute(Seq number, std::span<const std::byte> data) noexcept;
+  bool contribute(Seq number, std::span<const std::byte> data, bool incomplete) noexcept;
   // Null: it has not come.
   const std::vector<std::byte>* result(Seq number) const noexcept;
+  bool is_incomplete(Seq number) const noexcept { return at(number).result_incomplete; }  // of one that came
   void take_result(Seq number) noexcept;
   bool owes_ack() const noexcept { return results_end_ != acked_end_; }
 
@@ -37,6 +38,7 @@ class FusedMember final : public FusedActor {
     State state = State::idle;
     bool due = false;    // to leave
     bool acked = false;  // the root has it
+    bool incomplete = false, result_incomplete = false;
     std::uint8_t tries = 0;
     Seq number = 0;
     Instant sent_at{};

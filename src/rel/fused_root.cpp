@@ -35,7 +35,7 @@ FusedRoot::Exchange* FusedRoot::open(Seq number) noexcept {
   exchange.state = Exchange::State::gathering;
   exchange.lost = std::any_of(audience_.members().begin() + 1, audience_.members().end(),
                               [](const LaneMember& member) { return member.is_gone(); });
-  exchange.wanted = false;
+  exchange.wanted = exchange.incomplete = false;
   exchange.retry_at = kNever;
   exchange.count = 0;
   exchange.tries = 0;
@@ -51,7 +51,8 @@ Lanes::FusedState FusedRoot::gather(Seq number) noexcept {
     return early && audience_.live() < others ? Lanes::FusedState::lost : Lanes::FusedState::pending;
   }
   exchange->wanted = true;
-  if (exchange->count == others) return Lanes::FusedState::complete;
+  if (exchange->count == others)
+    return exchange->incomplete ? Lanes::FusedState::lost : Lanes::FusedState::complete;
   if (!exchange->lost) return Lanes::FusedState::pending;
   std::size_t never = 0;
   for (std::uint32_t i = 1; i <= others; ++i)
@@ -65,10 +66,12 @@ std::span<const std::byte> FusedRoot::contribution(Seq number, std::size_t place
   return {exchange.contributions.data() + place * wire::kMaxContribution, exchange.sizes[place]};
 }
 
-void FusedRoot::announce(Instant now, Seq number, std::span<const std::byte> result) noexcept {
+void FusedRoot::announce(Instant now, Seq number, std::span<const std::byte> result,
+                         bool incomplete) noexcept {
   Exchange& exchange = at(number);
   HERALD_ASSERT(exchange.number == number && exchange.state == Exchange::State::gathering &&
                 result.size() <= wire::kMaxResult);
+  exchange.incomplete = incomplete;
   exchange.datagram.resize(kResultHead + result.size());
   wire::ResultPart part;
   part.name = info_.name;
@@ -142,6 +145,7 @@ bool FusedRoot::take(Instant now, std::uint32_t place, const wire::DatagramView&
   }
   const bool fresh = exchange->sizes[place] == kNotCome;
   if (fresh) {
+    exchange->incomplete = exchange->incomplete || (view.flags & wire::kFlagIncomplete) != 0;
     exchange->sizes[place] = static_cast<std::uint16_t>(data.size());
     if (++exchange->count == 1) {
       exchange->retry_at = now + patience();
@@ -222,14 +226,14 @@ bool FusedRoot::defer(Instant now, Duration time) noexcept {
 void FusedRoot::emit_to_member(const Exchange& exchange, std::uint32_t place, TxBatch& out) noexcept {
   const std::span<std::byte> all = copies_.emplace_back(exchange.datagram);
   const Destination to = info_.to_member(place);
-  context_.seal(to, wire::DatagramKind::result, wire::kFlagAskAck | info_.address_flags(), exchange.number,
+  context_.seal(to, wire::DatagramKind::result, wire::kFlagAskAck | result_flags(exchange), exchange.number,
                 all);
   context_.push(to, all, out);
 }
 
 void FusedRoot::emit_to_group(Instant now, Exchange& exchange, unsigned flags, TxBatch& out) noexcept {
   const Destination to = info_.to_group();
-  context_.seal(to, wire::DatagramKind::result, flags | info_.address_flags(), exchange.number,
+  context_.seal(to, wire::DatagramKind::result, flags | result_flags(exchange), exchange.number,
                 exchange.datagram);
   context_.push(to, exchange.datagram, out);
   audience_.note_multicast(now);

@@ -21,7 +21,7 @@ class FusedRoot final : public FusedActor {
 
   Lanes::FusedState gather(Seq number) noexcept;
   std::span<const std::byte> contribution(Seq number, std::size_t place) const noexcept;
-  void announce(Instant now, Seq number, std::span<const std::byte> result) noexcept;
+  void announce(Instant now, Seq number, std::span<const std::byte> result, bool incomplete) noexcept;
   bool is_settled() const noexcept { return unconfirmed_ == 0; }  // all members have all results
   Seq next_number() const noexcept { return announced_end_; }
 
@@ -38,9 +38,10 @@ class FusedRoot final : public FusedActor {
   struct Exchange {
     enum class State : std::uint8_t { idle, gathering, announced };
     State state = State::idle;
-    bool due = false;     // the result is to leave, to all
-    bool lost = false;    // a member will never contribute
-    bool wanted = false;  // gathering: our own program waits for it
+    bool due = false;         // the result is to leave, to all
+    bool lost = false;        // a member will never contribute
+    bool wanted = false;      // gathering: our own program waits for it
+    bool incomplete = false;  // gathering: a contribution is; announced: the result is
     std::uint8_t tries = 0;
     std::uint16_t count = 0;  // gathering: contributions; announced: members that may not have the result
     Seq number = 0;
@@ -68,6 +69,9 @@ class FusedRoot final : public FusedActor {
   bool fill_result(Instant now, Exchange& exchange, TxBatch& out) noexcept;
   bool fill_replies(TxBatch& out) noexcept;
   bool fill_reminder(Instant now, TxBatch& out) noexcept;
+  unsigned result_flags(const Exchange& exchange) const noexcept {
+    return (exchange.incomplete ? wire::kFlagIncomplete : 0u) | info_.address_flags();
+  }
   void emit_to_group(Instant now, Exchange& exchange, unsigned flags, TxBatch& out) noexcept;
   void emit_to_member(const Exchange& exchange, std::uint32_t place, TxBatch& out) noexcept;
 

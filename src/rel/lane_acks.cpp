@@ -63,7 +63,6 @@ void LaneAcks::on_sent() noexcept {
   unacked_since_ = ack_due_ = tree_due_ = kNever;
   ack_now_ = answer_ = rides_ = waited_ = false;
   deferral_.end();
-  stream_.multicast_seen = false;
   stream_.refused = stream_.delivered != stream_.next;  // an ack follows when they are taken
 }
 
@@ -101,6 +100,7 @@ bool LaneAcks::write_row(wire::AckRow& row) noexcept {
   row.credit = static_cast<std::uint16_t>((limit_ - stream_.next) |
                                           (stream_.multicast_seen ? wire::kRowMulticastSeen : 0u));
   on_sent();
+  stream_.multicast_seen = false;
   rides_ = true;
   return true;
 }
@@ -154,9 +154,13 @@ void LaneAcks::emit(Instant now, TxBatch& out) noexcept {
   context_.emit(info_.to_member(to), wire::DatagramKind::cast_ack,
                 (stream_.multicast_seen ? wire::kFlagMulticastSeen : 0u) | info_.address_flags(),
                 stream_.next, ack, out);
-  if (up_tree) acked_below_ = all.next;
   ++context_.counters.acks_sent;
   on_sent();
+  // Only the source judges by this flag whether multicast arrives here, so only an ack to it clears the flag.
+  if (up_tree)
+    acked_below_ = all.next;
+  else
+    stream_.multicast_seen = false;
 }
 
 void LaneAcks::stop() noexcept {

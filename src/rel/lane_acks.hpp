@@ -21,7 +21,7 @@ struct InboundStream {
   Seq end = kFirstCast;         // after the highest that is known to exist
   Duration rtt{}, base{};       // as told by the source; 0: not known
   bool direct = false;          // the source wants acks itself, not up the tree
-  bool multicast_seen = false;  // since the last ack
+  bool multicast_seen = false;  // since the last ack to the source
   bool refused = false;         // by the listener, since the last ack
 };
 

@@ -108,10 +108,11 @@ Audience::Survey Audience::survey(Seq next_tx) noexcept {
     if (member.is_gone()) continue;
     all_multicast = all_multicast && member.reachability == Reachability::multicast;
     if (before(member.cursor.next, all.lowest)) all.lowest = member.cursor.next;
-    if (!member.is_unicast() && before(member.seen, all.seen)) all.seen = member.seen;
     if (before(member.cursor.limit, all.limit)) all.limit = member.cursor.limit;
-    // Members deeper in the tree seldom acknowledge to us: their times are old.
+    // Members deeper in the tree seldom acknowledge to us: their times are old, and a loss of one of them
+    // would look as if packets queued.
     if (uses_tree() && tree.parent(place) != info_.me) continue;
+    if (!member.is_unicast() && before(member.seen, all.seen)) all.seen = member.seen;
     const LanesConfig& config = context_.config;
     timing.timeout = std::max(timing.timeout, member.rtt.timeout(config.first_rtt, config.least_timeout));
     if (!member.rtt.known()) continue;

@@ -209,6 +209,8 @@ void LaneSource::update(Instant now) noexcept {
   if (moved) {
     tail_.on_progress();
     stream_.oldest_at = now;
+    stream_.rate.on_arrived(now, stream_.lowest);
+    context_.counters.proven_rate = std::max(context_.counters.proven_rate, stream_.rate.bytes_per_second());
   }
   if (starving_ && is_empty()) {
     context_.starved.remove(*this);

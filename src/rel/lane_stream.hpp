@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "rel/lane_audience.hpp"
+#include "rel/proven_rate.hpp"
 #include "rel/send_log.hpp"
 
 namespace herald::rel {
@@ -14,6 +15,7 @@ struct LaneStream {
   Seq lowest = kFirstCast;   // all live members have all before this one
   Seq limit = kFirstCast;    // the least credit
   Seq seen = kFirstCast;     // all members with multicast have seen those before this one, holes or not
+  ProvenRate rate;
   Instant last_tx{};
   Instant oldest_at = kNever;  // since then something is outstanding and `lowest` has not moved
   bool refused = false;        // room() said no

@@ -111,6 +111,7 @@ bool LaneTransmitter::fill_casts(Instant now, TxBatch& out) noexcept {
     ++since_ask_;
     ++burst_;
     emit_cast(now, seq, kAllMembers, ask, out);
+    stream_.rate.on_sent(now, seq, stream_.log[seq].body_bytes);
     stream_.small = stream_.log[seq].body_bytes <= 2 * kSmallPacket;  // acks may ride on it
     ++stream_.next_tx;
   }

@@ -90,9 +90,10 @@ LaneId Lanes::next_ready() noexcept {
   return -1;
 }
 
-bool Lanes::contribute(LaneId id, std::uint32_t number, std::span<const std::byte> data) noexcept {
+bool Lanes::contribute(LaneId id, std::uint32_t number, std::span<const std::byte> data,
+                       bool incomplete) noexcept {
   Lane* const lane = inner_->table.find(id);
-  return lane != nullptr && lane->fused_member().contribute(number, data);
+  return lane != nullptr && lane->fused_member().contribute(number, data, incomplete);
 }
 
 Lanes::FusedState Lanes::result(LaneId id, std::uint32_t number,
@@ -102,7 +103,7 @@ Lanes::FusedState Lanes::result(LaneId id, std::uint32_t number,
   if (const FusedMember* const member = lane->find_fused_member()) {
     if (const auto* const result = member->result(number)) {
       bytes = *result;
-      return FusedState::complete;
+      return member->is_incomplete(number) ? FusedState::lost : FusedState::complete;
     }
   }
   // A root that has closed the lane announces until all members have the result.
@@ -128,9 +129,9 @@ std::span<const std::byte> Lanes::contribution(LaneId id, std::uint32_t number,
   return root == nullptr ? std::span<const std::byte>{} : root->contribution(number, place);
 }
 
-void Lanes::announce(Instant now, LaneId id, std::uint32_t number,
-                     std::span<const std::byte> result) noexcept {
-  if (Lane* const lane = inner_->table.find(id)) lane->fused_root().announce(now, number, result);
+void Lanes::announce(Instant now, LaneId id, std::uint32_t number, std::span<const std::byte> result,
+                     bool incomplete) noexcept {
+  if (Lane* const lane = inner_->table.find(id)) lane->fused_root().announce(now, number, result, incomplete);
 }
 
 bool Lanes::on_datagram(Instant now, bool by_group, std::span<const std::byte> datagram,

@@ -77,6 +77,7 @@ struct LaneCounters {
   std::uint64_t contributions = 0, results = 0;  // of fused exchanges, first time
   std::uint64_t fused_resent = 0;                // datagrams of them sent again, or in answer to those
   std::uint64_t late_contributions = 0;          // compact ones, for lanes that are not open
+  std::uint64_t proven_rate = 0;                 // bytes per second that our casts have reached; 0: not known
   std::uint64_t missed = 0;  // packets of others that multicast should have brought and did not
 };
 
@@ -126,15 +127,18 @@ class Lanes {
   // Fused exchanges (rel/fused_exchange.hpp). All members count them alike, from 0. A member that is not the
   // root, the lane's first member, contributes (false: not now, older exchanges are open); its result() is
   // complete when it has come, until it is taken. The root gathers the contributions of the others, in any
-  // number of exchanges at once, and announces the result.
+  // number of exchanges at once, and announces the result. Data of a lost rank is missing in what is
+  // `incomplete`: the gather or result that it becomes part of is lost.
   enum class FusedState : std::uint8_t { pending, complete, lost };
-  bool contribute(LaneId lane, std::uint32_t number, std::span<const std::byte> data) noexcept;
+  bool contribute(LaneId lane, std::uint32_t number, std::span<const std::byte> data,
+                  bool incomplete = false) noexcept;
   FusedState result(LaneId lane, std::uint32_t number, std::span<const std::byte>& bytes) const noexcept;
   void take_result(LaneId lane, std::uint32_t number) noexcept;
   FusedState gather(LaneId lane, std::uint32_t number) noexcept;
   std::span<const std::byte> contribution(LaneId lane, std::uint32_t number,
                                           std::size_t place) const noexcept;
-  void announce(Instant now, LaneId lane, std::uint32_t number, std::span<const std::byte> result) noexcept;
+  void announce(Instant now, LaneId lane, std::uint32_t number, std::span<const std::byte> result,
+                bool incomplete = false) noexcept;
 
   // `by_group`: it came to the group's address. True if it was a good datagram of ours. Anything that is no
   // lane's datagram (kinds of wire/datagram.hpp that belong to the mesh) is refused without being counted.

@@ -120,15 +120,15 @@ std::size_t Mesh::poll_transmit(Instant now, TxBatch& out) noexcept {
   Inner& in = *inner_;
   out.clear();
   in.writer.release();
-  if (!in.splitter.empty()) {
-    in.splitter.fill(out);
-    return out.count;
-  }
+  if (!in.splitter.empty()) return in.splitter.fill(out), out.count;
   while (!out.full()) {
     Connection* const ch = in.mesh.sending.pop();
     if (ch == nullptr) break;
-    if (in.transmitter.fill(*ch, now, out)) in.mesh.wake(*ch);
+    const std::size_t before = out.count;
+    const bool more = in.transmitter.fill(*ch, now, out);
+    if (more) in.mesh.wake(*ch);
     in.timers.rearm_later(*ch, now);
+    if (more && out.count == before) break;  // a probe of a size needs several places: in the next batch
   }
   in.transmitter.flush_tags();
   if (in.mesh.least_segment < in.mesh.config.datagram_bytes) [[unlikely]]

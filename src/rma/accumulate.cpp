@@ -17,6 +17,8 @@ bool is_aligned(const void* address, std::size_t align) noexcept {
   return reinterpret_cast<std::uintptr_t>(address) % align == 0;
 }
 
+bool is_power(std::size_t bytes) noexcept { return bytes != 0 && (bytes & (bytes - 1)) == 0; }
+
 // An element or pair in memory without alignment.
 struct Part {
   std::size_t at, bytes;
@@ -148,11 +150,10 @@ bool with_word(std::size_t bytes, Use use) noexcept {
 void accumulate_run(const Guard& guard, const type::Run& run, op::Kind kind, type::Basic basic,
                     const std::byte* in, std::byte* before) noexcept {
   auto* const at = static_cast<std::byte*>(run.data);
-  const auto size = static_cast<std::size_t>(type::row_of(basic).size);
-  if (is_aligned(at, size) && with_word(size, [&]<class Unsigned>(Unsigned) {
-        Word<Unsigned>(kind, basic).update(at, run.bytes / size, in, before);
-      }))
-    return;
+  if (is_word(basic, at)) {
+    const auto size = static_cast<std::size_t>(type::row_of(basic).size);
+    return update_words(kind, basic, at, run.bytes / size, in, before);
+  }
   const HoldGuard hold(guard);
   if (before != nullptr) std::memcpy(before, at, run.bytes);
   if (kind != op::Kind::no_op) Reducer(kind, basic, in).run(at, run.bytes);
@@ -171,6 +172,27 @@ void accumulate_shared(const Guard& guard, type::Cursor target, op::Kind kind, t
 }
 
 }  // namespace
+
+bool is_word(type::Basic basic, const void* at) noexcept {
+  const type::BasicRow& row = type::row_of(basic);
+  const auto size = static_cast<std::size_t>(row.size);
+  return row.klass != type::Class::pair && size <= sizeof(std::uint64_t) && size != 0 && is_power(size) &&
+         is_aligned(at, size);
+}
+
+void update_words(op::Kind kind, type::Basic basic, std::byte* at, std::size_t count, const std::byte* in,
+                  std::byte* before) noexcept {
+  (void)with_word(static_cast<std::size_t>(type::row_of(basic).size), [&]<class Unsigned>(Unsigned) {
+    Word<Unsigned>(kind, basic).update(at, count, in, before);
+  });
+}
+
+void swap_word(std::byte* at, std::size_t bytes, const void* value, const void* compared,
+               void* before) noexcept {
+  (void)with_word(bytes, [&]<class Unsigned>(Unsigned) {
+    Word<Unsigned>::compare_and_swap(at, value, compared, before);
+  });
+}
 
 bool may_accumulate(op::Kind kind, type::Basic basic) noexcept {
   return basic != type::Basic::none && op::find(kind, basic) != nullptr;
@@ -203,10 +225,8 @@ void accumulate(const Guard& guard, type::Cursor target, op::Kind kind, type::Ba
 void compare_and_swap(const Guard& guard, void* target, std::size_t bytes, const void* value,
                       const void* compared, void* before) noexcept {
   auto* const at = static_cast<std::byte*>(target);
-  if (guard.lock != nullptr && is_aligned(at, bytes) && with_word(bytes, [&]<class Unsigned>(Unsigned) {
-        Word<Unsigned>::compare_and_swap(at, value, compared, before);
-      }))
-    return;
+  if (guard.lock != nullptr && is_power(bytes) && bytes <= sizeof(std::uint64_t) && is_aligned(at, bytes))
+    return swap_word(at, bytes, value, compared, before);
   const HoldGuard hold(guard);
   std::memcpy(before, target, bytes);
   if (std::memcmp(before, compared, bytes) == 0) std::memcpy(target, value, bytes);

@@ -40,6 +40,14 @@ bool may_accumulate(op::Kind kind, type::Basic basic) noexcept;
 void accumulate(const Guard& guard, type::Cursor target, op::Kind kind, type::Basic basic,
                 const std::byte* in, std::byte* before) noexcept;
 
+// Elements that the processor updates atomically at this address.
+bool is_word(type::Basic basic, const void* at) noexcept;
+// accumulate() and compare_and_swap() of such elements in a row, in memory with a guard.
+void update_words(op::Kind kind, type::Basic basic, std::byte* at, std::size_t count, const std::byte* in,
+                  std::byte* before) noexcept;
+void swap_word(std::byte* at, std::size_t bytes, const void* value, const void* compared,
+               void* before) noexcept;
+
 // Writes `value` to the element at `target` if it equals `compared`; `before` gets the old value.
 void compare_and_swap(const Guard& guard, void* target, std::size_t bytes, const void* value,
                       const void* compared, void* before) noexcept;

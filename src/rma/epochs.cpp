@@ -42,11 +42,6 @@ Epochs::Refusal Epochs::use(int target) noexcept {
   return nullptr;
 }
 
-Epochs::Refusal Epochs::use_passive(int target) const noexcept {
-  if (is_lock_all() || is_locked(target)) return nullptr;
-  return "its lock is not held; call MPI_Win_lock or MPI_Win_lock_all first";
-}
-
 Epochs::Refusal Epochs::use_passive_all() const noexcept {
   if (is_lock_all() || access_ == Access::locks) return nullptr;
   return "no lock is held; call MPI_Win_lock or MPI_Win_lock_all first";

@@ -19,7 +19,9 @@ class Epochs {
   explicit Epochs(int ranks) noexcept : targets_(static_cast<std::size_t>(ranks), 0) {}
 
   Refusal use(int target) noexcept;  // an operation
-  Refusal use_passive(int target) const noexcept;
+  Refusal use_passive(int target) const noexcept {
+    return is_lock_all() || is_locked(target) ? nullptr : kNotHeld;
+  }
   Refusal use_passive_all() const noexcept;
   Refusal fence(bool opens) noexcept;
   Refusal start(const std::vector<int>& targets) noexcept;
@@ -40,6 +42,7 @@ class Epochs {
   bool is_lock_all() const noexcept { return access_ == Access::lock_all; }
 
  private:
+  static constexpr Refusal kNotHeld = "its lock is not held; call MPI_Win_lock or MPI_Win_lock_all first";
   enum class Access : std::uint8_t { none, fence_issued, fence_used, started, locks, lock_all };
   Refusal may_begin_access() const noexcept;
 

@@ -32,6 +32,7 @@ RmaHeader Origin::header_to(int target, RmaKind kind) noexcept {
   header.kind = kind;
   header.source = static_cast<std::uint32_t>(rank_);
   header.number = state(target).number++;
+  header.flags = odd_fence_ ? wire::kRmaOddFence : 0;
   return header;
 }
 
@@ -70,7 +71,7 @@ void Origin::start(const Place& place, Operation operation) noexcept {
   header.op = static_cast<std::uint8_t>(operation.op);
   State& to = state(place.target);
   ++to.sent;
-  to.unflushed = true;
+  to.unflushed = operation.result.total() == 0;  // a reply tells that all before has taken effect
   (void)post(place.target, header, std::move(operation));
 }
 
@@ -123,7 +124,7 @@ void Origin::end_part(Pending& pending, Status status) noexcept {
 
 void Origin::tell(int target, RmaKind kind, std::uint8_t flags, std::uint32_t id) noexcept {
   RmaHeader header = header_to(target, kind);
-  header.flags = flags;
+  header.flags |= flags;
   header.id = id;
   services_.call(peers_[static_cast<std::size_t>(target)], kService, header);
 }

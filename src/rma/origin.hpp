@@ -46,6 +46,8 @@ class Origin {
   void unlock(int target) noexcept;
   void flush(int target, bool keeps_epoch = false) noexcept;
   void complete(int target) noexcept { tell(target, wire::RmaKind::complete, 0, 0); }
+  // Later calls belong to the epoch after a fence: a target that has not left it yet keeps them.
+  void pass_fence() noexcept { odd_fence_ = !odd_fence_; }
 
   bool on_call(const wire::RmaHeader& header, const p2p::ServiceCall& call, type::Cursor& into) noexcept;
   void on_bulk(const wire::RmaHeader& header, Status status) noexcept;
@@ -56,7 +58,8 @@ class Origin {
   // Replies that the target sends from the window itself: the memory must not change before they have come.
   bool awaits_long_reply(int target) const noexcept { return state(target).long_replies != 0; }
   bool is_flushed(int target) const noexcept { return state(target).flushes == state(target).flushed; }
-  // Operations since the last flush began.
+  // Whether operations since the last flush are not followed by one with a reply, which is a flush too once
+  // it is locally complete.
   bool needs_flush(int target) const noexcept { return state(target).unflushed; }
   bool is_granted(int target) const noexcept { return state(target).granted; }
   std::uint64_t sent(int target) const noexcept { return state(target).sent; }
@@ -94,6 +97,7 @@ class Origin {
   std::vector<State> states_;
   p2p::IdTable<Pending> replies_;  // operations that await one
   std::string conflict_;
+  bool odd_fence_ = false;
 };
 
 }  // namespace herald::rma

@@ -24,6 +24,11 @@ type::Basic basic_of(const RmaHeader& header) noexcept {
   return header.basic < type::kBasics ? static_cast<type::Basic>(header.basic) : type::Basic::none;
 }
 
+// The origin has left a fence in which this rank still is.
+bool is_early(const RmaHeader& header, bool odd_fence) noexcept {
+  return ((header.flags & wire::kRmaOddFence) != 0) != odd_fence;
+}
+
 }  // namespace
 
 Target::Target(p2p::Services& services, std::uint64_t window, std::vector<p2p::PeerId> peers,
@@ -33,7 +38,7 @@ Target::Target(p2p::Services& services, std::uint64_t window, std::vector<p2p::P
 bool Target::on_call(const RmaHeader& header, const p2p::ServiceCall& call, type::Cursor& into) noexcept {
   const auto origin = static_cast<int>(header.source);
   Source& from = source(origin);
-  const bool waits = !from.waiting.empty() || from.awaits_lock;
+  const bool waits = !from.waiting.empty() || from.awaits_lock || is_early(header, odd_fence_);
   if (!waits && call.bulk_bytes == 0) {
     apply(header, call.payload);
     return true;
@@ -69,7 +74,8 @@ void Target::on_bulk(const RmaHeader& header, Status status) noexcept {
 
 void Target::run(int origin) noexcept {
   Source& from = source(origin);
-  while (!from.waiting.empty() && !from.awaits_lock && from.waiting.front().arrived) {
+  while (!from.waiting.empty() && !from.awaits_lock && from.waiting.front().arrived &&
+         !is_early(from.waiting.front().header, odd_fence_)) {
     const Record record = std::move(from.waiting.front());
     from.waiting.pop_front();
     if (record.applied)
@@ -77,6 +83,11 @@ void Target::run(int origin) noexcept {
     else
       apply(record.header, record.payload);
   }
+}
+
+void Target::pass_fence() noexcept {
+  odd_fence_ = !odd_fence_;
+  for (int origin = 0; origin < static_cast<int>(sources_.size()); ++origin) run(origin);
 }
 
 bool Target::find(const RmaHeader& header, type::Cursor& out) noexcept {

@@ -3,7 +3,8 @@
 // In:  service calls of origins, their bulk payloads.
 // Out: updates of the memory; replies, grants and acknowledgements by Services.
 // Invariant: the calls of an origin take effect in order. A call waits while an earlier one waits for its
-// bulk payload or for the lock; bulk payloads of puts that need not wait go straight to the window.
+// bulk payload or for the lock, or while this rank is in a fence that the origin has left. Bulk payloads of
+// puts that need not wait go straight to the window.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -49,6 +50,8 @@ class Target {
 
   // Operations that have taken effect, of all origins since the window was made.
   std::uint64_t applied() const noexcept { return applied_; }
+  // This rank leaves a fence: calls of origins that left it earlier take effect now.
+  void pass_fence() noexcept;
   // Ends of access epochs by `origin` that were not taken.
   bool has_completed(int origin) noexcept { return source(origin).completes != 0; }
   void take_complete(int origin) noexcept { --source(origin).completes; }
@@ -95,6 +98,7 @@ class Target {
   LockQueue locks_;
   std::vector<Source> sources_;
   std::uint64_t applied_ = 0;
+  bool odd_fence_ = false;
   std::unique_ptr<Conflicts> conflicts_;  // null: not checked
 };
 

@@ -54,8 +54,8 @@ std::uint8_t known_flags(DatagramKind kind) noexcept {
     case DatagramKind::cast_nak: return kFlagMulticastSeen | kFlagAddress;
     case DatagramKind::cast_ask: return kFlagAskAck | kFlagDirect | kFlagAddress;
     case DatagramKind::contribution:
-      return kFlagAskAck | kFlagNoContribution | kFlagMulticastSeen | kFlagAddress;
-    case DatagramKind::result: return kFlagAskAck | kFlagAddress;
+      return kFlagAskAck | kFlagNoContribution | kFlagIncomplete | kFlagMulticastSeen | kFlagAddress;
+    case DatagramKind::result: return kFlagAskAck | kFlagIncomplete | kFlagAddress;
     case DatagramKind::contribution_ack: return kFlagAddress;
     case DatagramKind::fragment:
     case DatagramKind::compact_contribution: break;  // see open_compact()

@@ -53,8 +53,9 @@ constexpr std::uint8_t kFlagRows = 32;    // cast: acks of other members' casts 
 // cast_ack, cast_nak, contributions: a multicast of the source or root came since the last.
 constexpr std::uint8_t kFlagMulticastSeen = 64;
 constexpr std::uint8_t kFlagNoContribution = 16;  // contribution: no data; it tells which results have come
-constexpr std::uint8_t kFlagNotOpen = 32;         // cast_ack: the lane is not open here yet
-constexpr std::uint8_t kFlagClosed = 128;  // cast_ack: the lane is closed here; nothing is wanted any more
+constexpr std::uint8_t kFlagIncomplete = 32;  // contribution, result: data of a lost rank is missing in it
+constexpr std::uint8_t kFlagNotOpen = 32;     // cast_ack: the lane is not open here yet
+constexpr std::uint8_t kFlagClosed = 128;     // cast_ack: the lane is closed here; nothing is wanted any more
 
 struct DatagramHead {
   Le<std::uint8_t> version;

@@ -69,11 +69,16 @@ bool decode(std::span<const std::byte> packet, P2pKind& kind) noexcept {
   bool good = false;
   switch (claimed) {
     case P2pKind::eager:
-      good = fits_with_payload<EagerPacket>(packet, kFlagSynchronous | kFlagCast | kFlagInPlace) &&
+      good = fits_with_payload<EagerPacket>(
+                 packet, kFlagSynchronous | kFlagCast | kFlagInPlace | kFlagIncompleteData) &&
              eager_fits(packet);
       break;
     case P2pKind::eager_compact: good = packet.size() >= sizeof(CompactPacket); break;  // has no flags
-    case P2pKind::pull: good = fits<PullPacket>(packet, 0); break;
+    case P2pKind::pull:
+      good = fits<PullPacket>(packet, kFlagByBulk | kFlagResume) &&
+             as<P2pPrefix>(packet).flags != (kFlagByBulk | kFlagResume);
+      break;
+    case P2pKind::bulk_lost: good = fits<BulkLostPacket>(packet, 0); break;
     case P2pKind::data:
       good = fits_with_payload<DataPacket>(packet, kFlagPushed | kFlagCast) &&
              packet.size() > sizeof(DataPacket);

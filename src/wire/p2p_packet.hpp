@@ -26,14 +26,21 @@ enum class P2pKind : std::uint8_t {
   split_copy_done = 9,  // the sender no longer accesses the split copy
   bundle = 10,          // casts that are each for one member of the lane, in one packet
   service = 11,         // a call of a service of the peer (an active message)
+  bulk_lost = 12,       // the connection broke by which the sender sent what a pull requested
 };
 
 constexpr std::uint16_t kFlagSynchronous = 1;  // eager: answer with ack or pull when matched
 constexpr std::uint16_t kFlagCast =
     2;  // eager, data: to all members of a lane; seq counts the sender's casts
 constexpr std::uint16_t kFlagInPlace = 4;  // eager: no payload, but where the message lies
-constexpr std::uint16_t kFlagPushed = 1;   // data: belongs to the push
-constexpr std::uint16_t kFlagBulk = 1;     // service: the payload follows as a message
+constexpr std::uint16_t kFlagIncompleteData =
+    8;                                    // eager: of a collective, data of a lost rank is missing in it
+constexpr std::uint16_t kFlagPushed = 1;  // data: belongs to the push
+constexpr std::uint16_t kFlagByBulk =
+    1;  // pull: may be served by bulk frames; the receiver acknowledges them
+constexpr std::uint16_t kFlagResume =
+    2;                                  // pull: bulk frames from `offset` on did not come; send them as data
+constexpr std::uint16_t kFlagBulk = 1;  // service: the payload follows as a message
 
 struct P2pPrefix {
   Le<std::uint8_t> version;
@@ -79,6 +86,11 @@ struct AckPacket {
   P2pPrefix prefix;
   Le<std::uint32_t> send_id;
   Le<std::uint32_t> seq;
+};
+
+struct BulkLostPacket {
+  P2pPrefix prefix;
+  Le<std::uint32_t> receive_id;  // of the pull
 };
 
 struct GoodbyePacket {
@@ -164,7 +176,7 @@ static_assert(sizeof(EagerPacket) == 40 && alignof(EagerPacket) == 1);
 static_assert(sizeof(CompactPacket) == 6 && alignof(CompactPacket) == 1);
 static_assert(sizeof(PullPacket) == 32 && sizeof(DataPacket) == 16 && sizeof(AckPacket) == 12);
 static_assert(sizeof(RunPart) == 16 && sizeof(SplitCopyPacket) == 32 && sizeof(SplitCopyDonePacket) == 8);
-static_assert(sizeof(GoodbyePacket) == 4 && sizeof(AllowancePacket) == 8);
+static_assert(sizeof(BulkLostPacket) == 8 && sizeof(GoodbyePacket) == 4 && sizeof(AllowancePacket) == 8);
 static_assert(sizeof(BundlePacket) == 4 && sizeof(BundlePart) == 6 && alignof(BundlePart) == 1);
 static_assert(sizeof(ServicePacket) == 20 && sizeof(CancelHeader) == 16 && sizeof(CancelReplyHeader) == 12);
 static_assert(sizeof(NoticeHeader) == 12 && sizeof(LaneInviteHeader) == 8);

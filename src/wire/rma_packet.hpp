@@ -33,6 +33,7 @@ constexpr std::uint8_t kRmaDescribed =
     1;  // `count` is of the datatype of the last `type` call, not of `basic`
 constexpr std::uint8_t kRmaExclusive = 2;   // lock
 constexpr std::uint8_t kRmaKeepsEpoch = 4;  // flush: the epoch goes on
+constexpr std::uint8_t kRmaOddFence = 8;    // calls of an origin: it has left an odd number of fences
 
 struct RmaHeader {
   Le<std::uint64_t> window;

@@ -11,6 +11,7 @@ constexpr std::uint64_t kHelloLabel = 0x0000006f6c6c6568;    // "hello"
 constexpr std::uint64_t kWelcomeLabel = 0x00656d6f636c6577;  // "welcome"
 constexpr std::uint64_t kReportLabel = 0x000074726f706572;   // "report"
 constexpr std::uint64_t kProbeLabel = 0x00000065626f7270;    // "probe"
+constexpr std::uint64_t kBulkLabel = 0x000000006b6c7562;     // "bulk"
 constexpr std::uint64_t kKeyLabel = 0x0000000079656b;        // "key"
 
 std::uint64_t tag_of(const JobKey& key, std::span<const std::uint64_t> words) noexcept {
@@ -33,10 +34,12 @@ std::uint64_t probe_tag(const JobKey& key, const UdpProbe& probe) noexcept {
 }  // namespace
 
 StreamSession::StreamSession(const Seal& seal, std::uint32_t opener, std::uint32_t acceptor,
-                             const StreamNonce& opened, const StreamNonce& accepted) noexcept {
-  std::array<std::uint64_t, 7> words{
-      kHelloLabel, opener | std::uint64_t{acceptor} << 32, seal.epoch, opened[0], opened[1], accepted[0],
-      accepted[1]};
+                             const StreamNonce& opened, const StreamNonce& accepted, StreamUse use) noexcept {
+  const std::uint64_t of_use = use == StreamUse::bulk ? kBulkLabel << 32 : 0;
+  std::array<std::uint64_t, 7> words{kHelloLabel,         opener | std::uint64_t{acceptor} << 32,
+                                     seal.epoch | of_use, opened[0],
+                                     opened[1],           accepted[0],
+                                     accepted[1]};
   hello_ = tag_of(seal.key, words);
   words[0] = kWelcomeLabel;
   welcome_ = tag_of(seal.key, words);
@@ -57,6 +60,13 @@ UdpProbe StreamSession::make_probe(std::uint32_t from, std::uint32_t number) con
   UdpProbe probe{kUdpProbeVersion, {}, from, number, {}};
   probe.tag = probe_tag(key_, probe);
   return probe;
+}
+
+std::uint64_t StreamSession::bulk_tag(std::uint64_t number, const BulkHead& head) const noexcept {
+  const std::array<std::uint64_t, 5> words{kBulkLabel, number,
+                                           head.receive_id | std::uint64_t{head.bytes} << 32, head.offset,
+                                           head.checksum | std::uint64_t{head.zero} << 32};
+  return tag_of(key_, words);
 }
 
 bool StreamSession::read_report(std::uint32_t from, std::span<const std::byte> bytes,

@@ -7,6 +7,9 @@
 //     |  - hello (ranks, nonce, tag) ->   |
 //     |  <- welcome (tag) --------  |      both sides hold the key; datagrams and reports follow
 //
+// With hello_bulk in the place of hello, the acceptor sends bulk frames to the opener from then on, and
+// nothing else passes: BulkHead, then the bytes of a message that the opener pulled.
+//
 // The tags are SipHash-2-4 under the job's key over a label, both ranks, the epoch and both nonces.
 #pragma once
 #include <array>
@@ -26,6 +29,7 @@ enum class StreamKind : std::uint8_t {
   welcome = 3,
   datagram = 4,  // as UDP would carry it; `link`: by which it would have left
   report = 5,
+  hello_bulk = 6,
 };
 
 struct StreamHead {
@@ -71,6 +75,21 @@ struct UdpProbe {
 
 static_assert(sizeof(StreamHead) == 4 && sizeof(StreamChallenge) == 20 && sizeof(StreamHello) == 36);
 static_assert(sizeof(StreamReport) == 20 && sizeof(UdpProbe) == 20);
+
+// Before the bytes of a bulk frame.
+struct BulkHead {
+  Le<std::uint32_t> receive_id;  // of the pull
+  Le<std::uint32_t> bytes;       // that follow, at most kMostBulk
+  Le<std::uint64_t> offset;      // of the first, in the message
+  Le<std::uint32_t> checksum;    // CRC32C of what follows
+  Le<std::uint32_t> zero;
+  Le<std::uint64_t> tag;  // over all above and the number of the frame, under the key of the connection
+};
+static_assert(sizeof(BulkHead) == 32);
+constexpr std::size_t kMostBulk = 1 << 20;
+
+enum class StreamUse : std::uint8_t { datagrams, bulk };
+
 constexpr std::size_t kLongestHandshake = sizeof(StreamHello);  // bytes behind a head, before the proof
 
 // Tags and key of a connection, once both ends have exchanged nonces. The opener connected.
@@ -78,7 +97,7 @@ class StreamSession {
  public:
   StreamSession() noexcept = default;
   StreamSession(const Seal& seal, std::uint32_t opener, std::uint32_t acceptor, const StreamNonce& opened,
-                const StreamNonce& accepted) noexcept;
+                const StreamNonce& accepted, StreamUse use = StreamUse::datagrams) noexcept;
 
   std::uint64_t hello_tag() const noexcept { return hello_; }
   std::uint64_t welcome_tag() const noexcept { return welcome_; }
@@ -88,6 +107,8 @@ class StreamSession {
   UdpProbe make_probe(std::uint32_t from, std::uint32_t number) const noexcept;
   // Empty bytes, or a tag of another connection: false.
   bool read_report(std::uint32_t from, std::span<const std::byte> bytes, StreamReport& report) const noexcept;
+  // `number` counts the frames of the connection, from 0.
+  std::uint64_t bulk_tag(std::uint64_t number, const BulkHead& head) const noexcept;
   bool read_probe(std::span<const std::byte> bytes, UdpProbe& probe) const noexcept;
 
  private:

@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from mpiexec_case import LIMIT, Case, alive, clean_env, text_of, wait_until
+from mpiexec_case import LIMIT, PY, Case, alive, clean_env, text_of, wait_until
 
 
 class Ends(Case):
@@ -85,6 +85,24 @@ class Ends(Case):
             done = self.run_job("-n", 2, "sh", "-c", touch + end)
             self.assertEqual(glob.glob(f"/dev/shm/*{done.stdout.split()[0]}*"), [])
         self.assertTrue(os.path.exists(other), "files of other jobs stay")
+
+    def test_abort_of_some_ranks_ends_only_them(self):
+        script = self.script("""
+            import signal
+            init()
+            signal.signal(signal.SIGTERM, signal.SIG_IGN if rank == 3 else signal.SIG_DFL)
+            if rank == 1: say('cmd=abort exitcode=44 given=300 by=1 ranks=1-3:2')
+            if rank in (1, 3): time.sleep(1000)
+            assert ask('cmd=barrier_in')['cmd'] == 'barrier_out'
+            if rank == 0: print('listed', *open(f'/dev/shm/herald-{os.geteuid()}-{os.environ["HERALD_JOB_ID"]}-aborted'))
+            print('rank', rank, flush=True)
+            ask('cmd=finalize')""")
+        done = self.run_job("-n", 5, PY, script)
+        self.assertEqual(done.returncode, 44, done.stderr)
+        self.assertEqual(done.stderr, "mpiexec: rank 1 called MPI_Abort with code 300 on a communicator of 2 ranks; "
+                         "the other 3 went on; the exit status is 44\n")
+        self.assertEqual(sorted(done.stdout.split()), sorted("listed 1 3 rank 0 rank 2 rank 4".split()))
+        self.assertEqual(glob.glob("/dev/shm/herald-*-aborted"), [])
 
     def test_timeout(self):
         done = self.run_job("--timeout", 1, "-n", 2, "sleep", "100")

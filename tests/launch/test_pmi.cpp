@@ -103,6 +103,57 @@ TEST_F(Server, the_first_abort_counts) {
   EXPECT_EQ(pmi.aborted()->message, "out of luck");
 }
 
+TEST_F(Server, ranks_that_left_are_not_waited_for) {
+  ask(0, "cmd=barrier_in");
+  ask(1, "cmd=barrier_in");
+  pmi.leave(1);
+  pmi.leave(1);
+  pmi.on_exit(1);
+  EXPECT_FALSE(pmi.stalled_barrier());
+  EXPECT_EQ(std::exchange(pmi.output(0), {}), "");
+  pmi.leave(2);  // the last that was missing
+  EXPECT_EQ(std::exchange(pmi.output(0), {}), "cmd=barrier_out rc=0\n");
+  ask(1, "cmd=abort exitcode=3");
+  EXPECT_FALSE(pmi.aborted()) << "by a rank that ends";
+}
+
+TEST_F(Server, an_abort_may_name_ranks) {
+  ask(1, "cmd=abort exitcode=44 given=300 by=1 ranks=0,4-10:3");
+  EXPECT_FALSE(pmi.aborted());
+  const std::vector<RankAbort> aborts = pmi.take_rank_aborts();
+  ASSERT_EQ(aborts.size(), 1U);
+  EXPECT_EQ(aborts[0].by, 1);
+  EXPECT_EQ(aborts[0].status, 44);
+  EXPECT_EQ(aborts[0].code, 300);
+  EXPECT_EQ(aborts[0].ranks, (std::vector<int>{0, 4, 7, 10}));
+  EXPECT_TRUE(pmi.take_rank_aborts().empty());
+  for (const char* wrong : {"", "x", "3-1", "-1", "1-4:0", "1-99999999999", "1,,x"}) {
+    EXPECT_FALSE(parse_rank_abort(std::string("cmd=abort ranks=") + wrong)) << wrong;
+  }
+}
+
+TEST_F(Server, an_abort_of_ranks_goes_by_the_server_of_the_whole_job_to_all_hosts) {
+  PmiServer top{"kvs", {0, 0}, 8};
+  top.serve_hosts();
+  pmi.use_upstream("");
+  pmi.take_upward();
+  ask(2, "cmd=abort exitcode=5 by=9 ranks=9,11");
+  EXPECT_TRUE(pmi.take_rank_aborts().empty()) << "before the whole job knows";
+  top.on_bytes(1, pmi.take_upward());
+  EXPECT_EQ(top.take_rank_aborts().size(), 1U);
+  EXPECT_EQ(top.output(0), top.output(1));
+  pmi.on_upstream(top.output(1));
+  const std::vector<RankAbort> aborts = pmi.take_rank_aborts();
+  ASSERT_EQ(aborts.size(), 1U);
+  EXPECT_EQ(aborts[0].by, 9);
+  EXPECT_EQ(aborts[0].ranks, (std::vector<int>{9, 11}));
+  for (int rank = 0; rank < 3; ++rank) pmi.leave(rank);
+  top.on_bytes(0, "cmd=barrier_in\n");
+  top.output(0).clear();
+  top.on_bytes(1, pmi.take_upward());  // none of its ranks is left
+  EXPECT_EQ(top.output(0), "cmd=barrier_out rc=0\n");
+}
+
 TEST_F(Server, unknown_commands_get_a_reply) {
   EXPECT_NE(ask(0, "cmd=dance").find("cmd=dance_result rc=-1"), std::string::npos);
   EXPECT_NE(ask(0, "nonsense").find("rc=-1"), std::string::npos);
@@ -136,6 +187,10 @@ TEST_F(Server, a_request_to_spawn_has_all_its_commands) {
   EXPECT_EQ(words.port, "port");
   EXPECT_EQ(words.words, (std::vector<std::string>{"-n", "2", "-wdir", "/tmp", "-env", "A", "1", "-env", "B",
                                                    "2", "x", "a b", ":", "-n", "1", "y"}));
+  // What mpiexec adds: the new job starts on the same hosts, by the same remote shell.
+  const SpawnWords placed = spawn_words(request->text + "default_hosts=a,b\ndefault_agent=ssh -F file\n");
+  EXPECT_EQ(std::vector<std::string>(placed.words.begin(), placed.words.begin() + 5),
+            (std::vector<std::string>{"-host", "a,b", "--rsh-agent", "ssh -F file", "-n"}));
   pmi.answer(request->asker, PmiJobs::started(request->id));
   EXPECT_EQ(pmi.output(1), "cmd=spawn_result rc=0 herald_id=1\n");
   pmi.jobs().on_ended(request->id, 7);

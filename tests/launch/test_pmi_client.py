@@ -132,7 +132,10 @@ class AnotherLibrary(Case):
             int main(int argc, char** argv) { MPI_Init(&argc, &argv); MPI_Finalize(); return 0; }
         """)
         program = os.path.join(self.dir, "alone")
-        subprocess.run([compiler, source, "-o", program], check=True)
+        built = subprocess.run([compiler, source, "-o", program], capture_output=True, text=True)
+        if "mpi.h: No such file" in built.stderr:
+            self.skipTest("Open MPI's headers are not installed")
+        self.assertEqual(built.returncode, 0, built.stderr)
         env = clean_env(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         done = self.run_job("-n", 2, program, env=env)
         self.assertEqual(done.returncode, 1, done.stderr)

@@ -49,6 +49,21 @@ class Tree(Case):
         self.assertEqual(done.returncode, 7, done.stderr)
         self.assertRegex(done.stderr, r"rank 36 \(pid \d+\) on h37 exited with code 7")
 
+    def test_abort_of_some_ranks_ends_only_them_on_all_hosts(self):
+        ended = (2, 37, 39)
+        script = self.script(f"""
+            init()
+            if rank == 37: say('cmd=abort exitcode=7 by=37 ranks=2,37-39:2')
+            if rank in {ended}: time.sleep(1000)
+            assert ask('cmd=barrier_in')['cmd'] == 'barrier_out'
+            print('rank', rank, flush=True)
+            ask('cmd=finalize')""")
+        done = self.run_job("-n", HOSTS, *self.words(PY, script))
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertEqual(done.stderr, "mpiexec: rank 37 called MPI_Abort with code 7 on a communicator of 3 ranks; "
+                         "the other 37 went on\n")
+        self.assertEqual(sorted(done.stdout.splitlines()), sorted(f"rank {r}" for r in range(HOSTS) if r not in ended))
+
     def test_input_reaches_a_far_rank(self):
         done = self.run_job("-n", HOSTS, "--stdin", HOSTS - 1, *self.words(
             "sh", "-c", f"[ $PMI_RANK = {HOSTS - 1} ] && cat; true"), input="hello\n")

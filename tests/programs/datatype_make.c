@@ -259,6 +259,8 @@ static void check_names_and_f90(void) {
   CHECK(t == MPI_DATATYPE_NULL);
   OK(MPI_Type_get_value_index(MPI_CHAR, MPI_INT, &t));
   CHECK(t == MPI_DATATYPE_NULL);
+  OK(MPI_Type_get_value_index(MPI_FLOAT, MPI_FLOAT, &t)); /* an index is an integer */
+  CHECK(t == MPI_DATATYPE_NULL);
 }
 
 /* Pairs that have no name: unsigned and short values, and long indices. */

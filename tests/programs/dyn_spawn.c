@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dyn_spawn: MPI_Comm_spawn and MPI_Comm_spawn_multiple of this program itself. Children know their part from
-   their arguments: `child NUMBER`. */
+   their arguments: `child NUMBER`. dyn_spawn [starts]: only what starts; Hydra does not report a failure. */
 #include <signal.h>
 #include <unistd.h>
 
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
     spawn_one(1);
     spawn_one(3);
     spawn_two();
-    spawn_nothing();
+    if (argc == 1) spawn_nothing();
   }
   return check_finalize();
 }

@@ -103,6 +103,27 @@ static void one_by_one(void) {
 }
 
 /* Requests with the same tag belong together in the order in which they were made, at whatever time. */
+/* Partitions without elements: none has arrived before all are ready. */
+static void empty_partitions(void) {
+  MPI_Request send, recv;
+  int flag, i;
+  OK(MPI_Psend_init(NULL, 3, 0, MPI_INT, rank, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &send));
+  OK(MPI_Precv_init(NULL, 3, 0, MPI_INT, rank, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &recv));
+  for (int round = 0; round < 3; round++) {
+    OK(MPI_Start(&recv));
+    OK(MPI_Start(&send));
+    for (i = 0; i < 3; i++) {
+      OK(MPI_Parrived(recv, 2, &flag));
+      CHECK(!flag);
+      OK(MPI_Pready(i, send));
+    }
+    OK(MPI_Wait(&recv, MPI_STATUS_IGNORE));
+    OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
+  }
+  OK(MPI_Request_free(&send));
+  OK(MPI_Request_free(&recv));
+}
+
 static void same_tag(void) {
   enum { channels = 4, parts = 3 };
   int to = (rank + 1) % size, from = (rank + size - 1) % size;
@@ -278,6 +299,7 @@ int main(int argc, char** argv) {
     exchange(1, 300, 300000, order);
   }
   one_by_one();
+  empty_partitions();
   same_tag();
   datatypes();
   if (level == MPI_THREAD_MULTIPLE) {

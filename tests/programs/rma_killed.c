@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rma_killed CASE: rank 1 ends in the middle of an epoch. Calls of the others that need it return an error
-   that names it; no call hangs. put get fence lock holder start wait request */
+   that names it; no call hangs. put get fence lock holder unlock start wait request */
 #include <signal.h>
 #include <unistd.h>
 #include "check.h"
@@ -32,7 +32,8 @@ int main(int argc, char** argv) {
   MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
   MPI_Comm_group(MPI_COMM_WORLD, &world);
   MPI_Group_incl(world, 1, &(int){1}, &one);
-  if (rank == 1 && strcmp(what, "holder") == 0) {
+  const int holds = strcmp(what, "holder") == 0 || strcmp(what, "unlock") == 0;
+  if (rank == 1 && holds) {
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
     MPI_Put(buffer, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
     MPI_Win_flush(0, win);
@@ -49,9 +50,13 @@ int main(int argc, char** argv) {
   } else if (strcmp(what, "wait") == 0) {
     MPI_Win_post(one, 0, win);
     code = MPI_Win_wait(win);
-  } else if (strcmp(what, "holder") == 0) {
+  } else if (holds) {
     if (rank == 0) usleep(10000);
     code = MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+    if (code == MPI_SUCCESS && strcmp(what, "unlock") == 0) { /* nothing has waited for the lock yet */
+      code = MPI_Put(buffer, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+      if (code == MPI_SUCCESS) code = MPI_Win_unlock(0, win);
+    }
     if (code == MPI_SUCCESS) code = MPI_Get(buffer, kCount, MPI_INT, 0, 0, kCount, MPI_INT, win);
   } else {
     code = MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);

@@ -10,7 +10,7 @@ import sys
 
 MPIEXEC, PROGRAM = sys.argv[1:3]
 LIMIT = 60  # generous: only a hang exceeds it
-CASES = ('put', 'get', 'fence', 'lock', 'holder', 'start', 'wait', 'request')
+CASES = ('put', 'get', 'fence', 'lock', 'holder', 'unlock', 'start', 'wait', 'request')
 SURVIVORS = 2
 DETECT_MS = '2000'
 SHELL = '"$0" "$1"; sleep 8'

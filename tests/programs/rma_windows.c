@@ -131,6 +131,8 @@ static void empty_windows(void) {
   OK(MPI_Win_fence(0, win));
   OK(MPI_Put(NULL, 0, MPI_INT, (rank + 1) % size, 0, 0, MPI_INT, win));
   OK(MPI_Put(&value, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, win));
+  OK(MPI_Accumulate(NULL, 0, MPI_BYTE, (rank + 1) % size, 0, 0, MPI_BYTE, MPI_SUM,
+                    win)); /* no element to add */
   OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
   OK(MPI_Win_shared_query(win, rank, &bytes, &unit, &base));
   CHECK(bytes == 0);

@@ -138,6 +138,20 @@ TEST(SimJob, a_partition_of_five_seconds_heals) {
   }
 }
 
+TEST(SimJob, bulk_frames_are_used_and_resumed_after_connections_break) {
+  std::uint64_t bytes = 0, resumed = 0;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    sim::Setup setup;
+    ASSERT_TRUE(make_setup("bulk+none", seed, setup));
+    const Result result = run_job(setup);
+    EXPECT_TRUE(result.good()) << "seed " << seed << ": " << all(result);
+    bytes += result.bulk_bytes;
+    resumed += result.bulk_resumed;
+  }
+  EXPECT_GT(bytes, 300'000u);
+  EXPECT_GT(resumed, 5u);
+}
+
 // Packets that are sent again though they had come cost the line and others their turn.
 TEST(SimJob, udp_that_is_blocked_for_good_is_replaced_by_tcp) {
   for (const Instant blocked : {Instant{}, Instant{500'000}}) {

@@ -10,7 +10,7 @@ ORDER = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'rma', 'i
 # The subfolders of src/mpi, lowest first: each may include those before it (src/mpi/README.md).
 MPI_ORDER = ['core', 'type', 'p2p', 'coll', 'comm', 'dyn', 'topo', 'rma', 'io', 'tool', 'env']
 # The simulated network may include the pure rooms, which it drives instead of the engine.
-SIM = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'node', 'coll']
+SIM = ['base', 'wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'rma', 'node', 'coll']
 PURE = ['wire', 'type', 'op', 'model', 'rel', 'group', 'p2p', 'rma', 'io', 'node', 'coll']
 
 PURE_HEADERS = {

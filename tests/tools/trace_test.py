@@ -159,10 +159,10 @@ class Timelines(unittest.TestCase):
             with open(f'{self.dir}/{name}', 'w', encoding='utf-8') as file:
                 file.write(text)
             done = run(BUILD + '/bin/herald', 'trace', good, f'{self.dir}/{name}')
-            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.returncode, 2)
             self.assertIn(name, done.stderr)
         self.assertIn('rank 0 is in', run(BUILD + '/bin/herald', 'trace', good, good).stderr)
-        self.assertEqual(run(BUILD + '/bin/herald', 'trace', self.dir + '/none').returncode, 1)
+        self.assertEqual(run(BUILD + '/bin/herald', 'trace', self.dir + '/none').returncode, 2)
 
 
 if __name__ == '__main__':

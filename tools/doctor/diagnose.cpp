@@ -33,7 +33,7 @@ class Findings {
   std::vector<Finding> list;
 };
 
-std::string size_text(std::int64_t bytes) {
+std::string rounded_size(std::int64_t bytes) {
   if (bytes >= 1 << 20) return std::to_string(bytes >> 20) + " MiB";
   return std::to_string(bytes >> 10) + " KiB";
 }
@@ -60,7 +60,7 @@ void check_limits(const json& report, const json& host, const std::string& name,
       std::min(sockets.value("receive", std::int64_t{0}), sockets.value("send", std::int64_t{0}));
   if (least < wanted)
     findings.add("socket_buffers", name,
-                 "sockets get " + size_text(least) + " of buffer instead of " + size_text(wanted) +
+                 "sockets get " + rounded_size(least) + " of buffer instead of " + rounded_size(wanted) +
                      ": bursts between hosts are lost and retransmitted" + speed_text(least, report),
                  "sysctl -w net.core.rmem_max=" + std::to_string(wanted) +
                      " net.core.wmem_max=" + std::to_string(wanted) + " (to stay: a file in /etc/sysctl.d)");
@@ -70,7 +70,7 @@ void check_limits(const json& report, const json& host, const std::string& name,
                  "/dev/shm is missing or cannot be written to: ranks of this host cannot share memory",
                  "mount -t tmpfs -o mode=1777 tmpfs /dev/shm");
   else if (shm.at("free").get<std::uint64_t>() < kMinSharedMemory)
-    findings.add("shm", name, "/dev/shm has only " + size_text(shm.at("free")) + " free",
+    findings.add("shm", name, "/dev/shm has only " + rounded_size(shm.at("free")) + " free",
                  "mount -o remount,size=1G /dev/shm (in containers: docker run --shm-size=1g), or set "
                  "HERALD_SHM_INBOX_BYTES=200k");
   const std::int64_t files = host.at("files");

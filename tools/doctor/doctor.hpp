@@ -27,8 +27,9 @@ struct HostLeader {
   std::uint64_t secret = 0;  // random number that probes to it must hold
 };
 
-// Sends datagrams to all other leaders and replies to theirs, for 1.5 to 4 seconds. Opened before the cards
-// are exchanged.
+// Sends datagrams to all other leaders and replies to theirs, for 1.5 to kMostProbeSeconds. Opened before the
+// cards are exchanged.
+inline constexpr int kMostProbeSeconds = 4;
 class Prober {
  public:
   Prober(const Knobs& knobs, int rank, int size);
@@ -61,6 +62,6 @@ struct Finding {
 std::vector<Finding> diagnose(const json& report);
 
 // The report as text, with findings and remedies at the end.
-std::string format_report(const json& report, const std::vector<Finding>& findings);
+std::string format_report(const json& report, const std::vector<Finding>& findings, bool colours = false);
 
 }  // namespace herald::tools::doctor

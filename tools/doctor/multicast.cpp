@@ -15,7 +15,7 @@
 namespace herald::tools::doctor {
 namespace {
 
-constexpr char kMagic[8] = {'h', 'e', 'r', 'd', 'o', 'c', 'm', '2'};
+constexpr char kMulticastMagic[8] = {'h', 'e', 'r', 'd', 'o', 'c', 'm', '2'};
 constexpr int kBurst = 2;  // probes at a time
 constexpr std::int32_t kMostProbes = 4000, kLeastProbes = 100, kProbesOfAll = 20'000;
 constexpr int kSocketBytes = 4 << 20;
@@ -74,7 +74,7 @@ void Multicast::send_probes() noexcept {
   to.sin_addr.s_addr = group_;
   for (int i = 0; i < kBurst && next_ < most_; ++i) {
     Probe probe{{}, run_, rank_, next_++};
-    std::memcpy(probe.magic, kMagic, sizeof kMagic);
+    std::memcpy(probe.magic, kMulticastMagic, sizeof kMulticastMagic);
     for (const int index : interfaces_) {
       ip_mreqn membership{};
       membership.imr_ifindex = index;
@@ -100,7 +100,7 @@ void Multicast::receive_probes() noexcept {
       if (each->cmsg_level == SOL_SOCKET && each->cmsg_type == SO_RXQ_OVFL)
         std::memcpy(&overflow_, CMSG_DATA(each), sizeof overflow_);
     if (length != sizeof probe) continue;
-    if (std::memcmp(probe.magic, kMagic, sizeof kMagic) != 0 || probe.run != run_) continue;
+    if (std::memcmp(probe.magic, kMulticastMagic, sizeof kMulticastMagic) != 0 || probe.run != run_) continue;
     if (const auto found = received_.find(probe.from); found != received_.end())
       found->second.insert(probe.number);
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "colour.hpp"
 #include "doctor/doctor.hpp"
 
 namespace herald::tools::doctor {
@@ -127,7 +128,7 @@ std::string network_text(const json& report) {
 
 }  // namespace
 
-std::string format_report(const json& report, const std::vector<Finding>& findings) {
+std::string format_report(const json& report, const std::vector<Finding>& findings, bool colours) {
   const json& hosts = report.at("hosts");
   std::string text = fmt::format("herald {}: {} rank{} on {} host{}, started by {}\n\n",
                                  report.at("herald").get<std::string>(), report.at("ranks").get<int>(),
@@ -139,12 +140,14 @@ std::string format_report(const json& report, const std::vector<Finding>& findin
     text +=
         "\nOnly this host was checked. To check the network, run it under a launcher, one rank on each "
         "host.\n";
-  if (findings.empty()) return text + "\nNo problems found.\n";
-  text += fmt::format("\n{} finding{}:\n", findings.size(), findings.size() == 1 ? "" : "s");
+  if (findings.empty()) return text + "\n" + in_green("No problems found.", colours) + "\n";
+  text += "\n" +
+          in_red(fmt::format("{} finding{}:", findings.size(), findings.size() == 1 ? "" : "s"), colours) +
+          "\n";
   for (const Finding& each : findings) {
     const std::string where =
         each.hosts.size() == hosts.size() && hosts.size() > 2 ? "all hosts" : joined(each.hosts, ", ");
-    text += fmt::format("- {}: {}\n  remedy: {}\n", where, each.what, each.remedy);
+    text += fmt::format("- {}: {}\n  remedy: {}\n", in_red(where, colours), each.what, each.remedy);
   }
   return text;
 }

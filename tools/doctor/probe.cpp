@@ -22,9 +22,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr auto kDuration = milliseconds(1500);      // at least
-constexpr auto kLossDuration = milliseconds(4000);  // at most, until all probes of loss have left
-constexpr auto kSettle = milliseconds(100);         // for datagrams on their way when all hosts have stopped
+constexpr auto kDuration = milliseconds(1500);  // at least
+constexpr auto kLossDuration =
+    milliseconds(1000 * kMostProbeSeconds);  // at most, until all probes of loss have left
+constexpr auto kSettle = milliseconds(100);  // for datagrams on their way when all hosts have stopped
 constexpr auto kInterval = milliseconds(100);
 constexpr std::size_t kSmall = 64, kLossBytes = 512;
 constexpr std::uint8_t kSmallProbe = 0, kFullProbe = 1, kLossProbe = 2;
@@ -39,7 +40,7 @@ struct Probe {
   std::int64_t sent_ns;  // clock of the sender
   std::int64_t wall_ns;  // clock of the replying host
 };
-constexpr char kMagic[8] = {'h', 'e', 'r', 'd', 'o', 'c', '0', '1'};
+constexpr char kProbeMagic[8] = {'h', 'e', 'r', 'd', 'o', 'c', '0', '1'};
 static_assert(sizeof(Probe) <= kSmall);
 
 std::int64_t monotonic_ns() {
@@ -122,7 +123,7 @@ struct Prober::Inner {
 
   Probe make_probe(const LinkProbe& link, std::uint8_t kind, std::uint32_t number) const {
     Probe probe{{}, secret_of(link.peer), rank, link.index, 0, kind, 0, number, monotonic_ns(), 0};
-    std::memcpy(probe.magic, kMagic, sizeof kMagic);
+    std::memcpy(probe.magic, kProbeMagic, sizeof kProbeMagic);
     return probe;
   }
 
@@ -187,7 +188,7 @@ struct Prober::Inner {
       Probe probe;
       if (each.bytes.size() < kSmall || each.from < 0) continue;
       std::memcpy(&probe, each.bytes.data(), sizeof probe);
-      if (std::memcmp(probe.magic, kMagic, sizeof kMagic) != 0 || probe.secret != secret ||
+      if (std::memcmp(probe.magic, kProbeMagic, sizeof kProbeMagic) != 0 || probe.secret != secret ||
           probe.from != each.from)
         continue;
       probe.link = each.link;

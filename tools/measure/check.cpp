@@ -97,8 +97,9 @@ int check_collective(const std::string& which, const std::string& file) {
     if (rank != 0) continue;
     const auto size_of = static_cast<std::uint64_t>(bytes);
     const model::Prediction p = predictor.predict(*algorithm, size_of, shape, coll::cluster_of(shape));
-    fmt::print("{:<28} {:>8} B  measured {:>10.1f} us  predicted {:>10.1f} us  error {:>6.1f} %\n", which,
-               bytes, ns / 1e3, p.ns / 1e3, 100 * (p.ns - ns) / ns);
+    fmt::print(
+        "{:<28} {:>4} hosts {:>8} B  measured {:>10.1f} us  predicted {:>10.1f} us  error {:>6.1f} %\n",
+        which, size, bytes, ns / 1e3, p.ns / 1e3, 100 * (p.ns - ns) / ns);
   }
   return 0;
 }

@@ -17,16 +17,21 @@ void Progress::begin(const char* what) {
   ++stage_;
   if (!shown_) return;
   constexpr int kWidth = 24;
-  const int full = (stage_ - 1) * kWidth / kStages;
+  const int done = stage_ - 1, full = done * kWidth / kStages;
+  std::string text = what;
+  if (done > 0) {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    text += fmt::format(", about {:.0f} s left", seconds / done * (kStages - done));
+  }
   if (bar_)
-    fmt::print(stderr, "\r[{:<{}}] {:<40}", std::string(static_cast<std::size_t>(full), '='), kWidth, what);
+    fmt::print(stderr, "\r[{:<{}}] {:<60}", std::string(static_cast<std::size_t>(full), '='), kWidth, text);
   else
-    fmt::print(stderr, "herald model measure: {} of {}: {}\n", stage_, kStages, what);
+    fmt::print(stderr, "herald model measure: {} of {}: {}\n", stage_, kStages, text);
   std::fflush(stderr);
 }
 
 void Progress::finish() {
-  if (shown_ && bar_) fmt::print(stderr, "\r{:<70}\r", "");
+  if (shown_ && bar_) fmt::print(stderr, "\r{:<88}\r", "");
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #pragma once
 #include <mpi.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ class Progress {
  private:
   const bool shown_, bar_;
   int stage_ = 0;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
 // Two ranks and, of some measurements, all of them. Ranks of the communicator are on different hosts, or all

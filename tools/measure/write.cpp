@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tools/measure/write.cpp: the files of a measurement, each written whole or not at all.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "measure.hpp"
+#include "replace_file.hpp"
 
 namespace herald::measure {
 namespace {
@@ -48,26 +45,6 @@ std::string json_text(const model::Measured& measured) {
   return root.dump(2) + "\n";
 }
 
-// To another name first: readers see the old file or the new one.
-bool replace_file(const std::string& path, const std::string& text, std::string& why) {
-  const std::string part = path + ".part";
-  const int fd = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  bool good = fd >= 0;
-  for (std::size_t done = 0; good && done < text.size();) {
-    const ssize_t written = ::write(fd, text.data() + done, text.size() - done);
-    good = written > 0;
-    done += good ? static_cast<std::size_t>(written) : 0;
-  }
-  good = good && ::fsync(fd) == 0;
-  const int error = errno;
-  if (fd >= 0 && ::close(fd) != 0) good = false;
-  good = good && ::rename(part.c_str(), path.c_str()) == 0;
-  if (good) return true;
-  why = fmt::format("{} cannot be written: {}", path, std::strerror(error != 0 ? error : errno));
-  ::unlink(part.c_str());
-  return false;
-}
-
 }  // namespace
 
 bool write_files(const model::Measured& measured, const std::string& folder, std::string& json_path,
@@ -84,8 +61,8 @@ bool write_files(const model::Measured& measured, const std::string& folder, std
   }
   const std::string stem = folder + "/" + measured.cluster;
   json_path = stem + ".json";
-  return replace_file(json_path, json_text(measured), why) &&
-         replace_file(stem + ".model", to_text(measured), why);
+  return tools::replace_file(json_path, json_text(measured), why) &&
+         tools::replace_file(stem + ".model", to_text(measured), why);
 }
 
 }  // namespace herald::measure

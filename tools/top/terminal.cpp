@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "colour.hpp"
+
 namespace herald::tools::top {
 namespace {
 
@@ -42,10 +44,7 @@ winsize window() {
 bool Terminal::is_there() { return isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0; }
 
 Terminal::Terminal() {
-  const char* const no_colour = std::getenv("NO_COLOR");
-  const char* const kind = std::getenv("TERM");
-  colours_ =
-      (no_colour == nullptr || *no_colour == '\0') && (kind == nullptr || std::string_view(kind) != "dumb");
+  colours_ = has_colours(STDOUT_FILENO);
   sigset_t mask;
   sigemptyset(&mask);
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP}) sigaddset(&mask, number);

@@ -12,21 +12,17 @@
 namespace herald::tools {
 namespace {
 
-[[noreturn]] void fail(const std::string& why) {
-  fmt::print(stderr, "herald trace: {}\n", why);
-  throw CLI::RuntimeError(1);
-}
-
 Timeline read(const std::string& path) {
   std::ifstream in(path);
-  if (!in) fail(fmt::format("{} cannot be read", path));
+  if (!in) fail("trace", fmt::format("{} cannot be read", path));
   Json all = Json::parse(in, nullptr, false);
   if (all.is_discarded() || !all.is_object() || !all.contains("herald") || !all.contains("traceEvents") ||
       !all["traceEvents"].is_array())
-    fail(fmt::format("{} is not a timeline of a process: set HERALD_TRACE when the program runs", path));
+    fail("trace",
+         fmt::format("{} is not a timeline of a process: set HERALD_TRACE when the program runs", path));
   const Json& facts = all["herald"];
   if (!facts.contains("start_ns"))
-    fail(fmt::format("{} is merged already: give the files of the processes", path));
+    fail("trace", fmt::format("{} is merged already: give the files of the processes", path));
   Timeline line;
   line.file = path;
   line.rank = facts.value("rank", 0);
@@ -34,6 +30,9 @@ Timeline read(const std::string& path) {
   line.clock = facts.value("clock", "");
   line.start_ns = facts.value("start_ns", std::int64_t{0});
   line.lost = facts.value("lost", std::int64_t{0});
+  line.size = facts.value("size", 0);
+  line.link_mbit = facts.value("link_mbit", 0.0);
+  line.cores = facts.value("cores", 0.0);
   line.events = std::move(all["traceEvents"]);
   return line;
 }
@@ -48,8 +47,8 @@ std::vector<Timeline> read_timelines(const std::vector<std::string>& files) {
   std::sort(lines.begin(), lines.end(), [](const Timeline& x, const Timeline& y) { return x.rank < y.rank; });
   for (std::size_t i = 1; i < lines.size(); ++i)
     if (lines[i].rank == lines[i - 1].rank)
-      fail(fmt::format("rank {} is in {} and in {}: files of different jobs?", lines[i].rank,
-                       lines[i - 1].file, lines[i].file));
+      fail("trace", fmt::format("rank {} is in {} and in {}: files of different jobs?", lines[i].rank,
+                                lines[i - 1].file, lines[i].file));
   return lines;
 }
 

@@ -17,6 +17,8 @@ struct Timeline {
   int rank = 0;
   std::string host, clock;
   std::int64_t start_ns = 0, lost = 0;
+  int size = 0;                     // of the job
+  double link_mbit = 0, cores = 0;  // 0: not known
   Json events;
 };
 

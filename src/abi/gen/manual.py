@@ -89,7 +89,7 @@ def noun_of(stem):
 def purpose(function, purposes):
     name = function.name[4:]
     if name in purposes:
-        return purposes[name] + (" (not implemented yet)" if function.later else "")
+        return purposes[name]
     if function.family and function.form != "wait":
         return ("begin " if function.form == "start" else "prepare for repeated starts ") + function.family
     stem, _, rest = name.partition("_")
@@ -133,8 +133,6 @@ def escaped(text):
 
 
 def what_herald_does(function):
-    if function.later:
-        return f"{function.name} can be linked. It raises MPI_ERR_UNSUPPORTED_OPERATION, and the error text names it."
     if function.status == "coll":
         op = (function.family or function.name)[4:].lower()
         text = ("Herald makes a plan of the call for this communicator, these sizes and datatypes, and uses it again for equal "

@@ -81,7 +81,7 @@ def write_declarations(functions):
     out = [TOP, "#pragma once", '#include "mpi.h"', '#include "mpi/core/call.hpp"', "", "namespace herald::mpi::api {", ""]
     status = None
     for function in sorted(functions, key=lambda f: f.status):
-        if function.later or generated_whole(function) or function.name in SAME_AS or function.form != "wait":
+        if generated_whole(function) or function.name in SAME_AS or function.form != "wait":
             continue
         if function.status != status:
             status = function.status
@@ -214,11 +214,6 @@ def arguments(function, big):
 def entry_body(function, big):
     when = "tool" if function.status == "tool" else "unlocked" if function.name in UNLOCKED else function.when
     out = [f'  Call call("{function.c_name(big)}", When::{when}, {"true" if big else "false"});']
-    if function.later:
-        for number, p in enumerate(function.shown(big), 1):
-            if p.kind in CHECKED_FIRST and becomes_object(function, p):
-                out.append(f"  call.blame({p.name});")
-        return out + [f'  return call.later("{function.later}");']
     if function.status == "tool" and function.name != "MPI_T_init_thread":
         out.append("  if (tool_users() == 0) return MPI_T_ERR_NOT_INITIALIZED;")
     out += checks(function, big)
@@ -257,10 +252,6 @@ def entry_point(function, big):
         body = [PLAIN[function.name]]
     else:
         body = entry_body(function, big)
-        used = "\n".join(body)
-        for p in function.shown(big):
-            if function.later and f"({p.name})" not in used:
-                body.insert(0, f"  (void){p.name};")
     weak = f'{function.signature(big)} __attribute__((weak, visibility("default"), alias("P{name}")));'
     return [f'__attribute__((visibility("default"))) {signature} {{'] + body + ["}", weak, ""]
 

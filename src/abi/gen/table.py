@@ -124,10 +124,6 @@ class Function:
     def poly(self):
         return any(p.poly for p in self.params)
 
-    @property
-    def later(self):
-        return self.status[6:] if self.status.startswith("later:") else None
-
     def shown(self, big):
         return [p for p in self.params if big or not p.large]
 

@@ -72,7 +72,12 @@ void make_linear(const CollSpec& spec, Builder& b, std::uint32_t window) noexcep
   b.copy(spec.send.block(spec.rank), spec.recv.block(spec.rank));
 }
 
-void make_linear(const CollSpec& spec, Builder& b) noexcept { make_linear(spec, b, kWindow); }
+// Each rank sends to as many others at a time as their ports bear. Two at least: while one of them waits, the
+// other fills the link.
+void make_linear(const CollSpec& spec, Builder& b) noexcept {
+  const int bears = incast_window(spec.measured_incast(), spec.bytes, spec.size - 1);
+  make_linear(spec, b, std::clamp<std::uint32_t>(static_cast<std::uint32_t>(bears), 2, kWindow));
+}
 void make_pairwise(const CollSpec& spec, Builder& b) noexcept { make_linear(spec, b, 1); }
 
 constexpr const char* kLinear = "directly between each pair of ranks, many messages at a time";

@@ -13,8 +13,9 @@ namespace herald::coll {
 
 inline bool fits_lane(const Shape& shape) noexcept { return shape.lane && shape.ranks > 2; }
 
-constexpr double kWakeNs = 8000;     // one more wake-up
-constexpr double kReceiveNs = 3000;  // one more message at a rank that is awake
+constexpr double kWakeNs = 8000;  // one more wake-up
+// One more message of so many bytes at a rank that is awake, beside the time of its bytes on the wire.
+inline double receive_ns(double bytes) noexcept { return 2000 + std::min(bytes, 1000.0); }
 
 // Every rank multicasts `bytes` at the same time.
 inline double all_cast_ns(const Shape& shape, double bytes) noexcept {
@@ -22,17 +23,18 @@ inline double all_cast_ns(const Shape& shape, double bytes) noexcept {
 }
 // Up the tree to rank 0, which receives `up` bytes in all and multicasts `down` bytes.
 inline double up_and_cast_ns(const Shape& shape, double up, double down) noexcept {
-  const int depth = FanTree::depth(shape.ranks);
-  return transfer_ns(shape, depth + 1, up + down) + depth * std::min(shape.ranks - 1, kFanIn) * kReceiveNs;
+  const int depth = FanTree::depth(shape.ranks), others = shape.ranks - 1;
+  return transfer_ns(shape, depth + 1, up + down) +
+         depth * std::min(others, kFanIn) * receive_ns(up / others);
 }
 
 // The same without a tree, by a fused exchange (rel/fused_exchange.hpp), which takes fewer software steps.
-constexpr double kFusedSaves = 0.75;
+constexpr double kFusedSaves = 0.75, kContributionNs = 3000;
 inline bool fits_fused(const Shape& shape) noexcept {
   return fits_lane(shape) && shape.in_order && shape.ranks <= int{wire::kMaxFusedMembers};
 }
 inline double fused_ns(const Shape& shape, double up, double down) noexcept {
-  return kFusedSaves * (transfer_ns(shape, 2, up + down) + (shape.ranks - 1) * kReceiveNs);
+  return kFusedSaves * (transfer_ns(shape, 2, up + down) + (shape.ranks - 1) * kContributionNs);
 }
 
 // Bytes that all ranks together may multicast at once without overflow of a switch's buffers.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "coll/make/makers.hpp"
+#include "coll/make/start_signals.hpp"
 #include "coll/make/tree.hpp"
 
 namespace herald::coll {
@@ -61,6 +62,21 @@ void make_gather_linear(const CollSpec& spec, Builder& b) noexcept {
     if (block.bytes != 0) b.recv(from, block);
   }
   if (!spec.in_place) b.copy(spec.send.range(0, 1), spec.recv.block(spec.rank));
+}
+
+// Linear gather in which as many ranks send at a time as the port of the root bears (start_signals.hpp).
+constexpr int kDataRound = 0, kSignalRound = 1;
+
+double estimate_gather_coordinated(std::uint64_t bytes, const Shape& shape) noexcept {
+  return estimate_gather_linear(bytes, shape);
+}
+
+void make_gather_coordinated(const CollSpec& spec, Builder& b) noexcept {
+  if (spec.rank == spec.root || spec.bytes == 0) return make_gather_linear(spec, b);
+  const auto rank_of = [&](int index) { return spec.absolute(index + 1); };
+  const StartSignals signals(spec.incast, spec.bytes, spec.relative(spec.rank) - 1, spec.size - 1,
+                             kSignalRound, rank_of);
+  signals.send(b, spec.root, spec.send.range(0, 1), kNone, kDataRound);
 }
 
 // Gather up a binomial tree: inner ranks receive the packed blocks of their subtree and send them in one
@@ -265,6 +281,8 @@ constexpr Algorithm kRows[] = {
      make_gather_linear},
     {Op::gatherv, "linear", "every rank sends to the root", fits_any, estimate_gather_linear,
      make_gather_linear},
+    {Op::gather, "coordinated", "every rank sends to the root, as many at a time as the switch bears",
+     fits_incast, estimate_gather_coordinated, make_gather_coordinated},
     {Op::gather, "binomial", "up a binomial tree, packed on the way", fits_any, packed_tree_ns,
      make_gather_binomial},
     {Op::gatherv, "binomial", "short blocks up a binomial tree, in cells; long ones directly to the root",

@@ -13,6 +13,10 @@ extern const std::span<const Algorithm> kBarrierAlgorithms, kBcastAlgorithms, kG
 
 inline bool fits_any(const Shape&) noexcept { return true; }
 inline bool fits_three(const Shape& shape) noexcept { return shape.ranks > 2; }
+// Each rank has a port of the switch.
+inline bool fits_incast(const Shape& shape) noexcept {
+  return shape.ranks > 2 && shape.incast.buffer_bytes > 0 && shape.largest_host == 1;
+}
 inline bool fits_commuting(const Shape& shape) noexcept { return shape.commutes; }
 
 // Messages that a rank of a ring, or the root of a linear algorithm, keeps outstanding.

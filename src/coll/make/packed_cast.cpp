@@ -63,7 +63,7 @@ void pack(const CollSpec& spec, Builder& b, Delivery delivery, To to) noexcept {
   for (int i = 1; i < spec.size; ++i) {
     const Piece block = spec.send.block(to(i));
     if (block.bytes == 0) continue;
-    b.send(to(i), block, {}, true);
+    b.send(to(i), block, {}, Builder::How::bundled);
     members.push_back(to(i));
   }
   if (delivery == Delivery::part) b.set_bundle_members(std::move(members));

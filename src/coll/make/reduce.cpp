@@ -7,6 +7,7 @@
 #include "coll/make/reduce_chain.hpp"
 #include "coll/make/reduce_tree.hpp"
 #include "coll/make/segments.hpp"
+#include "coll/make/start_signals.hpp"
 
 namespace herald::coll {
 namespace {
@@ -34,7 +35,8 @@ void make_binomial(const CollSpec& spec, Builder& b) noexcept {
   if (root) b.recv(first, spec.result(), {spec.in_place ? tree.own_read : kNone});
 }
 
-// Linear reduce in rank order: every rank sends to the root, which reduces. For few ranks.
+// Linear reduce in rank order: every rank sends to the root, which reduces. For few ranks. Where the switch
+// is known, as many send at a time as it bears.
 double estimate_linear(std::uint64_t bytes, const Shape& shape) noexcept {
   const double others = shape.ranks - 1, size = static_cast<double>(bytes);
   return transfer_ns(shape, others, others * size) + others * size * shape.cost.reduce_byte_ns;
@@ -44,7 +46,10 @@ void make_linear(const CollSpec& spec, Builder& b) noexcept {
   if (spec.bytes == 0) return;
   const Piece own = spec.own();
   if (spec.rank != spec.root) {
-    b.send(spec.root, own);
+    const auto rank_of = [&](int index) { return index < spec.root ? index : index + 1; };
+    const int index = spec.rank < spec.root ? spec.rank : spec.rank - 1;
+    const StartSignals signals(spec.measured_incast(), spec.bytes, index, spec.size - 1, 1, rank_of);
+    signals.send(b, spec.root, own, kNone, 0);
     return;
   }
   b.window(0, kWindow);

@@ -5,11 +5,13 @@
 #include "coll/make/makers.hpp"
 #include "coll/make/reduce_chain.hpp"
 #include "coll/make/scatter_cast.hpp"
+#include "coll/make/start_signals.hpp"
 
 namespace herald::coll {
 namespace {
 
-// Reduces up a wide tree to rank 0. Rank order is kept.
+// Reduces up a wide tree to rank 0. Rank order is kept. Where the switch is known, as many children of a rank
+// send at a time as it bears.
 struct FanResult {
   Piece piece;   // rank 0: the result
   StepId ready;  // rank 0: complete; others: sent, and the contribution may be overwritten
@@ -20,7 +22,14 @@ FanResult reduce_fan(const CollSpec& spec, Builder& b, const Piece& own, const P
   const FanTree tree(spec.rank, spec.size);
   ReduceChain chain(b, own, spec.rank == 0 ? target : Piece{}, static_cast<int>(tree.children.size()));
   for (const int child : tree.children) chain.reduce_message(child);
-  if (spec.rank != 0) return {Piece{}, b.send(tree.parent, chain.result(), {chain.ready()})};
+  if (spec.rank != 0) {
+    const std::vector<int> siblings = FanTree(tree.parent, spec.size).children;
+    const auto rank_of = [&](int index) { return siblings[static_cast<std::size_t>(index)]; };
+    const auto index = std::find(siblings.begin(), siblings.end(), spec.rank) - siblings.begin();
+    const StartSignals signals(spec.measured_incast(), own.bytes, static_cast<int>(index),
+                               static_cast<int>(siblings.size()), 1, rank_of);
+    return {Piece{}, signals.send(b, tree.parent, chain.result(), chain.ready(), 0)};
+  }
   if (target.layout == nullptr) return {chain.result(), chain.ready()};
   const StepId ready = chain.copy_to_target();
   return {target, ready};
@@ -28,7 +37,7 @@ FanResult reduce_fan(const CollSpec& spec, Builder& b, const Piece& own, const P
 double reduce_fan_ns(const Shape& shape, double bytes) noexcept {
   const int depth = FanTree::depth(shape.ranks), width = std::min(shape.ranks - 1, kFanIn);
   return depth * (shape.cost.message_ns +
-                  width * (kReceiveNs + bytes * (shape.cost.byte_ns + shape.cost.reduce_byte_ns)));
+                  width * (receive_ns(bytes) + bytes * (shape.cost.byte_ns + shape.cost.reduce_byte_ns)));
 }
 
 // Allreduce over the lane. Short vectors: each rank multicasts its vector and reduces all of them in rank

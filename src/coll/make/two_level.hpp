@@ -14,8 +14,10 @@ inline bool fits_two_level(const Shape& shape) noexcept {
   return shape.hosts > 1 && shape.ranks > shape.hosts && (shape.commutes || shape.host_order);
 }
 
-inline Shape shape_of_leaders(int hosts, bool commutes, bool lane, bool in_order) noexcept {
+inline Shape shape_of_leaders(int hosts, bool commutes, bool lane, bool in_order,
+                              const Incast& incast) noexcept {
   Shape shape = shape_of(hosts, hosts, commutes);
+  shape.incast = incast;
   shape.lane = lane;
   shape.in_order = in_order;
   return shape;
@@ -32,8 +34,9 @@ inline double part_ns(Op op, std::uint64_t bytes, const Shape& shape) noexcept {
   return shape.ranks < 2 ? 0 : choose(op, bytes, shape).estimate(bytes, shape);
 }
 inline double leaders_ns(Op op, std::uint64_t bytes, const Shape& shape) noexcept {
-  return part_ns(op, bytes,
-                 shape_of_leaders(shape.hosts, shape.commutes, shape.leaders_lane, shape.in_order));
+  return part_ns(
+      op, bytes,
+      shape_of_leaders(shape.hosts, shape.commutes, shape.leaders_lane, shape.in_order, shape.incast));
 }
 inline double host_ns(Op op, std::uint64_t bytes, const Shape& shape) noexcept {
   return part_ns(op, bytes,
@@ -85,9 +88,10 @@ class Levels {
   void among_hosts(CollSpec part, const std::vector<int>* representatives = nullptr) noexcept {
     part.rank = host;
     part.size = all.hosts();
+    part.incast = spec.incast;
     b.map_ranks(representatives != nullptr ? *representatives : all.leaders());
-    make(part,
-         shape_of_leaders(all.hosts(), spec.commutes, all.lane && representatives == nullptr, spec.in_order));
+    make(part, shape_of_leaders(all.hosts(), spec.commutes, all.lane && representatives == nullptr,
+                                spec.in_order, spec.incast));
   }
   // The leaders, except that the root represents its host.
   std::vector<int> representatives() const noexcept {

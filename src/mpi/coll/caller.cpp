@@ -54,10 +54,15 @@ void note_speed(Comm& comm, Duration took, std::uint64_t bytes) noexcept {
   CommColl& state = coll_state(comm);
   exec::Speed& speed = state.team.speed;
   if (!speed.on_run(took, bytes)) return;
-  std::vector<std::uint64_t> rates(static_cast<std::size_t>(comm.size));
-  const std::uint64_t own = speed.rate();
-  if (allgather_bytes(comm, &own, rates.data(), sizeof own) != MPI_SUCCESS) return;
-  speed.compare(rates);
+  std::vector<exec::Speed::Rates> rates(static_cast<std::size_t>(comm.size));
+  const std::uint64_t rate = speed.rate();
+  std::vector<std::byte> probe;
+  do {
+    if (!probe.empty() && bcast_bytes(comm, probe.data(), probe.size(), 0) != MPI_SUCCESS) return;
+    const exec::Speed::Rates own{rate, state.team.proven_rate(), state.team.uplink_rate()};
+    if (allgather_bytes(comm, &own, rates.data(), sizeof own) != MPI_SUCCESS) return;
+    probe.resize(speed.compare(rates));
+  } while (!probe.empty() && state.team.cluster().lane);
   if (!speed.is_fast()) return;
   state.plans.clear();
   state.call_cache.clear();

@@ -2,6 +2,7 @@
 #include "mpi/coll/plan.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/trace.hpp"
 #include "mpi/coll/choice.hpp"
@@ -53,9 +54,24 @@ std::uint64_t timed_bytes(const coll::CollSpec& spec, const coll::Shape& shape) 
   }
 }
 
+// For timelines. A v-collective whose sizes not every rank knows: the mean block of this rank.
+void describe_call(const coll::CollSpec& spec, coll::Plan& plan) noexcept {
+  plan.root = spec.sides == nullptr ? coll::facts_of(spec).root : -1;
+  plan.call_bytes = spec.bytes;
+  if (spec.bytes != 0 || spec.neighbors != nullptr || spec.send.layout == nullptr) return;
+  const bool one_block = spec.op == coll::Op::gatherv;
+  const int blocks = one_block ? 1 : spec.size;
+  if (!one_block && spec.send.counts == nullptr) return;
+  for (int i = 0; i < blocks; ++i) plan.call_bytes += spec.send.bytes(i) / static_cast<std::uint64_t>(blocks);
+}
+
 coll::Plan make_plan(CommColl& state, const coll::CollSpec& spec) noexcept {
   if (spec.sides != nullptr) return coll::make_plan_between(spec);
-  if (spec.neighbors != nullptr) return coll::make_plan(coll::kNeighborhood, spec, checks_collectives());
+  if (spec.neighbors != nullptr) {
+    coll::CollSpec placed = spec;
+    placed.cluster = &state.team.cluster();
+    return coll::make_plan(coll::kNeighborhood, placed, checks_collectives());
+  }
   const coll::Shape shape = state.team.shape_for(spec);
   coll::Plan plan = coll::make_plan(choose_algorithm(spec, shape, state.team), state.team.place(spec, shape),
                                     checks_collectives());
@@ -82,7 +98,13 @@ coll::CachedPlan* find_plan(Comm& comm, CollCall& call, coll::Key& key) noexcept
   std::vector<const type::Layout*> named = {call.spec.send.layout, call.spec.recv.layout};
   named.insert(named.end(), call.send_layouts.begin(), call.send_layouts.end());
   named.insert(named.end(), call.recv_layouts.begin(), call.recv_layouts.end());
-  coll::CachedPlan* cached = state.plans.add(make_plan(state, call.spec), key, hash, named);
+  coll::Plan plan = make_plan(state, call.spec);
+  if (process_trace.is_recording()) {
+    describe_call(call.spec, plan);
+    process_trace.add(TraceEvent::coll_comm, std::uint64_t{0}, state.team.trace_id(), state.team.rank(),
+                      state.team.size());
+  }
+  coll::CachedPlan* cached = state.plans.add(std::move(plan), key, hash, named);
   const std::int64_t count = std::max(call.spec.send.count, call.spec.recv.count);
   process_trace.add(TraceEvent::plan, std::uint64_t{0}, Trace::text(cached->plan.operation),
                     Trace::text(cached->plan.algorithm),

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "engine/clock.hpp"
 #include "mpi/comm/comm.hpp"
 #include "mpi/core/request.hpp"
 #include "mpi/core/runtime.hpp"
@@ -13,6 +14,7 @@
 namespace herald::mpi {
 namespace {
 
+constexpr Duration kLookEvery = milliseconds(500);
 constexpr std::int32_t kBarrierTag = 1;         // and up, one a round
 constexpr std::int32_t kGroupTag = 0x40000000;  // with 30 bits of the key
 
@@ -110,6 +112,12 @@ std::vector<std::uint64_t> names_of(const Group& group) {
   return words;
 }
 
+// MPI_Abort has ended it, and the job goes on: no need to wait until the network has noticed.
+void lose_aborted(p2p::PeerId peer) noexcept {
+  engine::Peers& peers = runtime().engine().peers();
+  if (!peers.is_gone(peer) && runtime().boot().has_aborted(peer)) peers.lose(peer);
+}
+
 }  // namespace
 
 void world_barrier() noexcept {
@@ -119,10 +127,21 @@ void world_barrier() noexcept {
   for (int distance = 1; distance < size; distance *= 2, ++round) {
     p2p::SendOp send;
     p2p::RecvOp recv;
-    start_recv(recv, (rank - distance + size) % size, kBarrierTag + round, nullptr, 0);
-    start_send(send, (rank + distance) % size, kBarrierTag + round, nullptr, 0);
-    wait_until([&] { return send.done && recv.done; });
+    const int from = (rank - distance + size) % size, to = (rank + distance) % size;
+    start_recv(recv, from, kBarrierTag + round, nullptr, 0);
+    start_send(send, to, kBarrierTag + round, nullptr, 0);
+    Instant next_look = engine::read_clock() + kLookEvery;
+    wait_until([&] {
+      if (send.done && recv.done) return true;
+      if (engine::read_clock() < next_look) return false;
+      next_look = engine::read_clock() + kLookEvery;
+      lose_aborted(from);
+      lose_aborted(to);
+      return send.done && recv.done;
+    });
   }
+  // Nor may the engine wait for the acknowledgements of any of them.
+  for (int peer = 0; engine.peers().has_remote() && peer < size; ++peer) lose_aborted(peer);
 }
 
 AgreementKey agreement_key(const Group& group, std::uint64_t where, const char* text) noexcept {

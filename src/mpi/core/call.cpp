@@ -80,11 +80,6 @@ void too_large(Call& call, MPI_Count elements, Arg arg) noexcept {
       static_cast<long long>(elements), arg.number, arg.name);
 }
 
-int Call::later(const char* what) noexcept {
-  if (failed()) return finish();
-  return finish(fail(MPI_ERR_UNSUPPORTED_OPERATION, "Herald does not have this procedure yet (%s)", what));
-}
-
 int Call::raise(int error) noexcept {
   if (error == MPI_SUCCESS || tool_) return error;
   LastError& last = last_error();

@@ -96,14 +96,10 @@ class Call {
   // Null: errors go to the handler of MPI_FILE_NULL.
   void blame(File* file) noexcept { file_ = file, about_files_ = true; }
   void blame(Session* session) noexcept { session_ = session; }
-  void blame(MPI_Comm handle) noexcept { comm_ = find(handle); }
-  void blame(MPI_Session handle) noexcept { session_ = find(handle); }
   void blame(MPI_Errhandler handle) noexcept { handler_ = find(handle); }
 
   int finish() noexcept { return raise(error_); }
   int finish(int error) noexcept { return error == MPI_SUCCESS ? MPI_SUCCESS : raise(error); }
-  // A call that Herald does not have yet.
-  int later(const char* what) noexcept;
 
  private:
   friend class Runtime;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -66,8 +67,9 @@ class Runtime {
   }
   // The network, where processes of other jobs are reached. From here on the call may hold the engine's lock.
   bool open_foreign(Call& call, std::string& why) noexcept;
-  // Ends the whole job: prints the message, tells the launcher, calls _exit.
-  [[noreturn]] void abort(int code, const char* message, bool by_exit = false) noexcept;
+  // Ends the job, or only these ranks of it: prints the message, tells the launcher, calls _exit.
+  [[noreturn]] void abort(int code, const char* message, bool by_exit = false,
+                          std::span<const int> ranks = {}) noexcept;
 
   // Called at the end of each call, with the lock, as long as it is not null; calls take the longer way then.
   void observe(void (*observer)()) noexcept;

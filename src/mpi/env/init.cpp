@@ -2,7 +2,9 @@
 // The world model: MPI_Init to MPI_Finalize, and MPI_Abort.
 #include <pthread.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <vector>
 
 #include "calls.hpp"
 #include "mpi/comm/comm.hpp"
@@ -34,6 +36,18 @@ int start_world(Call& call, int level) noexcept {
   complete_env_info(*tables().env_info, level);
   run.world_state = Runtime::World::live;
   return meet_parent(call);
+}
+
+// Ascending; empty: the whole job ends, as all its ranks are members, or a process of another job is one, or
+// the launcher cannot end some ranks.
+std::vector<int> ranks_to_abort(const Comm& comm) {
+  if (!runtime().has_engine() || !runtime().boot().can_abort_ranks()) return {};
+  std::vector<int> ranks(comm.group->peers.begin(), comm.group->peers.end());
+  if (comm.remote != nullptr) ranks.insert(ranks.end(), comm.remote->peers.begin(), comm.remote->peers.end());
+  std::sort(ranks.begin(), ranks.end());
+  const int size = runtime().engine().peers().size();
+  if (static_cast<int>(ranks.size()) >= size || ranks.back() >= size) return {};
+  return ranks;
 }
 
 }  // namespace
@@ -94,10 +108,13 @@ int is_thread_main(Call& call, int* flag) {
 }
 
 int abort(Call&, Comm* comm, int errorcode) {
-  char text[600];
-  std::snprintf(text, sizeof text, "herald: %s: MPI_Abort with code %d on %s: aborting the job", who_am_i(),
-                errorcode, comm->name.empty() ? "a communicator" : comm->name.c_str());
-  runtime().abort(errorcode, text);
+  const std::vector<int> ranks = ranks_to_abort(*comm);
+  char text[600], end[60] = "aborting the job";
+  if (!ranks.empty())
+    std::snprintf(end, sizeof end, "aborting its %zu rank%s", ranks.size(), ranks.size() == 1 ? "" : "s");
+  std::snprintf(text, sizeof text, "herald: %s: MPI_Abort with code %d on %s: %s", who_am_i(), errorcode,
+                comm->name.empty() ? "a communicator" : comm->name.c_str(), end);
+  runtime().abort(errorcode, text, false, ranks);
 }
 
 }  // namespace herald::mpi::api

@@ -28,17 +28,27 @@ namespace {
 // that handles errors itself gets them from the calls that need the peer.
 void peer_died(p2p::PeerId peer) {
   if (!runtime().engine().foreign().is_connected(peer)) return;
+  if (runtime().boot().has_aborted(peer)) return;  // by MPI_Abort on a communicator without this process
   const Errhandler* handler = runtime().world != nullptr ? runtime().world->errhandler : initial_errhandler();
   if (handler->kind != Errhandler::Kind::fatal && handler->kind != Errhandler::Kind::abort) return;
+  engine::Engine& engine = runtime().engine();
+  const std::string host = engine.peers().host_of(peer);
+  const double limit_s = static_cast<double>(runtime().knobs().detect_ms) / 1000;
   char text[300];
-  std::snprintf(text, sizeof text,
-                runtime().engine().peers().is_local(peer)
-                    ? "herald: %s: rank %d on this host (%s) has ended without MPI_Finalize: aborting the job"
-                : runtime().engine().foreign().is_foreign(peer)
-                    ? "herald: %s: a process of another job that is connected (peer %d, on host %s) does not "
-                      "answer any more: aborting the job"
-                    : "herald: %s: rank %d on host %s does not answer any more: aborting the job",
-                who_am_i(), peer, runtime().engine().peers().host_of(peer).c_str());
+  if (engine.peers().is_local(peer))
+    std::snprintf(text, sizeof text,
+                  "herald: %s: rank %d on this host (%s) has ended without MPI_Finalize: aborting the job",
+                  who_am_i(), peer, host.c_str());
+  else if (engine.foreign().is_foreign(peer))
+    std::snprintf(text, sizeof text,
+                  "herald: %s: a process of another job that is connected (peer %d, on host %s) has not "
+                  "answered for %g s (HERALD_DETECT_MS): aborting the job",
+                  who_am_i(), peer, host.c_str(), limit_s);
+  else
+    std::snprintf(
+        text, sizeof text,
+        "herald: %s: rank %d on host %s has not answered for %g s (HERALD_DETECT_MS): aborting the job",
+        who_am_i(), peer, host.c_str(), limit_s);
   runtime().abort(1, text);
 }
 
@@ -218,10 +228,10 @@ void Runtime::on_exit(int status) noexcept {
   abort(status, text, true);
 }
 
-void Runtime::abort(int code, const char* message, bool by_exit) noexcept {
+void Runtime::abort(int code, const char* message, bool by_exit, std::span<const int> ranks) noexcept {
   print_last_words(message);
   if (boot_ != nullptr) write_timeline();
-  const boot::Abort abort{code, message != nullptr ? message : "MPI_Abort", by_exit};
+  const boot::Abort abort{code, message != nullptr ? message : "MPI_Abort", by_exit, ranks};
   if (boot_ != nullptr) boot_->abort(abort);
   if (engine_ != nullptr) engine_->emergency_cleanup();
   ::_exit(abort.status());

@@ -9,8 +9,10 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <thread>
 
 #include "base/fd.hpp"
+#include "boot/model_file.hpp"
 #include "mpi/core/runtime.hpp"
 
 namespace herald::mpi {
@@ -79,6 +81,8 @@ void write_timeline() noexcept {
   facts.size = runtime().boot().size();
   facts.host = host_name();
   facts.clock = clock_name();
+  facts.link_mbit = boot::link_mbit();
+  facts.cores = std::thread::hardware_concurrency();
   const std::string path = trace_path(runtime().knobs().trace, facts);
   std::FILE* file = create_timeline(path.c_str());
   bool written = file != nullptr && process_trace.write(file, facts);

@@ -9,8 +9,8 @@ namespace {
 
 using Kind = SplitOperation::Kind;
 
-int begin(Call& call, Kind kind, bool writes, Pointer pointer, File* fh, MPI_Offset offset, const void* buf,
-          MPI_Count count, Datatype* type) noexcept {
+int begin_split(Call& call, Kind kind, bool writes, Pointer pointer, File* fh, MPI_Offset offset,
+                const void* buf, MPI_Count count, Datatype* type) noexcept {
   SplitOperation& split = state_of(*fh).split;
   if (split.kind != Kind::none)
     return call.fail(MPI_ERR_OTHER, "another split collective access to the file has begun and not ended");
@@ -36,38 +36,40 @@ int end(Call& call, Kind kind, File* fh, const void* buf, MPI_Status* status) no
 
 int file_read_at_all_begin(Call& call, File* fh, MPI_Offset offset, void* buf, MPI_Count count,
                            Datatype* datatype) {
-  return begin(call, Kind::read_at_all, false, Pointer::explicit_offset, fh, offset, buf, count, datatype);
+  return begin_split(call, Kind::read_at_all, false, Pointer::explicit_offset, fh, offset, buf, count,
+                     datatype);
 }
 int file_read_at_all_end(Call& call, File* fh, void* buf, MPI_Status* status) {
   return end(call, Kind::read_at_all, fh, buf, status);
 }
 int file_read_all_begin(Call& call, File* fh, void* buf, MPI_Count count, Datatype* datatype) {
-  return begin(call, Kind::read_all, false, Pointer::individual, fh, 0, buf, count, datatype);
+  return begin_split(call, Kind::read_all, false, Pointer::individual, fh, 0, buf, count, datatype);
 }
 int file_read_all_end(Call& call, File* fh, void* buf, MPI_Status* status) {
   return end(call, Kind::read_all, fh, buf, status);
 }
 int file_read_ordered_begin(Call& call, File* fh, void* buf, MPI_Count count, Datatype* datatype) {
-  return begin(call, Kind::read_ordered, false, Pointer::shared, fh, 0, buf, count, datatype);
+  return begin_split(call, Kind::read_ordered, false, Pointer::shared, fh, 0, buf, count, datatype);
 }
 int file_read_ordered_end(Call& call, File* fh, void* buf, MPI_Status* status) {
   return end(call, Kind::read_ordered, fh, buf, status);
 }
 int file_write_at_all_begin(Call& call, File* fh, MPI_Offset offset, const void* buf, MPI_Count count,
                             Datatype* datatype) {
-  return begin(call, Kind::write_at_all, true, Pointer::explicit_offset, fh, offset, buf, count, datatype);
+  return begin_split(call, Kind::write_at_all, true, Pointer::explicit_offset, fh, offset, buf, count,
+                     datatype);
 }
 int file_write_at_all_end(Call& call, File* fh, const void* buf, MPI_Status* status) {
   return end(call, Kind::write_at_all, fh, buf, status);
 }
 int file_write_all_begin(Call& call, File* fh, const void* buf, MPI_Count count, Datatype* datatype) {
-  return begin(call, Kind::write_all, true, Pointer::individual, fh, 0, buf, count, datatype);
+  return begin_split(call, Kind::write_all, true, Pointer::individual, fh, 0, buf, count, datatype);
 }
 int file_write_all_end(Call& call, File* fh, const void* buf, MPI_Status* status) {
   return end(call, Kind::write_all, fh, buf, status);
 }
 int file_write_ordered_begin(Call& call, File* fh, const void* buf, MPI_Count count, Datatype* datatype) {
-  return begin(call, Kind::write_ordered, true, Pointer::shared, fh, 0, buf, count, datatype);
+  return begin_split(call, Kind::write_ordered, true, Pointer::shared, fh, 0, buf, count, datatype);
 }
 int file_write_ordered_end(Call& call, File* fh, const void* buf, MPI_Status* status) {
   return end(call, Kind::write_ordered, fh, buf, status);

@@ -32,76 +32,69 @@ class DoneWork final : public FileWork {
   void start(Request& request) noexcept override { finish(request); }
 };
 
-// The file's thread transfers while the program goes on.
-class ThreadWork final : public FileWork, private path::FileJob {
+// A transfer that goes on in turns of the engine.
+class TurnsWork : public FileWork {
  public:
-  ThreadWork(const Transfer& transfer, const Access& access) noexcept
-      : FileWork(*transfer.file),
-        type_(transfer.type),
-        access_(access),
-        thread_(state_of(*transfer.file).thread) {
+  TurnsWork(const Transfer& transfer, const Access& access) noexcept
+      : FileWork(*transfer.file), access_(access), state_(state_of(*transfer.file)), type_(transfer.type) {
     retain(type_);  // the program may free it now
   }
-  ~ThreadWork() override {
-    if (!is_done()) thread_.wait(*this);
-    release(type_);
-  }
+  ~TurnsWork() override { release(type_); }
 
-  void start(Request& request) noexcept override {
+ protected:
+  // True: the transfer is over.
+  virtual bool advance() noexcept = 0;
+  void take_turns(Request& request) noexcept {
     request_ = &request;
-    (void)access_.begin();  // cannot fail: nothing is converted
-    thread_.start(*this);
-    runtime().engine().hooks().add(poll, this);
-  }
-
- private:
-  void run() noexcept override { result_ = access_.conclude(access_.transfer()); }
-  static bool poll(void* self) noexcept {
-    auto& work = *static_cast<ThreadWork*>(self);
-    if (!work.is_done()) return false;
-    runtime().engine().hooks().remove(poll, self);
-    work.finish(*work.request_);
-    return true;
-  }
-
-  Datatype* type_;
-  Access access_;
-  path::FileThread& thread_;
-  Request* request_ = nullptr;
-};
-
-// Waits for the shared pointer and for the lock of atomic mode in turns of the engine, then transfers.
-class SharedWork final : public FileWork {
- public:
-  explicit SharedWork(const Transfer& transfer, const Access& access) noexcept
-      : FileWork(*transfer.file),
-        type_(transfer.type),
-        access_(access),
-        state_(state_of(*transfer.file)),
-        lock_(state_, transfer.writes) {
-    retain(type_);  // the program may free it now
-  }
-  ~SharedWork() override { release(type_); }
-
-  void start(Request& request) noexcept override {
-    request_ = &request;
-    state_.coordinator.fetch_add(access_.etypes(), question_);
-    if (advance()) return finish(*request_);
+    if (advance()) return finish(request);
     runtime().engine().hooks().add(poll, this);
     runtime().engine().messages().send_posted();
   }
+  Access access_;
+  FileState& state_;
 
  private:
   static bool poll(void* self) noexcept {
-    auto& work = *static_cast<SharedWork*>(self);
+    auto& work = *static_cast<TurnsWork*>(self);
     if (!work.advance()) return false;
     runtime().engine().hooks().remove(poll, self);
     work.finish(*work.request_);
     return true;
   }
+  Datatype* type_;
+  Request* request_ = nullptr;
+};
 
-  // True: the transfer is over.
-  bool advance() noexcept {
+// The file's thread transfers while the program goes on.
+class ThreadWork final : public TurnsWork, private path::FileJob {
+ public:
+  using TurnsWork::TurnsWork;
+  ~ThreadWork() override {
+    if (!is_done()) state_.thread.wait(*this);
+  }
+  void start(Request& request) noexcept override {
+    (void)access_.begin();  // cannot fail: nothing is converted
+    state_.thread.start(*this);
+    take_turns(request);
+  }
+
+ private:
+  void run() noexcept override { result_ = access_.conclude(access_.transfer()); }
+  bool advance() noexcept override { return is_done(); }
+};
+
+// Waits for the shared pointer and for the lock of atomic mode, then transfers.
+class SharedWork final : public TurnsWork {
+ public:
+  SharedWork(const Transfer& transfer, const Access& access) noexcept
+      : TurnsWork(transfer, access), lock_(state_, transfer.writes) {}
+  void start(Request& request) noexcept override {
+    state_.coordinator.fetch_add(access_.etypes(), question_);
+    take_turns(request);
+  }
+
+ private:
+  bool advance() noexcept override {
     if (!question_.answered) {
       if (!runtime().engine().peers().is_gone(state_.coordinator.owner())) return false;
       state_.coordinator.abandon(question_);
@@ -114,12 +107,8 @@ class SharedWork final : public FileWork {
     return true;
   }
 
-  Datatype* type_;
-  Access access_;
-  FileState& state_;
   io::Question question_;
   AtomicLock lock_;
-  Request* request_ = nullptr;
 };
 
 // The transfer is over; all ranks agree on its errors in the background.

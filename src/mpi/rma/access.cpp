@@ -101,11 +101,10 @@ class Runner {
       : call_(call), access_(access), state_(state_of(*access.win)), member_(state_.member(access.target)) {}
 
   int run() noexcept {
-    if (is_plain_copy()) return copy_plain();
     if (const char* reason = access_.request == nullptr ? nullptr : state_.epochs.use_passive(access_.target))
-      return refuse(call_, reason, access_.target_arg, access_.target);
+      return refuse(call_, reason, access_.args->target, access_.target);
     if (!check_elements() || !check_buffers() || !find_place()) return call_.error();
-    if (prepare_access(call_, state_, access_.target, access_.target_arg) != MPI_SUCCESS)
+    if (prepare_access(call_, state_, access_.target, access_.args->target) != MPI_SUCCESS)
       return call_.error();
     if (bytes_ == 0) return finish_at_once();
     switch (member_.route) {
@@ -128,38 +127,6 @@ class Runner {
   }
   const type::Layout& layout() const noexcept { return *access_.type->layout; }
 
-  // A put or get of predefined elements that lie in a row on both sides, in memory that is mapped here: most
-  // accesses inside a host are. The longer way finds what is wrong with others.
-  bool is_plain_copy() noexcept {
-    const bool gets = access_.kind == RmaKind::get;
-    const OriginBuffer& here = gets ? access_.result : access_.data;
-    if ((!gets && access_.kind != RmaKind::put) || access_.request != nullptr || state_.checks ||
-        state_.dynamic || (member_.route != Route::mapped && member_.route != Route::own) ||
-        !access_.type->predefined || here.type != access_.type || here.count != access_.count ||
-        here.address == nullptr || !layout().dense())
-      return false;
-    std::int64_t offset = 0, bytes = 0, end = 0;
-    if (__builtin_mul_overflow(static_cast<std::int64_t>(access_.disp), member_.disp_unit, &offset) ||
-        __builtin_mul_overflow(access_.count, layout().size(), &bytes) ||
-        __builtin_add_overflow(offset, bytes, &end) || static_cast<std::uint64_t>(end) > member_.size)
-      return false;
-    bytes_ = static_cast<std::uint64_t>(bytes);
-    place_.offset = static_cast<std::uint64_t>(offset);
-    return true;
-  }
-
-  int copy_plain() noexcept {
-    if (prepare_access(call_, state_, access_.target, access_.target_arg) != MPI_SUCCESS)
-      return call_.error();
-    turn_now_and_then();
-    std::byte* const there = member_.base + place_.offset;
-    if (access_.kind == RmaKind::put)
-      std::memmove(there, access_.data.address, static_cast<std::size_t>(bytes_));
-    else
-      std::memmove(const_cast<void*>(access_.result.address), there, static_cast<std::size_t>(bytes_));
-    return MPI_SUCCESS;
-  }
-
   bool check_own() noexcept {
     const std::string text = state_.window.target.conflicts()->add(
         {access_.target, access_.kind, place_.offset, place_.count}, at_);
@@ -175,31 +142,29 @@ class Runner {
       (void)call_.fail(MPI_ERR_TYPE, "the target datatype mixes kinds of elements; all must be of one kind");
     else if (user)
       (void)call_.fail(MPI_ERR_OP, "argument op was made by MPI_Op_create; use a predefined operation");
-    else if (access_.kind != RmaKind::compare_swap && layout().size() != 0 &&
+    else if (access_.kind != RmaKind::compare_swap && layout().size() != 0 && access_.count != 0 &&
              !rma::may_accumulate(op(), basic_))
       (void)call_.fail(MPI_ERR_OP, "%s is not defined on these elements", access_.op->name);
     return !call_.failed();
   }
 
-  bool check_buffer(const OriginBuffer& buffer) noexcept {
+  bool check_buffer(const OriginBuffer& buffer, Arg arg) noexcept {
     if (buffer.type == nullptr)
-      (void)call_.fail(MPI_ERR_TYPE, "argument %d: its datatype is null; give a valid one",
-                       buffer.arg.number);
+      (void)call_.fail(MPI_ERR_TYPE, "argument %d: its datatype is null; give a valid one", arg.number);
     else if (!buffer.type->committed)
       (void)call_.fail(MPI_ERR_TYPE, "argument %d: its datatype is not committed; call MPI_Type_commit first",
-                       buffer.arg.number);
+                       arg.number);
     else if (!buffer.type->layout->fits(buffer.count))
       (void)call_.fail(MPI_ERR_COUNT, "argument %d: the elements span more than 64 bits can address",
-                       buffer.arg.number);
+                       arg.number);
     else if (buffer.cursor().total() != bytes_)
       (void)call_.fail(MPI_ERR_TRUNCATE,
                        "argument %d (%s) has %llu bytes, but there are %llu at the target; both sides must "
                        "have as many",
-                       buffer.arg.number, buffer.arg.name,
-                       static_cast<unsigned long long>(buffer.cursor().total()),
+                       arg.number, arg.name, static_cast<unsigned long long>(buffer.cursor().total()),
                        static_cast<unsigned long long>(bytes_));
     else
-      mpi::check_buffer(call_, buffer.address, buffer.count, buffer.type, buffer.arg);
+      mpi::check_buffer(call_, buffer.address, buffer.count, buffer.type, arg);
     return !call_.failed();
   }
 
@@ -212,11 +177,11 @@ class Runner {
     const bool ignores_data =
         access_.kind == RmaKind::get || (op() == op::Kind::no_op && access_.result.type);
     if (!ignores_data) {
-      if (!check_buffer(access_.data)) return false;
+      if (!check_buffer(access_.data, access_.args->data)) return false;
       data_ = access_.data.cursor();
     }
     if (access_.kind == RmaKind::put || access_.kind == RmaKind::accumulate) return true;
-    if (!check_buffer(access_.result)) return false;
+    if (!check_buffer(access_.result, access_.args->result)) return false;
     result_ = access_.result.cursor();
     return true;
   }
@@ -237,7 +202,7 @@ class Runner {
     (void)call_.fail(MPI_ERR_RMA_RANGE,
                      "argument %d (%s) is %lld: the %llu bytes there are not all in the window of rank %d, "
                      "which has %llu bytes in units of %lld",
-                     access_.disp_arg.number, access_.disp_arg.name, static_cast<long long>(access_.disp),
+                     access_.args->disp.number, access_.args->disp.name, static_cast<long long>(access_.disp),
                      static_cast<unsigned long long>(bytes_), access_.target,
                      static_cast<unsigned long long>(member_.size),
                      static_cast<long long>(member_.disp_unit));

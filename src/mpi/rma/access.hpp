@@ -10,11 +10,15 @@ struct OriginBuffer {
   const void* address = nullptr;
   MPI_Count count = 0;
   Datatype* type = nullptr;
-  Arg arg{};
   type::Cursor cursor() const noexcept {
     return type == nullptr || count == 0 ? type::Cursor()
                                          : type::Cursor(*type->layout, const_cast<void*>(address), count);
   }
+};
+
+// Number and name of the arguments of one call, for its errors.
+struct AccessArgs {
+  Arg data, result, target, disp;
 };
 
 struct Access {
@@ -23,9 +27,8 @@ struct Access {
   OriginBuffer result;   // received
   const void* compared;  // compare_swap
   int target;
-  Arg target_arg;
+  const AccessArgs* args;
   MPI_Aint disp;
-  Arg disp_arg;
   MPI_Count count;
   Datatype* type;
   Op* op;
@@ -33,7 +36,7 @@ struct Access {
   MPI_Request* request;  // null: none is wanted
 };
 
-// Checks and starts it; returns what the entry point returns.
+// Checks and starts an access of any kind; returns what the entry point returns.
 int run_access(Call& call, const Access& access) noexcept;
 
 }  // namespace herald::mpi

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Active target: MPI_Win_fence, and post, start, complete, wait.
-// A fence adds up how many operations each rank was sent, and every rank waits until so many have taken
-// effect; a barrier follows. Windows whose memory all ranks map need the barrier only.
+// A fence is an allreduce of how many operations each rank was sent, and every rank waits until so many have
+// taken effect. A target keeps the operations of ranks that have left the fence before it. A barrier follows.
+// Windows whose memory all ranks map need a barrier only.
 #include <algorithm>
+#include <utility>
 
 #include "calls.hpp"
 #include "mpi/coll/internal.hpp"
@@ -24,20 +26,46 @@ int fail_gone(Call& call, WinState& state, int member) noexcept {
 // Waits until what all ranks sent to this one has taken effect.
 int await_operations(Call& call, Win& win) noexcept {
   WinState& state = state_of(win);
-  for (int target = 0; target < state.size(); ++target) {
-    int error = flush_local(call, state, target);
-    if (error == MPI_SUCCESS && state.checks) error = flush_in_epoch(call, state, target);
-    if (error != MPI_SUCCESS) return error;
-  }
-  std::vector<std::uint64_t> sent;
-  for (int target = 0; target < state.size(); ++target) sent.push_back(state.window.origin.sent(target));
-  const int error = api::allreduce(call, MPI_IN_PLACE, sent.data(), state.size(), find(MPI_UINT64_T),
-                                   find(MPI_SUM), win.comm, {});
+  rma::Origin& origin = state.window.origin;
+  const auto await_each = [&](auto step) {
+    int error = MPI_SUCCESS;
+    for (int target = 0; target < state.size() && error == MPI_SUCCESS; ++target) error = step(target);
+    return error;
+  };
+  // The target sends long replies from memory that the program may change after the fence.
+  int error = await_each([&](int target) {
+    const auto replied = [&] { return !origin.awaits_long_reply(target); };
+    if (const int failed = replied() ? MPI_SUCCESS : await(call, state, target, replied)) return failed;
+    return state.checks ? flush_in_epoch(call, state, target) : MPI_SUCCESS;
+  });
+  if (error != MPI_SUCCESS) return error;
+  std::vector<std::uint32_t> sent;
+  for (int target = 0; target < state.size(); ++target)
+    sent.push_back(static_cast<std::uint32_t>(origin.sent(target)));
+  runtime().engine().messages().send_posted();
+  error = api::allreduce(call, MPI_IN_PLACE, sent.data(), state.size(), find(MPI_UINT32_T), find(MPI_SUM),
+                         win.comm, {});
   if (error != MPI_SUCCESS) return fail_collective(call, state, error);
-  const std::uint64_t expected = sent[static_cast<std::size_t>(state.rank)];
-  const auto arrived = [&] { return state.window.target.applied() >= expected; };
-  wait_until([&] { return arrived() || gone_member(state) >= 0; });
-  return arrived() ? MPI_SUCCESS : fail_gone(call, state, gone_member(state));
+  const std::uint32_t expected = sent[static_cast<std::size_t>(state.rank)];
+  const auto arrived = [&] {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(state.window.target.applied()) - expected) >=
+           0;
+  };
+  if (!arrived()) wait_until([&] { return arrived() || gone_member(state) >= 0; });
+  if (!arrived()) return fail_gone(call, state, gone_member(state));
+  return await_each([&](int target) {
+    return origin.is_locally_complete(target) ? MPI_SUCCESS : flush_local(call, state, target);
+  });
+}
+
+int fence(Call& call, Win& win, bool counts) noexcept {
+  WinState& state = state_of(win);
+  if (counts && !state.all_mapped)
+    if (const int error = await_operations(call, win); error != MPI_SUCCESS) return error;
+  // Also where all operations have been served: the sums lack a rank that died, and only the rank that added
+  // them up knows. The barrier fails everywhere.
+  const int error = api::barrier(call, win.comm, {});
+  return error == MPI_SUCCESS ? MPI_SUCCESS : fail_collective(call, state, error);
 }
 
 // The ranks of `group` in the window. False: one of them is not in it.
@@ -92,11 +120,11 @@ int win_fence(Call& call, int assertion, Win* win) {
   if (const char* reason = state.epochs.fence((assertion & MPI_MODE_NOSUCCEED) == 0))
     return refuse(call, reason);
   if (state.size() == 1) return MPI_SUCCESS;
-  if ((assertion & MPI_MODE_NOPRECEDE) == 0 && !state.all_mapped)
-    if (const int error = await_operations(call, *win); error != MPI_SUCCESS) return error;
+  const int error = fence(call, *win, (assertion & MPI_MODE_NOPRECEDE) == 0);
   if (state.checks) state.window.target.conflicts()->end_all();
-  const int error = barrier(*win->comm);
-  if (error != MPI_SUCCESS) return fail_collective(call, state, error);
+  state.window.origin.pass_fence();  // also after an error: every rank counts the same fences
+  state.window.target.pass_fence();
+  if (error != MPI_SUCCESS) return error;
   for (int target = 0; target < state.size(); ++target)
     if (state.window.origin.take_failure(target))
       return call.fail(MPI_ERR_RMA_RANGE,

@@ -2,6 +2,7 @@
 // Making and freeing windows, and the memory of those that MPI allocates.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -216,6 +217,9 @@ class WindowMaker {
     if (use_segment_)
       for (std::size_t place = 0; place < on_host_.size(); ++place) set_mapped(static_cast<int>(place));
     if (list_has(runtime().knobs().check, "rma")) check_conflicts();
+    for (WinMember& member : s.members)
+      member.is_plain =
+          !s.dynamic && !s.checks && (member.route == Route::own || member.route == Route::mapped);
   }
 
   void check_conflicts() noexcept {

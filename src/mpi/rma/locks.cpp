@@ -56,6 +56,11 @@ void release_word(WinState& state, int target) noexcept {
     if (member.route != Route::own) runtime().engine().peers().ring(member.peer);
 }
 
+// Whether a flush must be sent: a reply is one too, but does not end an epoch that HERALD_CHECK=rma compares.
+bool must_flush(WinState& state, int target) noexcept {
+  return state.window.origin.needs_flush(target) || (state.checks && target != state.rank);
+}
+
 // Begins to release the lock of `target`; end_unlock() waits for it.
 int begin_unlock(Call& call, WinState& state, int target) noexcept {
   WinMember& member = state.member(target);
@@ -64,7 +69,7 @@ int begin_unlock(Call& call, WinState& state, int target) noexcept {
     case Held::no: return MPI_SUCCESS;
     case Held::unchecked:
     case Held::word:
-      if (origin.needs_flush(target)) origin.flush(target);
+      if (must_flush(state, target)) origin.flush(target);
       return MPI_SUCCESS;
     case Held::queue: break;
   }
@@ -86,9 +91,11 @@ int fail_range(Call& call, int target) noexcept {
 
 int end_unlock(Call& call, WinState& state, int target) noexcept {
   rma::Origin& origin = state.window.origin;
+  int error = await_grant(call, state, target);
   const Held held = std::exchange(state.member(target).held, Held::no);
-  const int error = await(call, state, target,
-                          [&] { return origin.is_flushed(target) && origin.is_locally_complete(target); });
+  if (error == MPI_SUCCESS)
+    error = await(call, state, target,
+                  [&] { return origin.is_flushed(target) && origin.is_locally_complete(target); });
   if (held == Held::word) release_word(state, target);
   if (error == MPI_SUCCESS && origin.take_failure(target)) return fail_range(call, target);
   if (state.checks && target == state.rank) state.window.target.conflicts()->end(target);
@@ -133,7 +140,9 @@ int acquire(Call& call, WinState& state, int target, bool exclusive, bool unchec
 
 int await_grant(Call& call, WinState& state, int target) noexcept {
   const WinMember& member = state.member(target);
-  if (member.held != Held::queue || member.route == Route::own) return MPI_SUCCESS;
+  if (member.held != Held::queue || member.route == Route::own || state.window.origin.is_granted(target))
+    return MPI_SUCCESS;
+  runtime().engine().messages().send_posted();
   return await_lock(call, state, [&] { return state.window.origin.is_granted(target); });
 }
 
@@ -155,7 +164,8 @@ int flush_target(Call& call, WinState& state, int target) noexcept {
     return MPI_SUCCESS;
   }
   rma::Origin& origin = state.window.origin;
-  if (origin.needs_flush(target)) origin.flush(target);
+  if (must_flush(state, target)) origin.flush(target);
+  if (const int error = await_grant(call, state, target); error != MPI_SUCCESS) return error;
   const int error = await(call, state, target,
                           [&] { return origin.is_flushed(target) && origin.is_locally_complete(target); });
   if (error == MPI_SUCCESS && origin.take_failure(target)) return fail_range(call, target);
@@ -166,7 +176,8 @@ int flush_target(Call& call, WinState& state, int target) noexcept {
 int flush_in_epoch(Call& call, WinState& state, int target) noexcept {
   rma::Origin& origin = state.window.origin;
   if (origin.needs_flush(target)) origin.flush(target, true);
-  return await(call, state, target, [&] { return origin.is_flushed(target); });
+  return await(call, state, target,
+               [&] { return origin.is_flushed(target) && origin.is_locally_complete(target); });
 }
 
 namespace api {

@@ -2,49 +2,60 @@
 // MPI_Put and the other operations, with and without a request.
 #include "calls.hpp"
 #include "mpi/core/check.hpp"
-#include "mpi/rma/access.hpp"
+#include "mpi/rma/plain_access.hpp"
 
 namespace herald::mpi::api {
 namespace {
 
 using wire::RmaKind;
 
-// Without kind and buffers. `rank_number`: of the argument target_rank, which target_disp follows.
-Access access_at(int target_rank, int rank_number, MPI_Aint target_disp, MPI_Count target_count,
-                 Datatype* target_datatype, Win* win) noexcept {
-  Access access{};
-  access.target = target_rank;
-  access.target_arg = {rank_number, "target_rank"};
-  access.disp = target_disp;
-  access.disp_arg = {rank_number + 1, "target_disp"};
-  access.count = target_count;
-  access.type = target_datatype;
-  access.win = win;
-  return access;
+constexpr Arg kOrigin{1, "origin_addr"};
+constexpr AccessArgs kPutArgs{kOrigin, kOrigin, {4, "target_rank"}, {5, "target_disp"}};
+constexpr AccessArgs kFetchArgs{kOrigin, {4, "result_addr"}, {7, "target_rank"}, {8, "target_disp"}};
+constexpr AccessArgs kFetchOneArgs{kOrigin, {2, "result_addr"}, {4, "target_rank"}, {5, "target_disp"}};
+constexpr AccessArgs kSwapArgs{kOrigin, {3, "result_addr"}, {5, "target_rank"}, {6, "target_disp"}};
+
+[[gnu::always_inline]] inline int run(Call& call, const Access& access) noexcept {
+  int result = MPI_SUCCESS;
+  const bool done = access.target != MPI_PROC_NULL && try_plain_access(call, access, result);
+  return done ? result : run_access(call, access);
 }
 
-int put_or_get(Call& call, RmaKind kind, const void* origin_addr, MPI_Count origin_count,
-               Datatype* origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-               Datatype* target_datatype, Op* op, Win* win, MPI_Request* request) noexcept {
-  Access access = access_at(target_rank, 4, target_disp, target_count, target_datatype, win);
-  access.kind = kind;
-  (kind == RmaKind::get ? access.result : access.data) = {
-      origin_addr, origin_count, origin_datatype, {1, "origin_addr"}};
-  access.op = op;
-  access.request = request;
-  return run_access(call, access);
+[[gnu::always_inline]] inline int put_or_get(Call& call, RmaKind kind, const void* origin_addr,
+                                             MPI_Count origin_count, Datatype* origin_datatype,
+                                             int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                                             Datatype* target_datatype, Op* op, Win* win,
+                                             MPI_Request* request) noexcept {
+  const OriginBuffer buffer{origin_addr, origin_count, origin_datatype}, none{};
+  return run(call, {.kind = kind,
+                    .data = kind == RmaKind::get ? none : buffer,
+                    .result = kind == RmaKind::get ? buffer : none,
+                    .compared = nullptr,
+                    .target = target_rank,
+                    .args = &kPutArgs,
+                    .disp = target_disp,
+                    .count = target_count,
+                    .type = target_datatype,
+                    .op = op,
+                    .win = win,
+                    .request = request});
 }
 
-int fetch(Call& call, const OriginBuffer& origin, const OriginBuffer& result, int target_rank,
-          MPI_Aint target_disp, MPI_Count target_count, Datatype* target_datatype, Op* op, Win* win,
-          MPI_Request* request) noexcept {
-  Access access = access_at(target_rank, 7, target_disp, target_count, target_datatype, win);
-  access.kind = RmaKind::get_accumulate;
-  access.data = origin;
-  access.result = result;
-  access.op = op;
-  access.request = request;
-  return run_access(call, access);
+int fetch(Call& call, const OriginBuffer& origin, const OriginBuffer& result, const AccessArgs& args,
+          int target_rank, MPI_Aint target_disp, MPI_Count target_count, Datatype* target_datatype, Op* op,
+          Win* win, MPI_Request* request) noexcept {
+  return run(call, {.kind = RmaKind::get_accumulate,
+                    .data = origin,
+                    .result = result,
+                    .compared = nullptr,
+                    .target = target_rank,
+                    .args = &args,
+                    .disp = target_disp,
+                    .count = target_count,
+                    .type = target_datatype,
+                    .op = op,
+                    .win = win,
+                    .request = request});
 }
 
 // One element of a predefined datatype.
@@ -103,8 +114,8 @@ int get_accumulate(Call& call, const void* origin_addr, MPI_Count origin_count, 
                    void* result_addr, MPI_Count result_count, Datatype* result_datatype, int target_rank,
                    MPI_Aint target_disp, MPI_Count target_count, Datatype* target_datatype, Op* op,
                    Win* win) {
-  return fetch(call, {origin_addr, origin_count, origin_datatype, {1, "origin_addr"}},
-               {result_addr, result_count, result_datatype, {4, "result_addr"}}, target_rank, target_disp,
+  return fetch(call, {origin_addr, origin_count, origin_datatype},
+               {result_addr, result_count, result_datatype}, kFetchArgs, target_rank, target_disp,
                target_count, target_datatype, op, win, nullptr);
 }
 
@@ -112,8 +123,8 @@ int rget_accumulate(Call& call, const void* origin_addr, MPI_Count origin_count,
                     void* result_addr, MPI_Count result_count, Datatype* result_datatype, int target_rank,
                     MPI_Aint target_disp, MPI_Count target_count, Datatype* target_datatype, Op* op, Win* win,
                     MPI_Request* request) {
-  return fetch(call, {origin_addr, origin_count, origin_datatype, {1, "origin_addr"}},
-               {result_addr, result_count, result_datatype, {4, "result_addr"}}, target_rank, target_disp,
+  return fetch(call, {origin_addr, origin_count, origin_datatype},
+               {result_addr, result_count, result_datatype}, kFetchArgs, target_rank, target_disp,
                target_count, target_datatype, op, win, request);
 }
 
@@ -121,12 +132,8 @@ int fetch_and_op(Call& call, const void* origin_addr, void* result_addr, Datatyp
                  MPI_Aint target_disp, Op* op, Win* win) {
   if (target_rank != MPI_PROC_NULL && check_single(call, *datatype, false) != MPI_SUCCESS)
     return call.error();
-  Access access = access_at(target_rank, 4, target_disp, 1, datatype, win);
-  access.kind = RmaKind::get_accumulate;
-  access.data = {origin_addr, 1, datatype, {1, "origin_addr"}};
-  access.result = {result_addr, 1, datatype, {2, "result_addr"}};
-  access.op = op;
-  return run_access(call, access);
+  return fetch(call, {origin_addr, 1, datatype}, {result_addr, 1, datatype}, kFetchOneArgs, target_rank,
+               target_disp, 1, datatype, op, win, nullptr);
 }
 
 int compare_and_swap(Call& call, const void* origin_addr, const void* compare_addr, void* result_addr,
@@ -136,12 +143,18 @@ int compare_and_swap(Call& call, const void* origin_addr, const void* compare_ad
     check_pointer(call, compare_addr, {2, "compare_addr"});
     if (call.failed()) return call.error();
   }
-  Access access = access_at(target_rank, 5, target_disp, 1, datatype, win);
-  access.kind = RmaKind::compare_swap;
-  access.data = {origin_addr, 1, datatype, {1, "origin_addr"}};
-  access.result = {result_addr, 1, datatype, {3, "result_addr"}};
-  access.compared = compare_addr;
-  return run_access(call, access);
+  return run(call, {.kind = RmaKind::compare_swap,
+                    .data = {origin_addr, 1, datatype},
+                    .result = {result_addr, 1, datatype},
+                    .compared = compare_addr,
+                    .target = target_rank,
+                    .args = &kSwapArgs,
+                    .disp = target_disp,
+                    .count = 1,
+                    .type = datatype,
+                    .op = nullptr,
+                    .win = win,
+                    .request = nullptr});
 }
 
 }  // namespace herald::mpi::api

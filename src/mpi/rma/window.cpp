@@ -20,12 +20,6 @@ WinState::WinState(rma::Endpoint& process, std::uint64_t id, const Comm& comm) n
 
 WinState::~WinState() { endpoint.remove(window); }
 
-void turn_now_and_then() noexcept {
-  constexpr int kCallsPerTurn = 16;
-  static int calls = 0;  // under the engine's lock
-  if (++calls % kCallsPerTurn == 0) (void)runtime().engine().progress();
-}
-
 int refuse(Call& call, const char* reason, Arg arg, int rank) noexcept {
   if (arg.number == 0) return call.fail(MPI_ERR_RMA_SYNC, "%s", reason);
   return call.fail(MPI_ERR_RMA_SYNC, "argument %d (%s) is %d: %s", arg.number, arg.name, rank, reason);

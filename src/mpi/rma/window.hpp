@@ -29,6 +29,7 @@ struct WinMember {
   Held held = Held::no;
   int place = -1;             // in the segment; -1: not in it
   bool is_mapped = false;     // the program can load and store there
+  bool is_plain = false;      // `own` or `mapped`, of fixed size, and accesses are not compared
   std::byte* base = nullptr;  // here, if `own` or `mapped`; else in that process
   std::uint64_t size = 0;
   std::int64_t disp_unit = 1;
@@ -83,7 +84,12 @@ int fail_conflict(Call& call, WinState& state) noexcept;
 int gone_member(const WinState& state) noexcept;
 
 // A program that polls memory by one-sided calls must not keep other ranks waiting: some calls take a turn.
-void turn_now_and_then() noexcept;
+inline void turn_now_and_then() noexcept {
+  constexpr unsigned kCallsPerTurn = 256;  // some ten microseconds
+  static unsigned calls = 0;               // under the engine's lock
+  if (++calls % kCallsPerTurn == 0) [[unlikely]]
+    (void)runtime().engine().progress();
+}
 
 // Waits for `done` or the end of that target; then fails `call` and abandons what waits for it.
 template <class Done>
@@ -99,7 +105,8 @@ int await(Call& call, WinState& state, int target, Done done) noexcept {
                    target, engine.peers().host_of(peer).c_str());
 }
 
-// The lock of `target` (mpi/rma/locks.cpp): requested, and held before memory is accessed without its owner.
+// The lock of `target` (mpi/rma/locks.cpp): requested, and held before memory is accessed without its owner,
+// and before a flush or an unlock returns. Fails if a rank has ended, which may have held it.
 int acquire(Call& call, WinState& state, int target, bool exclusive, bool unchecked) noexcept;
 int await_grant(Call& call, WinState& state, int target) noexcept;
 // Before an operation: the epoch allows it, and with MPI_Win_lock_all the lock is requested.

@@ -51,6 +51,7 @@ void set_grid(Comm& comm, Grid grid) noexcept {
   auto topology = std::make_shared<Topology>();
   topology->kind = MPI_CART;
   topology->neighbors = grid.neighbors_of(comm.rank);
+  learn_all_edges(comm, topology->neighbors, [&](int rank) { return grid.neighbors_of(rank).destinations; });
   topology->grid = std::move(grid);
   comm.topology = std::move(topology);
 }

@@ -80,6 +80,29 @@ void set_links(Comm& comm, const Links& links, bool weighted) noexcept {
   comm.topology = std::move(topology);
 }
 
+// Every rank learns the destinations of all, unless there are too many of them.
+int share_destinations(Comm& comm) noexcept {
+  constexpr int kMostEdges = 16384;  // 64 KiB at each rank, for a moment
+  if (!coll::wants_all_edges(hosts_of(comm, comm.size))) return MPI_SUCCESS;
+  const auto topology = std::make_shared<Topology>(*comm.topology);
+  const std::vector<coll::Edge>& mine = topology->neighbors.destinations;
+  const auto degree = static_cast<std::int32_t>(mine.size());
+  std::vector<std::int32_t> degrees(at(comm.size));
+  if (const int error = allgather_bytes(comm, &degree, degrees.data(), sizeof degree); error != MPI_SUCCESS)
+    return error;
+  const std::int32_t most = *std::max_element(degrees.begin(), degrees.end());
+  if (most == 0 || most > kMostEdges / comm.size) return MPI_SUCCESS;
+  std::vector<int> row(at(most)), rows(at(most) * at(comm.size));
+  for (std::size_t i = 0; i < mine.size(); ++i) row[i] = mine[i].rank;
+  const int error = allgather_bytes(comm, row.data(), rows.data(), row.size() * sizeof row[0]);
+  if (error != MPI_SUCCESS) return error;
+  learn_all_edges(comm, topology->neighbors, [&](int rank) {
+    return numbered(std::span<const int>(rows).subspan(at(rank) * at(most), at(degrees[at(rank)])));
+  });
+  comm.topology = topology;
+  return MPI_SUCCESS;
+}
+
 int create(Call& call, Comm& comm, Links& links, bool weighted, bool reorder, MPI_Comm* result) noexcept {
   std::vector<int> order(at(comm.size));
   std::iota(order.begin(), order.end(), 0);
@@ -89,6 +112,8 @@ int create(Call& call, Comm& comm, Links& links, bool weighted, bool reorder, MP
   Comm* made = nullptr;
   if (const int error = make_ordered(call, comm, order, made); error != MPI_SUCCESS) return error;
   set_links(*made, links, weighted);
+  if (const int error = share_destinations(*made); error != MPI_SUCCESS)
+    return call.fail(error, "the members could not exchange their edges");
   *result = handle_of(made);
   return MPI_SUCCESS;
 }

@@ -75,6 +75,9 @@ void set_graph(Comm& comm, const Graph& graph) noexcept {
   topology->symmetric = is_symmetric(graph);
   topology->neighbors.sources = topology->neighbors.destinations =
       numbered(neighbors_in(*topology, comm.rank));
+  if (topology->symmetric)
+    learn_all_edges(comm, topology->neighbors,
+                    [&](int rank) { return numbered(neighbors_in(*topology, rank)); });
   comm.topology = std::move(topology);
 }
 

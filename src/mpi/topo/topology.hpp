@@ -29,6 +29,17 @@ bool check_rank(Call& call, int rank, int size, Arg arg) noexcept;
 // The hosts of the first `count` members.
 std::vector<int> hosts_of(const Comm& comm, int count) noexcept;
 
+// Sets the facts about edges of other ranks that neighborhood collectives use. `destinations_of`: those of
+// any rank.
+template <class DestinationsOf>
+void learn_all_edges(const Comm& comm, coll::Neighbors& neighbors, DestinationsOf destinations_of) noexcept {
+  const std::vector<int> hosts = hosts_of(comm, comm.size);
+  if (!coll::wants_all_edges(hosts)) return;
+  std::vector<std::vector<coll::Edge>> all;
+  for (int rank = 0; rank < comm.size; ++rank) all.push_back(destinations_of(rank));
+  coll::learn_all_edges(neighbors, hosts, comm.rank, all);
+}
+
 // A communicator of these members, in this order: order[new rank] is a rank of `old`. Collective over `old`.
 // Null at processes that are not members. Returns an error class.
 int make_ordered(Call& call, Comm& old, const std::vector<int>& order, Comm*& made) noexcept;

@@ -165,6 +165,10 @@ bool is_number(Basic basic) noexcept {
   }
 }
 
+bool is_integer(Basic basic) noexcept {
+  return is_number(basic) && type::row_of(basic).klass != type::Class::floating;
+}
+
 }  // namespace
 
 void make_predefined_datatypes(Tables& tables) noexcept {
@@ -251,7 +255,7 @@ int type_get_value_index(Call& call, Datatype* value_type, Datatype* index_type,
     }
   }
   *pair_type = MPI_DATATYPE_NULL;
-  if (!is_number(value) || !is_number(index)) return MPI_SUCCESS;
+  if (!is_number(value) || !is_integer(index)) return MPI_SUCCESS;
   for (const type::BasicRow& row : type::basic_rows()) {
     if (row.klass != type::Class::pair) continue;
     if (plain(type::row_of(row.value).repr) != plain(type::row_of(value).repr)) continue;

@@ -2,17 +2,29 @@
 #include "path/mcast/mcast.hpp"
 
 #include <arpa/inet.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 
 #include "base/fd.hpp"
 
 namespace herald::path {
 namespace {
+
+constexpr std::size_t kTellingDatagrams = 40;  // of one call, whose time tells the speed of the interface
+constexpr std::size_t kAheadBytes = 32 << 10;  // that a shaper may let through at once
+
+Instant read_clock() noexcept {
+  timespec time{};
+  (void)::clock_gettime(CLOCK_MONOTONIC, &time);
+  return {std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec};
+}
 
 template <class Value>
 bool set(int fd, int level, int option, const Value& value) noexcept {
@@ -178,6 +190,8 @@ std::size_t McastPath::send_many(std::span<const Send> batch) noexcept {
     for (const std::size_t end = at + row.datagrams; at < end; ++at)
       parts[at] = {const_cast<std::byte*>(batch[at].bytes.data()), batch[at].bytes.size()};
   }
+  const bool tells = at >= kTellingDatagrams;
+  const Instant begun = tells ? read_clock() : Instant{};
   const long left = ::syscall(SYS_sendmmsg, send_fd_, headers.data(), count, MSG_DONTWAIT);
   if (left < 0 && segments_ && is_gso_error(errno)) {
     segments_ = false;
@@ -185,7 +199,22 @@ std::size_t McastPath::send_many(std::span<const Send> batch) noexcept {
   }
   std::size_t datagrams = 0;
   for (long i = 0; i < left; ++i) datagrams += rows[static_cast<std::size_t>(i)].datagrams;
+  if (tells && datagrams == at) {
+    std::size_t bytes = 0;
+    for (const Send& one : batch.first(at)) bytes += one.bytes.size();
+    note_uplink(begun, bytes);
+  }
   return datagrams;
+}
+
+// The kernel charges what a socket has sent until it has left the interface. Where all is gone when the call
+// returns, that took no longer than the call, however busy the processors are.
+void McastPath::note_uplink(Instant begun, std::size_t bytes) noexcept {
+  int queued = 0;
+  if (bytes <= kAheadBytes || ::ioctl(send_fd_, SIOCOUTQ, &queued) != 0 || queued != 0) return;
+  const auto ns = static_cast<double>(std::max<std::int64_t>((read_clock() - begun).ns, 1));
+  uplink_rate_ =
+      std::max(uplink_rate_, static_cast<std::uint64_t>(static_cast<double>(bytes - kAheadBytes) * 1e9 / ns));
 }
 
 std::size_t McastPath::gso_length(std::span<const Send> batch) const noexcept {

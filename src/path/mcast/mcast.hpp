@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/instant.hpp"
 #include "path/gso.hpp"
 #include "path/mcast/receiver.hpp"
 
@@ -61,6 +62,8 @@ class McastPath {
   void track_groups() noexcept { receiver_.track_groups(); }
   // The destination of an arrival of the last receive(); null: not known.
   const GroupAddress* group_of(std::size_t arrival) const noexcept { return receiver_.group_of(arrival); }
+  // Bytes per second that our interface has passed on, at least; 0: not known.
+  std::uint64_t uplink_rate() const noexcept { return uplink_rate_; }
   int descriptor() const noexcept { return receive_fd_; }
   int send_descriptor() const noexcept { return send_fd_; }
 
@@ -73,6 +76,7 @@ class McastPath {
     GsoControl control;
   };
   std::size_t send_many(std::span<const Send> batch) noexcept;
+  void note_uplink(Instant begun, std::size_t bytes) noexcept;
   std::size_t gso_length(std::span<const Send> batch) const noexcept;
   explicit McastPath(const McastConfig& config) : config_(config) {}
   bool open_sender(std::string& why);
@@ -81,6 +85,7 @@ class McastPath {
   socklen_t name_of(const GroupAddress& group, sockaddr_storage& out) const noexcept;
 
   const McastConfig config_;
+  std::uint64_t uplink_rate_ = 0;
   int send_fd_ = -1;
   int receive_fd_ = -1;
   bool segments_ = false;  // UDP_SEGMENT works; turned off for good on an error

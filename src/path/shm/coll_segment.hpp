@@ -23,8 +23,13 @@ namespace herald::path {
 
 struct Post {
   std::atomic<std::uint64_t> stamp;
-  std::uint64_t address;  // in the poster's memory; 0: copied to its place
+  std::uint64_t address;  // in the poster's memory; 0: copied to its place; with kIncomplete or without
   std::uint64_t bytes;
+
+  // Data of a lost rank is missing in it. No address has this bit.
+  static constexpr std::uint64_t kIncomplete = std::uint64_t{1} << 62;
+  bool is_incomplete() const noexcept { return (address & kIncomplete) != 0; }
+  std::uint64_t place() const noexcept { return address & ~kIncomplete; }
 };
 
 constexpr int kSegmentPosts = 2, kBarrierWords = 3;
@@ -95,13 +100,17 @@ class Channel {
     mine.bytes = bytes;
     mine.stamp.store(number + 1, std::memory_order_release);
   }
+  // All have posted, and nobody reads the copy yet: the post of `rank` is incomplete too.
+  void mark_incomplete(std::uint64_t number, int rank) noexcept {
+    place(number, static_cast<std::uint32_t>(rank)).posts[0].address |= Post::kIncomplete;
+  }
   // After posts and arrivals, before the check for sleepers.
   static void before_ring() noexcept;
   // Null: not yet.
   const Post* posted(std::uint64_t number, int rank, int which) noexcept {
     const Post& post = place(number, static_cast<std::uint32_t>(rank)).posts[which];
     if (post.stamp.load(std::memory_order_seq_cst) != number + 1) return nullptr;
-    if (post.address != 0 || post.bytes <= shape_.inline_bytes()) return &post;
+    if (post.place() != 0 || post.bytes <= shape_.inline_bytes()) return &post;
     damaged_by_ = rank;
     return nullptr;
   }

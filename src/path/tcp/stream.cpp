@@ -28,7 +28,9 @@ bool is_full(int error) noexcept { return error == EAGAIN || error == EWOULDBLOC
 
 }  // namespace
 
-Stream::~Stream() { ::close(fd_); }
+Stream::~Stream() {
+  if (fd_ >= 0) ::close(fd_);
+}
 
 void Stream::keep(const TcpFrame& frame, std::size_t sent) {
   const Head head = head_of(frame);

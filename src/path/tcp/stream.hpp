@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace herald::path {
@@ -42,6 +43,8 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   int fd() const noexcept { return fd_; }
+  // The descriptor, no longer ours; -1: bytes wait in memory.
+  int release() noexcept { return has_kept() || from_ != end_ ? -1 : std::exchange(fd_, -1); }
   // Until then long frames are an error, and little memory is used.
   void trust() { trusted_ = true; }
 

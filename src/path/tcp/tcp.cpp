@@ -118,6 +118,22 @@ void TcpPath::drop(TcpId id, bool tell) {
 
 void TcpPath::close(TcpId id) { drop(id, false); }
 
+int TcpPath::release(TcpId id) {
+  const auto at = connections_.find(id);
+  if (at == connections_.end()) return -1;
+  tcp::Stream& stream = at->second->stream;
+  const int watched = stream.fd(), fd = stream.release();
+  if (fd < 0) {
+    drop(id, false);
+    return -1;
+  }
+  (void)::epoll_ctl(epoll_, EPOLL_CTL_DEL, watched, nullptr);
+  graveyard_.push_back(std::move(at->second));
+  connections_.erase(at);
+  std::erase(untrusted_, id);
+  return fd;
+}
+
 std::size_t TcpPath::send(TcpId id, std::span<const TcpFrame> frames) {
   const auto at = connections_.find(id);
   if (at == connections_.end() || at->second->connecting) return 0;

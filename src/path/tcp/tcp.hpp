@@ -46,6 +46,8 @@ class TcpPath {
   TcpId connect(const sockaddr& from, const sockaddr& to, socklen_t length);
   void trust(TcpId id);
   void close(TcpId id);
+  // Its descriptor, for TcpRaw; -1: bytes of it are in memory. The connection is gone from here.
+  int release(TcpId id);
   // Returns how many of the frames left or are kept; the rest did not fit, or the connection is gone.
   std::size_t send(TcpId id, std::span<const TcpFrame> frames);
 

@@ -115,6 +115,8 @@ TEST(Trace, calls_are_named_and_those_without_events_are_forgotten) {
   const std::string text = written(trace);
   EXPECT_EQ(count(text, "\"MPI_Send\",\"cat\":\"call\""), 1u) << text;
   EXPECT_EQ(count(text, "MPI_Test"), 0u) << text;
+  call("MPI_Waitall", false);  // shows where a program needs its messages
+  EXPECT_EQ(count(written(trace), "\"MPI_Waitall\",\"cat\":\"call\""), 1u);
   EXPECT_EQ(count(text, "\"lost\":0"), 1u) << text;
   // In a full ring a forgotten call costs the oldest event, and nothing else is written twice.
   for (int i = 0; i < 20; ++i) trace.add(TraceEvent::resent, std::uint64_t{0}, i, i);

@@ -76,6 +76,15 @@ TEST(Pmi1Text, broken_pieces_are_detected) {
   EXPECT_EQ(add({"99999999999999999999999.68"}), State::broken);
 }
 
+TEST(RankRanges, rows_have_a_stride) {
+  const auto text = [](std::vector<int> ranks) { return rank_ranges(ranks); };
+  EXPECT_EQ(text({}), "");
+  EXPECT_EQ(text({5}), "5");
+  EXPECT_EQ(text({0, 1}), "0-1");
+  EXPECT_EQ(text({1, 9}), "1,9");
+  EXPECT_EQ(text({0, 1, 2, 3, 8, 16, 24, 50}), "0-3,8-24:8,50");
+}
+
 TEST(HostMap, one_host_holds_all) {
   EXPECT_EQ(ranks_on_my_host("(vector,(0,1,4))", 2, 4), Ranks({0, 1, 2, 3}));
   EXPECT_EQ(ranks_on_my_host("(vector, (0, 1, 4))", 2, 4), Ranks({0, 1, 2, 3}));

@@ -22,6 +22,7 @@ struct Case {
       0;  // with a cluster: bytes that a post may copy; 0: there are no collective segments
 };
 
+inline constexpr double kPortBytes = 60;  // of a switch: three items
 inline constexpr int kRankCounts[] = {1, 2, 3, 5, 8, 13};
 
 // The item of rank `from` for rank `to` at index i. Odd entries, so that matrix products do not become zero.
@@ -67,6 +68,7 @@ inline void put_on_hosts(const Case& c, CollSpec& spec) {
   spec.cluster = c.cluster;
   spec.fast = c.fast;
   spec.shared_bytes = c.shared_bytes;
+  spec.incast = {.buffer_bytes = kPortBytes, .measured = true};
 }
 
 inline bool fits(const Algorithm& algorithm, const Case& c) {
@@ -86,6 +88,7 @@ inline bool fits(const Algorithm& algorithm, const Case& c) {
   shape.lane = true;
   shape.streams = true;
   shape.reads_peers = true;
+  shape.incast.buffer_bytes = kPortBytes;
   return algorithm.fits(shape);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: several edges between the same two ranks take each other's blocks; an edge from a rank
 // to itself copies the wrong block; a block of MPI_PROC_NULL is written; more edges than tags are mixed up;
-// blocks of different sizes land at the wrong place.
+// blocks of different sizes land at the wrong place; blocks that share a message between two hosts are mixed
+// up, or travel one by one.
 #include "coll/neighbors.hpp"
 
 #include "cases.hpp"
@@ -14,6 +15,8 @@ struct Scene {
   int ranks = 1;
   bool gappy = false;
   std::vector<Neighbors> neighbors;  // by rank
+  const Cluster* cluster = nullptr;
+  std::uint32_t shared_bytes = 0;
 
   bool gathers() const { return op == Op::neighbor_allgather || op == Op::neighbor_allgatherv; }
   bool has_counts() const { return op != Op::neighbor_allgather && op != Op::neighbor_alltoall; }
@@ -89,6 +92,8 @@ void prepare(const Scene& s, int rank, Member& m) {
   m.spec.rank = rank;
   m.spec.size = s.ranks;
   m.spec.neighbors = &mine;
+  m.spec.cluster = s.cluster;
+  m.spec.shared_bytes = s.shared_bytes;
   m.spec.send.buffer = Buffer::send;
   m.spec.recv.buffer = Buffer::recv;
   place(s, mine.destinations, true, rank, m.spec.send, m.send_counts, m.send_displs, m.send_layouts);
@@ -129,6 +134,44 @@ void run_scene(const Scene& scene, Prng& prng) {
   for (int r = 0; r < scene.ranks; ++r) check(scene, r, members[static_cast<std::size_t>(r)]);
 }
 
+std::vector<std::vector<Edge>> all_destinations(const Scene& scene) {
+  std::vector<std::vector<Edge>> destinations;
+  for (const Neighbors& neighbors : scene.neighbors) destinations.push_back(neighbors.destinations);
+  return destinations;
+}
+
+// Ranks on up to `most` hosts, in any order.
+std::vector<int> random_hosts(Scene& scene, std::uint64_t most, Prng& prng) {
+  std::vector<int> hosts;
+  for (int r = 0; r < scene.ranks; ++r) hosts.push_back(static_cast<int>(prng.below(most)));
+  const std::vector<std::vector<Edge>> destinations = all_destinations(scene);
+  for (int r = 0; r < scene.ranks; ++r)
+    learn_all_edges(scene.neighbors[static_cast<std::size_t>(r)], hosts, r, destinations);
+  return hosts;
+}
+
+// Messages and edges from one host to another.
+struct Traffic {
+  int messages = 0, edges = 0;
+};
+std::map<std::pair<int, int>, Traffic> traffic(const Scene& scene, const std::vector<int>& hosts) {
+  std::map<std::pair<int, int>, Traffic> all;
+  for (int r = 0; r < scene.ranks; ++r) {
+    Member m;
+    prepare(scene, r, m);
+    const int own = hosts[static_cast<std::size_t>(r)];
+    const auto between = [&](int peer) -> Traffic& {
+      return all[{own, hosts[static_cast<std::size_t>(peer)]}];
+    };
+    const Plan plan = make_plan(kNeighborhood, m.spec);
+    for (std::uint32_t i = 0; i < plan.size(); ++i)
+      if (plan.steps[i].kind == StepKind::send) ++between(plan.steps[i].partner).messages;
+    for (const Edge& edge : m.spec.neighbors->destinations)
+      if (edge.rank != kNoRank) ++between(edge.rank).edges;
+  }
+  return all;
+}
+
 constexpr Op kNeighborOps[] = {Op::neighbor_allgather, Op::neighbor_allgatherv, Op::neighbor_alltoall,
                                Op::neighbor_alltoallv, Op::neighbor_alltoallw};
 
@@ -147,6 +190,64 @@ TEST(CollNeighborhood, random_graphs_against_the_definition) {
 TEST(CollNeighborhood, more_edges_between_two_ranks_than_tags) {
   Prng prng(5);
   for (const Op op : kNeighborOps) run_scene(random_scene(op, 2, 1500, prng), prng);
+}
+
+TEST(CollNeighborhood, blocks_between_two_hosts_share_a_message) {
+  int shared = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed)
+    for (const Op op : kNeighborOps)
+      for (const int ranks : {4, 9, 13}) {
+        SCOPED_TRACE(std::string(name_of(op)) + " ranks " + std::to_string(ranks) + " seed " +
+                     std::to_string(seed));
+        Prng prng(seed);
+        Scene scene = random_scene(op, ranks, ranks * 4 + static_cast<int>(prng.below(60)), prng);
+        const std::vector<int> hosts = random_hosts(scene, 4, prng);
+        run_scene(scene, prng);
+        if (HasFatalFailure()) return;
+        if (scene.has_counts() || scene.neighbors[0].hosts == nullptr) continue;
+        for (const auto& [pair, crossing] : traffic(scene, hosts)) {
+          if (pair.first == pair.second || crossing.edges < 3) continue;
+          EXPECT_EQ(crossing.messages, 1) << crossing.edges << " edges";
+          ++shared;
+        }
+      }
+  EXPECT_GT(shared, 100);
+}
+
+TEST(CollNeighborhood, blocks_are_read_from_shared_memory_on_one_host) {
+  int shared = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed)
+    for (const Op op : kNeighborOps)
+      for (const int ranks : {2, 3, 9}) {
+        SCOPED_TRACE(std::string(name_of(op)) + " ranks " + std::to_string(ranks) + " seed " +
+                     std::to_string(seed));
+        Prng prng(seed);
+        Cluster cluster(std::vector<int>(static_cast<std::size_t>(ranks), 0));
+        cluster.reads_peers = true;
+        Scene scene = random_scene(op, ranks, ranks * 4 + static_cast<int>(prng.below(20)), prng);
+        (void)random_hosts(scene, 1, prng);
+        scene.cluster = &cluster;
+        scene.shared_bytes = kSharedBytes;
+        run_scene(scene, prng);
+        if (HasFatalFailure()) return;
+        Member m;
+        prepare(scene, 0, m);
+        shared += make_plan(kNeighborhood, m.spec).shared ? 1 : 0;
+      }
+  EXPECT_GT(shared, 200);
+}
+
+TEST(CollNeighborhood, sizes_may_differ_in_topologies_of_several_parts) {
+  const std::vector<int> hosts = {0, 0, 1, 1};
+  const std::vector<std::vector<Edge>> parts = {{{2, 0}}, {{3, 0}}, {}, {}},
+                                       joined = {{{2, 0}, {3, 0}}, {{3, 0}}, {}, {}};
+  Neighbors apart, together;
+  learn_all_edges(apart, hosts, 0, parts);
+  learn_all_edges(together, hosts, 3, joined);
+  EXPECT_EQ(apart.hosts, nullptr);
+  ASSERT_NE(together.hosts, nullptr);
+  EXPECT_EQ(together.hosts->edges.size(), 3u);
+  EXPECT_FALSE(wants_all_edges(std::vector<int>{0, 1, 2}));
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <string>
 
+#include "coll/sample.hpp"
+
 namespace herald::coll {
 namespace {
 
@@ -87,6 +89,42 @@ TEST(Predict, departs_from_the_table_only_where_it_is_clearly_cheaper) {
   for (const std::uint64_t bytes : {8u, 4096u, 1u << 20})
     EXPECT_EQ(&predictor.choose_cheapest(Op::bcast, bytes, host, cluster_of(host)),
               &choose(Op::bcast, bytes, host));
+}
+
+// The port of the root overflows if all send at once; one after the other they keep its link full.
+TEST(Predict, coordinated_gather_follows_the_link) {
+  model::Parameters slow = model::default_parameters(1e8, 4);
+  slow.switch_bytes = 128 << 10;
+  Predictor predictor(slow);
+  const Shape shape = shape_on(16, 1);
+  const auto time = [&](const char* name, std::uint64_t bytes) {
+    return predictor.predict(*find_algorithm(Op::gather, name), bytes, shape, cluster_of(shape)).ns;
+  };
+  for (const std::uint64_t bytes : {64u << 10, 1u << 20}) {
+    const double link = 15 * slow.of(model::Path::udp).recv_gap.at(static_cast<double>(bytes));
+    EXPECT_LT(time("coordinated", bytes), 1.03 * link);
+    EXPECT_LT(time("coordinated", bytes), time("linear", bytes));
+  }
+  EXPECT_DOUBLE_EQ(time("coordinated", 4096), time("linear", 4096));  // the port holds everything
+}
+
+TEST(Predict, window_of_senders_is_that_of_equation_7) {
+  const auto senders_at_once = [](std::uint64_t bytes, double buffer, double ratio) {
+    Shape shape = shape_on(16, 1);
+    shape.incast = {.buffer_bytes = buffer, .gap_ratio = ratio, .measured = true};
+    const Cluster cluster = cluster_of(shape);
+    const Sample sample(Op::gather, bytes, shape, &cluster);
+    int without_signal = 0;
+    for (int rank = 1; rank < 16; ++rank) {
+      const Plan plan = make_plan(*find_algorithm(Op::gather, "coordinated"), sample.spec_of(rank));
+      if (plan.steps[0].kind == StepKind::send) ++without_signal;
+    }
+    return without_signal;
+  };
+  EXPECT_EQ(senders_at_once(65536, 160 << 10, 1), 3);
+  EXPECT_EQ(senders_at_once(1 << 20, 160 << 10, 1), 1);
+  EXPECT_EQ(senders_at_once(1 << 20, 160 << 10, 2.5), 3);  // three hosts fill the link
+  EXPECT_EQ(senders_at_once(1024, 160 << 10, 1), 15);
 }
 
 // A broadcast takes at least the time of its bytes on the slowest link, and of one message.

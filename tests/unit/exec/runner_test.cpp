@@ -111,6 +111,29 @@ TEST_F(ExecRunner, the_error_of_a_step_is_the_status_of_the_run) {
   Runner::recycle(receiver);
 }
 
+// Others wait for what a failed run sends: they get it, and learn that it lacks the data of a lost rank.
+TEST_F(ExecRunner, a_run_that_lacks_the_data_of_a_lost_rank_says_so_to_those_that_it_sends_to) {
+  int value = 7, passed_on = 0, into = 0;
+  coll::Builder b;
+  const coll::StepId got = b.recv(1, ints(coll::Buffer::recv, 1));
+  b.send(1, ints(coll::Buffer::recv, 1), {got});
+  Runner* middle = make(0, b.finish("test"), nullptr, &passed_on);
+  Runner* last = make(1, receives(0, 1), nullptr, &into);
+  p2p::SendOp first;
+  first.context = teams_[1]->context();
+  first.source = 1;
+  first.data = type::Cursor::bytes(&value, sizeof value);
+  first.incomplete = true;
+  engine_->messages().start(first);
+  middle->start({});
+  last->start({});
+  ASSERT_TRUE(until([&] { return middle->is_done() && last->is_done(); }));
+  EXPECT_EQ(middle->status(), Status::peer_lost);
+  EXPECT_EQ(last->status(), Status::peer_lost);
+  Runner::recycle(middle);
+  Runner::recycle(last);
+}
+
 TEST_F(ExecRunner, a_check_that_fails_ends_the_run_before_its_other_steps) {
   const int values[2] = {1, 2};
   int into[2][2] = {};

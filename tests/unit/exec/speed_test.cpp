@@ -20,22 +20,73 @@ TEST(Speed, ranks_compare_at_the_same_calls_whatever_they_measure) {
     ASSERT_EQ(early.on_run(milliseconds(call), kMiB), late.on_run(microseconds(call), kMiB)) << call;
 }
 
+using Rates = std::vector<Speed::Rates>;
+
 TEST(Speed, the_slowest_rank_of_a_call_counts) {
   Speed speed;
-  speed.compare(std::vector{kFast, kSlow, kFast});
+  speed.compare(Rates{{kFast}, {kSlow}, {kFast}});
   EXPECT_FALSE(speed.is_fast());
-  speed.compare(std::vector{kFast, kFast / 3, kFast});
+  speed.compare(Rates{{kFast}, {kFast / 3}, {kFast}});
   EXPECT_TRUE(speed.is_fast());
+}
+
+TEST(Speed, what_one_rank_has_proven_suffices) {
+  Speed speed;
+  speed.compare(Rates{{kSlow, 0}, {0, kSlow}, {kSlow, kSlow}});
+  EXPECT_FALSE(speed.is_fast());
+  speed.compare(Rates{{0, 0}, {0, kFast}, {0, kSlow}});
+  EXPECT_TRUE(speed.is_fast());
+}
+
+TEST(Speed, interfaces_tell_where_busy_processors_delay_acks) {
+  Speed speed;
+  speed.compare(Rates{{0, kSlow / 2, kFast}, {0, 0, kSlow}});
+  EXPECT_FALSE(speed.is_fast()) << "one rank has a slow interface";
+  speed.compare(Rates{{0, kSlow / 10, kFast}, {0, 0, kFast}});
+  EXPECT_FALSE(speed.is_fast()) << "a switch may be slow";
+  speed.compare(Rates{{0, kSlow / 2, kFast}, {0, 0, kFast}, {}});
+  EXPECT_TRUE(speed.is_fast());
+}
+
+TEST(Speed, a_short_call_tells_nothing) {
+  Speed speed;
+  (void)speed.on_run(microseconds(1), kMiB);
+  EXPECT_EQ(speed.rate(), 0u);
+}
+
+TEST(Speed, a_few_casts_are_made_to_measure) {
+  Speed speed;
+  std::vector<std::uint64_t> probes;
+  for (int call = 1; call <= 1000; ++call) {
+    if (!speed.on_run(milliseconds(100), 4 * kMiB)) continue;
+    if (const std::uint64_t probe = speed.compare(Rates{{}, {0, kSlow}}); probe != 0) {
+      probes.push_back(probe);
+      EXPECT_EQ(speed.compare(Rates{{}, {0, kSlow}}), 0u) << "one beside a call";
+    }
+  }
+  EXPECT_EQ(probes, (std::vector<std::uint64_t>{kMiB / 2, kMiB / 2}));
+}
+
+TEST(Speed, no_cast_is_made_to_measure_where_it_would_take_long) {
+  Speed shorter, slow;
+  int probes = 0;
+  for (int call = 1; call <= 100; ++call) {
+    if (shorter.on_run(milliseconds(1), Speed::kLongBytes)) {
+      EXPECT_EQ(shorter.compare(Rates{{}, {}}), 0u);
+    }
+    if (slow.on_run(milliseconds(100), kMiB) && slow.compare(Rates{{}, {0, kSlow / 10}}) != 0) ++probes;
+  }
+  EXPECT_EQ(probes, 1) << "it proved that the links are slow";
 }
 
 TEST(Speed, comparing_goes_on_until_a_call_was_fast) {
   Speed speed;
   int compared = 0;
   for (int call = 1; call <= 1000; ++call)
-    if (speed.on_run(milliseconds(10), kMiB)) ++compared;
+    if (speed.on_run(milliseconds(100), 16 * kMiB)) ++compared;
   EXPECT_EQ(compared, 9) << "calls 2, 4, 8 ... 512";
-  EXPECT_EQ(speed.rate(), 104'857'600u);
-  speed.compare(std::vector{kFast});
+  EXPECT_EQ(speed.rate(), 167'772'160u);
+  speed.compare(Rates{{kFast}});
   for (int call = 1; call <= 5000; ++call) ASSERT_FALSE(speed.on_run(milliseconds(1), kMiB));
 }
 

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "model/baselines.hpp"
+
 namespace herald::model {
 namespace {
 
@@ -35,6 +37,7 @@ class Steps {
     schedule_.steps.push_back(step);
     return static_cast<std::uint32_t>(schedule_.steps.size() - 1);
   }
+  void acknowledge() { schedule_.steps.back().acknowledged = true; }
   Prediction run(const Parameters& parameters) {
     rank();
     schedule_.steps.emplace_back();
@@ -135,6 +138,42 @@ TEST(Evaluator, charges_a_full_port_of_the_switch) {
   };
   EXPECT_DOUBLE_EQ(gather(6000), 4100 + 2 * 7000 + 500);
   EXPECT_DOUBLE_EQ(gather(9000), 4100 + 2 * 10000 + 70000 + 500);
+}
+
+// Section 5.3 of the paper: the second sender starts when the first has delivered its data.
+TEST(Evaluator, hands_a_start_signal_from_sender_to_sender) {
+  Parameters figures = round_figures();
+  figures.switch_bytes = 15000;
+  figures.repair_ns = 70000;
+  Steps steps({0, 1, 2});
+  steps.rank(), steps.add(Kind::recv, 1, 9000), steps.add(Kind::recv, 2, 9000);
+  steps.rank();
+  const std::uint32_t sent = steps.add(Kind::send, 0, 9000);
+  steps.acknowledge();
+  steps.add(Kind::send, 2, 0, {sent}, 1);
+  steps.rank();
+  const std::uint32_t start = steps.add(Kind::recv, 1, 0, {}, 1);
+  steps.add(Kind::send, 0, 9000, {start});
+  const Prediction p = steps.run(figures);
+  ASSERT_TRUE(p.complete);
+  // Data 4100 + 10000 + 500, its answer 5000, the signal 100 + 5000 + 500, and the second data.
+  EXPECT_DOUBLE_EQ(p.ns, 14600 + 5000 + 5600 + 14600);
+}
+
+// An acknowledgement tells that the message was matched, not that it has come.
+TEST(Evaluator, acknowledges_a_message_when_its_receive_starts) {
+  Steps steps({0, 1});
+  steps.rank();
+  const std::uint32_t sent = steps.add(Kind::send, 1, 400);
+  steps.acknowledge();
+  steps.add(Kind::copy, -1, 0, {sent});
+  steps.rank();
+  const std::uint32_t busy = steps.add(Kind::copy, -1, 200000);
+  steps.add(Kind::recv, 0, 400, {busy});
+  const Prediction p = steps.run(round_figures());
+  ASSERT_TRUE(p.complete);
+  // The copy 20010, O_r 200, U_r 300, the answer 5000, the copy of nothing 10.
+  EXPECT_DOUBLE_EQ(p.ns, 20010 + 200 + 300 + 5000 + 10);
 }
 
 TEST(Evaluator, delays_sends_by_receives_where_a_port_does_both) {
@@ -255,12 +294,13 @@ TEST(Evaluator, finds_the_bottleneck_of_a_pipelined_tree_off_its_root) {
   udp.latency = Function::line(16684 + 1556, 82.6);
   udp.recv_overhead = Function::line(12245, 42.6);
   udp.user_recv = Function::line(9930, 0);
-  udp.eager_bytes = udp.packet_bytes = 1500;
+  udp.eager_bytes = 1500;
   paper.spin_ns = 1e12;
   paper.cores = 1;
   constexpr double kBytes = 40;
+  udp.packet_bytes = kBytes;
   constexpr int kRanks = 16;
-  const auto broadcast = [&](int packets) {
+  const auto broadcast = [&](const Parameters& parameters, int packets) {
     std::vector<int> hosts;
     for (int i = 0; i < kRanks; ++i) hosts.push_back(i);
     Steps steps(hosts);
@@ -274,15 +314,24 @@ TEST(Evaluator, finds_the_bottleneck_of_a_pipelined_tree_off_its_root) {
           steps.add(Kind::send, rank + distance, kBytes, got, k);
       }
     }
-    const Prediction p = steps.run(paper);
+    const Prediction p = steps.run(parameters);
     EXPECT_TRUE(p.complete);
     return p.ns;
   };
-  const double each = (broadcast(60) - broadcast(20)) / 40;
+  const auto each_with = [&](const Parameters& parameters) {
+    return (broadcast(parameters, 60) - broadcast(parameters, 20)) / 40;
+  };
+  const double each = each_with(paper);
   const double gap = 6730, receive = 12245 + 42.6 * kBytes + 9930;
   const double equation_1 = 4 * gap, equation_2 = 3 * gap + receive;
   EXPECT_NEAR(each, equation_2, equation_2 * 0.06);
   EXPECT_GT(each, equation_1 * 1.3);
+  // As in figure 2 the Postal model, which is LogP with o = 0 and g = 1, follows equation 1.
+  EXPECT_NEAR(each_with(postal_parameters(paper)), equation_1, equation_1 * 0.01);
+  // A single packet takes about as long in all models.
+  const double one = broadcast(paper, 1);
+  EXPECT_NEAR(broadcast(postal_parameters(paper), 1), one, one * 0.25);
+  EXPECT_NEAR(broadcast(logp_parameters(paper), 1), one, one * 0.05);
 }
 
 }  // namespace

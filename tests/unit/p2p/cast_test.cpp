@@ -11,8 +11,6 @@ using namespace herald::test;
 
 namespace {
 
-constexpr std::size_t kPacket = 200;
-
 struct Cast : p2p::SendOp {
   Bytes bytes;
   Cast(World& world, int from, std::int32_t tag_, Bytes data_) : bytes(std::move(data_)) {

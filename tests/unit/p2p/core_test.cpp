@@ -16,8 +16,8 @@ using p2p::SendMode;
 
 namespace {
 constexpr std::uint32_t kPush = 64;
-constexpr std::size_t kPacket = 140;
-World two() { return World(2, kPush, kPacket); }
+constexpr std::size_t kSmallPacket = 140;
+World two() { return World(2, kPush, kSmallPacket); }
 }  // namespace
 
 TEST(P2pCore, short_standard_send_is_done_when_it_has_left) {
@@ -50,7 +50,7 @@ TEST(P2pCore, long_send_pushes_little_and_is_done_only_when_pulled) {
 }
 
 TEST(P2pCore, push_bytes_zero_pushes_nothing) {
-  World world(2, 0, kPacket);
+  World world(2, 0, kSmallPacket);
   Send send(world, 0, 1, 3, random_bytes(10, 1));
   Recv recv(world, 1, 0, 3, 10);
   world.settle();
@@ -68,6 +68,33 @@ TEST(P2pCore, synchronous_send_is_done_when_matched) {
     world.settle();
     EXPECT_TRUE(send.done && recv.done) << bytes;
     EXPECT_EQ(recv.buffer, send.bytes);
+  }
+}
+
+// A rank that lost a peer passes on what it has: no receiver may take it as right, compact header or not.
+TEST(P2pCore, a_message_that_lacks_the_data_of_a_lost_rank_ends_its_receive_with_an_error) {
+  for (std::size_t bytes : {0u, 10u, 64u, 1000u}) {
+    World world = two();
+    Send whole(world, 0, 1, 3, random_bytes(bytes, 1));
+    Recv first(world, 1, 0, 3, bytes);
+    world.settle();
+    EXPECT_EQ(first.status, Status::ok) << bytes;
+    Bytes data = random_bytes(bytes, 2);
+    p2p::SendOp send;
+    send.context = 1;
+    send.to = 1;
+    send.tag = 3;
+    send.data = type::Cursor::bytes(data.data(), bytes);
+    send.incomplete = true;
+    world.core(0).start(send);
+    Recv second(world, 1, 0, 3, bytes);
+    world.settle();
+    EXPECT_TRUE(send.done && second.done) << bytes;
+    EXPECT_EQ(second.status, Status::peer_lost) << bytes;
+    Send after(world, 0, 1, 3, random_bytes(bytes, 3));
+    Recv third(world, 1, 0, 3, bytes);
+    world.settle();
+    EXPECT_EQ(third.status, Status::ok) << bytes;
   }
 }
 
@@ -104,7 +131,7 @@ TEST(P2pCore, truncation_behind_the_pushed_part_pulls_only_what_fits) {
 }
 
 TEST(P2pCore, messages_to_oneself) {
-  World world(1, kPush, kPacket);
+  World world(1, kPush, kSmallPacket);
   Send small(world, 0, 0, 1, random_bytes(5, 1));
   Send large(world, 0, 0, 2, random_bytes(900, 2), 1, SendMode::synchronous);
   Recv second(world, 0, 0, 2, 900);
@@ -116,7 +143,7 @@ TEST(P2pCore, messages_to_oneself) {
 }
 
 TEST(P2pCore, contexts_and_tags_keep_apart_and_wildcards_take_the_oldest) {
-  World world(3, kPush, kPacket);
+  World world(3, kPush, kSmallPacket);
   Send other(world, 0, 2, 5, {9}, 2);
   Send a(world, 0, 2, 5, {1});
   world.settle();
@@ -237,7 +264,7 @@ TEST(P2pCore, forgotten_contexts_drop_and_do_not_hold_senders_up) {
 }
 
 TEST(P2pCore, a_peer_that_is_gone_ends_what_waits_for_it) {
-  World world(3, kPush, kPacket);
+  World world(3, kPush, kSmallPacket);
   Send queued(world, 0, 1, 1, random_bytes(10, 1));
   Send other(world, 0, 2, 1, random_bytes(500, 1));
   Send waiting(world, 1, 0, 2, random_bytes(500, 2));

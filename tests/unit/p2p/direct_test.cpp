@@ -13,8 +13,6 @@ using namespace herald::test;
 
 namespace {
 
-constexpr std::size_t kLong = 1'000'001;
-
 World near(std::uint64_t direct_bytes = 1000, p2p::PushMode mode = p2p::PushMode::pull) {
   return World(p2p::CoreConfig{.peers = 3, .push_bytes = 100, .mode = mode, .direct_bytes = direct_bytes},
                false, 2000);

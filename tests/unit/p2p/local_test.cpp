@@ -11,14 +11,14 @@ using namespace herald::test;
 
 namespace {
 
-constexpr std::size_t kPacket = 300, kMessage = 200;
+constexpr std::size_t kLocalPacket = 300, kMessage = 200;
 constexpr std::uint32_t kAllowance = 4000;
 constexpr std::uint64_t kMost =
     kAllowance / sizeof(p2p::Message) + 1;  // messages, all of whose bytes are kept
 
 World local(p2p::PushMode mode = p2p::PushMode::pull) {
   return World(p2p::CoreConfig{.peers = 2, .push_bytes = 256, .mode = mode, .local_allowance = kAllowance},
-               false, kPacket);
+               false, kLocalPacket);
 }
 
 using Sends = std::vector<std::unique_ptr<Send>>;
@@ -67,7 +67,7 @@ TEST(P2pLocal, the_bound_grows_while_there_is_memory_and_holds_afterwards) {
   World world(
       p2p::CoreConfig{
           .peers = 2, .push_bytes = 256, .local_allowance = kAllowance, .most_unexpected = kMemory},
-      false, kPacket);
+      false, kLocalPacket);
   const Sends sends = flood(world, 0, 1, 400, 8);
   EXPECT_GT(ended(sends), 2 * kMost);
   EXPECT_LE(ended(sends), kMemory / sizeof(p2p::Message) + 1);
@@ -99,7 +99,8 @@ TEST(P2pLocal, the_sender_may_push_again_when_half_is_received) {
 }
 
 TEST(P2pLocal, other_peers_are_not_paused_nor_a_process_by_itself) {
-  World world(p2p::CoreConfig{.peers = 3, .push_bytes = 256, .local_allowance = kAllowance}, false, kPacket);
+  World world(p2p::CoreConfig{.peers = 3, .push_bytes = 256, .local_allowance = kAllowance}, false,
+              kLocalPacket);
   const Sends sends = flood(world, 0, 1, 50, kMessage);
   EXPECT_LE(ended(sends), kMost);
   EXPECT_EQ(ended(flood(world, 2, 1, 1, kMessage)), 1u);

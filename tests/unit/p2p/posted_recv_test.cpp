@@ -13,8 +13,6 @@ using namespace herald::test;
 
 namespace {
 
-constexpr std::size_t kLong = 1'000'001;
-
 struct Near : World {
   explicit Near(std::uint32_t most_pulls = p2p::kMostIds)
       : World(p2p::CoreConfig{.peers = 3, .push_bytes = 100, .direct_bytes = 1000, .most_pulls = most_pulls},

@@ -13,8 +13,6 @@ using namespace herald::test;
 
 namespace {
 
-constexpr std::size_t kPacket = 200;
-
 World remote(p2p::PushMode mode = p2p::PushMode::pull, std::uint32_t allowance = 10000) {
   return World(
       p2p::CoreConfig{

@@ -72,8 +72,10 @@ struct Post : ServiceOp {
   }
 };
 
-World local() { return World(CoreConfig{.peers = 3, .push_bytes = 100, .direct_bytes = 1000}, false, 300); }
-World remote() {
+World local_world() {
+  return World(CoreConfig{.peers = 3, .push_bytes = 100, .direct_bytes = 1000}, false, 300);
+}
+World remote_world() {
   return World(CoreConfig{.peers = 3, .remote_first = 100, .remote_more = 500, .remote_allowance = 3000},
                true, 300);
 }
@@ -82,7 +84,7 @@ World remote() {
 
 TEST(P2pServices, a_small_call_travels_in_one_packet) {
   for (const bool far : {false, true}) {
-    World world = far ? remote() : local();
+    World world = far ? remote_world() : local_world();
     Recorder recorder(world.core(1), kFirst);
     Post post(world, 0, 1, kFirst, {1, 2, 3}, random_bytes(150, 1));
     EXPECT_NE(world.transmit(0, 1), nullptr);
@@ -99,7 +101,7 @@ TEST(P2pServices, a_small_call_travels_in_one_packet) {
 
 TEST(P2pServices, calls_and_messages_keep_their_order) {
   for (const bool far : {false, true}) {
-    World world = far ? remote() : local();
+    World world = far ? remote_world() : local_world();
     // Each call looks which messages have come: those before it, none after it.
     struct Watcher {
       Core& core;
@@ -136,7 +138,7 @@ TEST(P2pServices, a_bulk_payload_goes_to_memory_of_the_handler) {
   for (const bool far : {false, true})
     for (const bool direct : {false, true}) {
       if (far && direct) continue;
-      World world = far ? remote() : local();
+      World world = far ? remote_world() : local_world();
       if (direct) world.open_direct();
       Recorder recorder(world.core(1), kFirst);
       Post first(world, 0, 1, kFirst, {1}, random_bytes(20000, 1));
@@ -163,7 +165,7 @@ TEST(P2pServices, a_bulk_payload_goes_to_memory_of_the_handler) {
 }
 
 TEST(P2pServices, a_payload_without_memory_does_not_hold_its_sender_up) {
-  World world = local();
+  World world = local_world();
   Recorder recorder(world.core(1), kFirst);
   recorder.most_bulk = 10;
   Post little(world, 0, 1, kFirst, {1}, random_bytes(5000, 1));
@@ -179,7 +181,7 @@ TEST(P2pServices, a_payload_without_memory_does_not_hold_its_sender_up) {
 }
 
 TEST(P2pServices, while_the_program_computes_only_calls_that_may_run_do) {
-  World world = local();
+  World world = local_world();
   Recorder waits(world.core(1), kFirst), runs(world.core(1), kSecond, true);
   Services& services = world.core(1).services();
   services.poll(true);
@@ -205,7 +207,7 @@ TEST(P2pServices, while_the_program_computes_only_calls_that_may_run_do) {
 }
 
 TEST(P2pServices, calls_that_wait_are_bounded_and_none_is_lost) {
-  World world = local();
+  World world = local_world();
   Recorder recorder(world.core(1), kFirst);
   world.core(1).services().poll(true);
   std::deque<Post> posts;
@@ -227,7 +229,7 @@ TEST(P2pServices, calls_that_wait_are_bounded_and_none_is_lost) {
 }
 
 TEST(P2pServices, a_peer_that_dies_ends_its_calls) {
-  World world = remote();
+  World world = remote_world();
   Recorder recorder(world.core(1), kFirst);
   Post cut(world, 0, 1, kFirst, {1}, random_bytes(9000, 1));
   for (int i = 0; i < 3; ++i) world.transmit(0, 1), world.deliver(0, 1);
@@ -247,7 +249,7 @@ TEST(P2pServices, a_peer_that_dies_ends_its_calls) {
 }
 
 TEST(P2pServices, malformed_and_unknown_calls_are_counted_and_dropped) {
-  World world = local();
+  World world = local_world();
   Core& core = world.core(1);
   Recorder recorder(core, kFirst);
   const auto give = [&](ServiceId id, const Bytes& header, const Bytes& payload = {}) {
@@ -282,7 +284,7 @@ TEST(P2pServices, malformed_and_unknown_calls_are_counted_and_dropped) {
 
 // A peer that claims to be another one must not fill the memory of that one's call.
 TEST(P2pServices, a_payload_of_another_peer_is_not_taken) {
-  World world = local();
+  World world = local_world();
   Recorder recorder(world.core(1), kFirst);
   Post post(world, 0, 1, kFirst, {1}, random_bytes(5000, 1));
   world.transmit(0, 1);
@@ -298,7 +300,7 @@ TEST(P2pServices, a_payload_of_another_peer_is_not_taken) {
 }
 
 TEST(P2pServices, notices_reach_the_rank_that_prints_them) {
-  World world = remote();
+  World world = remote_world();
   Notices from(world.core(1)), to(world.core(0));
   from.send(0, {1, 2, wire::kNoticeLoses, 30});
   from.send(0, {1, 7, wire::kNoticeLoses, 30});  // no such member

@@ -14,6 +14,9 @@ namespace herald::test {
 
 using Bytes = std::vector<unsigned char>;
 
+constexpr std::size_t kPacket = 200;      // bytes of the largest packet between hosts
+constexpr std::size_t kLong = 1'000'001;  // a message that is copied between processes
+
 inline Bytes random_bytes(std::size_t size, std::uint64_t seed) {
   Prng chance(seed);
   Bytes out(size);

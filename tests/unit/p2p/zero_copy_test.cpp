@@ -11,7 +11,6 @@ using namespace herald::test;
 
 namespace {
 
-constexpr std::size_t kPacket = 200;
 constexpr std::size_t kPayload = kPacket - sizeof(wire::DataPacket);
 
 struct Borrower {

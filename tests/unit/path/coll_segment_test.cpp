@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "cache_lines.hpp"
 #include "path/shm/file.hpp"
 #include "path/shm/segment.hpp"
 
@@ -22,10 +23,6 @@ namespace herald::path {
 namespace {
 
 constexpr int kOperations = 3000;
-
-struct alignas(kCacheLine) Line {
-  std::byte bytes[kCacheLine];
-};
 
 std::uint64_t value_of(int rank, std::uint64_t number) { return number * 1000 + static_cast<unsigned>(rank); }
 

@@ -103,6 +103,13 @@ TEST_P(Mcast, sizes_and_groups_that_change_in_between) {
                  {&kFirst, 1}});
 }
 
+TEST_P(Mcast, long_batches_tell_the_rate_of_the_interface) {
+  check(*path_, std::vector<One>(4, {&kFirst, 1472}));
+  EXPECT_EQ(path_->uplink_rate(), 0u);
+  for (int i = 0; i < 10; ++i) check(*path_, std::vector<One>(44, {&kFirst, 1472}));
+  EXPECT_GT(path_->uplink_rate(), 0u) << "the loopback takes all at once";
+}
+
 TEST_P(Mcast, more_than_fit_into_one_call) {
   check(*path_, std::vector<One>(300, {&kFirst, 1472}));
   check(*path_, std::vector<One>(300, {&kSecond, 8}));

@@ -15,23 +15,23 @@ using namespace herald::path;
 
 namespace {
 
-constexpr std::size_t kBytes = 100'000;
+constexpr std::size_t kRegionBytes = 100'000;
 
 std::uint64_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
 // Both sides in one process: the peer opens the file of the owner through /proc nevertheless.
-struct Pair {
+struct BothSides {
   std::unique_ptr<RegionTable> table = std::make_unique<RegionTable>();
   Regions owner;
   PeerRegions peer{::getpid(), *table};
-  Pair() { owner.open(table.get()); }
+  BothSides() { owner.open(table.get()); }
 };
 
 }  // namespace
 
 TEST(Region, both_sides_see_the_same_memory) {
-  Pair pair;
-  auto* mine = static_cast<char*>(pair.owner.take(kBytes));
+  BothSides pair;
+  auto* mine = static_cast<char*>(pair.owner.take(kRegionBytes));
   ASSERT_NE(mine, nullptr);
   std::byte* theirs = pair.peer.find(number(mine) + 70'000, 1000);
   ASSERT_NE(theirs, nullptr);
@@ -44,26 +44,26 @@ TEST(Region, both_sides_see_the_same_memory) {
 }
 
 TEST(Region, only_addresses_inside_are_found) {
-  Pair pair;
+  BothSides pair;
   int other = 0;
   EXPECT_EQ(pair.peer.find(number(&other), sizeof other), nullptr);
-  void* mine = pair.owner.take(kBytes);
-  EXPECT_NE(pair.peer.find(number(mine), kBytes), nullptr);
-  EXPECT_EQ(pair.peer.find(number(mine), kBytes + 1), nullptr);
+  void* mine = pair.owner.take(kRegionBytes);
+  EXPECT_NE(pair.peer.find(number(mine), kRegionBytes), nullptr);
+  EXPECT_EQ(pair.peer.find(number(mine), kRegionBytes + 1), nullptr);
   EXPECT_EQ(pair.peer.find(number(mine) - 1, 2), nullptr);
-  EXPECT_EQ(pair.peer.find(number(mine) + kBytes, 1), nullptr);
+  EXPECT_EQ(pair.peer.find(number(mine) + kRegionBytes, 1), nullptr);
   EXPECT_EQ(pair.peer.find(number(mine) + 1, SIZE_MAX), nullptr);
   EXPECT_EQ(pair.peer.find(number(&other), sizeof other), nullptr);
 }
 
 TEST(Region, freed_memory_is_not_found_and_its_entry_is_reused) {
-  Pair pair;
+  BothSides pair;
   for (int turn = 0; turn < 200; ++turn) {
-    auto* mine = static_cast<char*>(pair.owner.take(kBytes));
+    auto* mine = static_cast<char*>(pair.owner.take(kRegionBytes));
     ASSERT_NE(mine, nullptr);
     EXPECT_EQ(mine[0], 0) << "it is not what was there before";
     mine[0] = static_cast<char>(1 + turn % 100);
-    std::byte* theirs = pair.peer.find(number(mine), kBytes);
+    std::byte* theirs = pair.peer.find(number(mine), kRegionBytes);
     ASSERT_NE(theirs, nullptr);
     EXPECT_EQ(*reinterpret_cast<char*>(theirs), mine[0]);
     EXPECT_TRUE(pair.owner.give_back(mine));
@@ -73,27 +73,27 @@ TEST(Region, freed_memory_is_not_found_and_its_entry_is_reused) {
 }
 
 TEST(Region, a_full_table_or_none_gives_no_region) {
-  Pair pair;
+  BothSides pair;
   std::vector<void*> all;
   for (std::uint32_t i = 0; i < kRegions; ++i) {
-    all.push_back(pair.owner.take(kBytes));
+    all.push_back(pair.owner.take(kRegionBytes));
     ASSERT_NE(all.back(), nullptr);
-    EXPECT_NE(pair.peer.find(number(all.back()), kBytes), nullptr);
+    EXPECT_NE(pair.peer.find(number(all.back()), kRegionBytes), nullptr);
   }
-  EXPECT_EQ(pair.owner.take(kBytes), nullptr);
+  EXPECT_EQ(pair.owner.take(kRegionBytes), nullptr);
   EXPECT_TRUE(pair.owner.give_back(all[17]));
-  all[17] = pair.owner.take(kBytes);
+  all[17] = pair.owner.take(kRegionBytes);
   EXPECT_NE(all[17], nullptr);
   pair.owner.open(nullptr);  // the peers have detached: memory of the program stays valid
   static_cast<char*>(all[3])[5] = 1;
   EXPECT_TRUE(pair.owner.give_back(all[3]));
-  EXPECT_EQ(pair.owner.take(kBytes), nullptr);
+  EXPECT_EQ(pair.owner.take(kRegionBytes), nullptr);
 }
 
 TEST(Region, damaged_tables_are_not_followed) {
   const auto spoilt = [](auto spoil) {
-    Pair pair;
-    void* mine = pair.owner.take(kBytes);
+    BothSides pair;
+    void* mine = pair.owner.take(kRegionBytes);
     const std::uint64_t address = number(mine);
     spoil(*pair.table);
     return pair.peer.find(address, 1000);

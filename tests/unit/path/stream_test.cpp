@@ -10,15 +10,13 @@
 #include <thread>
 #include <vector>
 
+#include "cache_lines.hpp"
+
 namespace herald::path {
 namespace {
 
-struct alignas(kCacheLine) Line {
-  std::byte bytes[kCacheLine];
-};
-
 // Rank 0 writes a stream, the others read it; then rank 1 writes.
-void take_part(void* memory, const StreamShape& shape, int rank, int& wrong) {
+void use_streams(void* memory, const StreamShape& shape, int rank, int& wrong) {
   constexpr std::uint64_t kPositions = 400;
   Streams streams(memory, shape, rank);
   for (int owner = 0; owner < 2; ++owner) {
@@ -67,7 +65,7 @@ TEST(Stream, chunks_are_read_complete_and_once_by_all) {
     std::vector<int> wrong(ranks, 0);
     std::vector<std::thread> threads;
     for (std::uint32_t r = 0; r < ranks; ++r)
-      threads.emplace_back(take_part, memory.data(), shape, static_cast<int>(r), std::ref(wrong[r]));
+      threads.emplace_back(use_streams, memory.data(), shape, static_cast<int>(r), std::ref(wrong[r]));
     for (std::thread& thread : threads) thread.join();
     for (const int count : wrong) EXPECT_EQ(count, 0) << ranks << " ranks";
   }

@@ -11,18 +11,12 @@
 
 #include <functional>
 
+#include "udp_pair.hpp"
+
 using namespace herald::path;
 using Kind = TcpEvent::Kind;
 
 namespace {
-
-using Bytes = std::vector<std::byte>;
-
-Bytes pattern(std::size_t size, std::size_t seed) {
-  Bytes bytes(size);
-  for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(seed * 37 + i * 11 + i / 256);
-  return bytes;
-}
 
 sockaddr_in loopback(std::uint16_t port) {
   sockaddr_in name{};

@@ -195,6 +195,34 @@ TEST(FusedExchange, exchanges_may_begin_in_any_order) {
   })) << left[0].size();
 }
 
+// A rank that lost a peer passes on what it has, so that nobody waits for ever: it must not look whole.
+TEST(FusedExchange, what_is_made_without_the_data_of_a_lost_rank_fails_everywhere) {
+  LaneWorld world(hosts(3));
+  const auto lane = [&](PeerId id) { return world[id].ids[1]; };
+  EXPECT_TRUE(world[1].lanes.contribute(lane(1), 0, {}, true));
+  EXPECT_TRUE(world[2].lanes.contribute(lane(2), 0, {}));
+  world.settle(1);
+  world.settle(2);
+  world.run(milliseconds(1));
+  EXPECT_EQ(world[0].lanes.gather(lane(0), 0), Lanes::FusedState::lost) << "a contribution is incomplete";
+  world[0].lanes.announce(world.now(), lane(0), 0, {}, true);
+  world.settle(0);
+  world.run(milliseconds(1));
+  std::span<const std::byte> result;
+  for (const PeerId id : {1, 2}) {
+    EXPECT_EQ(world[id].lanes.result(lane(id), 0, result), Lanes::FusedState::lost) << id;
+    world[id].lanes.take_result(lane(id), 0);
+    EXPECT_TRUE(world[id].lanes.contribute(lane(id), 1, {})) << "the next exchange is another one";
+    world.settle(id);
+  }
+  world.run(milliseconds(1));
+  EXPECT_EQ(world[0].lanes.gather(lane(0), 1), Lanes::FusedState::complete);
+  world[0].lanes.announce(world.now(), lane(0), 1, {});
+  world.settle(0);
+  world.run(milliseconds(1));
+  EXPECT_EQ(world[1].lanes.result(lane(1), 1, result), Lanes::FusedState::complete);
+}
+
 TEST(FusedExchange, a_dead_member_ends_only_the_wait_for_itself) {
   LaneWorld world(hosts(4));
   Callers callers(world);

@@ -47,6 +47,25 @@ TEST(LaneRate, a_gigabit_link_is_filled) {
   EXPECT_LE(cast_ms(world), 1.05 * link_ms(config));
 }
 
+// Whatever the program, buffers and the switch do, casts never seem faster than the link.
+TEST(LaneRate, the_proven_rate_is_at_most_that_of_the_link) {
+  for (const double bits : {1e8, 1e9, 1e10}) {
+    LaneWorldConfig config = fast_ethernet(4);
+    config.bits_per_second = bits;
+    config.lanes.window_packets = config.lanes.held_packets = 1024;
+    LaneWorld world(config);
+    EXPECT_EQ(world[0].lanes.counters().proven_rate, 0u);
+    std::uint64_t sent = 0;
+    for (const std::uint64_t packets : {1u, 20u, 46u, 300u, 1000u, 46u}) {
+      world[0].cast(1, packets, 0);
+      sent += packets;
+      ASSERT_TRUE(world.run(milliseconds(10'000), [&] { return world.have(0, sent); }));
+      EXPECT_LE(static_cast<double>(world[0].lanes.counters().proven_rate), bits / 8);
+    }
+    EXPECT_GE(static_cast<double>(world[0].lanes.counters().proven_rate), 0.25 * bits / 8);
+  }
+}
+
 TEST(LaneRate, one_percent_loss_costs_little_more_than_its_repairs) {
   double sum = 0, worst = 0;
   constexpr int kSeeds = static_cast<int>(some_of(20));

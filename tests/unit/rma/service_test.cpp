@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: operations overtake each other when one of them has a bulk payload or waits for the
 // lock; a flush is acknowledged too early; a reply goes to the wrong operation; a malformed call is followed;
-// a lost target leaves operations open.
+// a lost target leaves operations open; an operation that follows a fence takes effect at a target that is
+// still in it.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -98,6 +99,43 @@ TEST(RmaService, operations_wait_for_the_lock_at_the_target) {
     EXPECT_EQ(job.memory_of(2)[299], 2);
     EXPECT_TRUE(job.window(2).target.request_own_lock(true)) << "all locks are released";
   }
+}
+
+TEST(RmaService, a_target_in_a_fence_keeps_operations_of_ranks_that_left_it) {
+  for (const bool far : {false, true}) {
+    Job job(far);
+    std::vector<std::int64_t> before(400, 1), after(400, 2), seen(1, -1), ones(1, 1);
+    job.start(1, 2, wire::RmaKind::put, before.data(), nullptr, 400);
+    job.window(0).origin.pass_fence();  // rank 1 has not sent all of its operations, rank 2 waits for them
+    job.start(0, 2, wire::RmaKind::put, after.data(), nullptr, 400);
+    job.start(0, 2, wire::RmaKind::get_accumulate, ones.data(), seen.data(), 1, 0, op::Kind::sum);
+    job.world.settle();
+    EXPECT_EQ(job.window(2).target.applied(), 1u);
+    EXPECT_EQ(job.memory_of(2)[399], 1);
+    job.window(2).origin.pass_fence();
+    job.window(2).target.pass_fence();
+    job.world.settle();
+    EXPECT_EQ(job.window(2).target.applied(), 3u);
+    EXPECT_EQ(job.memory_of(2)[399], 2);
+    EXPECT_EQ(seen[0], 2);
+  }
+}
+
+TEST(RmaService, a_reply_is_a_flush_of_what_came_before) {
+  Job job(true);
+  std::vector<std::int64_t> large(500, 3), ones(1, 1), before(1, -1);
+  job.start(0, 1, wire::RmaKind::put, large.data(), nullptr, 500);
+  EXPECT_TRUE(job.window(0).origin.needs_flush(1));
+  job.start(0, 1, wire::RmaKind::get_accumulate, ones.data(), before.data(), 1, 8);
+  EXPECT_FALSE(job.window(0).origin.needs_flush(1));
+  EXPECT_FALSE(job.window(0).origin.is_locally_complete(1));
+  job.world.settle();
+  EXPECT_TRUE(job.window(0).origin.is_locally_complete(1));
+  EXPECT_EQ(before[0], 3);
+  EXPECT_EQ(job.memory_of(1)[499], 3);
+  job.start(0, 1, wire::RmaKind::accumulate, ones.data(), nullptr, 1);
+  EXPECT_TRUE(job.window(0).origin.needs_flush(1));
+  job.world.settle();
 }
 
 TEST(RmaService, described_types_arrive) {

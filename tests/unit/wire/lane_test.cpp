@@ -171,8 +171,10 @@ TEST(LaneWire, contributions_and_results_are_as_the_document_says) {
   EXPECT_EQ(open(make(DatagramKind::contribution, 0, contribution)), Opened::good);
   EXPECT_EQ(open(make(DatagramKind::contribution, 0, bytes_of(part))), Opened::good) << "a part of no bytes";
   EXPECT_EQ(open(make(DatagramKind::contribution, kFlagNoContribution, contribution)), Opened::malformed);
-  EXPECT_EQ(open(make(DatagramKind::contribution, kFlagRows, contribution)), Opened::malformed);
+  EXPECT_EQ(open(make(DatagramKind::contribution, kFlagIncomplete, contribution)), Opened::good);
+  EXPECT_EQ(open(make(DatagramKind::contribution, kFlagClosed, contribution)), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::result, 0, bytes_of(result))), Opened::good);
+  EXPECT_EQ(open(make(DatagramKind::result, kFlagIncomplete, bytes_of(result))), Opened::good);
   EXPECT_EQ(open(make(DatagramKind::result, kFlagMulticastSeen, bytes_of(result))), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::contribution_ack, 0, contribution)), Opened::malformed);
   EXPECT_EQ(open(make(DatagramKind::contribution_ack, kFlagAskAck, bytes_of(some_part()))),

@@ -230,7 +230,7 @@ TEST(P2pPacket, wrong_lengths_versions_kinds_and_flags_are_refused) {
                            {1, 0},
                            {1, 12},
                            {1, 255},
-                           {2, 8},
+                           {2, 16},
                            {3, 1},
                            {36, 2}}) {
     Bytes bad = good;

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "p2p/bulk_receiver.hpp"
+
+#include <algorithm>
+
+#include "p2p/receiver.hpp"
+#include "wire/datagram.hpp"
+
+namespace herald::p2p {
+
+using namespace wire;
+
+namespace {
+
+constexpr std::size_t kDropAtOnce = 64 << 10;
+
+}  // namespace
+
+std::uint16_t BulkReceiver::flags_of_pull(RecvOp& op) noexcept {
+  if (!choice_.is_enabled()) [[likely]]
+    return 0;
+  op.pull_at = {};
+  unstamped_.push_back(op.id);
+  const bool fits = op.data.contiguous() && op.expected - op.pull_from >= config_.bulk_least;
+  op.by_bulk = fits && choice_.picks_bulk(now_, op.from_peer) && connections_.contains(op.from_peer);
+  return op.by_bulk ? kFlagByBulk : std::uint16_t{0};
+}
+
+// A pull that began between two turns begins with the next one.
+void BulkReceiver::stamp() noexcept {
+  for (const std::uint32_t id : unstamped_)
+    if (RecvOp* const op = receiver_.find_pull(id)) op->pull_at = now_;
+  unstamped_.clear();
+}
+
+void BulkReceiver::on_pulled(const RecvOp& op) noexcept {
+  if (choice_.is_enabled() && op.pull_at.ns != 0)
+    choice_.on_timed(op.from_peer, op.by_bulk, op.expected - op.pull_from, now_ - op.pull_at);
+}
+
+// A receive that has all bytes, or asked for them again, needs nothing.
+bool BulkReceiver::on_lost(PeerId from, const BulkLostPacket& packet) noexcept {
+  RecvOp* const op = receiver_.find_pull(packet.receive_id);
+  if (op == nullptr || op->from_peer != from || !op->by_bulk) return true;
+  broken_.push_back(from);
+  ++resumed_;
+  receiver_.resume(*op);
+  return true;
+}
+
+void BulkReceiver::on_connected(PeerId from, const StreamSession& session) {
+  if (connections_.contains(from)) on_closed(from);
+  connections_[from].session = session;
+  choice_.on_connected(from);
+}
+
+void BulkReceiver::on_closed(PeerId from) noexcept {
+  std::erase(broken_, from);
+  if (connections_.erase(from) == 0) return;
+  choice_.on_closed(now_, from);
+  receiver_.for_each_pull([&](RecvOp& op) {
+    if (op.from_peer != from || !op.by_bulk) return;
+    ++resumed_;
+    receiver_.resume(op);
+  });
+}
+
+PeerId BulkReceiver::take_broken() noexcept {
+  if (broken_.empty()) return -1;
+  const PeerId from = broken_.back();
+  broken_.pop_back();
+  return from;
+}
+
+BulkReceiver::Target BulkReceiver::find(PeerId from, const Connection& one, RecvOp*& op) const noexcept {
+  op = receiver_.find_pull(one.head.receive_id);
+  if (one.drops || op == nullptr || op->from_peer != from || !op->by_bulk) return Target::none;
+  return op->arriving.linked() ? Target::later : Target::ready;  // its push comes first
+}
+
+std::size_t BulkReceiver::room(PeerId from, Parts& parts) noexcept {
+  const auto at = connections_.find(from);
+  if (at == connections_.end()) return 0;
+  Connection& one = at->second;
+  auto* const head = reinterpret_cast<std::byte*>(&one.head);
+  if (one.have < sizeof one.head) {
+    parts[0] = {head + one.have, sizeof one.head - one.have};
+    return 1;
+  }
+  const std::size_t done = one.have - sizeof one.head, left = one.head.bytes - done;
+  RecvOp* op = nullptr;
+  switch (find(from, one, op)) {
+    case Target::later: return 0;
+    case Target::none:
+      if (dropped_.empty()) dropped_.resize(kDropAtOnce);
+      parts[0] = {dropped_.data(), std::min(left, kDropAtOnce)};
+      return 1;
+    case Target::ready: break;
+  }
+  if (one.head.offset != op->data.position()) {  // take_body() refuses it
+    parts[0] = {head, 1};
+    return 1;
+  }
+  parts[0] = {static_cast<std::byte*>(op->data.contiguous_at()) + done, left};
+  return 1;
+}
+
+bool BulkReceiver::begin_frame(Connection& one) const noexcept {
+  one.checksum = 0;
+  one.drops = false;
+  return one.head.tag == one.session.bulk_tag(one.number++, one.head) && one.head.zero == 0 &&
+         one.head.bytes != 0 && one.head.bytes <= kMostBulk;
+}
+
+bool BulkReceiver::take_body(PeerId from, Connection& one, std::size_t bytes) noexcept {
+  const std::size_t done = one.have - sizeof one.head;
+  RecvOp* op = nullptr;
+  if (find(from, one, op) != Target::ready) {
+    one.drops = true;
+  } else {
+    if (one.head.offset != op->data.position() || one.head.bytes > op->expected - op->data.position())
+      return false;
+    one.checksum =
+        crc32c({static_cast<const std::byte*>(op->data.contiguous_at()) + done, bytes}, one.checksum);
+  }
+  one.have += bytes;
+  if (one.have < sizeof one.head + one.head.bytes) return true;
+  one.have = 0;
+  if (one.drops) return true;
+  if (one.checksum != one.head.checksum) return false;
+  receiver_.on_bulk(*op, one.head.bytes);
+  return true;
+}
+
+bool BulkReceiver::on_read(PeerId from, std::size_t bytes) noexcept {
+  const auto at = connections_.find(from);
+  if (at == connections_.end()) return true;
+  Connection& one = at->second;
+  bool good = true;
+  if (one.have >= sizeof one.head) {
+    good = take_body(from, one, bytes);
+  } else {
+    one.have += bytes;
+    if (one.have == sizeof one.head) {
+      good = begin_frame(one);
+      RecvOp* op = nullptr;
+      if (good && find(from, one, op) != Target::none)
+        good = one.head.offset <= op->expected && one.head.bytes <= op->expected - one.head.offset;
+    }
+  }
+  refused_ += good ? 0 : 1;
+  return good;
+}
+
+}  // namespace herald::p2p
