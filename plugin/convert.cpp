@@ -24,6 +24,21 @@ std::string line_of(const Instruction* instruction) {
   return " (line " + std::to_string(instruction->getDebugLoc().getLine()) + ")";
 }
 
+bool is_jump(StringRef name) {
+  return name == "longjmp" || name == "_longjmp" || name == "siglongjmp" || name == "__longjmp_chk";
+}
+
+// A short result between hosts is an exchange that needs no plan, if the ranks start their calls in the same
+// order: those of persistent requests need not. So a plan of its own would be slower.
+bool is_short(const Pattern& pattern) {
+  constexpr std::uint64_t kShort = 16;  // items
+  const StringRef name = pattern.collective->name;
+  if (name != "Allreduce" && name != "Allgather") return false;
+  const auto known = pattern.arguments.find(Role::recvcount);
+  const auto* count = known == pattern.arguments.end() ? nullptr : dyn_cast<ConstantInt>(known->second.value);
+  return count != nullptr && count->getValue().ule(kShort);
+}
+
 // Why one call in one loop cannot become persistent; empty: it can.
 class Proof {
  public:
@@ -62,13 +77,17 @@ class Proof {
     if (isa<InvokeInst>(pattern_.at)) return "it is in a try block; move the try block out of the loop";
     const Function& function = *loop_.getHeader()->getParent();
     if (function.callsFunctionThatReturnsTwice()) return "the function calls setjmp";
+    const bool module_jumps = any_of(*function.getParent(), [](const Function& one) {
+      return !one.use_empty() && (is_jump(one.getName()) || one.hasFnAttribute(Attribute::ReturnsTwice));
+    });
     for (const BasicBlock* block : loop_.blocks())
       for (const Instruction& instruction : *block) {
         const auto* call = dyn_cast<CallBase>(&instruction);
         if (call == nullptr || isa<IntrinsicInst>(call)) continue;
         StringRef name = name_of_callee(*call);
-        if (name == "longjmp" || name == "_longjmp" || name == "siglongjmp")
-          return "longjmp may leave the loop" + line_of(call);
+        if (is_jump(name)) return "longjmp may leave the loop" + line_of(call);
+        if (module_jumps && !call->willReturn() && !call->isInlineAsm() && name.take_front(4) != "MPI_")
+          return "a function that is called in the loop may call longjmp" + line_of(call);
         if (name == "MPI_Finalize" || name == "MPI_Abort")
           return name.str() + " is in the loop" + line_of(call);
         const bool leaves = !call->doesNotThrow() && !function.doesNotThrow() && !name.consume_front("MPI_");
@@ -115,18 +134,19 @@ class Converter {
     if (!allowed.vouched)
       if (const char* why = uniform_.why_not(*pattern.at->getParent()))
         return miss(pattern, "MayDiffer", "not converted: " + (why + line_of(uniform_.branch())));
+    Instruction* wait = end_of_overlap(*pattern.at, *pattern.collective, *loop, analyses_);
+    if (is_short(pattern)) return split(pattern, *loop, wait);
     for (Loop* outer = loop->getParentLoop(); outer != nullptr; outer = outer->getParentLoop()) {
       if (!Proof(pattern, analyses_, *outer).why_not().empty()) break;
       loop = outer;
     }
-    taken_.push_back({pattern, loop, nullptr});
-    Loop* around = analyses_.loops.getLoopFor(pattern.at->getParent());
-    taken_.back().wait = end_of_overlap(*pattern.at, *pattern.collective, *around, analyses_);
+    taken_.push_back({pattern, loop, wait, false});
     tell(taken_.back());
     return true;
   }
 
-  bool apply() {
+  // Calls that stay in `patterns` and become other calls are exchanged there.
+  bool apply(Patterns& patterns) {
     // All places are known before the first change: analyses are not kept up to date.
     std::vector<Persistent> calls;
     for (const Taken& taken : taken_) {
@@ -136,12 +156,23 @@ class Converter {
       call.call = taken.pattern.at;
       call.before = before;
       call.wait = taken.wait;
+      call.nonblocking = taken.nonblocking;
+      if (call.nonblocking) continue;
       for (Value* value : taken.pattern.at->args())
         call.arguments.push_back(invariant.copy_before(value, before));
       taken.loop->getUniqueExitBlocks(call.exits);
     }
     for (Persistent& call : calls) place_wait(call);
-    for (const Persistent& call : calls) make_persistent(call);
+    for (const Persistent& call : calls) {
+      if (!call.nonblocking) {
+        make_persistent(call);
+        continue;
+      }
+      const CallBase* old = call.call;
+      CallBase* made = make_nonblocking(call);
+      for (Pattern& pattern : patterns)
+        if (pattern.at == old) pattern.at = made, pattern.call = made;
+    }
     return !calls.empty();
   }
 
@@ -150,7 +181,18 @@ class Converter {
     Pattern pattern;
     Loop* loop;
     Instruction* wait;
+    bool nonblocking;
   };
+  // False: it is prepared as well.
+  bool split(const Pattern& pattern, Loop& loop, Instruction* wait) {
+    if (wait == nullptr)
+      return miss(pattern, "Short", "not converted: so short a result needs no plan of its own");
+    taken_.push_back({pattern, &loop, wait, true});
+    remark<OptimizationRemark>(
+        analyses_.remarks, "Split", *pattern.at,
+        "made nonblocking; runs during the work up to the first use of its data" + line_of(wait));
+    return false;
+  }
   bool miss(const Pattern& pattern, const char* name, const std::string& text) {
     remark<OptimizationRemarkMissed>(analyses_.remarks, name, *pattern.at, text);
     return false;
@@ -173,7 +215,7 @@ class Converter {
 bool convert(Function& function, const Analyses& analyses, Uniform& uniform, Patterns& patterns) {
   Converter converter(function, analyses, uniform);
   std::erase_if(patterns, [&](const Pattern& pattern) { return converter.take(pattern); });
-  return converter.apply();
+  return converter.apply(patterns);
 }
 
 }  // namespace herald::plans

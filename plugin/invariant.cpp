@@ -6,6 +6,8 @@
 #include <llvm/IR/IntrinsicInst.h>
 
 #include "mpi_calls.hpp"
+#include "options.hpp"
+#include "shims.hpp"
 
 using namespace llvm;
 
@@ -34,7 +36,7 @@ bool may_touch(AAResults& alias, const Instruction& instruction, Value* pointer,
   if (!(read ? instruction.mayReadOrWriteMemory() : instruction.mayWriteToMemory())) return false;
   const MemoryLocation where(pointer, LocationSize::beforeOrAfterPointer());
   if (const auto* call = dyn_cast<CallBase>(&instruction)) {
-    if (isa<DbgInfoIntrinsic>(call)) return false;
+    if (is_debug_info(*call)) return false;
     const auto* intrinsic = dyn_cast<IntrinsicInst>(call);
     if (intrinsic != nullptr && (intrinsic->isLifetimeStartOrEnd() || intrinsic->isAssumeLikeIntrinsic()))
       return false;
@@ -51,6 +53,7 @@ bool may_touch(AAResults& alias, const Instruction& instruction, Value* pointer,
 }
 
 const Instruction* Invariant::writer_of(Value* pointer) const {
+  if (is_broken(Broken::stores)) return nullptr;
   for (const BasicBlock* block : loop_.blocks())
     for (const Instruction& instruction : *block)
       if (may_touch(alias_, instruction, pointer, false, !certain_)) return &instruction;
@@ -60,6 +63,7 @@ const Instruction* Invariant::writer_of(Value* pointer) const {
 bool Invariant::unwritten(Value* pointer) const { return writer_of(pointer) == nullptr; }
 
 bool Invariant::in_every_iteration(const Instruction& instruction) const {
+  if (is_broken(Broken::iterations)) return true;
   SmallVector<BasicBlock*, 8> leaving;
   loop_.getExitingBlocks(leaving);
   loop_.getLoopLatches(leaving);
@@ -104,7 +108,7 @@ Value* Invariant::copy_before(Value* value, Instruction* at) {
   Instruction* copy = instruction->clone();
   copy->dropUnknownNonDebugMetadata();
   for (Use& operand : copy->operands()) operand.set(copy_before(operand.get(), at));
-  copy->insertBefore(at);
+  copy->insertBefore(place_before(at));
   copy->setName(instruction->getName());
   copies_[value] = copy;
   return copy;

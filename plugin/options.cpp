@@ -20,6 +20,14 @@ cl::opt<Mode> option("herald-plans", cl::desc("what herald-plans does with colle
                                            "persistent calls where it is proven safe")),
                      cl::init(Mode::prepare));
 
+cl::opt<Broken> broken("herald-plans-break", cl::Hidden,
+                       cl::desc("a proof to leave out, for tests of the tests"),
+                       cl::values(clEnumValN(Broken::stores, "stores", "that nothing writes an argument"),
+                                  clEnumValN(Broken::iterations, "iterations", "that a call always runs"),
+                                  clEnumValN(Broken::branches, "branches", "that all ranks go the same way"),
+                                  clEnumValN(Broken::overlap, "overlap", "that work needs no result")),
+                       cl::init(Broken::none));
+
 std::optional<Mode> mode_in(StringRef text) {
   const std::size_t at = text.find("herald plan ");
   if (at == StringRef::npos) return std::nullopt;
@@ -61,6 +69,8 @@ std::optional<Mode> mark_on(const Function& function) {
 }  // namespace
 
 Mode mode_of_option() { return option; }
+
+bool is_broken(Broken proof) { return broken == proof; }
 
 Permission permission(const Function& function, const Loop* loop) {
   for (; loop != nullptr; loop = loop->getParentLoop())

@@ -14,6 +14,11 @@ struct Permission {
 };
 
 Mode mode_of_option();
+
+// Proofs that -mllvm -herald-plans-break=... leaves out, so that tests see whether random programs notice.
+enum class Broken { none, stores, iterations, branches, overlap };
+bool is_broken(Broken proof);
+
 // The innermost mark decides: in the loop, in one around it, on the function, else the option.
 Permission permission(const llvm::Function& function, const llvm::Loop* loop);
 

@@ -6,6 +6,8 @@
 #include <llvm/IR/IntrinsicInst.h>
 
 #include "invariant.hpp"
+#include "options.hpp"
+#include "shims.hpp"
 
 using namespace llvm;
 
@@ -31,7 +33,7 @@ class Overlap {
     for (;;) {
       while (!at->isTerminator()) {
         if (conflicts(*at)) return work_ >= kWorthIt ? at : nullptr;
-        work_ += isa<DbgInfoIntrinsic>(at) ? 0 : 1;
+        work_ += is_debug_info(*at) ? 0 : 1;
         at = at->getNextNode();
       }
       Instruction* next = beyond(*at->getParent());
@@ -51,6 +53,7 @@ class Overlap {
       if (intrinsic != nullptr && intrinsic->isLifetimeStartOrEnd()) return true;
     }
     if (instruction.mayThrow() || instruction.isAtomic() || instruction.isVolatile()) return true;
+    if (is_broken(Broken::overlap)) return false;
     if (may_touch(analyses_.alias, instruction, received_, true, false)) return true;
     return sent_ != nullptr && may_touch(analyses_.alias, instruction, sent_, false, false);
   }

@@ -76,7 +76,7 @@ class Helpers {
                             {function.getArg(0), ConstantPointerNull::get(pointer_)});
   }
   void if_request(IRBuilder<>& build, Function& function) {
-    Value* at = build.CreatePointerCast(function.getArg(0), PointerType::get(pointer_, 0));
+    Value* at = build.CreatePointerCast(function.getArg(0), pointer_to(pointer_));
     auto* some = BasicBlock::Create(context_, "request", &function);
     auto* none = BasicBlock::Create(context_, "none", &function);
     build.CreateCondBr(build.CreateIsNotNull(build.CreateLoad(pointer_, at)), some, none);
@@ -151,6 +151,27 @@ void place_wait(Persistent& made) {
   build.CreateCall(Helpers(*call.getModule()).wait(), {build.CreatePointerCast(made.request, pointer)});
 }
 
+CallBase* make_nonblocking(const Persistent& made) {
+  CallBase& call = *made.call;
+  Module& module = *call.getModule();
+  PointerType* pointer = pointer_type(module.getContext());
+  StringRef name = name_of_callee(call);  // MPI_Allreduce -> MPI_Iallreduce
+  const ArrayRef<Type*> own = call.getFunctionType()->params();
+  SmallVector<Type*, 12> types(own.begin(), own.end());
+  types.push_back(pointer);
+  const FunctionCallee start =
+      module.getOrInsertFunction("MPI_I" + name.substr(4, 1).lower() + name.substr(5).str(),
+                                 FunctionType::get(call.getType(), types, false));
+  IRBuilder<> build(&call);
+  build.CreateStore(ConstantPointerNull::get(pointer), made.request);
+  SmallVector<Value*, 12> arguments(call.arg_begin(), call.arg_end());
+  arguments.push_back(build.CreatePointerCast(made.request, pointer));
+  CallInst* started = build.CreateCall(start, arguments);
+  started->setDebugLoc(call.getDebugLoc());
+  call.eraseFromParent();
+  return started;
+}
+
 void make_persistent(const Persistent& made) {
   CallBase& call = *made.call;
   AllocaInst* const request = made.request;
@@ -172,12 +193,12 @@ void make_persistent(const Persistent& made) {
   FunctionCallee begin = made.wait != nullptr ? helpers.start() : helpers.run();
   Value* result = build.CreateCall(begin, {build.CreatePointerCast(request, pointer)});
   if (!call.use_empty()) {
-    PHINode* phi = PHINode::Create(call.getType(), 2, "", insertion_point(*tail));
+    PHINode* phi = PHINode::Create(call.getType(), 2, "", place_before(insertion_point(*tail)));
     call.replaceAllUsesWith(phi);
     phi->addIncoming(result, then->getParent());
     phi->addIncoming(&call, otherwise->getParent());
   }
-  call.moveBefore(otherwise);
+  call.moveBefore(place_before(otherwise));
 }
 
 }  // namespace herald::plans

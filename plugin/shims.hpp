@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// plugin/shims.hpp: what differs between the versions of LLVM that herald-plans is built for (14 to 19).
+// plugin/shims.hpp: what differs between the versions of LLVM that herald-plans is built for (14 to 22).
 #pragma once
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/BasicBlock.h>
 #include <llvm/IR/DerivedTypes.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/LLVMContext.h>
+#if LLVM_VERSION_MAJOR >= 22
+#include <llvm/Plugins/PassPlugin.h>
+#else
+#include <llvm/Passes/PassPlugin.h>
+#endif
 
 namespace herald::plans {
 
@@ -16,6 +23,30 @@ inline llvm::PointerType* pointer_type(llvm::LLVMContext& context) {
   return llvm::Type::getInt8PtrTy(context);
 #endif
 }
+
+inline llvm::PointerType* pointer_to(llvm::PointerType* type) {
+#if LLVM_VERSION_MAJOR >= 15
+  return type;
+#else
+  return llvm::PointerType::get(type, 0);
+#endif
+}
+
+// From LLVM 22 on, debug information is beside the instructions.
+inline bool is_debug_info(const llvm::Instruction& instruction) {
+#if LLVM_VERSION_MAJOR >= 22
+  return llvm::isa<llvm::DbgLabelInst>(instruction) || llvm::isa<llvm::DbgVariableIntrinsic>(instruction);
+#else
+  return llvm::isa<llvm::DbgInfoIntrinsic>(instruction);
+#endif
+}
+
+// Iterators became the only way to name a place.
+#if LLVM_VERSION_MAJOR >= 20
+inline llvm::BasicBlock::iterator place_before(llvm::Instruction* at) { return at->getIterator(); }
+#else
+inline llvm::Instruction* place_before(llvm::Instruction* at) { return at; }
+#endif
 
 inline llvm::Instruction* insertion_point(llvm::BasicBlock& block) { return &*block.getFirstInsertionPt(); }
 

@@ -7,6 +7,8 @@
 #include <llvm/IR/IntrinsicInst.h>
 
 #include "mpi_calls.hpp"
+#include "options.hpp"
+#include "shims.hpp"
 
 using namespace llvm;
 
@@ -105,6 +107,7 @@ const char* Uniform::called_alike(const Function& function) {
 
 // Values count as equal until the opposite is found, so what was derived meanwhile is derived again.
 const char* Uniform::why_not(const BasicBlock& block) {
+  if (is_broken(Broken::branches)) return nullptr;
   for (;;) {
     const std::size_t found = unequal_;
     const char* why = look(block);
@@ -218,7 +221,7 @@ bool Uniform::writes_equal(const Use& use) {
   const auto* call = dyn_cast<CallBase>(user);
   if (call == nullptr || !call->isArgOperand(&use)) return false;
   if (const auto* intrinsic = dyn_cast<IntrinsicInst>(call))
-    return intrinsic->isLifetimeStartOrEnd() || isa<DbgInfoIntrinsic>(intrinsic);
+    return intrinsic->isLifetimeStartOrEnd() || is_debug_info(*intrinsic);
   StringRef name = name_of_callee(*call);
   if (!name.consume_front("MPI_")) return false;
   (void)name.consume_back("_c");

@@ -13,6 +13,7 @@ static int rank, size;
 static MPI_Comm halves, copy;
 static unsigned A[4][LEN * MOST];
 static int counts[MOST], places[MOST], other[MOST], *alias = counts, errors;
+static int amount = 2, chief, *place = &amount;
 static MPI_Datatype types[MOST];
 static int bytes[MOST];
 static void spread(int* n, int each) {
@@ -34,6 +35,7 @@ static void reset(unsigned seed) {
     for (int k = 0; k < LEN * MOST; ++k) A[i][k] = (unsigned)(rank + 1) * (seed + 77u * (unsigned)i + (unsigned)k);
   spread(counts, 3);
   spread(other, 5);
+  amount = 2, chief = 0, place = &amount, alias = counts;
 }
 '''
 
@@ -69,7 +71,7 @@ class Writer:
         choices = ['1', '2', '5', '7']
         if self.loops:
             choices += [f'(1 + {self.pick(*self.loops)} % 5)', 'n']
-        return self.pick(*choices, 'n', 'm')
+        return self.pick(*choices, 'n', 'm', 'amount')
 
     def condition(self):
         if self.loops and self.random.random() < 0.8:
@@ -86,7 +88,7 @@ class Writer:
         count = self.number()
         comm = comm or self.pick('MPI_COMM_WORLD', 'MPI_COMM_WORLD', 'copy', 'halves')
         # Ranks of the halves have other sizes: the root is one that each has.
-        root = '0' if comm == 'halves' else self.pick('0', 'size - 1', 'n % size', '0')
+        root = '0' if comm == 'halves' else self.pick('0', 'size - 1', 'n % size', 'chief', '0')
         row = self.pick('counts', 'counts', 'other', 'alias')
         u = 'MPI_UNSIGNED'
         call = self.pick(
@@ -125,23 +127,36 @@ class Writer:
             return self.compute()
         if kind < 0.68 and inner:
             return self.loop(depth)
+        if kind < 0.7 and self.loops:
+            # Arguments that are right only when the call runs.
+            return (f'if ({self.loops[-1]} % 3 < size - 1) '
+                    f'MPI_Bcast(A[{self.random.randrange(4)}], 5, MPI_UNSIGNED, 1, MPI_COMM_WORLD);')
         if kind < 0.75 and inner:
             return f'if ({self.condition()}) {{ {self.block(depth + 1)} }}'
         if kind < 0.8:
             # The same collective at all ranks, from two places of the program.
             call = self.collective('MPI_COMM_WORLD')
-            times = self.pick('', '', 'for (int q = 0; q < 3; ++q) ')
-            return f'if (rank % 2) {{ {times}{call} {self.compute()} }} else {times}{call}'
+            times = self.pick('', 'for (int q = 0; q < 3; ++q) ')
+            again = f'{times}{call}' if self.random.random() < 0.5 or not times else f'{{ {call} {call} {call} }}'
+            return f'if (rank % 2) {{ {times}{call} {self.compute()} }} else {again}'
         if kind < 0.85:
             return f'if (rank % 3 == 1) {{ {self.compute()} }}'
         if kind < 0.89:
-            return self.pick('spread(counts, 1 + n % 6);', 'alias = alias == counts ? other : counts;',
-                             'for (int k = 0; k < MOST; ++k) alias[k] = 2;', 'n = 1 + (n * 3 + 1) % 6;')
-        if kind < 0.92 and self.loops:
+            return self.change()
+        if kind < 0.93 and self.loops:
             return f'if ({self.loops[-1]} == {self.random.randrange(2, 6)}) break;'
         if kind < 0.97 and self.callable:
             return f'{self.pick(*self.callable)}({self.pick("MPI_COMM_WORLD", "copy")}, {self.number()});'
         return 'm = (m + 1) % 9;'
+
+    def change(self):
+        """Of arguments, in ways that a compiler may overlook."""
+        turn = self.loops[-1] if self.loops else 'n'
+        return self.pick('spread(counts, 1 + n % 6);', 'alias = alias == counts ? other : counts;',
+                         f'spread({self.pick("counts", "other")}, 1 + {turn} % 6);',
+                         'for (int k = 0; k < MOST; ++k) alias[k] = 2;', f'amount = 1 + {turn} % 6;',
+                         f'*place = {turn} % 2 * (size > 1);', f'chief = {turn} % size;',
+                         'place = place == &chief ? &amount : &chief;', 'n = 1 + (n * 3 + 1) % 6;')
 
     def loop(self, depth):
         self.names += 1
@@ -149,6 +164,8 @@ class Writer:
         bound = self.pick('3', '6', '10', 'size', 'm', '0')
         self.loops.append(name)
         body = self.block(depth + 1)
+        if self.random.random() < 0.25:
+            body = ' '.join((self.collective(), self.compute(), self.change(), body))
         self.loops.pop()
         if self.random.random() < 0.2:
             return f'{{ int {name} = 0; while ({name} < {bound}) {{ {body} ++{name}; }} }}'

@@ -26,13 +26,13 @@ ALL = {
     'Gatherv': 'a, 2, MPI_DOUBLE, b, n, d, MPI_DOUBLE, 0, MPI_COMM_WORLD',
     'Scatter': 'a, 2, MPI_DOUBLE, b, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD',
     'Scatterv': 'a, n, d, MPI_DOUBLE, b, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD',
-    'Allgather': 'a, 2, MPI_DOUBLE, b, 2, MPI_DOUBLE, MPI_COMM_WORLD',
+    'Allgather': 'a, 20, MPI_DOUBLE, b, 20, MPI_DOUBLE, MPI_COMM_WORLD',
     'Allgatherv': 'a, 2, MPI_DOUBLE, b, n, d, MPI_DOUBLE, MPI_COMM_WORLD',
     'Alltoall': 'a, 2, MPI_DOUBLE, b, 2, MPI_DOUBLE, MPI_COMM_WORLD',
     'Alltoallv': 'a, n, d, MPI_DOUBLE, b, n, d, MPI_DOUBLE, MPI_COMM_WORLD',
     'Alltoallw': 'a, n, d, t, b, n, d, t, MPI_COMM_WORLD',
     'Reduce': 'a, b, 2, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD',
-    'Allreduce': 'a, b, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD',
+    'Allreduce': 'a, b, 20, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD',
     'Reduce_scatter': 'a, b, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD',
     'Reduce_scatter_block': 'a, b, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD',
     'Scan': 'a, b, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD',
@@ -42,7 +42,8 @@ ARRAYS = ('static double a[64], b[64];\nstatic const int n[8] = {1, 1}, d[8] = {
           'extern const MPI_Datatype t[8];\n')
 BCAST = 'MPI_Bcast(a, 10, MPI_DOUBLE, 0, MPI_COMM_WORLD);'
 SUM = 'MPI_Allreduce(a, b, 10, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);'
-BUFFERS = 'static double a[10], b[10];\nvoid use(double*);\n'
+LONG = 'MPI_Allreduce(a, b, 40, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);'
+BUFFERS = 'static double a[40], b[40];\nvoid use(double*);\n'
 
 PREPARE = [
     # Every operation, its _c form, and what the hint says.
@@ -102,6 +103,10 @@ PREPARE = [
     ('forbidden_loop', 'prepare', in_loop('MPIX_PLAN(none); ' + BCAST), [f'-{HINT}', '!left alone, as the source asks']),
     ('forbidden_function', 'prepare', 'static double a[10];\nMPIX_PLAN_FUNCTION(none) ' + in_loop(BCAST, ''), [f'-{HINT}']),
     ('mode_none', 'none', in_loop(BCAST), [f'-{HINT}']),
+    # Before the link: what is in the module.
+    ('prepares_with_thin_lto', 'prepare', in_loop(BCAST), [f'1*{HINT}']),
+    ('function_of_other_module_thin_lto', 'prepare', in_loop('step(MPI_COMM_WORLD);', 'void step(MPI_Comm);\n'),
+     [f'-{HINT}']),
     # Through functions of the module.
     ('in_function', 'prepare',
      BUFFERS + '__attribute__((noinline)) static void step(MPI_Comm c, int n) { use(a); '
@@ -139,7 +144,7 @@ CONVERT = [
         'char** word = argv; while (*word && strcmp(*word, "x")) ++word; if (*word) {' + LOOP % BCAST + '}',
         BUFFERS + 'int strcmp(const char*, const char*);\n'), ['!made persistent']),
     ('reduced_value_is_equal', 'convert', in_main(
-        'double mine = argc, sum = 0; while (sum < 100) { MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, '
+        'double mine = argc, sum = 0; while (sum < 100) { MPI_Allreduce(&mine, &sum, argc, MPI_DOUBLE, MPI_SUM, '
         'MPI_COMM_WORLD); }'), ['!made persistent']),
     ('static_function', 'convert', BUFFERS + '__attribute__((noinline)) static void f(int n) { for (int i = 0; i < n; ++i) {'
      + BCAST + '} use(b); }\n' + in_main('f(10); f(20);'), ['!made persistent']),
@@ -190,23 +195,38 @@ CONVERT = [
      'MPI_COMM_WORLD); }\n' + in_main(LOOP % 'step(10);'), [f'-{DONE}', f'1*{HINT}', '!called in another function']),
     ('setjmp', 'convert', '#include <setjmp.h>\njmp_buf j;\n' + in_loop('if (setjmp(j)) break; ' + BCAST),
      [f'-{DONE}', '!calls setjmp']),
+    ('jump_in_function', 'convert',
+     '#include <setjmp.h>\njmp_buf j;\n' + BUFFERS + '__attribute__((noinline)) static void jump(void) '
+     '{ use(b); if (a[3] > 2) longjmp(j, 1); use(b); }\n' + in_loop(BCAST + ' jump();', ''),
+     [f'-{DONE}', f'1*{HINT}', '!a function that is called in the loop may call longjmp']),
     ('finalize_in_loop', 'convert', in_loop(BCAST + ' if (i == 50) { MPI_Finalize(); use(a); }'),
      [f'-{DONE}', '!MPI_Finalize is in the loop']),
     ('convert_forbidden', 'convert', in_loop('MPIX_PLAN(none); ' + BCAST), [f'-{DONE}', f'-{HINT}']),
     ('only_prepare', 'convert', in_loop('MPIX_PLAN(prepare); ' + BCAST), [f'-{DONE}', f'1*{HINT}']),
+    # Short results are not made persistent.
+    ('short_result', 'convert', in_loop(SUM + ' use(b);'),
+     [f'-{INIT}', '-@MPI_Iallreduce', f'1*{HINT}', '!so short a result needs no plan of its own']),
+    ('short_overlap', 'convert', in_loop(SUM + ' for (int k = 0; k < 1000; ++k) c[k] = c[k] * 2 + 1; use(b);',
+                                         BUFFERS + 'double c[1000];\n'),
+     [f'-{INIT}', '1*call i32 @MPI_Iallreduce(', '1*call i32 @herald_plan_wait', f'1*{HINT}', '!made nonblocking']),
+    ('short_overlap_large', 'convert',
+     in_loop('MPI_Allreduce_c(a, b, 10, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); '
+             'for (int k = 0; k < 1000; ++k) c[k] = c[k] * 2 + 1; use(b);', BUFFERS + 'double c[1000];\n'),
+     ['1*call i32 @MPI_Iallreduce_c(', '1*call i32 @herald_plan_wait']),
+    ('converts_with_thin_lto', 'convert', in_loop(BCAST), [f'1*{DONE}', '!made persistent']),
     # Overlap.
-    ('overlap', 'convert', in_loop(SUM + ' for (int k = 0; k < 1000; ++k) c[k] = c[k] * 2 + 1; use(b);',
+    ('overlap', 'convert', in_loop(LONG + ' for (int k = 0; k < 1000; ++k) c[k] = c[k] * 2 + 1; use(b);',
                                    BUFFERS + 'double c[1000];\n'),
      ['+call i32 @MPI_Start', '+call i32 @herald_plan_wait', '!runs during the work up to the first use of its data']),
-    ('overlap_reads_result', 'convert', in_loop(SUM + ' for (int k = 0; k < 1000; ++k) c[k] = c[k] * 2 + b[k % 10]; use(c);',
+    ('overlap_reads_result', 'convert', in_loop(LONG + ' for (int k = 0; k < 1000; ++k) c[k] = c[k] * 2 + b[k % 40]; use(c);',
                                                 BUFFERS + 'double c[1000];\n'), ['-@herald_plan_wait', '!made persistent']),
-    ('overlap_writes_sent', 'convert', in_loop(SUM + ' for (int k = 0; k < 1000; ++k) a[k % 10] = k * 0.5; use(b);',
+    ('overlap_writes_sent', 'convert', in_loop(LONG + ' for (int k = 0; k < 1000; ++k) a[k % 40] = k * 0.5; use(b);',
                                                BUFFERS), ['-@herald_plan_wait', '!made persistent']),
     ('overlap_unknown_pointer', 'convert',
      BUFFERS + 'MPIX_PLAN_FUNCTION(convert) void f(double* s, double* r, double* c) { for (int i = 0; i < 9; ++i) { '
-     'MPI_Allreduce(s, r, 5, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); for (int k = 0; k < 1000; ++k) c[k] *= 2; use(r); } }\n',
+     'MPI_Allreduce(s, r, 50, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); for (int k = 0; k < 1000; ++k) c[k] *= 2; use(r); } }\n',
      ['-@herald_plan_wait', '!made persistent']),
-    ('overlap_stops_at_calls', 'convert', in_loop(SUM + ' use(a); for (int k = 0; k < 1000; ++k) c[k] = c[k] * 2 + 1; use(b);',
+    ('overlap_stops_at_calls', 'convert', in_loop(LONG + ' use(a); for (int k = 0; k < 1000; ++k) c[k] = c[k] * 2 + 1; use(b);',
                                                   BUFFERS + 'double c[1000];\n'), ['-@herald_plan_wait']),
 ]
 

@@ -21,8 +21,9 @@ def compile_case(case, build, version, folder, language):
         out.write('#include <mpi.h>\n#include <mpix.h>\n' + source)
     plugin = f'{build}/lib/herald/herald-plans-{version}.so'
     compiler = ('clang++-' if language == 'c++' else 'clang-') + version
+    lto = ['-flto=thin'] if name.endswith('thin_lto') else []
     return subprocess.run(
-        [compiler, '-O2', '-gline-tables-only', '-S', '-emit-llvm', '-o', '-', f'-I{build}/include', '-Xclang', '-load',
+        [compiler, *lto, '-O2', '-gline-tables-only', '-S', '-emit-llvm', '-o', '-', f'-I{build}/include', '-Xclang', '-load',
          '-Xclang', plugin, f'-fpass-plugin={plugin}', '-mllvm', f'-herald-plans={mode}', '-Rpass=herald-plans',
          '-Rpass-missed=herald-plans', '-Rpass-analysis=herald-plans', '-Wno-everything', file],
         capture_output=True, text=True, check=False, timeout=120)
