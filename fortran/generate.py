@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Generates the Fortran interface from the tables of src/abi.
 
-    generate.py --out DIR    writes DIR/wrappers_<letter>.c, DIR/include/mpif.h, DIR/mpi.f90, ...
+    generate.py --out DIR    writes DIR/wrappers_<letter>.c, DIR/include/mpif.h, DIR/mpi.f90, ..., and in DIR/plain the
+                             modules for compilers without assumed rank
     generate.py --list       prints the names of the files, one per line
     --without 10             leaves out REAL(10), which not every compiler has; may be repeated
 """
 import argparse
+import itertools
 import pathlib
 import sys
 
@@ -33,13 +35,14 @@ def files():
     for part in range(PARTS):
         yield f"wrappers_{part}.c", lambda n=part: wrappers.write_wrappers(functions[n * step:(n + 1) * step])
         yield f"descriptors_{part}.c", lambda n=part: descriptors.write_descriptors(functions[n * step:(n + 1) * step])
-        for prefix in ("", "P"):
-            yield f"{prefix.lower()}mpi_f08_{part}.f90", lambda n=part, p=prefix: f08.write_procedures(
-                functions[n * step:(n + 1) * step], p, n == PARTS - 1)
-    yield "mpi_f08_types.f90", lambda: f08.write_types(constants)
-    yield "mpi_f08.f90", lambda: f08.write_module(functions)
     yield "include/mpif.h", lambda: old.write_mpif(functions, constants)
-    yield "mpi.f90", lambda: old.write_module(functions, constants)
+    for folder, subarrays in (("", True), ("plain/", False)):
+        for part, prefix in itertools.product(range(PARTS), ("", "P")):
+            yield f"{folder}{prefix.lower()}mpi_f08_{part}.f90", lambda n=part, p=prefix, s=subarrays: f08.write_procedures(
+                functions[n * step:(n + 1) * step], p, n == PARTS - 1, s)
+        yield f"{folder}mpi_f08_types.f90", lambda s=subarrays: f08.write_types(constants, s)
+        yield f"{folder}mpi_f08.f90", lambda s=subarrays: f08.write_module(functions, s)
+        yield f"{folder}mpi.f90", lambda s=subarrays: old.write_module(functions, constants, s)
 
 
 def main():

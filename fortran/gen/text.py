@@ -42,11 +42,16 @@ def old_type(p, big):
     return facts.TYPES.get(p.base(big), "INTEGER")
 
 
+def choice(name):
+    """A buffer of any type and rank, passed by its address. make_modules puts REAL in place of TYPE(*) where a compiler
+    has no assumed type."""
+    return [f"TYPE(*),DIMENSION(*) :: {name}", f"!GCC$ ATTRIBUTES NO_ARG_CHECK :: {name}", f"!DIR$ IGNORE_TKR {name}"]
+
+
 def old_declaration(p, big=False):
     """The declaration of an argument in `use mpi`."""
     if p.kind in ("BUFFER", "C_BUFFER2", "LOGICAL_VOID"):
-        return [f"TYPE(*), DIMENSION(*) :: {p.name}", f"!GCC$ ATTRIBUTES NO_ARG_CHECK :: {p.name}",
-                f"!DIR$ IGNORE_TKR {p.name}"]
+        return choice(p.name)
     if facts.is_function(p):
         return [f"EXTERNAL :: {p.name}"]
     if p.kind == "STATUS":

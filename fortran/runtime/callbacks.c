@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* C callbacks that call Fortran procedures. Both styles, with INTEGER handles and with TYPE(MPI_X), have the
- * same calling convention. */
+ * same calling convention. Every integer is passed in 8 bytes: a procedure that declares the other kind for a
+ * count or an attribute reads the same value, and writes nothing beside it. */
 #include <pthread.h>
 
 #include "herald_fortran.h"
@@ -18,7 +19,8 @@ typedef void FortranHandler(MPI_Fint* object, MPI_Fint* code);
 
 static void run_op(int n, void* in, void* inout, int* len, MPI_Datatype* datatype) {
   MPI_Fint type = hf_datatype_out(*datatype);
-  ((FortranOp*)pool[kPlainOp][n])(in, inout, len, &type);
+  MPI_Count wide = *len;
+  ((FortranOp*)pool[kPlainOp][n])(in, inout, (int*)&wide, &type);
 }
 static void run_op_large(int n, void* in, void* inout, MPI_Count* len, MPI_Datatype* datatype) {
   MPI_Fint type = hf_datatype_out(*datatype);
@@ -47,14 +49,16 @@ static void run_handler(int kind, int n, MPI_Fint object, int* code) {
   X(row##0)                                                                                           \
   X(row##1)                                                                                           \
   X(row##2)                                                                                           \
-  X(row##3) X(row##4) X(row##5) X(row##6) X(row##7) X(row##8) X(row##9) X(row##a) X(row##b) X(row##c) \
-      X(row##d) X(row##e) X(row##f)
+  X(row##3)                                                                                           \
+  X(row##4) X(row##5) X(row##6) X(row##7) X(row##8) X(row##9) X(row##a) X(row##b) X(row##c) X(row##d) \
+      X(row##e) X(row##f)
 #define ALL(X)                                                                                      \
   SIXTEEN(X, 0)                                                                                     \
   SIXTEEN(X, 1)                                                                                     \
   SIXTEEN(X, 2)                                                                                     \
-  SIXTEEN(X, 3) SIXTEEN(X, 4) SIXTEEN(X, 5) SIXTEEN(X, 6) SIXTEEN(X, 7) SIXTEEN(X, 8) SIXTEEN(X, 9) \
-      SIXTEEN(X, a) SIXTEEN(X, b) SIXTEEN(X, c) SIXTEEN(X, d) SIXTEEN(X, e) SIXTEEN(X, f)
+  SIXTEEN(X, 3)                                                                                     \
+  SIXTEEN(X, 4) SIXTEEN(X, 5) SIXTEEN(X, 6) SIXTEEN(X, 7) SIXTEEN(X, 8) SIXTEEN(X, 9) SIXTEEN(X, a) \
+      SIXTEEN(X, b) SIXTEEN(X, c) SIXTEEN(X, d) SIXTEEN(X, e) SIXTEEN(X, f)
 ALL(THUNKS_OF)
 static const HfProcedure thunks[kThunks][kPools] = {ALL(ROW_OF)};
 
@@ -78,27 +82,20 @@ typedef void FortranCopy(MPI_Fint* object, MPI_Fint* keyval, MPI_Aint* extra, MP
                          MPI_Fint* flag, MPI_Fint* ierror);
 typedef void FortranDelete(MPI_Fint* object, MPI_Fint* keyval, MPI_Aint* value, MPI_Aint* extra,
                            MPI_Fint* ierror);
-typedef void OldCopy(MPI_Fint* object, MPI_Fint* keyval, MPI_Fint* extra, MPI_Fint* in, MPI_Fint* out,
-                     MPI_Fint* flag, MPI_Fint* ierror);
-typedef void OldDelete(MPI_Fint* object, MPI_Fint* keyval, MPI_Fint* value, MPI_Fint* extra,
-                       MPI_Fint* ierror);
+/* The upper half of a copy before the callback: one that is still there means that the callback wrote a
+ * default integer. */
+static const MPI_Aint kUnwritten = (MPI_Aint)0x5a17c0de << 32;
 
 static int run_copy(MPI_Fint object, int keyval, HfKeyval* state, void* in, void* out, int* flag) {
   int is_box = 0;
   MPI_Aint value_in = hf_unbox(in, &is_box);
-  MPI_Aint value_out = 0;
+  MPI_Aint value_out = kUnwritten;
   MPI_Aint extra = state->extra_state;
   MPI_Fint copied = hf_logical(0);
   MPI_Fint code = MPI_SUCCESS;
-  if (state->old_style) {
-    MPI_Fint old_in = (MPI_Fint)value_in;
-    MPI_Fint old_out = 0;
-    MPI_Fint old_extra = (MPI_Fint)extra;
-    ((OldCopy*)state->copy)(&object, &keyval, &old_extra, &old_in, &old_out, &copied, &code);
-    value_out = old_out;
-  } else {
-    ((FortranCopy*)state->copy)(&object, &keyval, &extra, &value_in, &value_out, &copied, &code);
-  }
+  if (state->old_style) value_in = (MPI_Fint)value_in;
+  ((FortranCopy*)state->copy)(&object, &keyval, &extra, &value_in, &value_out, &copied, &code);
+  if (state->old_style || (value_out ^ kUnwritten) >> 32 == 0) value_out = (MPI_Fint)value_out;
   *flag = hf_is_true(copied);
   if (code != MPI_SUCCESS || !*flag) return code;
   /* A copy has the language of the original. */
@@ -113,13 +110,8 @@ static int run_delete(MPI_Fint object, int keyval, void* attribute, HfKeyval* st
   MPI_Aint value = hf_unbox(attribute, &is_box);
   MPI_Aint extra = state->extra_state;
   MPI_Fint code = MPI_SUCCESS;
-  if (state->old_style) {
-    MPI_Fint old_value = (MPI_Fint)value;
-    MPI_Fint old_extra = (MPI_Fint)extra;
-    ((OldDelete*)state->delete_)(&object, &keyval, &old_value, &old_extra, &code);
-  } else {
-    ((FortranDelete*)state->delete_)(&object, &keyval, &value, &extra, &code);
-  }
+  if (state->old_style) value = (MPI_Fint)value;
+  ((FortranDelete*)state->delete_)(&object, &keyval, &value, &extra, &code);
   if (is_box && code == MPI_SUCCESS) hf_free_box(attribute);
   return code;
 }
@@ -169,14 +161,15 @@ int hf_datarep_extent(MPI_Datatype datatype, MPI_Aint* extent, void* state) {
   ((void (*)(MPI_Fint*, MPI_Aint*, MPI_Aint*, MPI_Fint*))d->extent)(&type, extent, &d->extra_state, &code);
   return code;
 }
-#define CONVERT(name, member, count_type, procedure_type)                                        \
-  int name(void* user, MPI_Datatype datatype, count_type count, void* file, MPI_Offset position, \
-           void* state) {                                                                        \
-    HfDatarep* d = state;                                                                        \
-    MPI_Fint code = MPI_SUCCESS;                                                                 \
-    MPI_Fint type = hf_datatype_out(datatype);                                                   \
-    ((procedure_type*)d->member)(user, &type, &count, file, &position, &d->extra_state, &code);  \
-    return code;                                                                                 \
+#define CONVERT(name, member, count_type, procedure_type)                                                   \
+  int name(void* user, MPI_Datatype datatype, count_type count, void* file, MPI_Offset position,            \
+           void* state) {                                                                                   \
+    HfDatarep* d = state;                                                                                   \
+    MPI_Fint code = MPI_SUCCESS;                                                                            \
+    MPI_Fint type = hf_datatype_out(datatype);                                                              \
+    MPI_Count wide = count;                                                                                 \
+    ((procedure_type*)d->member)(user, &type, (count_type*)&wide, file, &position, &d->extra_state, &code); \
+    return code;                                                                                            \
   }
 CONVERT(hf_datarep_read, read, int, FortranConvert)
 CONVERT(hf_datarep_write, write, int, FortranConvert)

@@ -1,14 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""modules.py MPIFORT MPIEXEC COMPILER SOURCE: mpifort makes modules for a compiler that Herald was not built with, once; a
-compiler whose descriptors differ gets `use mpi` without mpi_f08, and a sentence about it."""
+"""modules.py MPIFORT MPIEXEC COMPILER SOURCE PLAIN CALLS: mpifort makes modules for a compiler that Herald was not built
+with, once. A compiler without assumed rank, or without assumed type too, gets an mpi_f08 that takes addresses, and a
+sentence about it: PLAIN checks what is different there, CALLS calls every procedure. So do those of FLANGS, if installed."""
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
-mpifort, mpiexec, compiler, source = sys.argv[1:5]
+mpifort, mpiexec, compiler, source, plain, calls = sys.argv[1:7]
+FLANGS = ('flang-new-19',)
+# What a compiler of Fortran 2003 refuses.
+NO_RANK = "dimension(\\.\\.)"
+NO_TYPE = "type(\\*)"
 
 
 def script(path, text):
@@ -18,10 +25,46 @@ def script(path, text):
 
 
 def run(*command, environment, code=0):
-    result = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    result = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                            errors='replace')
     if result.returncode != code:
         sys.exit(f'{command}: exit code {result.returncode}\n{result.stdout}')
     return result.stdout
+
+
+def check_plain(work, environment, refused, programs):
+    """A compiler that refuses these words, in sources and in what mpifort compiles for it."""
+    words = ' '.join(f"-e '{word}'" for word in refused)
+    old = script(work / f'old-fortran-{len(refused)}',
+                 f'for f; do case $f in *.f90) ! grep -iq {words} "$f" || exit 1 ;; esac; done\nexec {compiler} "$@"')
+    for index, program in enumerate(programs):
+        output = str(work / 'plain')
+        text = run(mpifort, f'-fc={old}', '-fallow-argument-mismatch', '-w', program, '-o', output, '-J', folder_of(work),
+                   environment=environment)
+        assert ('mpi_f08 without array sections' in text) == (index == 0), text
+        settings = {k: v for k, v in environment.items() if k != 'HERALD_MODULES'} | {'CALLS_FILE': str(work / 'calls_file')}
+        text = run(mpiexec, '-n', '2', output, *['plain'][index:], environment=settings)
+        assert re.search(': *0 *wrong', text), text
+
+
+def check_flang(work, environment, flang):
+    """mpi_f08 of flang, with array sections if its descriptors are those of the library."""
+    output = str(work / 'flang')
+    settings = {k: v for k, v in environment.items() if k != 'HERALD_MODULES'}
+    text = run(mpifort, f'-fc={flang}', plain, '-o', output, environment=environment)
+    sections = 'without array sections' not in text
+    print(flang, 'with array sections' if sections else 'without array sections')
+    for program in [plain, source][:1 + sections]:
+        run(mpifort, f'-fc={flang}', program, '-o', output, '-module-dir', folder_of(work), environment=environment)
+        text = run(mpiexec, '-n', '2', output, environment=settings)
+        assert re.search(': *0 *wrong', text), text
+
+
+def folder_of(work):
+    """A folder for the modules of the program itself."""
+    folder = work / 'own'
+    folder.mkdir(exist_ok=True)
+    return str(folder)
 
 
 def main():
@@ -37,15 +80,13 @@ def main():
         del environment['HERALD_MODULES']
         output = run(mpiexec, '-n', '2', program, environment=environment)
         assert ' 0  wrong' in output, output
-        # A compiler that refuses assumed rank.
         environment['HERALD_MODULES'] = str(work / 'modules')
-        old = script(work / 'old-fortran', f'for f; do case $f in probe.f90) exit 1 ;; esac; done\nexec {compiler} "$@"')
-        small = work / 'small.f90'
-        small.write_text('program small\n use mpi\n integer :: e\n call MPI_Init(e)\n call MPI_Finalize(e)\nend program\n',
-                         encoding='utf-8')
-        text = run(mpifort, f'-fc={old}', str(small), '-o', str(work / 'small'), environment=environment)
-        assert 'mpi_f08 is left out' in text, text
-        missing = run(mpifort, '-fc=no-such-compiler', str(small), environment=environment, code=127)
+        check_plain(work, environment, (NO_RANK,), (plain, calls))
+        check_plain(work, environment, (NO_RANK, NO_TYPE), (plain,))
+        for flang in FLANGS:
+            if shutil.which(flang):
+                check_flang(work, environment, flang)
+        missing = run(mpifort, '-fc=no-such-compiler', source, environment=environment, code=127)
         assert 'is not installed' in missing, missing
         print('modules: 0 wrong')
 

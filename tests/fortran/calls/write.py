@@ -30,9 +30,9 @@ class Writer:
 
     def chosen(self, line):
         """The text of a line for this binding; None if it is for another."""
-        match = re.match(r'(old|mpi|f08|later)\|\s*(.*)', line)
-        if not match or match[1] == 'later':
-            return match[2] if match else line
+        match = re.match(r'(old|mpi|f08)\|\s*(.*)', line)
+        if not match:
+            return line
         style = 'old' if match[1] == 'old' and self.style != 'f08' else self.style
         return match[2] if match[1] == style else None
 
@@ -49,7 +49,7 @@ class Writer:
         return [w for w in words if w]
 
     def call(self, line, big):
-        match = re.match(r'@(?:(\w+) = )?(\w+)\s*(.*)', line)
+        match = re.match(r'[@!](?:(\w+) = )?(\w+)\s*(.*)', line)
         result, name, rest = match[1], f'MPI_{match[2]}', match[3]
         if name == 'MPI_F_sync_reg':
             return [f'call {self.prefix}{name}({rest})']
@@ -62,29 +62,22 @@ class Writer:
         words = self.arguments(function, rest, large)
         if name == 'MPI_Pcontrol':
             return [f'call {full}({", ".join(words)})']
-        then = 'later' if function.later else 'done'
+        then = 'refused' if line.startswith('!') else 'done'
         return [f'call {full}({", ".join(words + ["ierr"])})', f"call {then}('{full}')"]
 
     def paragraph(self, lines, big):
         out = []
-        is_later = any(self.functions.get(f'MPI_{n}') and self.functions[f'MPI_{n}'].later
-                       for line in lines for n in re.findall(r'@(\w+)', line))
         for line in lines:
-            if line.startswith('later|'):
-                name = 'MPI_' + re.search(r'@(\w+)', line)[1]
-                self.called |= {(name, form) for form in self.functions[name].forms()}
-                if not self.functions[name].later:
-                    continue
             line = self.chosen(line)
             if line is None:
                 continue
             line = re.sub(r'%(\w+)', r'\1_c' if big else r'\1', line)
-            if line.startswith('@'):
+            if line.startswith(('@', '!')):
                 out += self.call(line, big)
             elif line.startswith('?'):
                 last = next((o for o in reversed(out) if 'MPI_' in o), '')
                 name = re.search(r'P?MPI_\w+', last)[0] if last else 'loop'
-                out += [] if is_later else [f"call check({line[1:].strip()}, '{name}: wrong result')"]
+                out += [f"call check({line[1:].strip()}, '{name}: wrong result')"]
             else:
                 out.append(line)
         return [self.wrap(self.replace(line, big)) for line in out]

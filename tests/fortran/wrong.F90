@@ -1,9 +1,17 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! Wrong input: a handle of another kind, a freed one, a number that is none, and callbacks of the other style. Each call
-! returns the error class of its argument; nothing crashes.
+! returns the error class of its argument; nothing crashes. Built with `use mpi` and with mpif.h.
+#ifdef MPIF
+#define USE_MPI
+#define HEADER include 'mpif.h'
+#else
+#define USE_MPI use mpi
+#define HEADER
+#endif
 module old_style
-  use mpi
+  USE_MPI
   implicit none
+  HEADER
 contains
   ! The operation of mpif.h, for mpi_f08.
   subroutine add(invec, inoutvec, len, datatype)
@@ -21,6 +29,26 @@ contains
   subroutine forget(comm, keyval, value, extra_state, ierror)
     integer :: comm, keyval, value, extra_state, ierror
     ierror = MPI_SUCCESS
+  end subroutine
+  ! Attributes of MPI_COMM_CREATE_KEYVAL, for MPI_KEYVAL_CREATE.
+  subroutine wide_copy(comm, keyval, extra_state, value_in, value_out, flag, ierror)
+    integer :: comm, keyval, ierror
+    integer(MPI_ADDRESS_KIND) :: extra_state, value_in, value_out
+    logical :: flag
+    value_out = value_in + extra_state
+    flag = .true.
+    ierror = MPI_SUCCESS
+  end subroutine
+  subroutine wide_forget(comm, keyval, value, extra_state, ierror)
+    integer :: comm, keyval, ierror
+    integer(MPI_ADDRESS_KIND) :: value, extra_state
+    ierror = merge(MPI_SUCCESS, MPI_ERR_OTHER, value == -3 .or. value == -4)
+  end subroutine
+  ! The operation of MPI_OP_CREATE_C, for MPI_OP_CREATE.
+  subroutine wide_add(invec, inoutvec, len, datatype)
+    integer(MPI_COUNT_KIND) :: len
+    integer :: datatype, invec(len), inoutvec(len)
+    if (datatype == MPI_INTEGER) inoutvec = inoutvec + invec
   end subroutine
 end module
 
@@ -45,10 +73,10 @@ subroutine pass_procedure(procedure, op)
 end subroutine
 
 program wrong_input
-  use mpi
+  USE_MPI
   use old_style
   implicit none
-  integer :: ierr, rank, ranks, wrong, total, i, n, handle, freed, keyval, second
+  integer :: ierr, rank, ranks, wrong, total, i, n, handle, freed, keyval, second, op
   integer :: numbers(6)
   integer(MPI_ADDRESS_KIND) :: value
   logical :: flag
@@ -99,6 +127,7 @@ contains
   subroutine try(bad)
     integer, intent(in) :: bad
     integer :: copy_of, cell, requests(2), types(ranks), zeros(ranks)
+    integer(MPI_OFFSET_KIND) :: offset
     copy_of = bad
     call MPI_Comm_size(bad, n, ierr)
     call expect(MPI_ERR_COMM, 'communicator')
@@ -128,6 +157,15 @@ contains
     copy_of = bad
     call MPI_Session_finalize(copy_of, ierr)
     call expect(MPI_ERR_SESSION, 'session')
+    call MPI_File_get_size(bad, offset, ierr)
+    call expect(MPI_ERR_FILE, 'file')
+    call MPI_Comm_create_group(MPI_COMM_SELF, bad, 0, copy_of, ierr)
+    call expect(MPI_ERR_GROUP, 'group of a new communicator')
+    call MPI_Type_vector(1, 1, 1, bad, copy_of, ierr)
+    call expect(MPI_ERR_TYPE, 'datatype of a new one')
+    requests = bad
+    call MPI_Startall(2, requests, ierr)
+    call expect(MPI_ERR_REQUEST, 'requests to start')
     zeros = 0
     types = bad
     call MPI_Alltoallw(cell, zeros, zeros, types, cell, zeros, zeros, types, bad, ierr)
@@ -145,6 +183,35 @@ contains
     call MPI_Comm_dup(MPI_COMM_SELF, second, ierr)
     call MPI_Comm_get_attr(second, keyval, value, flag, ierr)
     if (.not. flag .or. value /= 7) wrong = wrong + 1
+    call MPI_Comm_free(second, ierr)
+    call MPI_Comm_delete_attr(MPI_COMM_SELF, keyval, ierr)
+    call MPI_Comm_set_attr(MPI_COMM_SELF, keyval, -6_MPI_ADDRESS_KIND, ierr)
+    call MPI_Comm_dup(MPI_COMM_SELF, second, ierr)
+    call MPI_Comm_get_attr(second, keyval, value, flag, ierr)
+    if (.not. flag .or. value /= -5) wrong = wrong + 1
+    call MPI_Comm_free(second, ierr)
+    call MPI_Comm_delete_attr(MPI_COMM_SELF, keyval, ierr)
+    call MPI_Comm_free_keyval(keyval, ierr)
+    call MPI_Keyval_create(wide_copy, wide_forget, keyval, 1, ierr)
+    call MPI_Attr_put(MPI_COMM_SELF, keyval, -4, ierr)
+    call MPI_Comm_dup(MPI_COMM_SELF, second, ierr)
+    call MPI_Attr_get(second, keyval, n, flag, ierr)
+    if (.not. flag .or. n /= -3) wrong = wrong + 1
+    call MPI_Comm_free(second, ierr)
+    call expect(MPI_SUCCESS, 'attributes of the other kind of integer')
+    call MPI_Attr_delete(MPI_COMM_SELF, keyval, ierr)
+    call expect(MPI_SUCCESS, 'deleting an attribute of the other kind of integer')
+    call MPI_Keyval_free(keyval, ierr)
+    call MPI_Op_create(wide_add, .true., op, ierr)
+    call MPI_Allreduce(1, n, 1, MPI_INTEGER, op, MPI_COMM_WORLD, ierr)
+    if (n /= ranks) wrong = wrong + 1
+    call MPI_Op_free(op, ierr)
+    ! The null and dup functions of another object.
+    call MPI_Comm_create_keyval(MPI_TYPE_DUP_FN, MPI_WIN_NULL_DELETE_FN, keyval, 0_MPI_ADDRESS_KIND, ierr)
+    call MPI_Comm_set_attr(MPI_COMM_SELF, keyval, 6_MPI_ADDRESS_KIND, ierr)
+    call MPI_Comm_dup(MPI_COMM_SELF, second, ierr)
+    call MPI_Comm_get_attr(second, keyval, value, flag, ierr)
+    if (.not. flag .or. value /= 6) wrong = wrong + 1
     call MPI_Comm_free(second, ierr)
     call MPI_Comm_delete_attr(MPI_COMM_SELF, keyval, ierr)
     call MPI_Comm_free_keyval(keyval, ierr)
