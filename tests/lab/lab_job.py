@@ -2,8 +2,10 @@
 """Jobs on the hosts of a lab, for its tests."""
 import os
 import re
+import select
 import signal
 import subprocess
+import time
 
 from lab_case import LAB, LIMIT, SILENCE, LabCase
 from heraldlab import hosts, jobs, tool
@@ -57,6 +59,23 @@ class Job(LabCase):
             line = child.stdout.readline()
         self.assertEqual(line, 'started\n', 'the job did not start')
         return child
+
+    @staticmethod
+    def read_until(child, pattern, seconds):
+        """(output, time of the first line that matches): reads the output of a job until a line matches, or the job has
+        ended, or so many seconds have passed; then the time is None."""
+        out, end = '', time.monotonic() + seconds
+        os.set_blocking(child.stdout.fileno(), False)
+        while time.monotonic() < end:
+            ended = child.poll() is not None
+            select.select([child.stdout], [], [], 0.05)
+            data = os.read(child.stdout.fileno(), 1 << 16).decode(errors='replace') if select.select([child.stdout], [], [], 0)[0] else ''
+            out += data
+            if any(re.search(pattern, line) for line in out.splitlines()):
+                return out, time.time()
+            if ended and not data:
+                break
+        return out, None
 
     @staticmethod
     def finish(child):

@@ -89,6 +89,15 @@ class Ssh(LabCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         print(f'64 ranks on 16 hosts over ssh: {time.monotonic() - begin:.2f} s')
 
+    def test_a_job_over_ssh_spawns_jobs_and_meets_others_by_name(self):
+        for program in (['dyn_spawn', 'starts'], ['dyn_names']):
+            for secure in ('tag', 'auth'):
+                # In the environment of mpiexec: spawned jobs have it too.
+                done = self.lab('exec', '--timeout', 100, 'h1', 'env', f'HERALD_SECURE={secure}', MPIEXEC, '--rsh-agent',
+                                f'ssh -F {self.dir}/ssh', '--host', 'h1,h2', '-n', 4,
+                                f'{BUILD}/tests/programs/{program[0]}', *program[1:])
+                self.assertIn('passed', done.stdout, done.stderr)
+
     def test_output_labels_and_exit_codes(self):
         done = self.mpiexec('-l', '--host', 'h1,h2:2,h3', '-n', 4, 'sh', '-c', 'echo $PMI_RANK $(hostname); echo err >&2')
         self.assertEqual(sorted(done.stdout.splitlines()), ['[0] 0 h1', '[1] 1 h2', '[2] 2 h2', '[3] 3 h3'])

@@ -36,11 +36,12 @@ print('closed', found)
 """ % (FIRST, LAST)
 
 
-class Blocked(Job):
+class Firewalled(Job):
     hosts = 3
+    largest = ()
 
     def mix(self, seconds, *env):
-        return self.begin(PROGRAM, str(seconds), str(random.randrange(1 << 30)), limit=seconds + 80, env=[PORTS, *env])
+        return self.begin(PROGRAM, str(seconds), str(random.randrange(1 << 30)), *self.largest, limit=seconds + 80, env=[PORTS, *env])
 
     def result(self, child):
         out, _ = child.communicate(timeout=LIMIT)
@@ -60,6 +61,38 @@ class Blocked(Job):
             text = 'table inet test_tcp {\nchain input {\ntype filter hook input priority 0\n' + '\n'.join(rules) + '\n}\n}\n'
             self.lab('exec', host, 'nft', text)
 
+
+class Bulk(Firewalled):
+    """Long messages on a fast network go as bulk frames by TCP."""
+    options = ('--offloads', 'on')
+    largest = ('700000',)  # ints
+
+    def counts(self, out):
+        found = re.findall(r'bulk frames sent: (\d+), pulls resumed: (\d+)', out)
+        return [sum(int(one[i]) for one in found) for i in range(2)]
+
+    def test_frames_are_used_and_can_be_forbidden(self):
+        out, _ = self.result(self.mix(6, 'HERALD_VERBOSE=1'))
+        self.assertGreater(self.counts(out)[0], 20, out)
+        for forbidden in ('HERALD_PATH=shm,udp', 'HERALD_SECURE=encrypt'):
+            out, _ = self.result(self.mix(2, 'HERALD_VERBOSE=1', forbidden))
+            self.assertEqual(self.counts(out), [0, 0], out)
+
+    def test_connections_that_are_cut_or_blackholed_lose_and_double_nothing(self):
+        child = self.mix(12, 'HERALD_VERBOSE=1')
+        ports = f'{FIRST}-{LAST}'
+        for verdict in ('reject with tcp reset', 'reject with tcp reset', 'drop'):
+            time.sleep(1.5)
+            self.firewall('h2', f'tcp dport {ports} {verdict}', f'tcp sport {ports} {verdict}')
+            time.sleep(0.3 if verdict != 'drop' else 2.5)
+            self.firewall('h2')
+        out, _ = self.result(child)
+        frames, resumed = self.counts(out)
+        self.assertGreater(frames, 20, out)
+        self.assertGreater(resumed, 0, out)
+
+
+class Blocked(Firewalled):
     def test_from_the_start(self):
         self.lab('fault', 'loss', '100%')
         begin = time.monotonic()
@@ -70,7 +103,7 @@ class Blocked(Job):
         self.assertLess(time.monotonic() - begin, 60)
 
     def test_in_the_middle_and_open_again(self):
-        child = self.mix(9, 'HERALD_VERBOSE=1')
+        child = self.mix(16, 'HERALD_VERBOSE=1')  # commands in the lab are slow on a busy machine
         time.sleep(1.5)
         blocked = time.time()
         self.lab('fault', 'loss', '100%')
@@ -83,7 +116,7 @@ class Blocked(Job):
         self.assert_goes_on(slow, blocked)
 
     def test_in_one_direction_only(self):
-        child = self.mix(6)
+        child = self.mix(12)
         time.sleep(1.5)
         blocked = time.time()
         self.firewall('h2', 'meta l4proto udp drop')
