@@ -2,14 +2,17 @@
 """eavesdropper.py record FILE: keeps all frames that pass the interfaces here, until it is terminated.
 eavesdropper.py casts FILE PORT GROUP...: joins the groups as another local user, on a port that others use too, and
 keeps what comes, until it is terminated.
-eavesdropper.py harm FILE ADDRESS COUNT: sends COUNT recorded datagrams to that host again, every other one with a wrong
-bit, and prints how many of both.
+eavesdropper.py harm FILE ADDRESS COUNT [RATE]: sends COUNT recorded datagrams to that host again, RATE of them a second:
+by turns as they were, with a wrong bit, and with random bytes behind the first twelve. Prints how many of each, and how
+many a second.
 As a module: what such a person can find in the frames."""
+import os
 import re
 import signal
 import socket
 import struct
 import sys
+import time
 
 FORCE_RECEIVE_BUFFER = 33  # SO_RCVBUFFORCE
 MOST = 200000  # frames
@@ -33,7 +36,6 @@ def record(file):
 
 
 def casts(file, port, groups):
-    import os
     with open(file, 'wb'):
         os.chown(file, NOBODY, NOBODY)
     os.setgid(NOBODY)
@@ -47,24 +49,32 @@ def casts(file, port, groups):
     keep(file, receiver)
 
 
-def harm(file, address, count):
+def payloads_to(address, file):
+    """(port, payload) of each recorded datagram to that host."""
+    return [(struct.unpack_from('>H', frame, 36)[0], frame[42:]) for frame in read(file)
+            if frame[12:14] == b'\x08\x00' and frame[23] == 17 and frame[30:34] == socket.inet_aton(address)]
+
+
+def harm(file, address, count, rate=0):
     sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    copies = []
-    for frame in read(file):
-        if frame[12:14] == b'\x08\x00' and frame[23] == 17 and frame[30:34] == socket.inet_aton(address):
-            copies.append((struct.unpack_from('>H', frame, 36)[0], frame[42:]))
-    sent = [0, 0]
+    copies = payloads_to(address, file)
+    sent = [0, 0, 0]
+    start = time.monotonic()
     for number in range(count if copies else 0):
-        port, payload = copies[number % len(copies)]
-        if number % 2 and payload:
+        port, payload = copies[number // 3 % len(copies)]
+        if number % 3 == 1 and payload:
             at = number * 7919 % (8 * len(payload))
             payload = payload[:at // 8] + bytes([payload[at // 8] ^ 1 << at % 8]) + payload[at // 8 + 1:]
+        elif number % 3 == 2:
+            payload = payload[:12] + os.urandom(len(payload[12:]))
+        if rate and number % 100 == 0:
+            time.sleep(max(0, start + number / rate - time.monotonic()))
         try:
             sender.sendto(payload, (address, port))
-            sent[number % 2] += 1
+            sent[number % 3] += 1
         except OSError:
             pass
-    print(*sent, flush=True)
+    print(*sent, round(sum(sent) / (time.monotonic() - start)), flush=True)
 
 
 def read(file):
@@ -174,6 +184,6 @@ if __name__ == '__main__':
     if sys.argv[1] == 'record':
         record(sys.argv[2])
     elif sys.argv[1] == 'harm':
-        harm(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+        harm(sys.argv[2], sys.argv[3], *map(int, sys.argv[4:]))
     else:
         casts(sys.argv[2], int(sys.argv[3]), sys.argv[4:])
