@@ -5,6 +5,8 @@ import statistics
 import subprocess
 import sys
 
+import progress
+
 SMALL = [8, 64, 512, 1024, 4096]
 LONG = [16384, 65536, 262144, 1048576, 4194304, 16777216]
 # what: (sizes, unit, factor for show, less is better)
@@ -33,10 +35,6 @@ UNDER = {
 ASKABLE = [kind for kind, row in KINDS.items() if row[0]] + ['crowd']
 
 
-def note(text):
-    print('\r' + text.ljust(70), end='', file=sys.stderr, flush=True)
-
-
 def gather(samples, name, text, kind=None):
     for line in text.splitlines():
         what, size, value = line.split()
@@ -53,11 +51,12 @@ def measure(found, folder, options, run):
     for kind in kinds:
         if kind not in ASKABLE:
             sys.exit(f'bench: --kinds {kind}: there are {", ".join(ASKABLE)}; the floor is always measured')
+    shown = progress.Progress(options.rounds * len(found) * len(kinds))
     for turn in range(options.rounds):
         gather(samples, 'floor', run([floor], 60))
         for name, (_, launcher) in found.items():
             for kind in kinds:
-                note(f'p2p: round {turn + 1} of {options.rounds}, {name}, {kind}')
+                shown.step(f'p2p: round {turn + 1} of {options.rounds}, {name}, {kind}')
                 if kind == 'crowd':
                     # MPICH spins without end where ranks outnumber cores: a short time is plenty.
                     more = ['--mca', 'mpi_yield_when_idle', '1'] if name == 'openmpi' else []
@@ -68,7 +67,7 @@ def measure(found, folder, options, run):
                     words = ['env'] + [f'{key}={value}' for key, value in settings.items()] + launcher
                     words += ['-n', '2', f'{folder}/p2p.{name}', real, str(options.seconds)] + sizes
                 gather(samples, name, run(words, 300, name == 'herald'), kind if kind in UNDER else None)
-    note('')
+    shown.end()
     return {key: {name: statistics.median(values) for name, values in row.items()} for key, row in samples.items()}
 
 

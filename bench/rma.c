@@ -144,6 +144,32 @@ static void measure(const char* name, void (*call)(int), int bytes, double secon
   if (rank == 0) printf("%s %d %.9f\n", name, bytes, samples[kSamples / 2]);
 }
 
+// Two messages of 8 bytes, to compare with.
+static void round_trip(int bytes) {
+  if (rank == 0) MPI_Send(in, bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+  MPI_Recv(out, bytes, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank == 1) MPI_Send(in, bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+}
+
+// The target computes for a second, and the longest of some puts in that time is reported.
+static void put_to_busy(void) {
+  double longest = 0;
+  if (*only != '\0' && strncmp(only, "put_to_busy", strlen(only)) != 0) return;
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = MPI_Wtime();
+  while (rank == 1 && MPI_Wtime() - start < 1) {
+  }
+  while (rank == 0 && MPI_Wtime() - start < 0.9) {
+    const double begin = MPI_Wtime();
+    put(8);
+    const double took = MPI_Wtime() - begin;
+    if (took > longest) longest = took;
+    while (MPI_Wtime() - begin < 0.05) {
+    }
+  }
+  if (rank == 0) printf("put_to_busy 8 %.9f\n", longest);
+}
+
 static void one_sided(double seconds) {
   char* memory = NULL;
   MPI_Win_allocate(kLong, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
@@ -156,6 +182,8 @@ static void one_sided(double seconds) {
     measure("fetch_and_op", fetch_and_op, 8, seconds);
     measure("put", put, kLong, seconds);
     measure("get", get, kLong, seconds);
+    measure("round_trip", round_trip, 8, seconds);
+    put_to_busy();
   }
   measure("counter", counter, 8, seconds);
   MPI_Win_unlock_all(win);

@@ -20,6 +20,7 @@ import sys
 import time
 
 import p2p_rows
+import progress
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
@@ -86,20 +87,20 @@ def bench_coll(found, folder, options, program='coll', many=(8, 16), kinds=('',)
     """{(ranks, what, bytes): {library: median}}; MPICH spins, so it is left out where ranks outnumber cores."""
     samples = {}
     crowd = [n for n in many if n > len(os.sched_getaffinity(0))]
+    shown = progress.Progress(options.rounds * (len(found) + len(crowd) * len(found.keys() - {'mpich'})))
     for turn in range(options.rounds):
         for ranks in [2] + crowd:
             for name, (_, launcher) in found.items():
                 if ranks != 2 and name == 'mpich':
                     continue
                 more = ['--mca', 'mpi_yield_when_idle', '1'] if ranks != 2 and name == 'openmpi' else []
-                print(f'\r{program}: round {turn + 1} of {options.rounds}, {ranks} ranks, {name}        ', end='',
-                      file=sys.stderr, flush=True)
+                shown.step(f'{program}: round {turn + 1} of {options.rounds}, {ranks} ranks, {name}')
                 words = launcher + more + ['-n', str(ranks), f'{folder}/{program}.{name}', str(options.seconds / 2)]
                 for kind in kinds if ranks == 2 else kinds[:1]:
                     for line in run(words + [kind], 300, name == 'herald').splitlines():
                         what, size, value = line.split()
                         samples.setdefault((ranks, what, int(size)), {}).setdefault(name, []).append(float(value))
-    print('\r' + ' ' * 60 + '\r', end='', file=sys.stderr)
+    shown.end()
     return {key: {name: statistics.median(values) for name, values in row.items()} for key, row in samples.items()}
 
 
@@ -116,11 +117,14 @@ def report_coll(coll, names):
 def bench_startup(found, folder, options):
     """{library: seconds, median} of the whole of `mpiexec -n RANKS`."""
     samples = {name: [] for name in found}
-    for _ in range(options.rounds * 4):
+    shown = progress.Progress(options.rounds * 4 * len(found))
+    for turn in range(options.rounds * 4):
         for name, (_, launcher) in found.items():
+            shown.step(f'startup: round {turn + 1} of {options.rounds * 4}, {name}')
             start = time.monotonic()
             run(launcher + ['-n', str(options.ranks), f'{folder}/startup.{name}'], 60)
             samples[name].append(time.monotonic() - start)
+    shown.end()
     return {name: statistics.median(values) for name, values in samples.items()}
 
 
