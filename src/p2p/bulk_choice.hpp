@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // p2p/bulk_choice.hpp: whether a receiver has the rest of a long message sent as datagrams or as bulk frames
 // of a TCP connection: by what both took from this peer.
-// In:  times of pulls; connections that opened, closed or failed. Out: peers to connect to; the way of a
-// pull. Invariant: a peer from which datagrams come no faster than a link of 1 Gbit/s carries gets no
-// connection: frames cannot be faster there, and would fill the buffer of the switch.
+// In:  how fast bytes came while a pull was under way, by all pulls together; connections that opened, closed
+// or failed. Out: peers to connect to; the way of a pull.
+// Invariant: a peer from which datagrams come no faster than a link of 1 Gbit/s carries gets no connection:
+// frames cannot be faster there, and would fill the buffer of the switch.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -17,7 +18,7 @@ namespace herald::p2p {
 
 class BulkChoice {
  public:
-  static constexpr std::uint64_t kLeastTimed = 128 << 10;  // bytes of a pull that tells a speed
+  static constexpr std::uint64_t kLeastTimed = 128 << 10;  // bytes that tell a speed
   static constexpr std::uint64_t kFastBytesPerSecond = 160'000'000;
   static constexpr std::uint32_t kFirstTimed = 2;  // pulls of each way before they are compared
   static constexpr std::uint32_t kTryOther = 256;  // pulls after which the other way is tried again

@@ -19,7 +19,6 @@ constexpr std::size_t kDropAtOnce = 64 << 10;
 std::uint16_t BulkReceiver::flags_of_pull(RecvOp& op) noexcept {
   if (!choice_.is_enabled()) [[likely]]
     return 0;
-  op.pull_at = {};
   unstamped_.push_back(op.id);
   const bool fits = op.data.contiguous() && op.expected - op.pull_from >= config_.bulk_least;
   op.by_bulk = fits && choice_.picks_bulk(now_, op.from_peer) && connections_.contains(op.from_peer);
@@ -29,13 +28,15 @@ std::uint16_t BulkReceiver::flags_of_pull(RecvOp& op) noexcept {
 // A pull that began between two turns begins with the next one.
 void BulkReceiver::stamp() noexcept {
   for (const std::uint32_t id : unstamped_)
-    if (RecvOp* const op = receiver_.find_pull(id)) op->pull_at = now_;
+    if (RecvOp* const op = receiver_.find_pull(id); op != nullptr && op->pull_at.ns == 0) {
+      op->pull_at = now_;
+      rate_.on_left(now_);
+    }
   unstamped_.clear();
 }
 
 void BulkReceiver::on_pulled(const RecvOp& op) noexcept {
-  if (choice_.is_enabled() && op.pull_at.ns != 0)
-    choice_.on_timed(op.from_peer, op.by_bulk, op.expected - op.pull_from, now_ - op.pull_at);
+  if (op.pull_at.ns != 0) choice_.on_timed(op.from_peer, op.by_bulk, rate_.bytes(), rate_.took(now_));
 }
 
 // A receive that has all bytes, or asked for them again, needs nothing.

@@ -13,6 +13,8 @@
 
 #include "p2p/bulk_choice.hpp"
 #include "p2p/config.hpp"
+#include "p2p/ops.hpp"
+#include "p2p/pull_rate.hpp"
 #include "wire/p2p_packet.hpp"
 #include "wire/stream.hpp"
 
@@ -31,6 +33,12 @@ class BulkReceiver {
   // says that its connection broke.
   std::uint16_t flags_of_pull(RecvOp& op) noexcept;
   void on_pulled(const RecvOp& op) noexcept;
+  // Of a pull that is timed (pull_at is not 0): bytes that came; it is over, or repeated.
+  void on_bytes(std::uint32_t bytes) noexcept { rate_.on_bytes(bytes); }
+  void end_timing(RecvOp& op) noexcept {
+    op.pull_at = {};
+    rate_.on_ended();
+  }
   bool on_lost(PeerId from, const wire::BulkLostPacket& packet) noexcept;
 
   // By the node, with the time of a turn.
@@ -71,6 +79,7 @@ class BulkReceiver {
   const CoreConfig& config_;
   Receiver& receiver_;
   BulkChoice choice_;
+  PullRate rate_;
   std::map<PeerId, Connection> connections_;
   std::vector<PeerId> broken_;
   std::vector<std::uint32_t> unstamped_;  // ids of receives whose pull has not left

@@ -116,7 +116,7 @@ struct RecvOp : Op {
   std::uint64_t pull_from = 0;  // where they begin
   std::uint32_t send_id = 0;    // of what is being pulled
   std::uint32_t send_seq = 0;
-  Instant pull_at{};     // when the pull left; 0: not known
+  Instant pull_at{};     // when the pull left; 0: it is not timed
   bool by_bulk = false;  // the pull permits bulk frames
   Arriving arriving;
   DirectRead* direct = nullptr;  // it reads the sender's memory, or is advertised

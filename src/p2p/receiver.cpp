@@ -211,6 +211,7 @@ void Receiver::deliver_rest(RecvOp& op, const Envelope& envelope, const std::byt
 void Receiver::on_bulk(RecvOp& op, std::uint32_t bytes) noexcept {
   op.data.skip(bytes);
   op.bytes += bytes;
+  if (op.pull_at.ns != 0) bulk_.on_bytes(bytes);
   if (op.data.position() != op.expected) return;
   bulk_.on_pulled(op);
   peers_.send_control(op.from_peer, AckPacket{p2p_prefix(P2pKind::ack), op.send_id, op.send_seq});
@@ -219,7 +220,7 @@ void Receiver::on_bulk(RecvOp& op, std::uint32_t bytes) noexcept {
 
 void Receiver::resume(RecvOp& op) noexcept {
   op.by_bulk = false;
-  op.pull_at = {};
+  if (op.pull_at.ns != 0) bulk_.end_timing(op);
   const std::uint64_t from = std::max(op.data.position(), op.pull_from);
   peers_.send_control(op.from_peer, PullPacket{p2p_prefix(P2pKind::pull, kFlagResume), op.send_id,
                                                op.send_seq, op.id, from, op.expected - from});
@@ -267,6 +268,7 @@ Status Receiver::on_data(PeerId from, std::span<const std::byte> packet) noexcep
   op->data.unpack(packet.data() + sizeof header, bytes);
   op->bytes += bytes;
   op->by_bulk = false;  // the sender preferred datagrams
+  if (op->pull_at.ns != 0) bulk_.on_bytes(bytes);
   if (op->data.position() != op->expected) return Status::ok;
   bulk_.on_pulled(*op);
   finish(*op, op->status);

@@ -77,7 +77,9 @@ class Receiver {
   void end_ad(RecvOp& op, const Envelope& envelope) noexcept;
   bool withdraw_ad(RecvOp& op) noexcept;
   void release_id(RecvOp& op) noexcept {
-    if (op.id != 0) ids_.remove(op.id);
+    if (op.id == 0) return;
+    if (op.pull_at.ns != 0) bulk_.end_timing(op);
+    ids_.remove(op.id);
     op.id = 0;
   }
 

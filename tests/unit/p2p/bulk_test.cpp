@@ -240,5 +240,37 @@ TEST(Bulk, only_fast_links_get_a_connection_and_the_faster_way_wins) {
   EXPECT_EQ(fast.take_wanted(), 3);
 }
 
+// Rank 0 pulls a message from each of three others at a time, over a link of so many bytes a second.
+p2p::PeerId wanted_after_pulls(double bytes_per_second, int rounds) {
+  World world(p2p::CoreConfig{.peers = 4, .remote_first = 1000, .remote_more = 2000}, true, kPacket);
+  p2p::BulkReceiver& receives = world.core(0).bulk().receives;
+  receives.choice().enable(false);
+  Instant now{1'000'000'000};
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<std::unique_ptr<Recv>> taken;
+    std::vector<std::unique_ptr<Send>> given;
+    for (int from = 1; from < 4; ++from) {
+      taken.push_back(std::make_unique<Recv>(world, 0, from, 1, kLong));
+      given.push_back(std::make_unique<Send>(world, from, 0, 1, random_bytes(kLong, 1)));
+      world.transmit(from, 0);
+      world.deliver(from, 0);
+      world.transmit(0, from);  // the pull
+    }
+    receives.set_time(now);
+    now = now + Duration{static_cast<std::int64_t>(3 * kLong / bytes_per_second * 1e9)};
+    receives.set_time(now);
+    world.settle();
+    for (const auto& one : taken) EXPECT_TRUE(one->done);
+    now = now + milliseconds(1);
+    receives.set_time(now);
+  }
+  return receives.choice().take_wanted();
+}
+
+TEST(Bulk, pulls_that_share_a_link_tell_its_speed_together) {
+  EXPECT_EQ(wanted_after_pulls(118e6, 6), -1);
+  EXPECT_GT(wanted_after_pulls(400e6, 6), 0);  // each of them has 133 MB/s
+}
+
 }  // namespace
 }  // namespace herald::test::bulk
