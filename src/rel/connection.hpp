@@ -40,6 +40,7 @@ struct SendState {
   Cursor cursor;
   [[no_unique_address]] Pacer pacer;  // the numbers use its padding
   Seq next_tx = 0;                    // the first packet that was never transmitted
+  UpperHalf upper;                    // of next_tx
   Seq lost_from = 0;                  // no packet before this one is lost
   Seq recovery_end = 0;               // in_recovery: until all before this one are acknowledged
   Seq credit_return = 0;  // credit_returned: acks that do not cover its predecessor grant eager credit only
@@ -64,6 +65,7 @@ struct SendState {
   static bool is_small(const Entry& entry) noexcept {
     return entry.body_bytes + entry.borrowed_bytes <= kSmallBody;
   }
+  WholeSeq whole() const noexcept { return upper.with(next_tx); }
   Seq limit() const noexcept { return cursor.limit + small - small / kSmallPerCredit; }
   // The caller was refused, nothing in flight will bring credit.
   bool is_blocked() const noexcept { return refused && log.empty() && !before(log.end(), limit()); }
@@ -72,6 +74,7 @@ struct SendState {
 struct RecvState {
   Reorder reorder;
   Seq next = 0;       // all before this one have come
+  UpperHalf upper;    // of next
   Seq delivered = 0;  // all before this one were delivered
   Seq end = 0;        // after the highest that has come
   Seq newest = 0;     // came last ...
@@ -93,6 +96,7 @@ struct RecvState {
   bool ack_now = false;
   bool has_received = false;
 
+  WholeSeq whole() const noexcept { return upper.with(next); }
   bool owes_ack() const noexcept { return unacked != 0 || ack_now; }
   // Microseconds, modulo 2^32, for times that are compared within seconds.
   static std::uint32_t clock(Instant now) noexcept { return static_cast<std::uint32_t>(now.ns / 1000); }
@@ -130,7 +134,7 @@ struct Connection {
   SendState tx;
   RecvState rx;
 };
-static_assert(sizeof(Connection) <= 336, "the state of an idle peer that was used");
+static_assert(sizeof(Connection) <= 352, "the state of an idle peer that was used");
 
 // First in, first out; a connection is in it at most once. Nothing is allocated.
 template <Connection* Connection::*Next>

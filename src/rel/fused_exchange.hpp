@@ -37,7 +37,7 @@ class FusedActor : public LaneActor {
  protected:
   static constexpr std::uint8_t kMaxTries = 10;  // that lengthen the interval
 
-  FusedActor(ActorKind kind_, LaneContext& context, const LaneInfo& info, Audience& audience) noexcept
+  FusedActor(ActorKind kind_, LaneContext& context, LaneInfo& info, Audience& audience) noexcept
       : LaneActor(kind_), context_(context), info_(info), audience_(audience) {}
   ~FusedActor() = default;
 
@@ -51,7 +51,7 @@ class FusedActor : public LaneActor {
   Duration retry_delay(std::uint8_t tries) const noexcept;
 
   LaneContext& context_;
-  const LaneInfo& info_;
+  LaneInfo& info_;
   Audience& audience_;
   Duration rtt_{};          // 0: not known
   Instant armed_ = kNever;  // may be too early

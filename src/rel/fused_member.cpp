@@ -19,7 +19,7 @@ constexpr Duration kMaxAckedPatience = milliseconds(250);
 
 }  // namespace
 
-FusedMember::FusedMember(LaneContext& context, const LaneInfo& info, Audience& audience) noexcept
+FusedMember::FusedMember(LaneContext& context, LaneInfo& info, Audience& audience) noexcept
     : FusedActor(ActorKind::fused_member, context, info, audience) {
   for (Seq i = 0; i < kFusedAtOnce; ++i) contributions_[i].number = i - kFusedAtOnce;
 }
@@ -71,6 +71,7 @@ bool FusedMember::on_result(Instant now, bool by_group, const wire::DatagramView
   deferral_.end();
   while (at(results_end_).number == results_end_ && at(results_end_).state != Contribution::State::open)
     ++results_end_;
+  info_.numbers.on_exchange(results_end_);
   ack_at_ = now + kAckAfter;
   arm(ack_at_);
   return true;
@@ -155,7 +156,8 @@ std::span<std::byte> FusedMember::write_whole(Contribution& one, unsigned flags)
   part.behind = static_cast<std::uint8_t>(one.number - results_end_);  // less than kFusedAtOnce
   const std::span<std::byte> all = one.datagram;
   std::memcpy(all.data() + sizeof(wire::DatagramHead), &part, sizeof part);
-  context_.seal(info_.to_member(0), wire::DatagramKind::contribution, flags, one.number, all);
+  context_.seal(info_.to_member(0), wire::DatagramKind::contribution, flags,
+                info_.numbers.exchange(one.number), all);
   return all;
 }
 
@@ -163,9 +165,10 @@ std::span<std::byte> FusedMember::write_compact(Contribution& one, unsigned flag
   static_assert(wire::kMaxFusedMembers <= wire::kMaxCompactPlace + 1);
   const std::span<std::byte> all =
       std::span<std::byte>(one.datagram).subspan(kContributionHead - sizeof(wire::CompactHead));
-  wire::write_compact(
-      context_.config.seal, info_.to_member(0).seal, info_.name,
-      {static_cast<std::uint8_t>(flags), lane_index_, static_cast<std::uint8_t>(info_.me), one.number}, all);
+  wire::write_compact(context_.config.seal, info_.to_member(0).seal, info_.name,
+                      {static_cast<std::uint8_t>(flags), lane_index_, static_cast<std::uint8_t>(info_.me),
+                       info_.numbers.exchange(one.number)},
+                      all);
   return all;
 }
 
@@ -192,7 +195,7 @@ void FusedMember::emit_ack(TxBatch& out) noexcept {
   part.name = info_.name;
   part.behind = 0;
   context_.emit(info_.to_member(0), wire::DatagramKind::contribution,
-                wire::kFlagNoContribution | common_flags(), results_end_, part, out);
+                wire::kFlagNoContribution | common_flags(), info_.numbers.exchange(results_end_), part, out);
   ++context_.counters.acks_sent;
   on_acked();
 }

@@ -14,7 +14,7 @@ namespace herald::rel {
 
 class FusedMember final : public FusedActor {
  public:
-  FusedMember(LaneContext& context, const LaneInfo& info, Audience& audience) noexcept;
+  FusedMember(LaneContext& context, LaneInfo& info, Audience& audience) noexcept;
 
   // False: not now, older exchanges are open.
   bool contribute(Seq number, std::span<const std::byte> data, bool incomplete) noexcept;

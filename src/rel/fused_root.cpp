@@ -18,8 +18,7 @@ constexpr std::uint8_t kResultsToSuspect = 3;  // repetitions: maybe the result 
 
 }  // namespace
 
-FusedRoot::FusedRoot(LaneContext& context, const LaneInfo& info, Audience& audience,
-                     LaneSource& source) noexcept
+FusedRoot::FusedRoot(LaneContext& context, LaneInfo& info, Audience& audience, LaneSource& source) noexcept
     : FusedActor(ActorKind::fused_root, context, info, audience),
       source_(source),
       replies_(info.members.size()) {
@@ -84,6 +83,7 @@ void FusedRoot::announce(Instant now, Seq number, std::span<const std::byte> res
   while (at(announced_end_).number == announced_end_ &&
          at(announced_end_).state != Exchange::State::gathering)
     ++announced_end_;
+  info_.numbers.on_exchange(announced_end_);
   if (exchange.count == 0) return;
   ++unconfirmed_;
   exchange.due = true;
@@ -226,15 +226,15 @@ bool FusedRoot::defer(Instant now, Duration time) noexcept {
 void FusedRoot::emit_to_member(const Exchange& exchange, std::uint32_t place, TxBatch& out) noexcept {
   const std::span<std::byte> all = copies_.emplace_back(exchange.datagram);
   const Destination to = info_.to_member(place);
-  context_.seal(to, wire::DatagramKind::result, wire::kFlagAskAck | result_flags(exchange), exchange.number,
-                all);
+  context_.seal(to, wire::DatagramKind::result, wire::kFlagAskAck | result_flags(exchange),
+                info_.numbers.exchange(exchange.number), all);
   context_.push(to, all, out);
 }
 
 void FusedRoot::emit_to_group(Instant now, Exchange& exchange, unsigned flags, TxBatch& out) noexcept {
   const Destination to = info_.to_group();
-  context_.seal(to, wire::DatagramKind::result, flags | result_flags(exchange), exchange.number,
-                exchange.datagram);
+  context_.seal(to, wire::DatagramKind::result, flags | result_flags(exchange),
+                info_.numbers.exchange(exchange.number), exchange.datagram);
   context_.push(to, exchange.datagram, out);
   audience_.note_multicast(now);
 }
@@ -286,7 +286,7 @@ bool FusedRoot::fill_replies(TxBatch& out) noexcept {
       wire::LanePart part;
       part.name = info_.name;
       context_.emit(info_.to_member(place), wire::DatagramKind::contribution_ack, info_.address_flags(),
-                    replies.ack_number, part, out);
+                    info_.numbers.exchange(replies.ack_number), part, out);
       ++context_.counters.fused_resent;
     }
     replies.resend_due = replies.ack_due = false;

@@ -17,7 +17,7 @@ class LaneSource;
 
 class FusedRoot final : public FusedActor {
  public:
-  FusedRoot(LaneContext& context, const LaneInfo& info, Audience& audience, LaneSource& source) noexcept;
+  FusedRoot(LaneContext& context, LaneInfo& info, Audience& audience, LaneSource& source) noexcept;
 
   Lanes::FusedState gather(Seq number) noexcept;
   std::span<const std::byte> contribution(Seq number, std::size_t place) const noexcept;

@@ -12,8 +12,7 @@ constexpr std::size_t kMaxRows = 32;  // acks that ride on one cast
 
 Lane::Lane(LaneContext& context, std::uint64_t name, std::span<const PeerId> members) noexcept
     : context_(context),
-      info_(name, members, context.config.me,
-            members.size() > context.config.flat_members && !context.is_go_back_n()),
+      info_(name, members, context.config),
       audience_(context, info_, source_),
       source_(context, *this, info_, audience_),
       receivers_(members.size()) {}
@@ -64,25 +63,27 @@ void Lane::on_train(Instant now, std::span<const wire::OpenedDatagram> train) no
   for (const wire::OpenedDatagram& one : train) {
     set_address_index((one.view.flags & wire::kFlagAddress) >> wire::kAddressShift);
     const wire::CastView cast = wire::view_cast(one.view.flags, one.view.body);
-    if (!cast.rows.empty()) news = source_.on_ack_rows(now, from, cast.rows) || news;
-    news = to.on_cast(now, true, one.view, cast) || news;
+    if (!to.on_cast(now, true, one.view, cast)) continue;
+    news = true;
+    if (!cast.rows.empty()) source_.on_ack_rows(now, from, cast.rows);
   }
   to.settle(now);
   if (news) context_.on_news(now, info_.members[from]);
 }
 
-// A draining lane has no receivers, and takes no more casts and results. True: the datagram is news.
+// A draining lane has no receivers, and takes no more casts and results. True: the datagram is news. Acks
+// that ride on a cast count once: with a copy of it they may be old.
 bool Lane::dispatch(Instant now, bool by_group, std::uint32_t from, const wire::DatagramView& view) noexcept {
   const bool open = !info_.draining;
   switch (view.kind) {
     case wire::DatagramKind::cast: {
       const wire::CastView cast = wire::view_cast(view.flags, view.body);
-      const bool rows = !cast.rows.empty() && source_.on_ack_rows(now, from, cast.rows);
-      if (!open) return rows;
+      if (!open) return !cast.rows.empty() && source_.on_ack_rows(now, from, cast.rows);
       LaneReceiver& to = receiver(from);
       const bool news = to.on_cast(now, by_group, view, cast);
+      if (news && !cast.rows.empty()) source_.on_ack_rows(now, from, cast.rows);
       to.settle(now);
-      return news || rows;
+      return news;
     }
     case wire::DatagramKind::cast_ask: return open && receiver(from).on_ask(now, by_group, view);
     case wire::DatagramKind::cast_ack: return on_cast_ack(now, from, view);

@@ -153,7 +153,7 @@ void LaneAcks::emit(Instant now, TxBatch& out) noexcept {
   const std::uint32_t to = up_tree ? info_.tree_of(source_).parent(info_.me) : source_;
   context_.emit(info_.to_member(to), wire::DatagramKind::cast_ack,
                 (stream_.multicast_seen ? wire::kFlagMulticastSeen : 0u) | info_.address_flags(),
-                stream_.next, ack, out);
+                info_.numbers.cast(source_, stream_.next), ack, out);
   ++context_.counters.acks_sent;
   on_sent();
   // Only the source judges by this flag whether multicast arrives here, so only an ack to it clears the flag.

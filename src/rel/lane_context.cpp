@@ -58,22 +58,24 @@ void LaneContext::suspect_segment(Instant now, PeerId peer, std::size_t bytes) n
   if (peers != nullptr) peers->suspect_segment(now, peer, bytes);
 }
 
-void LaneContext::emit_bytes(const Destination& to, wire::DatagramKind kind, unsigned flags, Seq seq,
-                             std::span<const std::byte> body, TxBatch& out) noexcept {
+void LaneContext::emit_bytes(const Destination& to, wire::DatagramKind kind, unsigned flags,
+                             std::uint64_t number, std::span<const std::byte> body, TxBatch& out) noexcept {
   static_assert(kHead + sizeof(wire::CastAck) <= TxBatch::kShort);
   static_assert(kHead + sizeof(wire::CastNak) + wire::kMaxNakRanges * sizeof(wire::NakRange) <=
                 TxBatch::kShort);
   auto& room = out.shorts[out.count];
   const std::span<std::byte> datagram{room.data(), kHead + body.size()};
   std::memcpy(room.data() + kHead, body.data(), body.size());
-  seal(to, kind, flags, seq, datagram);
+  seal(to, kind, flags, number, datagram);
   push(to, datagram, out);
 }
 
-void LaneContext::seal(const Destination& to, wire::DatagramKind kind, unsigned flags, Seq seq,
+void LaneContext::seal(const Destination& to, wire::DatagramKind kind, unsigned flags, std::uint64_t number,
                        std::span<std::byte> datagram) const noexcept {
-  wire::write_head(datagram.data(), kind, static_cast<std::uint8_t>(flags), config.seal, config.me, seq);
-  wire::seal(config.seal, to.seal, wire::crc32c(datagram.subspan(kHead)), datagram.first(kHead));
+  wire::write_head(datagram.data(), kind, static_cast<std::uint8_t>(flags), config.seal, config.me,
+                   static_cast<Seq>(number));
+  wire::seal(config.seal, to.seal, wire::crc32c(datagram.subspan(kHead)), datagram.first(kHead),
+             {upper_half(number), 0});
 }
 
 void LaneContext::release_reservation() noexcept {

@@ -19,7 +19,6 @@
 
 namespace herald::rel {
 
-constexpr Seq kFirstCast = 0xffffff80;   // of every stream; so every long one wraps around
 constexpr std::uint32_t kMinWindow = 4;  // credit of a source, however little memory there is
 
 // An ack is held back for about a round trip after the last packet, and no longer than longest_hold() after
@@ -110,16 +109,16 @@ struct LaneContext {
   std::size_t datagram_bytes() const noexcept;
   // A member still asks for a cast of this size that left several times.
   void suspect_segment(Instant now, PeerId peer, std::size_t bytes) noexcept;
-  // A datagram short enough for the room of the batch itself.
-  void emit_bytes(const Destination& to, wire::DatagramKind kind, unsigned flags, Seq seq,
+  // A datagram short enough for the room of the batch itself. Numbers are whole (rel/lane_numbers.hpp).
+  void emit_bytes(const Destination& to, wire::DatagramKind kind, unsigned flags, std::uint64_t number,
                   std::span<const std::byte> body, TxBatch& out) noexcept;
   template <class Body>
-  void emit(const Destination& to, wire::DatagramKind kind, unsigned flags, Seq seq, const Body& body,
-            TxBatch& out) noexcept {
-    emit_bytes(to, kind, flags, seq, {reinterpret_cast<const std::byte*>(&body), sizeof body}, out);
+  void emit(const Destination& to, wire::DatagramKind kind, unsigned flags, std::uint64_t number,
+            const Body& body, TxBatch& out) noexcept {
+    emit_bytes(to, kind, flags, number, {reinterpret_cast<const std::byte*>(&body), sizeof body}, out);
   }
   // Writes head and tag of a datagram whose body is complete.
-  void seal(const Destination& to, wire::DatagramKind kind, unsigned flags, Seq seq,
+  void seal(const Destination& to, wire::DatagramKind kind, unsigned flags, std::uint64_t number,
             std::span<std::byte> datagram) const noexcept;
   void release_reservation() noexcept;
 

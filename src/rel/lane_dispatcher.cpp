@@ -6,6 +6,46 @@
 #include "wire/compact.hpp"
 
 namespace herald::rel {
+namespace {
+
+// The whole number of a datagram of a lane, before it is opened; 0: of no stream.
+std::uint64_t number_of(const LaneInfo& lane, const wire::DatagramHead& head,
+                        std::span<const std::byte> datagram) noexcept {
+  std::uint32_t source = head.from;
+  switch (static_cast<wire::DatagramKind>(std::uint8_t{head.kind})) {
+    case wire::DatagramKind::cast:
+    case wire::DatagramKind::cast_ask: break;
+    case wire::DatagramKind::cast_ack:
+    case wire::DatagramKind::cast_nak:
+      if (datagram.size() < sizeof head + sizeof(wire::CastNak)) return 0;
+      source = wire::part_at<wire::CastNak>(datagram, sizeof head).source;
+      break;
+    default: return lane.numbers.exchange(head.seq);
+  }
+  const std::int32_t place = lane.place_of(source);
+  return place < 0 ? 0 : lane.numbers.cast(static_cast<std::size_t>(place), head.seq);
+}
+
+bool is_answer_without_lane(const wire::DatagramHead& head) noexcept {
+  return head.kind == static_cast<std::uint8_t>(wire::DatagramKind::cast_ack) &&
+         (head.flags & (wire::kFlagNotOpen | wire::kFlagClosed)) != 0;
+}
+
+}  // namespace
+
+// The upper half of the number of a datagram that is not opened yet.
+std::uint32_t LaneDispatcher::upper_of(std::uint64_t name,
+                                       std::span<const std::byte> datagram) const noexcept {
+  const auto& head = wire::part_at<wire::DatagramHead>(datagram);
+  if (is_answer_without_lane(head)) return 0;
+  const Lane* const open = table_.find_name(name);
+  const LaneInfo* const lane = open != nullptr ? &open->info() : closed_.find_far(name);
+  if (lane != nullptr) return upper_half(number_of(*lane, head, datagram));
+  const std::uint32_t first = context_.config.first_upper;
+  const bool of_cast = head.kind <= static_cast<std::uint8_t>(wire::DatagramKind::cast_ask);
+  return upper_half(of_cast ? LaneNumbers::new_cast(first, head.seq)
+                            : LaneNumbers::new_exchange(first, head.seq));
+}
 
 // Counts what is refused; `view` is filled if it was opened.
 bool LaneDispatcher::is_good(Instant now, wire::Opened opened, const wire::DatagramView& view) noexcept {
@@ -42,7 +82,7 @@ bool LaneDispatcher::on_compact(Instant now, std::span<const std::byte> datagram
   wire::DatagramView view;
   const LaneInfo& info = lane->info();
   const FusedRoot* const root = lane->find_fused_root();
-  const Seq about = root != nullptr ? root->next_number() : 0;
+  const std::uint64_t about = info.numbers.exchange(root != nullptr ? root->next_number() : 0);
   const auto me = static_cast<std::uint32_t>(context_.config.me);
   wire::Opened opened = wire::open_compact(context_.config.seal, me, info.name, about, datagram, view);
   if (opened == wire::Opened::good && view.from >= info.members.size()) opened = wire::Opened::malformed;
@@ -73,7 +113,8 @@ bool LaneDispatcher::on_datagram(Instant now, bool by_group, std::span<const std
   const std::uint64_t name = wire::lane_name(datagram);
   wire::DatagramView view;
   const std::uint32_t to = by_group ? wire::group_seal(name) : static_cast<std::uint32_t>(context_.config.me);
-  const wire::Opened opened = wire::open_datagram(context_.config.seal, to, datagram, view);
+  const wire::Opened opened =
+      wire::open_datagram(context_.config.seal, to, datagram, view, {upper_of(name, datagram), 0});
   if (by_group && opened != wire::Opened::good) ++context_.counters.foreign;
   if (!is_good(now, opened, view)) return false;
   Lane* const lane = table_.find_name(name);
@@ -109,7 +150,10 @@ std::uint32_t LaneDispatcher::on_group_datagrams(Instant now,
 std::uint32_t LaneDispatcher::on_train(Instant now, std::uint64_t name,
                                        std::span<const std::span<const std::byte>> train) noexcept {
   std::array<wire::OpenedDatagram, kMostTogether> all;
-  for (std::size_t i = 0; i < train.size(); ++i) all[i].datagram = train[i];
+  for (std::size_t i = 0; i < train.size(); ++i) {
+    all[i].datagram = train[i];
+    all[i].upper.seq = upper_of(name, train[i]);
+  }
   wire::open_datagrams(context_.config.seal, wire::group_seal(name), {all.data(), train.size()});
   std::uint32_t good = 0;
   std::size_t count = 0;

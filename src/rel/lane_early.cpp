@@ -64,6 +64,13 @@ bool ClosedLanes::contains(std::uint64_t name) const noexcept {
                      [&](const Name& one) { return one.used && one.name == name; });
 }
 
+const LaneInfo* ClosedLanes::find_far(std::uint64_t name) const noexcept {
+  for (const Name& one : names_)
+    if (one.used && one.name == name && one.far != nullptr) return one.far.get();
+  return nullptr;
+}
+
+// Without a lane there is no number: both sides take the first.
 void ClosedLanes::fill(LaneContext& context, TxBatch& out) noexcept {
   while (!replies_.empty() && !out.full()) {
     const Reply reply = replies_.front();

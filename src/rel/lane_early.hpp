@@ -5,6 +5,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/instant.hpp"
@@ -55,7 +56,12 @@ class ClosedLanes {
     bool closed = false;
   };
   void on_opened(std::uint64_t name) noexcept;
-  void on_closed(std::uint64_t name) noexcept { names_[next_++ % kMaxNames] = {name, true}; }
+  void on_closed(const LaneInfo& lane) noexcept {
+    names_[next_++ % kMaxNames] = {lane.name, true,
+                                   lane.numbers.is_far() ? std::make_unique<LaneInfo>(lane) : nullptr};
+  }
+  // Of a lane whose numbers have come far; null: of no such lane.
+  const LaneInfo* find_far(std::uint64_t name) const noexcept;
   bool contains(std::uint64_t name) const noexcept;
 
   void reply(const Reply& reply) noexcept {
@@ -70,6 +76,7 @@ class ClosedLanes {
   struct Name {
     std::uint64_t name = 0;
     bool used = false;
+    std::unique_ptr<const LaneInfo> far;
   };
   std::array<Name, kMaxNames> names_{};
   std::size_t next_ = 0;

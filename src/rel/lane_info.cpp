@@ -7,9 +7,13 @@
 
 namespace herald::rel {
 
-LaneInfo::LaneInfo(std::uint64_t name_, std::span<const PeerId> members_, PeerId self, bool tree_) noexcept
-    : name(name_), tree(tree_), members(members_.begin(), members_.end()), by_rank(members_.size()) {
-  const auto mine = std::find(members.begin(), members.end(), self);
+LaneInfo::LaneInfo(std::uint64_t name_, std::span<const PeerId> members_, const LanesConfig& config) noexcept
+    : name(name_),
+      tree(members_.size() > config.flat_members && config.mode == LaneMode::streaming),
+      members(members_.begin(), members_.end()),
+      by_rank(members_.size()),
+      numbers(config.first_upper, members_.size()) {
+  const auto mine = std::find(members.begin(), members.end(), config.me);
   HERALD_ASSERT(mine != members.end());
   me = static_cast<std::uint16_t>(mine - members.begin());
   for (std::uint16_t i = 0; i < members.size(); ++i) by_rank[i] = i;

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "rel/lane_numbers.hpp"
 #include "rel/lane_tree.hpp"
 #include "rel/lanes.hpp"
 #include "wire/lane.hpp"
@@ -22,7 +23,7 @@ struct Destination {
 constexpr Destination to_peer(PeerId peer) noexcept { return {peer, static_cast<std::uint32_t>(peer)}; }
 
 struct LaneInfo {
-  LaneInfo(std::uint64_t name, std::span<const PeerId> members, PeerId self, bool tree) noexcept;
+  LaneInfo(std::uint64_t name, std::span<const PeerId> members, const LanesConfig& config) noexcept;
 
   std::int32_t place_of(std::uint32_t rank) const noexcept;  // among the members; -1: not a member
   LaneTree tree_of(std::uint32_t source) const noexcept {
@@ -48,6 +49,7 @@ struct LaneInfo {
   bool draining = false;       // closed, but a member has not received all that we cast
   std::vector<PeerId> members;
   std::vector<std::uint16_t> by_rank;  // places, ordered by rank
+  LaneNumbers numbers;
 };
 
 }  // namespace herald::rel

@@ -117,7 +117,8 @@ void LaneNaks::emit(Instant now, TxBatch& out) noexcept {
   body.nak.end = stream_.top;
   context_.emit_bytes(
       info_.to_member(source_), wire::DatagramKind::cast_nak,
-      (stream_.multicast_seen ? wire::kFlagMulticastSeen : 0u) | info_.address_flags(), stream_.next,
+      (stream_.multicast_seen ? wire::kFlagMulticastSeen : 0u) | info_.address_flags(),
+      info_.numbers.cast(source_, stream_.next),
       {reinterpret_cast<const std::byte*>(&body), sizeof body.nak + count * sizeof(wire::NakRange)}, out);
   ++context_.counters.naks_sent;
   asked_at_ = now;

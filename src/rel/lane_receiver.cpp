@@ -122,6 +122,7 @@ bool LaneReceiver::on_cast(Instant now, bool by_group, const wire::DatagramView&
     if (!by_group || asks) acks_.owe(now);  // the source may not know that we have it
   } else if (before(seq, acks_.limit()) && accept(now, seq, cast.packet)) {
     news = true;
+    info_.numbers.on_cast(source_, seq);
     ++context_.counters.received;
     acks_.on_packet(now, seq, cast.packet.size() <= kSmallPacket);
     owes_ = true;

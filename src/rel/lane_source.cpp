@@ -74,6 +74,7 @@ void LaneSource::commit(std::size_t bytes) noexcept {
   std::byte* const at = context_.log_pool.at(context_.reserved);
   std::size_t body = sizeof(wire::LanePart) + bytes;
   Entry& entry = stream_.log.append();
+  info_.numbers.on_cast(info_.me, stream_.log.end());
   if (!info_.tree) {
     const std::size_t rows = lane_.write_ack_rows(at + wire::kCastHead + bytes, most - bytes);
     if (rows != 0) entry.flags = wire::kFlagRows;

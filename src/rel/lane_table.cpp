@@ -59,7 +59,7 @@ void LaneTable::close(Lane& lane) noexcept {
   if (!lane.close()) return;
   const std::uint64_t name = lane.info().name;
   early_.drop(name);
-  closed_.on_closed(name);
+  closed_.on_closed(lane.info());
   names_.erase(name);
   lanes_[static_cast<std::size_t>(lane.info().id)].reset();
 }

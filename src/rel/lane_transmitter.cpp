@@ -33,7 +33,8 @@ bool LaneTransmitter::emit_cast(Instant now, Seq seq, std::int32_t place, bool a
   if (audience_.has_lost_members()) flags |= wire::kFlagDirect;
   const Destination to = info_.to_place(place);
   wire::write_head(at, wire::DatagramKind::cast, flags, context_.config.seal, context_.config.me, seq);
-  unsealed_.add(context_.config.seal, at, to.seal, entry.body_crc);
+  unsealed_.add(context_.config.seal, at, to.seal, entry.body_crc,
+                upper_half(info_.numbers.cast(info_.me, seq)));
   const std::size_t bytes = sizeof(wire::DatagramHead) + entry.body_bytes;
   if (bytes > context_.datagram_bytes()) unsealed_.flush();  // a datagram is split as it leaves
   context_.push(to, {at, bytes}, out);
@@ -48,8 +49,8 @@ bool LaneTransmitter::emit_cast(Instant now, Seq seq, std::int32_t place, bool a
 void LaneTransmitter::emit_ask(Instant now, std::int32_t place, bool answer, TxBatch& out) noexcept {
   const unsigned flags = (answer ? wire::kFlagAskAck : 0u) |
                          (audience_.has_lost_members() ? wire::kFlagDirect : 0u) | info_.address_flags();
-  context_.emit(info_.to_place(place), wire::DatagramKind::cast_ask, flags, stream_.next_tx,
-                lane_part(info_, audience_), out);
+  context_.emit(info_.to_place(place), wire::DatagramKind::cast_ask, flags,
+                info_.numbers.cast(info_.me, stream_.next_tx), lane_part(info_, audience_), out);
   if (place == kAllMembers) {
     audience_.note_multicast(now);
   } else {

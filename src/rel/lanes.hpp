@@ -54,6 +54,7 @@ struct LanesConfig {
   std::uint32_t held_packets = 192;     // that our socket buffers between two calls: the most that we grant
   std::uint32_t log_bytes = 8 << 20;    // all lanes together
   std::uint32_t kept_bytes = 8 << 20;   // packets out of order, or not taken by the listener yet
+  std::uint32_t first_upper = 0;        // half of the first numbers of every stream
   std::uint32_t flat_members = 16;      // up to so many acknowledge to the source itself, more by a tree
   LaneMode mode = LaneMode::streaming;  // the same on all members
   Duration first_rtt = microseconds(500);

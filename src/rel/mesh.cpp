@@ -157,8 +157,7 @@ void Mesh::Inner::join(Instant now, LinkId link, const wire::DatagramView& fragm
     return;
   }
   wire::DatagramView view;
-  const PeerSeal& seal = peers.seal_of(whole);
-  const wire::Opened opened = wire::open_datagram(seal, seal.me, whole, view);
+  const wire::Opened opened = peers.open(whole, view);
   take(now, link, opened, view);
 }
 
@@ -173,9 +172,8 @@ void Mesh::Inner::find_least_segment() noexcept {
 }
 
 PeerId Mesh::on_datagram(Instant now, LinkId link, std::span<const std::byte> datagram) noexcept {
-  const PeerSeal& seal = inner_->peers.seal_of(datagram);
   wire::DatagramView view;
-  const wire::Opened opened = wire::open_datagram(seal, seal.me, datagram, view);
+  const wire::Opened opened = inner_->peers.open(datagram, view);
   return inner_->take(now, link, opened, view);
 }
 
@@ -183,11 +181,7 @@ bool Mesh::on_datagrams(Instant now, std::span<const Rx> came) noexcept {
   HERALD_ASSERT(came.size() <= kMostAtOnce);
   std::array<wire::OpenedDatagram, kMostAtOnce> all;
   for (std::size_t i = 0; i < came.size(); ++i) all[i].datagram = came[i].datagram;
-  for (std::size_t first = 0, end = 0; first < came.size(); first = end) {  // each row under the same key
-    const PeerSeal& seal = inner_->peers.seal_of(came[first].datagram);
-    for (end = first + 1; end < came.size() && &inner_->peers.seal_of(came[end].datagram) == &seal;) ++end;
-    wire::open_datagrams(seal, seal.me, {all.data() + first, end - first});
-  }
+  inner_->peers.open({all.data(), came.size()});
   bool good = false;
   for (std::size_t i = 0; i < came.size(); ++i)
     good = inner_->take(now, came[i].link, all[i].opened, all[i].view) >= 0 || good;
@@ -210,7 +204,9 @@ PeerId Mesh::Inner::take(Instant now, LinkId link, wire::Opened opened,
   }
   mesh.start(*ch, now);
   if (!ch->gone) {
+    const Seq next = ch->rx.next;
     dispatch(*ch, now, link, view);
+    if (view.kind == wire::DatagramKind::data) ch->rx.upper.on_growth(next, ch->rx.next);
   } else if (view.kind == wire::DatagramKind::data && before(view.seq, ch->rx.next)) {
     ch->rx.ack_now = true;
     mesh.wake(*ch);

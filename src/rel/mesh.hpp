@@ -74,6 +74,7 @@ struct MeshConfig {
   Duration warn_after = milliseconds(5000);  // a peer that does not answer for this long is reported
   Duration give_up = milliseconds(60'000);   // ... and for this long is lost
   std::uint32_t first_seq = 0xffffff00;      // of every connection; so every long job wraps around
+  std::uint32_t first_upper = 0;             // half of it
 
   Duration pace() const noexcept { return std::min(warn_after, give_up); }  // of probes and back-off
 };

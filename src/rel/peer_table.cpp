@@ -54,6 +54,7 @@ Connection* PeerTable::make(PeerId peer, const PeerSeal& seal) noexcept {
   ch->detector = FailureDetector(config_.give_up, config_.warn_after);
   ch->links.set_size(links_[static_cast<std::size_t>(peer)]);
   ch->tx.log.start_at(first);
+  ch->tx.upper = ch->rx.upper = UpperHalf(config_.first_upper);
   ch->tx.next_tx = ch->tx.lost_from = ch->tx.cursor.next = first;
   ch->rx.next = ch->rx.delivered = ch->rx.end = first;
   ch->rx.newest = first - 1;
@@ -70,6 +71,38 @@ const PeerSeal& PeerTable::seal_of(std::span<const std::byte> datagram) const no
   std::memcpy(&from, datagram.data() + offsetof(wire::DatagramHead, from), sizeof from);
   const Connection* const ch = find(std::uint32_t{from});
   return ch == nullptr ? job_seal_ : *ch->seal;
+}
+
+// Of the numbers of a datagram that is not opened yet.
+wire::UpperHalves PeerTable::upper_halves(std::span<const std::byte> datagram) const noexcept {
+  if (datagram.size() < sizeof(wire::DatagramHead)) return {};
+  wire::DatagramHead head;
+  std::memcpy(&head, datagram.data(), sizeof head);
+  const auto kind = static_cast<wire::DatagramKind>(std::uint8_t{head.kind});
+  if (kind != wire::DatagramKind::data && kind != wire::DatagramKind::ack) return {};
+  const Connection* const ch = find(std::uint32_t{head.from});
+  wire::UpperHalves upper;
+  upper.seq = upper_half((ch == nullptr ? first_number() : ch->rx.whole()).nearest(head.seq));
+  wire::Le<std::uint32_t> next;
+  if ((head.flags & wire::kFlagAck) == 0 || datagram.size() < sizeof head + sizeof next) return upper;
+  std::memcpy(&next, datagram.data() + sizeof head, sizeof next);
+  upper.next = upper_half((ch == nullptr ? first_number() : ch->tx.whole()).nearest(next));
+  return upper;
+}
+
+wire::Opened PeerTable::open(std::span<const std::byte> datagram, wire::DatagramView& view) const noexcept {
+  const PeerSeal& seal = seal_of(datagram);
+  return wire::open_datagram(seal, seal.me, datagram, view, upper_halves(datagram));
+}
+
+// Each row of datagrams under the same key together.
+void PeerTable::open(std::span<wire::OpenedDatagram> all) const noexcept {
+  for (std::size_t first = 0, end = 0; first < all.size(); first = end) {
+    const PeerSeal& seal = seal_of(all[first].datagram);
+    for (end = first; end < all.size() && &seal_of(all[end].datagram) == &seal; ++end)
+      all[end].upper = upper_halves(all[end].datagram);
+    wire::open_datagrams(seal, seal.me, all.subspan(first, end - first));
+  }
 }
 
 }  // namespace herald::rel

@@ -37,8 +37,9 @@ class PeerTable {
   }
   // By peer; null: never used.
   std::span<Connection* const> all() const noexcept { return connections_; }
-  // The seal of a datagram, by the sender that its head names.
-  const PeerSeal& seal_of(std::span<const std::byte> datagram) const noexcept;
+  // Checks a datagram under the key, and with the numbers, of the sender that its head names.
+  wire::Opened open(std::span<const std::byte> datagram, wire::DatagramView& view) const noexcept;
+  void open(std::span<wire::OpenedDatagram> all) const noexcept;
 
  private:
   static constexpr std::size_t kBlock = 16;  // connections allocated at once, because each alone costs more
@@ -51,6 +52,9 @@ class PeerTable {
     return is_inside(peer) && links_[static_cast<std::size_t>(peer)] != 0 && !is_forgotten(peer);
   }
   Connection* make(PeerId peer, const PeerSeal& seal) noexcept;
+  const PeerSeal& seal_of(std::span<const std::byte> datagram) const noexcept;
+  wire::UpperHalves upper_halves(std::span<const std::byte> datagram) const noexcept;
+  WholeSeq first_number() const noexcept { return UpperHalf(config_.first_upper).with(config_.first_seq); }
 
   const MeshConfig& config_;
   std::vector<Connection*> connections_;  // by peer

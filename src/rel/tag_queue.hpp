@@ -13,15 +13,17 @@ namespace herald::rel {
 
 class TagQueue {
  public:
-  void add(const wire::Seal& seal, std::byte* head, std::uint32_t to, std::uint32_t body_crc) noexcept {
+  void add(const wire::Seal& seal, std::byte* head, std::uint32_t to, std::uint32_t body_crc,
+           std::uint32_t upper) noexcept {
     if (count_ == asked_.size() || seal_ != &seal) flush();
     seal_ = &seal;
-    asked_[count_] = {head, to, body_crc};
+    asked_[count_] = {head, to, body_crc, upper};
     at_[count_++] = head;
   }
   void flush() noexcept {
     if (count_ == 1)
-      wire::seal(*seal_, asked_[0].to, asked_[0].body_crc, {at_[0], sizeof(wire::DatagramHead)});
+      wire::seal(*seal_, asked_[0].to, asked_[0].body_crc, {at_[0], sizeof(wire::DatagramHead)},
+                 {asked_[0].upper, 0});
     if (count_ > 1) {
       const wire::Tags tags = wire::tags_of(*seal_, {asked_.data(), count_});
       for (std::size_t i = 0; i < count_; ++i) wire::set_tag(at_[i], tags[i]);

@@ -89,6 +89,7 @@ void Transmitter::on_first_transmission(Connection& ch, Seq seq, Entry& entry) n
   SendState& tx = ch.tx;
   const std::uint32_t eager = ch.seal->eager_packets;
   update_crc(entry);
+  tx.upper.on_growth(tx.next_tx, seq + 1);
   tx.next_tx = seq + 1;
   ++mesh_.counters.sent;
   mesh_.counters.sent_bytes += entry.body_bytes + entry.borrowed_bytes;
@@ -126,20 +127,22 @@ Tx Transmitter::emit_data(Connection& ch, Instant now, Seq seq) noexcept {
 
   const std::size_t body_bytes = body.size() + entry.borrowed_bytes;
   std::size_t head_bytes = sizeof(wire::DatagramHead);
+  wire::UpperHalves upper{upper_half(tx.whole().nearest(seq)), 0};
   const bool carries_ack = body_bytes + wire::kLargestDatagramHead <= mesh_.config.datagram_bytes &&
                            Receiver::rides_on_data(ch.rx, now, body_bytes);
   if (carries_ack) {
     const wire::AckBytes ack = Receiver::write_ack(ch.rx, now);
     flags |= ack.flags;
     head_bytes += ack.size;
+    upper.next = upper_half(ch.rx.whole().value());
     std::memcpy(body.data() - ack.size, ack.room.data(), ack.size);
   }
   std::byte* const at = body.data() - head_bytes;
   wire::write_head(at, wire::DatagramKind::data, flags, *ch.seal, ch.seal->from, seq);
   if (carries_ack)
-    wire::seal(*ch.seal, ch.name(), entry.body_crc, {at, head_bytes});
+    wire::seal(*ch.seal, ch.name(), entry.body_crc, {at, head_bytes}, upper);
   else
-    unsealed_.add(*ch.seal, at, ch.name(), entry.body_crc);
+    unsealed_.add(*ch.seal, at, ch.name(), entry.body_crc, upper.seq);
 
   entry.state = EntryState::in_flight;
   entry.sent_at = now;
@@ -178,7 +181,8 @@ void Transmitter::emit_ack(Connection& ch, Instant now, TxBatch& out) noexcept {
   wire::write_head(room.data(), wire::DatagramKind::ack, flags, *ch.seal, ch.seal->from, tx.next_tx);
   std::memcpy(room.data() + sizeof(wire::DatagramHead), ack.room.data(), ack.size);
   const std::span<std::byte> bytes(room.data(), sizeof(wire::DatagramHead) + ack.size);
-  wire::seal(*ch.seal, ch.name(), 0, bytes);
+  wire::seal(*ch.seal, ch.name(), 0, bytes,
+             {upper_half(tx.whole().value()), upper_half(ch.rx.whole().value())});
   out.entries[out.count++] = {ch.peer, by, bytes};
   ++mesh_.counters.acks_sent;
 }

@@ -31,7 +31,7 @@ struct Compact {
   std::uint8_t flags = 0;
   std::uint16_t lane_index = 0;
   std::uint8_t place = 0;
-  std::uint32_t number = 0;
+  std::uint64_t number = 0;
 };
 
 // Writes the head before data that are there, and seals both. `all`: head and data.
@@ -43,7 +43,7 @@ std::uint16_t lane_index(std::span<const std::byte> datagram) noexcept;
 
 // As open_datagram(), of the lane of this name; of the numbers that end alike the one nearest to `about` is
 // meant. `from` of the view is a place.
-Opened open_compact(const Seal& seal, std::uint32_t me, std::uint64_t name, std::uint32_t about,
+Opened open_compact(const Seal& seal, std::uint32_t me, std::uint64_t name, std::uint64_t about,
                     std::span<const std::byte> datagram, DatagramView& view) noexcept;
 
 }  // namespace herald::wire

@@ -23,16 +23,16 @@ std::uint64_t pair(std::uint32_t low, std::uint32_t high) noexcept {
   return low | static_cast<std::uint64_t>(high) << 32;
 }
 
-// SipHash-2-4 of head with tag 0, ack part, rank, epoch and CRC, which is always a whole number of words.
+// SipHash-2-4 of head, ack part, rank, epoch and CRC, which is always a whole number of words.
 std::uint64_t tag_of(const Seal& seal, std::uint32_t to, std::uint32_t body_crc, const std::byte* head,
-                     std::size_t ack_bytes) noexcept {
+                     std::size_t ack_bytes, const UpperHalves& upper) noexcept {
   SipHash hash(seal.key);
   hash.add(load<std::uint64_t>(head));
-  hash.add(load<std::uint32_t>(head + 8));  // seq, and the first half of the tag
+  hash.add(pair(load<std::uint32_t>(head + 8), upper.seq));
   const std::byte* const ack = head + sizeof(DatagramHead);
-  std::uint32_t odd = 0;  // precedes the rank: the tag's second half, or the end of the ack part
+  std::uint32_t odd = 0;  // precedes the rank: zeros, or the end of the ack part
   if (ack_bytes != 0) {
-    hash.add(pair(0, load<std::uint32_t>(ack)));
+    hash.add(pair(upper.next, load<std::uint32_t>(ack)));
     for (std::size_t at = 4; at + 4 < ack_bytes; at += 8) hash.add(load<std::uint64_t>(ack + at));
     odd = load<std::uint32_t>(ack + ack_bytes - 4);
   }
@@ -136,8 +136,9 @@ AckPart read_ack(std::span<const std::byte> bytes) noexcept {
   return {next, next + compact.credit, 0, next - 1, std::uint32_t{compact.delay_us}};
 }
 
-void seal(const Seal& seal, std::uint32_t to, std::uint32_t body_crc, std::span<std::byte> head) noexcept {
-  set_tag(head.data(), tag_of(seal, to, body_crc, head.data(), head.size() - sizeof(DatagramHead)));
+void seal(const Seal& seal, std::uint32_t to, std::uint32_t body_crc, std::span<std::byte> head,
+          const UpperHalves& upper) noexcept {
+  set_tag(head.data(), tag_of(seal, to, body_crc, head.data(), head.size() - sizeof(DatagramHead), upper));
 }
 
 namespace {
@@ -180,11 +181,11 @@ bool has_tag(std::span<const std::byte> datagram, std::uint64_t tag) noexcept {
 }  // namespace
 
 Opened open_datagram(const Seal& seal, std::uint32_t me, std::span<const std::byte> datagram,
-                     DatagramView& view) noexcept {
+                     DatagramView& view, const UpperHalves& upper) noexcept {
   DatagramView seen;
   const Opened opened = parse(seal, datagram, seen);
   if (opened != Opened::good) return opened;
-  if (!has_tag(datagram, tag_of(seal, me, body_crc_of(seen), datagram.data(), seen.ack.size())))
+  if (!has_tag(datagram, tag_of(seal, me, body_crc_of(seen), datagram.data(), seen.ack.size(), upper)))
     return Opened::bad_tag;
   view = seen;
   return Opened::good;
@@ -205,11 +206,11 @@ void open_datagrams(const Seal& seal, std::uint32_t me, std::span<OpenedDatagram
     if (one.opened != Opened::good) continue;
     if (!one.view.ack.empty()) {
       const std::uint32_t crc = body_crc_of(one.view);
-      if (!has_tag(one.datagram, tag_of(seal, me, crc, one.datagram.data(), one.view.ack.size())))
+      if (!has_tag(one.datagram, tag_of(seal, me, crc, one.datagram.data(), one.view.ack.size(), one.upper)))
         one.opened = Opened::bad_tag;
       continue;
     }
-    asked[count] = {one.datagram.data(), me, body_crc_of(one.view)};
+    asked[count] = {one.datagram.data(), me, body_crc_of(one.view), one.upper.seq};
     of[count++] = &one;
     if (count == kTagsAtOnce) judge();
   }

@@ -4,9 +4,10 @@
 //
 //   DatagramHead | AckPart or ShortAck, if kFlagAck | body
 //
-// The tag is SipHash-2-4 over the head with tag 0, the ack part, the receiver's rank, the whole epoch, and
-// the CRC32C of the body, under the key of the job or of the pair. Rank, epoch and CRC are not sent: both
-// sides know them. One comparison refuses corrupt bodies, other jobs, old epochs and wrong receivers.
+// The tag is SipHash-2-4 over the head with the upper halves of its numbers in place of the tag, the ack
+// part, the receiver's rank, the whole epoch, and the CRC32C of the body, under the key of the job or of the
+// pair. Upper halves, rank, epoch and CRC are not sent: both sides know them. One comparison refuses corrupt
+// bodies, other jobs, old epochs, wrong receivers, and copies from before a sequence wrapped around.
 #pragma once
 #include <array>
 #include <bit>
@@ -150,6 +151,12 @@ struct Seal {
   std::uint32_t epoch = 0;  // counts the openings of the engine in the processes of the job
 };
 
+// Numbers have 64 bits, of which a datagram carries the lower half. Both ends know the upper halves.
+struct UpperHalves {
+  std::uint32_t seq = 0;   // of the head's seq
+  std::uint32_t next = 0;  // of the ack part's next, if there is one
+};
+
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0) noexcept;
 std::uint64_t siphash24(const JobKey& key, std::span<const std::byte> bytes) noexcept;
 
@@ -169,7 +176,8 @@ inline void write_head(std::byte* at, DatagramKind kind, std::uint8_t flags, con
 }
 
 // Sets the tag of a datagram that is complete otherwise. `head`: head, and ack part if there is one.
-void seal(const Seal& seal, std::uint32_t to, std::uint32_t body_crc, std::span<std::byte> head) noexcept;
+void seal(const Seal& seal, std::uint32_t to, std::uint32_t body_crc, std::span<std::byte> head,
+          const UpperHalves& upper = {}) noexcept;
 
 enum class Opened : std::uint8_t { good, malformed, stale_epoch, bad_tag };
 
@@ -184,13 +192,14 @@ struct DatagramView {
 
 // Checks lengths and constants, then epoch and tag. `view` is filled only if good.
 Opened open_datagram(const Seal& seal, std::uint32_t me, std::span<const std::byte> datagram,
-                     DatagramView& view) noexcept;
+                     DatagramView& view, const UpperHalves& upper = {}) noexcept;
 
 // The same for several, which is faster. `view` is valid only if good.
 struct OpenedDatagram {
   std::span<const std::byte> datagram;
   DatagramView view;
   Opened opened = Opened::malformed;
+  UpperHalves upper;
 };
 void open_datagrams(const Seal& seal, std::uint32_t me, std::span<OpenedDatagram> all) noexcept;
 

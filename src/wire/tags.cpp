@@ -25,8 +25,9 @@ std::uint64_t load(const std::byte* at) noexcept {
 
 // The hashed words.
 std::array<std::uint64_t, kWords> words_of(const Seal& seal, const TagAsked& asked) noexcept {
-  return {load<std::uint64_t>(asked.head), load<std::uint32_t>(asked.head + 8), std::uint64_t{asked.to} << 32,
-          seal.epoch | std::uint64_t{asked.body_crc} << 32, kLength << 56};
+  return {load<std::uint64_t>(asked.head),
+          load<std::uint32_t>(asked.head + 8) | std::uint64_t{asked.upper} << 32,
+          std::uint64_t{asked.to} << 32, seal.epoch | std::uint64_t{asked.body_crc} << 32, kLength << 56};
 }
 
 }  // namespace

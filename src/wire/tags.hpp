@@ -17,6 +17,7 @@ struct TagAsked {
   const std::byte* head = nullptr;  // as it is sent, whatever its tag
   std::uint32_t to = 0;             // rank of the receiver
   std::uint32_t body_crc = 0;
+  std::uint32_t upper = 0;  // half of its seq
 };
 using Tags = std::array<std::uint64_t, kTagsAtOnce>;
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "rel/lane_numbers.hpp"
 #include "rel/lanes.hpp"
 #include "wire/compact.hpp"
 #include "wire/lane.hpp"
@@ -72,8 +73,15 @@ void make_plausible(const rel::LanesConfig& config, rel::PeerId from, std::uint6
     ack.all_next = ack.all_next + kFirst;
     ack.all_credit = ack.all_credit + kFirst;
   }
+  const bool without_lane = head.kind == static_cast<std::uint8_t>(wire::DatagramKind::cast_ack) &&
+                            (head.flags & (wire::kFlagNotOpen | wire::kFlagClosed)) != 0;
+  std::uint64_t number = 0;
+  if (wire::is_fused(datagram))
+    number = rel::LaneNumbers::new_exchange(0, head.seq);
+  else if (!without_lane)
+    number = rel::LaneNumbers::new_cast(0, head.seq);
   wire::seal(config.seal, by_group ? wire::group_seal(name) : 0, wire::crc32c(all.subspan(sizeof head)),
-             all.first(sizeof head));
+             all.first(sizeof head), {rel::upper_half(number), 0});
 }
 
 // A local call, as a program may make it: in order, each contribution before its result.

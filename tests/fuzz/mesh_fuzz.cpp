@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rel/mesh.hpp"
+#include "rel/seq.hpp"
 
 using namespace herald;
 
@@ -50,6 +51,7 @@ void make_plausible(const rel::MeshConfig& config, rel::PeerId from, std::vector
   head.epoch = static_cast<std::uint8_t>(config.seal.epoch);
   head.from = static_cast<std::uint32_t>(from);
   head.seq = head.seq + config.first_seq;
+  wire::Le<std::uint32_t> next = config.first_seq;
   std::size_t head_bytes = wire::head_bytes(head.flags);
   if (head_bytes > datagram.size()) head_bytes = sizeof head;
   if (head_bytes == wire::kLargestDatagramHead) {
@@ -57,12 +59,20 @@ void make_plausible(const rel::MeshConfig& config, rel::PeerId from, std::vector
     ack.next = ack.next + config.first_seq;
     ack.credit = ack.credit + config.first_seq;
     ack.newest = ack.newest + config.first_seq;
+    next = ack.next;
   } else if (head_bytes > sizeof head) {
     auto& ack = *reinterpret_cast<wire::ShortAck*>(datagram.data() + sizeof head);
     ack.next = ack.next + config.first_seq;
+    next = ack.next;
   }
   const std::span<std::byte> all(datagram);
-  wire::seal(config.seal, 0, wire::crc32c(all.subspan(head_bytes)), all.first(head_bytes));
+  const rel::WholeSeq first(config.first_seq);
+  wire::UpperHalves upper;
+  if (head.kind == static_cast<std::uint8_t>(wire::DatagramKind::data) ||
+      head.kind == static_cast<std::uint8_t>(wire::DatagramKind::ack))
+    upper = {rel::upper_half(first.nearest(head.seq)), rel::upper_half(first.nearest(next))};
+  if (head_bytes == sizeof head) upper.next = 0;
+  wire::seal(config.seal, 0, wire::crc32c(all.subspan(head_bytes)), all.first(head_bytes), upper);
 }
 
 void transmit(rel::Mesh& mesh, Instant now) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "rel/lane_numbers.hpp"
 #include "tests/unit/rel/lane_world.hpp"
 #include "wire/datagram.hpp"
 

@@ -154,6 +154,37 @@ TEST(RelFault, forged_datagrams_are_refused) {
   EXPECT_EQ(world[1].wrong, 0u);
 }
 
+// What could go wrong: a recorded datagram is taken for new 2^32 packets later.
+TEST(RelFault, copies_from_before_numbers_wrapped_around_are_refused) {
+  std::vector<std::vector<std::byte>> recorded[2];  // by sender
+  for (const std::uint32_t upper : {6u, 7u}) {
+    WorldConfig config;
+    config.mesh.first_upper = upper;
+    World world(config);
+    if (upper == 6)
+      world.watch = [&](const Tx& tx, PeerId from) {
+        recorded[from].emplace_back(tx.datagram.begin(), tx.datagram.end());
+      };
+    const auto exchange = [&](std::uint64_t packets) {
+      world[0].send(1, packets, 1000);
+      world[1].send(0, packets, 100);
+      return world.run(milliseconds(100), [&] { return world.all_flushed(); });
+    };
+    ASSERT_TRUE(exchange(400));  // the lower halves wrap around meanwhile
+    EXPECT_EQ(world[1].got_packets, 400u);
+    if (upper == 6) continue;
+    for (const PeerId from : {0, 1})
+      for (const auto& datagram : recorded[from]) {
+        if (std::to_integer<int>(datagram[1]) > 2) continue;  // probes have numbers of their own
+        EXPECT_EQ(world[1 - from].mesh.on_datagram(world.now(), 0, datagram), -1);
+      }
+    EXPECT_GT(world[1].mesh.counters().forged, 400u);
+    ASSERT_TRUE(exchange(400));
+    EXPECT_EQ(world[0].got_packets, 800u);
+    EXPECT_EQ(world[1].wrong, 0u);
+  }
+}
+
 TEST(RelFault, a_refused_packet_is_delivered_again) {
   for (const std::uint32_t bytes : {30u, 1000u}) {
     WorldConfig config;

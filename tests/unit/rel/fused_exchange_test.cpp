@@ -282,8 +282,9 @@ TEST(FusedExchange, contributions_with_impossible_numbers_change_nothing) {
   wire::ContributionPart part;
   part.name = 1;
   for (const std::uint8_t behind : {0, 1, 2, 8, 15, 128, 255})
-    for (const std::uint32_t number : {0u, 2u, 11u, 15u, 130u, 4000u, 0x80000000u, 0xfffffff0u})
+    for (const std::uint32_t lower : {0u, 2u, 11u, 15u, 130u, 4000u, 0x80000000u, 0xfffffff0u})
       for (const std::size_t bytes : {sizeof part, sizeof part + 8, body.size()}) {
+        const std::uint64_t number = LaneNumbers::new_exchange(0, lower);
         part.behind = behind;
         std::memcpy(body.data(), &part, sizeof part);
         world.inject(0, wire::DatagramKind::contribution, wire::kFlagAskAck, 1, number, {body.data(), bytes});

@@ -111,7 +111,8 @@ TEST(RelProbe, an_ack_of_packets_never_sent_is_refused) {
     std::array<std::byte, wire::kLargestDatagramHead> bytes;
     std::memcpy(bytes.data(), &head, sizeof head);
     std::memcpy(bytes.data() + sizeof head, &ack, sizeof ack);
-    wire::seal(seal, 0, 0, bytes);
+    const std::uint64_t next = WholeSeq(config.first_seq).nearest(ack.next);
+    wire::seal(seal, 0, 0, bytes, {0, upper_half(next)});
     EXPECT_EQ(world[0].mesh.on_datagram(world.now(), 0, bytes), 1);
     EXPECT_EQ(world[0].mesh.counters().malformed, 1u) << ahead;
   }

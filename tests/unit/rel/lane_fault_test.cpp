@@ -3,6 +3,7 @@
 // the others, is forgotten, or is waited for forever.
 #include <cstring>
 
+#include "rel/lane_numbers.hpp"
 #include "tests/unit/effort.hpp"
 #include "tests/unit/rel/lane_world.hpp"
 
@@ -261,7 +262,9 @@ TEST(LaneFault, nonsense_with_a_valid_tag_breaks_only_its_own_stream) {
       const auto seq = static_cast<std::uint32_t>(wild ? chance.next() : 0xffffff80 + chance.below(3000));
       constexpr std::uint8_t kFlags[] = {8 | 16, 64 | 32, 64, 8 | 16};
       const auto flags = static_cast<std::uint8_t>(chance.next() & kFlags[kind - 5]);
-      world.inject(chance.below(2) == 0 ? 0 : 2, static_cast<wire::DatagramKind>(kind), flags, 1, seq, body);
+      const bool without_lane = kind == 6 && (flags & wire::kFlagNotOpen) != 0;
+      world.inject(chance.below(2) == 0 ? 0 : 2, static_cast<wire::DatagramKind>(kind), flags, 1,
+                   without_lane ? seq : LaneNumbers::new_cast(0, seq), body);
       if (i % 50 == 0) world.run(microseconds(200));
     }
     world.run(milliseconds(2000));

@@ -263,8 +263,8 @@ bool LaneWorld::run(Duration at_most, const std::function<bool()>& done) {
   return true;
 }
 
-void LaneWorld::inject(PeerId to, wire::DatagramKind kind, std::uint8_t flags, PeerId from, std::uint32_t seq,
-                       std::span<const std::byte> body) {
+void LaneWorld::inject(PeerId to, wire::DatagramKind kind, std::uint8_t flags, PeerId from,
+                       std::uint64_t number, std::span<const std::byte> body) {
   const wire::Seal seal = lanes_config(config, to).seal;
   wire::DatagramHead head;
   head.version = wire::kDatagramVersion;
@@ -272,10 +272,10 @@ void LaneWorld::inject(PeerId to, wire::DatagramKind kind, std::uint8_t flags, P
   head.flags = flags;
   head.epoch = static_cast<std::uint8_t>(seal.epoch);
   head.from = static_cast<std::uint32_t>(from);
-  head.seq = seq;
+  head.seq = static_cast<Seq>(number);
   std::vector<std::byte> bytes(sizeof head);
   std::memcpy(bytes.data(), &head, sizeof head);
-  wire::seal(seal, static_cast<std::uint32_t>(to), wire::crc32c(body), bytes);
+  wire::seal(seal, static_cast<std::uint32_t>(to), wire::crc32c(body), bytes, {upper_half(number), 0});
   bytes.insert(bytes.end(), body.begin(), body.end());
   (*this)[to].on_datagram(false, bytes);
   settle(to);

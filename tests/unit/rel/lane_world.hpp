@@ -108,8 +108,8 @@ class LaneWorld {
   }
   void settle(PeerId id);
   bool all_flushed();
-  // Delivers at once a datagram sealed as if a member had sent it.
-  void inject(PeerId to, wire::DatagramKind kind, std::uint8_t flags, PeerId from, std::uint32_t seq,
+  // Delivers at once a datagram sealed as if a member had sent it. `number`: the whole of it.
+  void inject(PeerId to, wire::DatagramKind kind, std::uint8_t flags, PeerId from, std::uint64_t number,
               std::span<const std::byte> body);
   // Whether all others have `packets` of `source` on lane `name`.
   bool have(PeerId source, std::uint64_t packets, std::uint64_t name = 1);

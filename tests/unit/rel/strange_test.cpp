@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "rel/mesh.hpp"
+#include "rel/seq.hpp"
 
 using namespace herald;
 using namespace herald::rel;
@@ -46,7 +47,8 @@ struct Strange {
             config.first_seq + number,
             0};
     const std::span<std::byte> all(bytes);
-    wire::seal(config.seal, 0, wire::crc32c(all.subspan(sizeof head)), all.first(sizeof head));
+    wire::seal(config.seal, 0, wire::crc32c(all.subspan(sizeof head)), all.first(sizeof head),
+               {upper_half(WholeSeq(config.first_seq + 1).nearest(head.seq)), 0});
     EXPECT_EQ(mesh->on_datagram(Instant{1000}, 0, bytes), 1);
   }
 };

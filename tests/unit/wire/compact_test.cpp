@@ -18,14 +18,14 @@ constexpr Seal kSeal{{0x0706050403020100, 0x0f0e0d0c0b0a0908}, 0x01020304};
 constexpr std::uint64_t kName = 0x1122334455667788;
 constexpr std::uint32_t kMe = 9, kNumber = 0x0a0b0c0d;
 
-Bytes make(std::uint8_t flags, const Bytes& part, std::uint32_t number = kNumber) {
+Bytes make(std::uint8_t flags, const Bytes& part, std::uint64_t number = kNumber) {
   Bytes out(sizeof(CompactHead));
   out.insert(out.end(), part.begin(), part.end());
   write_compact(kSeal, kMe, kName, {flags, 0x1234, 7, number}, std::as_writable_bytes(std::span(out)));
   return out;
 }
 
-Opened open(const Bytes& bytes, DatagramView& view, std::uint32_t about = kNumber) {
+Opened open(const Bytes& bytes, DatagramView& view, std::uint64_t about = kNumber) {
   return open_compact(kSeal, kMe, kName, about, std::as_bytes(std::span(bytes)), view);
 }
 
@@ -62,10 +62,14 @@ TEST(CompactWire, the_tag_covers_lane_root_and_full_number) {
 
 TEST(CompactWire, numbers_wrap_around) {
   DatagramView view;
-  for (const std::uint32_t number : {0u, 1u, 127u, 0xffffffffu, 0xffffff81u}) {
-    ASSERT_EQ(open(make(0, {}, number), view, 0), Opened::good) << number;
-    EXPECT_EQ(view.seq, number);
+  constexpr std::uint64_t kAbout = std::uint64_t{3} << 32;
+  for (const std::int64_t off : {0, 1, 127, -1, -127}) {
+    const std::uint64_t number = kAbout + static_cast<std::uint64_t>(off);
+    const Bytes bytes = make(0, {}, number);
+    ASSERT_EQ(open(bytes, view, kAbout), Opened::good) << off;
+    EXPECT_EQ(view.seq, static_cast<std::uint32_t>(number));
     EXPECT_TRUE(view.body.empty());
+    EXPECT_EQ(open(bytes, view, kAbout - (std::uint64_t{1} << 32)), Opened::bad_tag);
   }
 }
 

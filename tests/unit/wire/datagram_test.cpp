@@ -84,6 +84,21 @@ Bytes join(const Bytes& a, const Bytes& b, const Bytes& c = {}) {
 
 }  // namespace
 
+// What could go wrong: a recorded datagram is accepted when its 32-bit numbers come again.
+TEST(Datagram, upper_halves_of_numbers_are_under_the_tag) {
+  for (const std::uint8_t flags : {std::uint8_t{0}, kFlagAck, std::uint8_t(kFlagAck | kFlagShort)}) {
+    Bytes bytes = make(DatagramKind::data, flags, 9, {});
+    const auto at = std::as_bytes(std::span(bytes));
+    DatagramView view;
+    EXPECT_EQ(open_datagram(kSeal, kMe, at, view, {1, 0}), Opened::bad_tag);
+    EXPECT_EQ(open_datagram(kSeal, kMe, at, view, {0, 1}), flags == 0 ? Opened::good : Opened::bad_tag);
+    seal(kSeal, kMe, 0, std::as_writable_bytes(std::span(bytes)), {3, 5});
+    EXPECT_EQ(open_datagram(kSeal, kMe, at, view, {3, 5}), Opened::good);
+    EXPECT_EQ(open_datagram(kSeal, kMe, at, view, {5, 3}), Opened::bad_tag);
+    EXPECT_EQ(open(bytes), Opened::bad_tag);
+  }
+}
+
 TEST(Datagram, data_with_an_ack_is_as_the_document_says) {
   const Bytes golden = join({1,    1,    kFlagAck | kFlagBacklog,
                              0x04,  // version, data, flags, epoch

@@ -61,13 +61,13 @@ TEST(Tags, tags_of_a_batch_equal_single_ones) {
     for (std::size_t i = 0; i < count; ++i) heads.push_back(some_head(chance));
     for (const Bytes& head : heads)
       asked.push_back({head.data(), static_cast<std::uint32_t>(chance.next()),
-                       static_cast<std::uint32_t>(chance.next())});
+                       static_cast<std::uint32_t>(chance.next()), static_cast<std::uint32_t>(chance.next())});
     const Tags plain = tags_one_by_one(job, asked);
     const Tags wide = tags_are_wide() ? tags_wide(job, asked) : plain;
     const Tags chosen = tags_of(job, asked);
     for (std::size_t i = 0; i < count; ++i) {
       Bytes sealed = heads[i];
-      seal(job, asked[i].to, asked[i].body_crc, sealed);
+      seal(job, asked[i].to, asked[i].body_crc, sealed, {asked[i].upper, 0});
       EXPECT_EQ(plain[i], tag_in(sealed));
       EXPECT_EQ(wide[i], plain[i]);
       EXPECT_EQ(chosen[i], plain[i]);
@@ -85,11 +85,15 @@ TEST(Tags, datagrams_opened_in_a_batch_give_the_same_results) {
     std::vector<Bytes> datagrams;
     for (std::uint32_t i = chance.below(12); i > 0; --i) datagrams.push_back(some_datagram(job, chance));
     std::vector<OpenedDatagram> all(datagrams.size());
-    for (std::size_t i = 0; i < all.size(); ++i) all[i].datagram = datagrams[i];
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i].datagram = datagrams[i];
+      all[i].upper.seq = chance.below(8) == 0 ? 1 : 0;
+      all[i].upper.next = chance.below(8) == 0 ? 1 : 0;
+    }
     open_datagrams(job, kMe, all);
     for (const OpenedDatagram& one : all) {
       DatagramView alone;
-      const Opened opened = open_datagram(job, kMe, one.datagram, alone);
+      const Opened opened = open_datagram(job, kMe, one.datagram, alone, one.upper);
       ASSERT_EQ(one.opened, opened);
       ++(opened == Opened::good ? good : bad);
       if (opened != Opened::good) continue;
