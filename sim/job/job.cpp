@@ -14,6 +14,8 @@ constexpr double kIdlePerDatagram = 0.5;
 constexpr double kIdlePerSecond = 200;
 // Datagrams that a pair of processes without work may exchange in a second.
 constexpr double kChatPerSecond = 20;
+// ... and to find the size that a link carries: four rounds of three sizes, then three tries of eight sizes.
+constexpr double kSearch = 36;
 
 void add(rel::MeshCounters& sum, const rel::MeshCounters& each) {
   sum.sent += each.sent;
@@ -107,6 +109,19 @@ void check_strangers(const Net& net, const Processes& processes, std::vector<std
                           static_cast<double>(net.counters().bad), static_cast<double>(dropped)));
 }
 
+// For how long each process completes nothing because of what the program does, on a network without fault.
+std::vector<Duration> waits_without_trouble(const Setup& setup) {
+  Setup calm = setup;
+  calm.plan.clear();
+  calm.tcp = setup.process.bulk;
+  calm.tcp_plan.clear();
+  calm.trouble_ends = {};
+  calm.resume_within = {};
+  std::vector<Duration> waits;
+  (void)run_job(calm, nullptr, &waits);
+  return waits;
+}
+
 // Each process completes something soon after the last fault, unless it has nothing left to do.
 void watch_resumption(const Setup& setup, Net& net, const Processes& processes,
                       std::vector<std::uint64_t>& completed, std::vector<std::string>& wrong) {
@@ -114,13 +129,17 @@ void watch_resumption(const Setup& setup, Net& net, const Processes& processes,
     for (std::size_t i = 0; i < processes.size(); ++i)
       completed[i] = processes[i]->core().counters().finished;
   });
-  net.at(setup.trouble_ends + setup.resume_within, "all have gone on", [&](Net& which) {
-    for (std::size_t i = 0; i < processes.size(); ++i)
-      if (which.is_alive(static_cast<HostId>(i)) && !processes[i]->is_finished() &&
-          processes[i]->core().counters().finished == completed[i])
-        wrong.push_back(words("stall: host %.0f completed nothing in %.3f s after the last fault",
-                              static_cast<double>(i), static_cast<double>(setup.resume_within.ns) / 1e9));
-  });
+  const std::vector<Duration> waits = waits_without_trouble(setup);
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const Duration within{setup.resume_within.ns + waits[i].ns};
+    net.at(setup.trouble_ends + within, "host " + std::to_string(i) + " has gone on",
+           [&, i, within](Net& which) {
+             if (which.is_alive(static_cast<HostId>(i)) && !processes[i]->is_finished() &&
+                 processes[i]->core().counters().finished == completed[i])
+               wrong.push_back(words("stall: host %.0f completed nothing in %.3f s after the last fault",
+                                     static_cast<double>(i), static_cast<double>(within.ns) / 1e9));
+           });
+  }
 }
 
 void plan_tcp(const Setup& setup, Net& net, TcpNet& tcp) {
@@ -128,16 +147,18 @@ void plan_tcp(const Setup& setup, Net& net, TcpNet& tcp) {
 }
 
 // Datagrams that may leave after the end: late copies are answered, and while TCP is used, UDP is probed ten
-// times a second by each link.
+// times a second by each link. A search for the size that a link carries goes on.
 double most_chat(const Setup& setup, double again) {
   const double pairs = static_cast<double>(setup.net.hosts) * (setup.net.hosts - 1);
   const double probes = setup.tcp ? 10.0 * setup.net.links : 0;
-  return again + pairs * (8 + (kChatPerSecond + probes) * static_cast<double>(setup.after.ns) / 1e9);
+  const double searches = setup.narrow ? kSearch * setup.net.links : 0;
+  return again +
+         pairs * (8 + searches + (kChatPerSecond + probes) * static_cast<double>(setup.after.ns) / 1e9);
 }
 
 }  // namespace
 
-Result run_job(const Setup& setup, Watcher* watcher) {
+Result run_job(const Setup& setup, Watcher* watcher, std::vector<Duration>* waits) {
   Result result;
   Net net(setup.net);
   net.watch(watcher);
@@ -172,6 +193,8 @@ Result run_job(const Setup& setup, Watcher* watcher) {
   result.bulk_bytes = tcp.bulk_bytes();
   result.bulk_resumed = tcp.bulk_resumed();
   finished = finished || all_of(net, processes, &Process::is_flushed);
+  if (waits != nullptr)
+    for (const auto& each : processes) waits->push_back(each->longest_wait());
   const double seconds = static_cast<double>(net.now().ns) / 1e9;
   if (!finished) {
     result.wrong.push_back(words("stall: not done after %.3f s (trouble ended at %.3f s)", seconds,

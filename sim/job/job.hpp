@@ -31,9 +31,12 @@ struct Setup {
   std::vector<std::pair<Instant, std::function<void(TcpNet&)>>> tcp_plan;
   HostId dies = -1;  // this host, at `death`; the launcher says so at `told`
   Instant death = kNever, told = kNever;
-  Instant trouble_ends{};               // when the plan has healed what it broke
-  Duration resume_within{};             // after trouble_ends each process completes something; 0: not checked
-  Duration after = milliseconds(3000);  // so long nobody may have anything left to say
+  Instant trouble_ends{};  // when the plan has healed what it broke
+  // Each process completes something within that time after trouble_ends, and the longest time that it takes
+  // without any trouble; 0: not checked.
+  Duration resume_within{};
+  bool narrow = false;                    // a port drops long datagrams: links are probed for their size
+  Duration after = milliseconds(3000);    // so long nobody may have anything left to say
   Duration limit = milliseconds(10'000);  // after that, everything is done: otherwise it is a stall
 };
 
@@ -51,7 +54,8 @@ struct Result {
   bool good() const noexcept { return wrong.empty(); }
 };
 
-Result run_job(const Setup& setup, Watcher* watcher = nullptr);
+// `waits`: gets the longest time for which each process completed nothing.
+Result run_job(const Setup& setup, Watcher* watcher = nullptr, std::vector<Duration>* waits = nullptr);
 
 // The checks of a finished job (check.cpp). Each adds to `wrong`.
 using Processes = std::vector<std::unique_ptr<Process>>;

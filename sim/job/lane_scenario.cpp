@@ -41,7 +41,8 @@ constexpr std::array kTroubles{
     NamedLane{LaneTrouble::replay_death, "lane-replay-death",
               "a member dies, and its packets are delivered again for seconds"},
     NamedLane{LaneTrouble::mtu, "lane-mtu", "a port drops long datagrams, and nothing says so"},
-    NamedLane{LaneTrouble::flaps, "lane-flaps", "as lane-cable, while the job works all the time"},
+    NamedLane{LaneTrouble::flaps, "lane-flaps",
+              "a cable is out for 0.1 to 2 s, again and again; the job works all the time"},
 };
 constexpr auto kMixed = static_cast<std::size_t>(LaneTrouble::stolen);  // the first so many
 

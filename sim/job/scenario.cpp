@@ -43,7 +43,8 @@ constexpr std::array kTroubles{
     Named{Trouble::replay_death, "replay-death",
           "a host dies, and its packets are delivered again for seconds"},
     Named{Trouble::mtu, "mtu", "a port drops long datagrams, and nothing says so"},
-    Named{Trouble::flaps, "flaps", "as cable, while the job works all the time"},
+    Named{Trouble::flaps, "flaps",
+          "a cable is out for 0.1 to 2 s, again and again; the job works all the time"},
 };
 constexpr auto kMixed = static_cast<std::size_t>(Trouble::stolen);  // the first so many
 

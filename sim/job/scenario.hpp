@@ -37,7 +37,7 @@ enum class Trouble : std::uint8_t {
   cable,         // the only cable of a host is out and in again, six times
   replay_death,  // a host dies, and its packets are delivered again for seconds
   mtu,           // a port drops long datagrams
-  flaps,         // as cable, while the job works all the time
+  flaps,         // cables out for 0.1 to 2 s each, while the job works all the time
 };
 
 struct Named {
@@ -74,7 +74,7 @@ enum class LaneTrouble : std::uint8_t {
   link,          // one of several links dies, or is out and in again
   replay_death,  // a member dies, and its packets are delivered again for seconds
   mtu,           // a port drops long datagrams
-  flaps,         // as cable, while the job works all the time
+  flaps,         // cables out for 0.1 to 2 s each, while the job works all the time
 };
 
 struct NamedLane {

@@ -106,7 +106,15 @@ void SetupMaker::replays() {
 void SetupMaker::flaps() {
   setup_.resume_within = milliseconds(500);
   likely_ = milliseconds(200);
-  cable();
+  const HostId host = some_host();
+  const std::string name = "the cable of host " + std::to_string(host);
+  Instant at = some_time();
+  for (std::int64_t n = between(chance_, 3, 8); n != 0; --n) {
+    plan(at, name + " is out", [host](Net& net) { net.fabric().set_link(host, kNoLink, false); });
+    at = at + milliseconds(between(chance_, 100, 2000));
+    plan(at, name + " is in", [host](Net& net) { net.fabric().set_link(host, kNoLink, true); });
+    at = at + milliseconds(between(chance_, 100, chance_.below(2) == 0 ? 300 : 2000));
+  }
 }
 
 void SetupMaker::cable() {
@@ -125,6 +133,7 @@ void SetupMaker::narrow_port() {
   const HostId host = some_host();
   const std::uint32_t full = setup_.process.mesh.datagram_bytes;
   setup_.resume_within = milliseconds(2000);
+  setup_.narrow = true;
   std::uint32_t longest = one_of<std::uint32_t>({1372, 1272, 1000, 548});
   if (full > 2000 && chance_.below(2) == 0) longest = 1472;
   longest = std::min(longest, full - 8);

@@ -35,7 +35,7 @@ class SetupMaker {
   void death();         // of a host
   void replays();       // packets that are delivered again for seconds
   void cable();         // a host's cables are out and in again, six times
-  void flaps();         // likewise, while the job works all the time
+  void flaps();         // for 0.1 to 2 s each, while the job works all the time
   void narrow_port();   // a port drops long datagrams, from the start or from some time on
   void links();         // of several links, one dies or is out and in again
   void key_and_size();  // of the datagrams

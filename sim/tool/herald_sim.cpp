@@ -19,6 +19,7 @@ void print_scenarios() {
   std::printf("%-14s %s\n", "short", "the same, with messages of one packet on the fast path");
   std::printf("%-14s %s\n", "sealed", "messages or lanes, authenticated or encrypted; sealed+NAME");
   std::printf("%-14s %s\n", "rma", "the same, with one-sided operations between the messages; rma+NAME");
+  std::printf("%-14s %s\n", "bulk", "the same, with long messages by TCP connections that fail; bulk+NAME");
   std::printf("%-14s %s\n", "tcp", "UDP is blocked, TCP carries messages or lanes; tcp+NAME");
   std::printf("%-14s %s\n", "lanes", "one of the following, chosen by the seed: collectives over lanes");
   for (const NamedLane& each : lane_troubles()) std::printf("%-14s %s\n", each.name, each.what);

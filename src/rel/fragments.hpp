@@ -16,6 +16,11 @@ namespace herald::rel {
 // Parts of datagrams that wait for space in a batch.
 class Splitter {
  public:
+  // A receiver joins parts that came to it alone, whoever split them: numbers of a sender's two splitters
+  // must differ.
+  enum class Of : std::uint8_t { mesh, lanes };
+  explicit Splitter(Of whose) noexcept : number_(whose == Of::mesh ? 0 : 1u << 31) {}
+
   struct Sealing {
     const wire::Seal& seal;
     std::int32_t from;
@@ -54,8 +59,8 @@ class Splitter {
   void discard_sent() noexcept;
 
   std::vector<Part> parts_;
-  std::size_t next_ = 0;      // the first that has not left
-  std::uint32_t number_ = 0;  // of the last datagram that was split
+  std::size_t next_ = 0;  // the first that has not left
+  std::uint32_t number_;  // of the last datagram that was split
 };
 
 // Parts that have come of datagrams that are not complete.

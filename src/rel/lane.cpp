@@ -41,13 +41,13 @@ FusedRoot& Lane::fused_root() noexcept {
   return *fused_root_;
 }
 
-bool Lane::on_datagram(Instant now, bool by_group, const wire::DatagramView& view) noexcept {
+bool Lane::on_datagram(Instant now, bool by_group, const wire::DatagramView& view, bool early) noexcept {
   const std::int32_t place = info_.place_of(view.from);
   if (place < 0 || place == info_.me) return false;  // a stranger, or our own multicast
   const auto from = static_cast<std::uint32_t>(place);
   audience_[from].asked = false;
   if (!info_.draining) set_address_index((view.flags & wire::kFlagAddress) >> wire::kAddressShift);
-  if (dispatch(now, by_group, from, view)) context_.on_news(now, info_.members[from]);
+  if (dispatch(now, by_group, from, view) && !early) context_.on_news(now, info_.members[from]);
   return info_.draining && !by_group &&
          (view.kind == wire::DatagramKind::cast || view.kind == wire::DatagramKind::cast_ask ||
           view.kind == wire::DatagramKind::result);
@@ -113,7 +113,8 @@ bool Lane::on_cast_ack(Instant now, std::uint32_t place, const wire::DatagramVie
     return false;
   const LaneTree tree = info_.tree_of(static_cast<std::uint32_t>(source));
   if (tree.spot(place) == 0 || tree.parent(place) != info_.me) return false;
-  return receiver(static_cast<std::uint32_t>(source)).on_child_ack(now, place, ack);
+  receiver(static_cast<std::uint32_t>(source)).on_child_ack(now, place, ack);
+  return false;  // a copy of an ack that came before this lane was open would advance, too
 }
 
 bool Lane::on_contribution(Instant now, std::uint32_t place, const wire::DatagramView& view) noexcept {

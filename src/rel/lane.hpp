@@ -29,8 +29,9 @@ class Lane {
   bool is_open() const noexcept { return source_.is_open(); }
 
   void set_address_index(std::uint8_t index) noexcept;
-  // True: the sender is to be told that the lane is closed here; it drains.
-  bool on_datagram(Instant now, bool by_group, const wire::DatagramView& view) noexcept;
+  // `early`: it came some time ago, and is no sign of life. True: the sender is to be told that the lane is
+  // closed here; it drains.
+  bool on_datagram(Instant now, bool by_group, const wire::DatagramView& view, bool early = false) noexcept;
   // Several casts of one member that came together, to the group.
   void on_train(Instant now, std::span<const wire::OpenedDatagram> train) noexcept;
   // Acks of what others have cast ride on our packet: members that cast to each other in turn (barrier,

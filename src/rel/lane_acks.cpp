@@ -77,19 +77,17 @@ LaneAcks::Progress LaneAcks::all_below() const noexcept {
   return all;
 }
 
-bool LaneAcks::on_child_ack(Instant now, std::uint32_t place, const wire::CastAck& ack) noexcept {
+void LaneAcks::on_child_ack(Instant now, std::uint32_t place, const wire::CastAck& ack) noexcept {
   Progress& child = children_[info_.tree_of(source_).branch(place)];
-  const bool news = before(child.next, ack.all_next) || before(child.limit, ack.all_credit);
   if (before(child.next, ack.all_next)) child.next = ack.all_next;
   if (before(child.limit, ack.all_credit)) child.limit = ack.all_credit;
   const Progress all = all_below();
-  if (!before(acked_below_, all.next)) return news;
+  if (!before(acked_below_, all.next)) return;
   if (all.next == stream_.next || (waited_ && !before(all.next, goal_))) {
     send_now(false);  // all below us have what the ack waited for
   } else {
     tree_due_ = std::min(tree_due_, now + context_.known_or_first(stream_.base));
   }
-  return news;
 }
 
 bool LaneAcks::write_row(wire::AckRow& row) noexcept {

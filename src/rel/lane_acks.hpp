@@ -46,7 +46,7 @@ class LaneAcks {
   // The listener has taken packets that it had refused: the source may wait for credit.
   void on_taken() noexcept;
   // From a member below us in the tree of the source.
-  bool on_child_ack(Instant now, std::uint32_t place, const wire::CastAck& ack) noexcept;
+  void on_child_ack(Instant now, std::uint32_t place, const wire::CastAck& ack) noexcept;
   // False: no ack is owed that may ride on a cast.
   bool write_row(wire::AckRow& row) noexcept;
 

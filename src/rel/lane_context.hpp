@@ -133,7 +133,7 @@ struct LaneContext {
   LaneScheduler scheduler;
   LaneQueue<WindowWaiter, &WindowWaiter::next_waiting> ready, starved;
   PeerLiveness* const peers;  // null: none
-  Splitter splitter;
+  Splitter splitter{Splitter::Of::lanes};
   Joiner joiner;  // of datagrams to groups
   std::uint8_t arrival_link = UINT8_MAX;
   Instant clock{};              // of the last call

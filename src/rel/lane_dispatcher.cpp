@@ -195,7 +195,7 @@ void LaneDispatcher::replay(Instant now) noexcept {
     EarlyCasts::Cast cast;
     for (Lane* lane = table_.at(i); lane != nullptr && lane->is_open(); lane = table_.at(i)) {
       if (!early_.take(lane->info().name, cast)) break;
-      (void)lane->on_datagram(now, cast.by_group, cast.view);
+      (void)lane->on_datagram(now, cast.by_group, cast.view, true);
       context_.reorder_pool.give(cast.slot);
     }
   }

@@ -153,10 +153,9 @@ bool LaneReceiver::on_ask(Instant now, bool by_group, const wire::DatagramView& 
   return news;
 }
 
-bool LaneReceiver::on_child_ack(Instant now, std::uint32_t place, const wire::CastAck& ack) noexcept {
-  const bool news = acks_.on_child_ack(now, place, ack);
+void LaneReceiver::on_child_ack(Instant now, std::uint32_t place, const wire::CastAck& ack) noexcept {
+  acks_.on_child_ack(now, place, ack);
   rearm();
-  return news;
 }
 
 void LaneReceiver::on_answer(Instant now) noexcept {

@@ -34,7 +34,7 @@ class LaneReceiver final : public LaneActor {
                const wire::CastView& cast) noexcept;
   void settle(Instant now) noexcept;
   bool on_ask(Instant now, bool by_group, const wire::DatagramView& view) noexcept;
-  bool on_child_ack(Instant now, std::uint32_t place, const wire::CastAck& ack) noexcept;
+  void on_child_ack(Instant now, std::uint32_t place, const wire::CastAck& ack) noexcept;
   void on_answer(Instant now) noexcept;  // the source answers again
   bool write_ack_row(wire::AckRow& row) noexcept;
   bool owes_ack() const noexcept { return acks_.unacked() != 0; }

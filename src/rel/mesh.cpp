@@ -46,7 +46,7 @@ struct Mesh::Inner {
   Transmitter transmitter;
   Timers timers;
   PeerLiveness liveness;
-  Splitter splitter;
+  Splitter splitter{Splitter::Of::mesh};
   Joiner joiner;
   std::vector<Mesh::Joined> joined;
   Instant sweep_at{};

@@ -91,7 +91,7 @@ std::vector<std::byte> some_bytes(std::size_t count, int seed) {
 
 TEST(Fragments, parts_in_any_order_make_the_whole_and_nothing_else) {
   const wire::Seal seal{{1, 2}, 3};
-  Splitter splitter;
+  Splitter splitter(Splitter::Of::mesh);
   Joiner joiner;
   const auto first = some_bytes(1472, 1), second = some_bytes(8000, 2);
   splitter.split({1, 0, std::span(first).first(900), std::span(first).subspan(900)}, 600, seal, 4, 1);
@@ -117,6 +117,31 @@ TEST(Fragments, parts_in_any_order_make_the_whole_and_nothing_else) {
   EXPECT_EQ(wholes, 2);
   wire::DatagramView view;
   EXPECT_EQ(wire::open_datagram(seal, 2, batch.entries[0].datagram, view), wire::Opened::bad_tag);
+}
+
+// A connection and a lane split datagrams of the same size for the same peer, and their parts mix.
+TEST(Fragments, parts_of_two_splitters_of_a_sender_do_not_mix) {
+  const wire::Seal seal{{1, 2}, 3};
+  Splitter mesh(Splitter::Of::mesh), lanes(Splitter::Of::lanes);
+  Joiner joiner;
+  const auto one = some_bytes(1000, 1), other = some_bytes(1000, 2);
+  mesh.split({1, 0, one}, 600, seal, 4, 1);
+  lanes.split({1, 0, other}, 600, seal, 4, 1);
+  TxBatch first, second;
+  mesh.fill(first);
+  lanes.fill(second);
+  ASSERT_EQ(first.count, 2u);
+  ASSERT_EQ(second.count, 2u);
+  const auto add = [&](const Tx& part) {
+    wire::DatagramView view;
+    EXPECT_EQ(wire::open_datagram(seal, 1, part.datagram, view), wire::Opened::good);
+    const auto whole = joiner.add(view, false);
+    return std::vector<std::byte>(whole.begin(), whole.end());
+  };
+  EXPECT_TRUE(add(first.entries[0]).empty());
+  EXPECT_TRUE(add(second.entries[1]).empty());
+  EXPECT_EQ(add(first.entries[1]), one);
+  EXPECT_EQ(add(second.entries[0]), other);
 }
 
 }  // namespace
