@@ -6,8 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/replace_file.hpp"
 #include "coll_query.hpp"
-#include "replace_file.hpp"
 #include "report/report.hpp"
 
 namespace herald::tools {

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/fd.hpp"
+#include "base/replace_file.hpp"
 
 namespace herald::boot {
 namespace {
@@ -107,8 +108,10 @@ bool read_model(const std::string& path, model::Measured& out, std::string& why)
   return false;
 }
 
+namespace {
+
 bool find_model(const std::string& folder, const Place& place, model::Measured& out,
-                std::vector<std::string>& warnings) {
+                std::vector<std::string>& warnings, std::string& path) {
   if (folder.empty()) return false;
   for (const Found& each : list_models(folder)) {
     model::Measured measured;
@@ -121,6 +124,7 @@ bool find_model(const std::string& folder, const Place& place, model::Measured& 
     const bool same_link = std::abs(measured.link_mbit - place.link_mbit) < 0.5;
     if (measured.kernel == place.kernel && same_link) {
       out = std::move(measured);
+      path = each.path;
       return true;
     }
     warnings.push_back(each.path + " was measured with " +
@@ -129,6 +133,31 @@ bool find_model(const std::string& folder, const Place& place, model::Measured& 
                        "; it is ignored. herald model measure writes it anew");
   }
   return false;
+}
+
+}  // namespace
+
+bool find_model(const std::string& folder, const Place& place, model::Measured& out,
+                std::vector<std::string>& warnings) {
+  std::string path;
+  return find_model(folder, place, out, warnings, path);
+}
+
+bool add_tried(const std::string& folder, const Place& place, const model::Parameters& parameters,
+               const std::vector<model::Tried>& found, std::string& why) {
+  model::Measured measured;
+  std::vector<std::string> warnings;
+  std::string path;
+  if (!find_model(folder, place, measured, warnings, path) || !(measured.parameters == parameters))
+    return true;
+  for (const model::Tried& one : found) {
+    std::erase_if(measured.tried, [&](const model::Tried& old) { return old.is_like(one); });
+    measured.tried.push_back(one);
+  }
+  const std::size_t most = model::kMostTried;
+  if (measured.tried.size() > most)
+    measured.tried.erase(measured.tried.begin(), measured.tried.end() - static_cast<std::ptrdiff_t>(most));
+  return replace_file(path, to_text(measured), why);
 }
 
 }  // namespace herald::boot

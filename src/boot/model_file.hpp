@@ -24,6 +24,10 @@ Place this_place();
 // True: `out` was measured on a cluster with this host. Files of other clusters are left alone.
 bool find_model(const std::string& folder, const Place& place, model::Measured& out,
                 std::vector<std::string>& warnings);
+// Adds to the file that find_model() takes what a job has tried. A file that was measured anew meanwhile is
+// left alone. False: `why` says what failed.
+bool add_tried(const std::string& folder, const Place& place, const model::Parameters& parameters,
+               const std::vector<model::Tried>& found, std::string& why);
 // One file, whoever it belongs to. False: `why` names it and says what is wrong.
 bool read_model(const std::string& path, model::Measured& out, std::string& why);
 

@@ -30,6 +30,17 @@ void PlanCache::clear() noexcept {
       if (cached != nullptr) release(std::exchange(cached, nullptr));
 }
 
+void PlanCache::drop_trial(std::uint32_t trial) noexcept {
+  for (Set& set : sets_) {
+    const auto end = std::remove_if(set.begin(), set.end(), [&](CachedPlan* cached) {
+      if (cached == nullptr || cached->plan.trial != trial) return false;
+      release(cached);
+      return true;
+    });
+    std::fill(end, set.end(), nullptr);
+  }
+}
+
 void PlanCache::release_prepared(const char* operation) noexcept {
   for (Set& set : sets_)
     for (CachedPlan* cached : set)

@@ -84,6 +84,8 @@ class PlanCache {
 
   // Running plans keep their references.
   void clear() noexcept;
+  // The plans of a trial.
+  void drop_trial(std::uint32_t trial) noexcept;
   // Plans of this operation (name_of) are evicted as any other again.
   void release_prepared(const char* operation) noexcept;
 

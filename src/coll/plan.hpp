@@ -88,6 +88,7 @@ struct Plan {
   std::uint64_t scratch_bytes = 0;
   std::uint64_t timed_bytes = 0;  // over the busiest link; not 0: the duration of a run tells its speed
   std::uint64_t call_bytes = 0;   // CollSpec::bytes, or those of this rank
+  std::uint32_t trial = 0;        // that the duration of a run belongs to (coll/trials.hpp); 0: none
   int root = -1;                  // -1: none
   // Bundled sends use a lane of just these ranks, this one included; empty: the communicator's.
   std::vector<int> members;

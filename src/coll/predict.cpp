@@ -261,16 +261,19 @@ std::vector<Predictor::Candidate> Predictor::candidates(Op op, std::uint64_t byt
 
 // The model does not know inside a host what fits best, nor what few bytes cost to a microsecond, and has
 // been a third off for some algorithms: there, and where it sees less difference, the table decides.
-const Algorithm& Predictor::choose_cheapest(Op op, std::uint64_t bytes, const Shape& shape,
-                                            const Cluster& cluster) noexcept {
+std::vector<Predictor::Candidate> Predictor::ranked(Op op, std::uint64_t bytes, const Shape& shape,
+                                                    const Cluster& cluster) noexcept {
   constexpr std::uint64_t kLeastBytes = 1024;
   constexpr double kClearly = 1.5;
-  const Algorithm& usual = choose(op, bytes, measured_shape(shape));
-  if (has_unknown_sizes(op) || shape.hosts < 2 || bytes < kLeastBytes) return usual;
-  const std::vector<Candidate> all = candidates(op, bytes, shape, cluster);
-  for (const Candidate& each : all)
-    if (each.algorithm == &usual && each.prediction.ns <= kClearly * all.front().prediction.ns) return usual;
-  return all.empty() ? usual : *all.front().algorithm;
+  const Candidate usual{&choose(op, bytes, measured_shape(shape)), {}};
+  if (has_unknown_sizes(op) || shape.hosts < 2 || bytes < kLeastBytes) return {usual};
+  std::vector<Candidate> all = candidates(op, bytes, shape, cluster);
+  if (all.empty()) return {usual};
+  const auto at = std::find_if(all.begin(), all.end(),
+                               [&](const Candidate& each) { return each.algorithm == usual.algorithm; });
+  if (at != all.end() && at->prediction.ns <= kClearly * all.front().prediction.ns)
+    std::rotate(all.begin(), at, at + 1);
+  return all;
 }
 
 }  // namespace herald::coll

@@ -27,10 +27,15 @@ class Predictor {
   // All algorithms that fit, the cheapest first.
   std::vector<Candidate> candidates(Op op, std::uint64_t bytes, const Shape& shape,
                                     const Cluster& cluster) noexcept;
-  // The first of them if it is clearly cheaper than choose(); else, for data below 1 KiB, inside a host, and
-  // where sizes are not known to all ranks: choose().
+  // The chosen one, then the others that were predicted, the cheapest first. The cheapest is chosen if it is
+  // clearly cheaper than choose(); else choose(), and it alone for data below 1 KiB, inside a host, and where
+  // sizes are not known to all ranks.
+  std::vector<Candidate> ranked(Op op, std::uint64_t bytes, const Shape& shape,
+                                const Cluster& cluster) noexcept;
   const Algorithm& choose_cheapest(Op op, std::uint64_t bytes, const Shape& shape,
-                                   const Cluster& cluster) noexcept;
+                                   const Cluster& cluster) noexcept {
+    return *ranked(op, bytes, shape, cluster).front().algorithm;
+  }
 
  private:
   model::Prediction predict_for(const Algorithm& algorithm, std::uint64_t bytes, const Shape& shape,

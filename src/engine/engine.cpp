@@ -170,6 +170,7 @@ void Engine::on_long_wait(Instant now) noexcept {
 void Engine::close() noexcept {
   call_lock_.enter();
   if (!transport_.is_closed()) {
+    if (model_ && peers_.rank() == 0) save_found(*model_);
     if (net_) net_->print_report(read_clock(), true);
     flush();
     report_unreceived(peers_.rank(), counters(), verbose_);

@@ -100,7 +100,7 @@ class Engine {
  private:
   friend class Opener;
   friend class ForeignPeers;
-  friend const JobModel* model_of(const Engine& engine) noexcept;
+  friend JobModel* model_of(Engine& engine) noexcept;
   Engine(int rank, int size, const Knobs& knobs, bool threads_multiple) noexcept;
   bool turn_net() noexcept;
   void keep_alive() noexcept;
@@ -131,6 +131,6 @@ class Engine {
 };
 
 // Measured parameters of the cluster, the same at all ranks of the job; null: there are none.
-inline const JobModel* model_of(const Engine& engine) noexcept { return engine.model_.get(); }
+inline JobModel* model_of(Engine& engine) noexcept { return engine.model_.get(); }
 
 }  // namespace herald::engine

@@ -31,7 +31,7 @@ std::string ModelExchange::put(bool& good) {
   std::string why;
   if (!from_text(text, found, why)) return {kHasNot};
   good = boot_.put(key_, text) == Status::ok;
-  model_ = std::make_unique<JobModel>(JobModel{found.parameters, boot_.size()});
+  model_ = std::make_unique<JobModel>(JobModel{found.parameters, boot_.size(), found.tried, {}});
   return {kHas};
 }
 
@@ -40,8 +40,16 @@ std::size_t ModelExchange::take(int peer, std::string_view card, bool& good) {
   std::string text, why;
   model::Measured found;
   good = boot_.get(0, key_, text) == Status::ok && from_text(text, found, why);
-  if (good) model_ = std::make_unique<JobModel>(JobModel{found.parameters, boot_.size()});
+  if (good) model_ = std::make_unique<JobModel>(JobModel{found.parameters, boot_.size(), found.tried, {}});
   return 1;
+}
+
+void save_found(const JobModel& model) {
+  if (model.found.empty()) return;
+  std::string why;
+  if (!boot::add_tried(boot::model_folder(environ), boot::this_place(), model.parameters, model.found, why))
+    std::fprintf(stderr, "herald: warning: the fastest algorithms are not kept for later jobs: %s\n",
+                 why.c_str());
 }
 
 }  // namespace herald::engine

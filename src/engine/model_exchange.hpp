@@ -4,15 +4,19 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "boot/boot.hpp"
 #include "model/parameters.hpp"
+#include "model/tried.hpp"
 
 namespace herald::engine {
 
 struct JobModel {
   model::Parameters parameters;
   int ranks = 0;  // that have these parameters; processes that join the job later may have others
+  std::vector<model::Tried> tried;  // by earlier jobs; the same at all ranks
+  std::vector<model::Tried> found;  // by this job, for later ones
 };
 
 class ModelExchange {
@@ -30,5 +34,8 @@ class ModelExchange {
   const std::string key_;
   std::unique_ptr<JobModel> model_;
 };
+
+// At the end of the job, at rank 0: later jobs need not try again.
+void save_found(const JobModel& model);
 
 }  // namespace herald::engine

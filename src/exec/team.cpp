@@ -2,6 +2,7 @@
 #include "exec/team.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "exec/agreement.hpp"
@@ -98,6 +99,27 @@ const model::Parameters* Team::measured() const noexcept {
   const auto joined_later = [&](p2p::PeerId peer) { return peer >= model->ranks; };
   return std::any_of(identity_.peers.begin(), identity_.peers.end(), joined_later) ? nullptr
                                                                                    : &model->parameters;
+}
+
+model::Tried Team::kind_of(coll::Op op, std::uint64_t bytes) const {
+  return {name_of(op), size(), cluster_->hosts(), static_cast<int>(std::bit_width(bytes)), {}};
+}
+
+const coll::Algorithm* Team::tried_before(coll::Op op, std::uint64_t bytes) const noexcept {
+  const engine::JobModel* const model = engine::model_of(engine_);
+  if (model == nullptr) return nullptr;
+  const model::Tried kind = kind_of(op, bytes);
+  for (const model::Tried& each : model->tried)
+    if (each.is_like(kind)) return coll::find_algorithm(op, each.algorithm);
+  return nullptr;
+}
+
+void Team::note_tried(coll::Op op, std::uint64_t bytes, const coll::Algorithm& fastest) noexcept {
+  engine::JobModel* const model = engine::model_of(engine_);
+  if (model == nullptr) return;
+  model::Tried found = kind_of(op, bytes);
+  found.algorithm = fastest.name;
+  model->found.push_back(std::move(found));
 }
 
 void Team::describe_segment(coll::CollSpec& spec, bool persistent) const noexcept {

@@ -12,6 +12,7 @@
 #include "coll/cluster.hpp"
 #include "coll/coll_spec.hpp"
 #include "coll/shape.hpp"
+#include "coll/table.hpp"
 #include "engine/engine.hpp"
 #include "exec/segment.hpp"
 #include "exec/speed.hpp"
@@ -78,6 +79,9 @@ class Team {
 
   // Measured parameters of the cluster that all ranks of the team have; null: there are none.
   const model::Parameters* measured() const noexcept;
+  // The algorithm that an earlier trial found to be the fastest, in this job or one before; null: none did.
+  const coll::Algorithm* tried_before(coll::Op op, std::uint64_t bytes) const noexcept;
+  void note_tried(coll::Op op, std::uint64_t bytes, const coll::Algorithm& fastest) noexcept;
 
   // True if it is time to agree on a segment and the agreement has not begun.
   bool wants_segment(bool persistent) const noexcept {
@@ -103,6 +107,7 @@ class Team {
     std::int32_t lane = -1;
     std::uint32_t runs = 0;
   };
+  model::Tried kind_of(coll::Op op, std::uint64_t bytes) const;
   std::int32_t open_sub_lane(const std::vector<int>& members) const noexcept;
   std::int32_t find_sub_lane(const std::vector<int>& members, bool at_once) noexcept;
 

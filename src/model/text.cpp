@@ -71,6 +71,7 @@ class Reader {
     }
     if (key == "host") return line.empty() && (in_host_ = true, path_ = nullptr, true);
     if (key == "path") return begin_path(line);
+    if (key == "tried") return read_tried(line);
     bool good = false;
     const auto read_function = [&](const char* name, Function& function) {
       if (key == name) good = parse_function(line, function);
@@ -92,6 +93,25 @@ class Reader {
   static bool take_text(std::string_view line, std::string& out) {
     out = line;
     return !line.empty() && line.size() < 256;
+  }
+  bool read_tried(std::string_view line) {
+    Tried tried;
+    const auto read_word = [&](std::string& word) {
+      word = take_word(line);
+      return !word.empty() && word.size() < 64;
+    };
+    const auto read_count = [&](int most, int& count) {
+      double value = 0;
+      if (!parse_number(take_word(line), most, value)) return false;
+      count = static_cast<int>(value);
+      return count > 0 && count == value;
+    };
+    if (!read_word(tried.collective) || !read_count(1 << 24, tried.ranks) ||
+        !read_count(1 << 24, tried.hosts) || !read_count(64, tried.bits) || !read_word(tried.algorithm) ||
+        !line.empty() || out_.tried.size() == kMostTried)
+      return false;
+    out_.tried.push_back(std::move(tried));
+    return true;
   }
   bool begin_path(std::string_view name) {
     path_ = nullptr;
@@ -139,6 +159,9 @@ std::string to_text(const Measured& measured) {
     for_each_path_function(measured.parameters.path[i], write_function);
     for_each_path_number(measured.parameters.path[i], write_number);
   }
+  for (const Tried& each : measured.tried)
+    text += "tried " + each.collective + " " + std::to_string(each.ranks) + " " + std::to_string(each.hosts) +
+            " " + std::to_string(each.bits) + " " + each.algorithm + "\n";
   return text + "end\n";
 }
 

@@ -12,6 +12,7 @@
 //   wake_ns 5000
 //   path udp
 //   O_s 0:3100:150 65536:9000:300
+//   tried bcast 8 4 17 cast            ranks, hosts, bits of the length: which algorithm was the fastest
 //   end
 #pragma once
 #include <string>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "model/parameters.hpp"
+#include "model/tried.hpp"
 
 namespace herald::model {
 
@@ -31,6 +33,7 @@ struct Measured {
   std::string kernel;
   double link_mbit = 0;  // as the kernel says; 0: it does not
   Parameters parameters;
+  std::vector<Tried> tried;
 };
 
 std::string to_text(const Measured& measured);

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/replace_file.hpp"
 #include "measure.hpp"
-#include "replace_file.hpp"
 
 namespace herald::measure {
 namespace {
@@ -61,8 +61,8 @@ bool write_files(const model::Measured& measured, const std::string& folder, std
   }
   const std::string stem = folder + "/" + measured.cluster;
   json_path = stem + ".json";
-  return tools::replace_file(json_path, json_text(measured), why) &&
-         tools::replace_file(stem + ".model", to_text(measured), why);
+  return replace_file(json_path, json_text(measured), why) &&
+         replace_file(stem + ".model", to_text(measured), why);
 }
 
 }  // namespace herald::measure

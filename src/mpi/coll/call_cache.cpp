@@ -11,6 +11,14 @@ void CallCache::add(const CallKey& call_key, coll::CachedPlan* cached) noexcept 
   entry = {call_key, call_key.type == nullptr ? type::LayoutRef() : call_key.type->layout, cached};
 }
 
+void CallCache::drop_trial(std::uint32_t trial) noexcept {
+  for (Entry& entry : entries_)
+    if (entry.cached != nullptr && entry.cached->plan.trial == trial) {
+      coll::release(entry.cached);
+      entry = {};
+    }
+}
+
 void CallCache::clear() noexcept {
   for (Entry& entry : entries_)
     if (entry.cached != nullptr) {

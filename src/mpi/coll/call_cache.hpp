@@ -42,6 +42,7 @@ class CallCache {
   }
   void add(const CallKey& call_key, coll::CachedPlan* cached) noexcept;
   void clear() noexcept;
+  void drop_trial(std::uint32_t trial) noexcept;  // its plans
 
  private:
   static constexpr std::size_t kEntries = 32;

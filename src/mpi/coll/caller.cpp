@@ -9,7 +9,7 @@
 #include "engine/clock.hpp"
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/deferred.hpp"
-#include "mpi/coll/internal.hpp"
+#include "mpi/coll/feedback.hpp"
 #include "mpi/coll/op.hpp"
 #include "mpi/core/check.hpp"
 #include "mpi/core/tables.hpp"
@@ -48,38 +48,18 @@ int failed(Call& call, int error) noexcept {
   return error;
 }
 
-// After a long call the ranks may agree that their network is fast. Plans that were made before are dropped
-// at all ranks together.
-void note_speed(Comm& comm, Duration took, std::uint64_t bytes) noexcept {
-  CommColl& state = coll_state(comm);
-  exec::Speed& speed = state.team.speed;
-  if (!speed.on_run(took, bytes)) return;
-  std::vector<exec::Speed::Rates> rates(static_cast<std::size_t>(comm.size));
-  const std::uint64_t rate = speed.rate();
-  std::vector<std::byte> probe;
-  do {
-    if (!probe.empty() && bcast_bytes(comm, probe.data(), probe.size(), 0) != MPI_SUCCESS) return;
-    const exec::Speed::Rates own{rate, state.team.proven_rate(), state.team.uplink_rate()};
-    if (allgather_bytes(comm, &own, rates.data(), sizeof own) != MPI_SUCCESS) return;
-    probe.resize(speed.compare(rates));
-  } while (!probe.empty() && state.team.cluster().lane);
-  if (!speed.is_fast()) return;
-  state.plans.clear();
-  state.call_cache.clear();
-}
-
 // Runs the plan of a blocking call; takes over the caller's count of it.
 int run_plan(Call& call, Comm& comm, coll::CachedPlan* cached, const CollBinding& binding) noexcept {
   exec::Runner* runner = make_runner(comm, cached, binding);
   if (runner == nullptr) return no_memory(call);
-  const std::uint64_t timed = cached->plan.timed_bytes;
-  const Instant begun = timed != 0 ? engine::read_clock() : Instant{};
+  const Timed timed{cached->plan.timed_bytes, cached->plan.trial};
+  const Instant begun = timed ? engine::read_clock() : Instant{};
   const bool good = runner->run() == Status::ok;
   const int error = good ? MPI_SUCCESS : error_of(*runner);
   if (!runner->mismatch().empty()) [[unlikely]]
     (void)call.fail(error, "%s", mismatch_of(*runner).c_str());
   exec::Runner::recycle(runner);
-  if (timed != 0 && good) note_speed(comm, engine::read_clock() - begun, timed);
+  if (timed && good) note_run(comm, engine::read_clock() - begun, timed);
   return good ? MPI_SUCCESS : failed(call, error);
 }
 

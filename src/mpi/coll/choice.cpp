@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/knobs.hpp"
 #include "coll/explain.hpp"
@@ -51,22 +53,44 @@ const coll::Algorithm& report(const coll::Algorithm& chosen, const coll::CollSpe
   return chosen;
 }
 
+// By prediction, corrected by run times. `trial`: that the next calls belong to; 0: none.
+const coll::Algorithm& choose_measured(const coll::CollSpec& spec, const coll::Shape& shape, CommColl& state,
+                                       coll::Trials::Id& trial) noexcept {
+  const coll::Trials::Kind kind{spec.op, spec.commutes, spec.bytes};
+  coll::Trials::Id id = 0;
+  if (const coll::Trial* const known = state.trials.find(kind, id)) {
+    if (!known->is_settled()) trial = id;
+    return known->current();
+  }
+  const coll::Algorithm* const before = state.team.tried_before(spec.op, spec.bytes);
+  if (before != nullptr && before->fits(shape) && before->estimate(spec.bytes, shape) < coll::kNeverNs)
+    return *before;
+  const auto ranked =
+      coll::Predictor(*state.team.measured()).ranked(spec.op, spec.bytes, shape, state.team.cluster());
+  if (ranked.size() > 1) {
+    std::vector<coll::Trial::Candidate> candidates;
+    for (const coll::Predictor::Candidate& each : ranked)
+      candidates.push_back({each.algorithm, each.prediction.ns});
+    trial = state.trials.add(kind, coll::Trial(std::move(candidates)));
+  }
+  return *ranked.front().algorithm;
+}
+
 }  // namespace
 
-const coll::Algorithm& choose_algorithm(const coll::CollSpec& spec, const coll::Shape& shape,
-                                        exec::Team& team) noexcept {
+const coll::Algorithm& choose_algorithm(const coll::CollSpec& spec, const coll::Shape& shape, CommColl& state,
+                                        coll::Trials::Id& trial) noexcept {
+  trial = 0;
   const coll::Algorithm* named =
       coll::find_algorithm(spec.op, list_value(runtime().knobs().coll, name_of(spec.op)));
   const auto fits = [&] { return named->fits(shape) && named->estimate(spec.bytes, shape) < coll::kNeverNs; };
-  if (named != nullptr && fits()) return report(*named, spec, shape, team);
-  const model::Parameters* const measured = team.measured();
-  const coll::Algorithm& best = measured == nullptr ? coll::choose(spec.op, spec.bytes, shape)
-                                                    : coll::Predictor(*measured).choose_cheapest(
-                                                          spec.op, spec.bytes, shape, team.cluster());
+  if (named != nullptr && fits()) return report(*named, spec, shape, state.team);
+  const coll::Algorithm& best = state.team.measured() == nullptr ? coll::choose(spec.op, spec.bytes, shape)
+                                                                 : choose_measured(spec, shape, state, trial);
   // The first calls on a communicator have no collective segment yet: no warning.
   const auto on_segment = [&] { return named->name == "shared"sv || named->name == "stream"sv; };
   if (named != nullptr && !on_segment()) warn(spec.op, named->name, shape, best);
-  return report(best, spec, shape, team);
+  return report(best, spec, shape, state.team);
 }
 
 }  // namespace herald::mpi

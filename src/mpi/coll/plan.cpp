@@ -73,8 +73,10 @@ coll::Plan make_plan(CommColl& state, const coll::CollSpec& spec) noexcept {
     return coll::make_plan(coll::kNeighborhood, placed, checks_collectives());
   }
   const coll::Shape shape = state.team.shape_for(spec);
-  coll::Plan plan = coll::make_plan(choose_algorithm(spec, shape, state.team), state.team.place(spec, shape),
-                                    checks_collectives());
+  coll::Trials::Id trial = 0;
+  const coll::Algorithm& chosen = choose_algorithm(spec, shape, state, trial);
+  coll::Plan plan = coll::make_plan(chosen, state.team.place(spec, shape), checks_collectives());
+  plan.trial = trial;
   const std::uint64_t timed = timed_bytes(spec, shape);
   if (timed >= exec::Speed::kLongBytes) plan.timed_bytes = timed;
   return plan;

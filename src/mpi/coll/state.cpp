@@ -18,7 +18,7 @@ void begin_agreement(Comm& comm, CommColl& state) noexcept {
   retain(&comm);
   // From the end of the agreement on algorithms are chosen by more facts. Which of the older plans are still
   // cached differs from rank to rank, so a rank that found one would not match a rank that makes it anew.
-  const auto drop_plans = [](void* self) { static_cast<CommColl*>(self)->plans.clear(); };
+  const auto drop_plans = [](void* self) { static_cast<CommColl*>(self)->drop_plans(); };
   const auto release_comm = [](void* self) { release(static_cast<Comm*>(self)); };
   state.team.agree_on_segment({drop_plans, &state}, {release_comm, &comm});
 }

@@ -2,6 +2,7 @@
 // mpi/coll/state.hpp: what a communicator has of collectives, made at its first one.
 #pragma once
 #include "coll/cache.hpp"
+#include "coll/trials.hpp"
 #include "exec/team.hpp"
 #include "mpi/coll/call_cache.hpp"
 #include "mpi/core/objects.hpp"
@@ -12,6 +13,14 @@ struct CommColl : coll::CommState {
   explicit CommColl(Comm& comm) noexcept;
   exec::Team team;
   CallCache call_cache;
+  coll::Trials trials;
+
+  // Algorithms are chosen anew, at all ranks from the same call on.
+  void drop_plans() noexcept {
+    plans.clear();
+    call_cache.clear();
+    trials.clear();
+  }
 };
 
 CommColl& make_coll_state(Comm& comm) noexcept;

@@ -83,6 +83,25 @@ TEST_F(ModelFile, ignores_what_another_kernel_or_link_has_measured) {
   EXPECT_NE(warnings_[0].find("another link"), std::string::npos) << warnings_[0];
 }
 
+TEST_F(ModelFile, keeps_what_jobs_have_tried_until_it_is_measured_anew) {
+  write("a.model", to_text(measured("a")));
+  ASSERT_TRUE(find(here_));
+  const model::Parameters parameters = found_.parameters;
+  std::string why;
+  const std::vector<model::Tried> first = {{"bcast", 8, 4, 17, "cast"}, {"bcast", 8, 4, 20, "chain"}};
+  ASSERT_TRUE(add_tried(folder_, here_, parameters, first, why)) << why;
+  ASSERT_TRUE(add_tried(folder_, here_, parameters, {{"bcast", 8, 4, 17, "binomial"}}, why)) << why;
+  ASSERT_TRUE(find(here_));
+  EXPECT_EQ(found_.tried,
+            (std::vector<model::Tried>{{"bcast", 8, 4, 20, "chain"}, {"bcast", 8, 4, 17, "binomial"}}));
+  model::Measured anew = measured("a");
+  anew.parameters.wake_ns = 12345;
+  write("a.model", to_text(anew));
+  ASSERT_TRUE(add_tried(folder_, here_, parameters, first, why)) << why;
+  ASSERT_TRUE(find(here_));
+  EXPECT_TRUE(found_.tried.empty());
+}
+
 TEST_F(ModelFile, needs_neither_folder_nor_files) {
   EXPECT_FALSE(find(here_));
   EXPECT_TRUE(warnings_.empty());

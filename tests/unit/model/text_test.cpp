@@ -33,6 +33,21 @@ TEST(ModelText, reads_back_what_it_wrote) {
   EXPECT_EQ(back.parameters.wake_ns, measured.parameters.wake_ns);
 }
 
+TEST(ModelText, keeps_what_was_tried_and_refuses_nonsense) {
+  Measured measured = sample();
+  measured.tried = {{"bcast", 8, 4, 17, "cast"}, {"allreduce", 2, 2, 11, "ring"}};
+  Measured back;
+  std::string why;
+  ASSERT_TRUE(from_text(to_text(measured), back, why)) << why;
+  EXPECT_EQ(back.tried, measured.tried);
+  for (const char* line : {"tried bcast 8 4 17", "tried bcast 8 4 17 cast more", "tried bcast 0 4 17 cast",
+                           "tried bcast 8 4 65 cast", "tried bcast 8 4.5 17 cast", "tried  8 4 17 cast"}) {
+    std::string text = to_text(sample());
+    text.insert(text.find("\nend\n") + 1, std::string(line) + "\n");
+    EXPECT_FALSE(from_text(text, back, why)) << line;
+  }
+}
+
 TEST(ModelText, refuses_every_truncated_file) {
   const std::string text = to_text(sample());
   Measured back;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tools/replace_file.hpp: writes a file whole or not at all: readers see the old one or the new one.
+// base/replace_file.hpp: writes a file whole or not at all: readers see the old one or the new one.
 #pragma once
 #include <string>
 
-namespace herald::tools {
+namespace herald {
 
 // False: the old file is as it was, and `why` says what failed.
 bool replace_file(const std::string& path, const std::string& text, std::string& why);
 
-}  // namespace herald::tools
+}  // namespace herald
