@@ -110,14 +110,14 @@ void check_strangers(const Net& net, const Processes& processes, std::vector<std
 }
 
 // For how long each process completes nothing because of what the program does, on a network without fault.
-std::vector<Duration> waits_without_trouble(const Setup& setup) {
+Waits waits_without_trouble(const Setup& setup) {
   Setup calm = setup;
   calm.plan.clear();
   calm.tcp = setup.process.bulk;
   calm.tcp_plan.clear();
   calm.trouble_ends = {};
   calm.resume_within = {};
-  std::vector<Duration> waits;
+  Waits waits;
   (void)run_job(calm, nullptr, &waits);
   return waits;
 }
@@ -129,9 +129,9 @@ void watch_resumption(const Setup& setup, Net& net, const Processes& processes,
     for (std::size_t i = 0; i < processes.size(); ++i)
       completed[i] = processes[i]->core().counters().finished;
   });
-  const std::vector<Duration> waits = waits_without_trouble(setup);
+  const Waits waits = waits_without_trouble(setup);
   for (std::size_t i = 0; i < processes.size(); ++i) {
-    const Duration within{setup.resume_within.ns + waits[i].ns};
+    const Duration within{setup.resume_within.ns + waits.longest(i).ns};
     net.at(setup.trouble_ends + within, "host " + std::to_string(i) + " has gone on",
            [&, i, within](Net& which) {
              if (which.is_alive(static_cast<HostId>(i)) && !processes[i]->is_finished() &&
@@ -142,8 +142,17 @@ void watch_resumption(const Setup& setup, Net& net, const Processes& processes,
   }
 }
 
-void plan_tcp(const Setup& setup, Net& net, TcpNet& tcp) {
+void plan_troubles(const Setup& setup, Net& net, TcpNet& tcp, const Processes& processes) {
   for (const auto& [at, run] : setup.tcp_plan) net.at(at, "TCP", [&tcp, run = run](Net&) { run(tcp); });
+  for (const Planned& each : setup.plan) net.at(each.at, each.what, each.run);
+  if (setup.dies < 0) return;
+  const HostId dies = setup.dies;
+  net.at(setup.death, "host " + std::to_string(dies) + " dies", [dies](Net& which) { which.kill(dies); });
+  net.at(setup.told, "the launcher says that host " + std::to_string(dies) + " is dead",
+         [&, dies](Net& which) {
+           for (HostId i = 0; i < setup.net.hosts; ++i)
+             if (which.is_alive(i)) processes[static_cast<std::size_t>(i)]->on_death(dies);
+         });
 }
 
 // Datagrams that may leave after the end: late copies are answered, and while TCP is used, UDP is probed ten
@@ -158,7 +167,19 @@ double most_chat(const Setup& setup, double again) {
 
 }  // namespace
 
-Result run_job(const Setup& setup, Watcher* watcher, std::vector<Duration>* waits) {
+void Waits::look(Instant now, const Processes& processes) {
+  all_.resize(processes.size());
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    Wait& wait = all_[i];
+    const std::uint64_t completed = processes[i]->core().counters().finished;
+    if (completed == wait.completed) continue;
+    wait.longest = std::max(wait.longest, now - wait.since);
+    wait.completed = completed;
+    wait.since = now;
+  }
+}
+
+Result run_job(const Setup& setup, Watcher* watcher, Waits* waits) {
   Result result;
   Net net(setup.net);
   net.watch(watcher);
@@ -168,17 +189,7 @@ Result run_job(const Setup& setup, Watcher* watcher, std::vector<Duration>* wait
   Processes processes;
   for (HostId i = 0; i < setup.net.hosts; ++i)
     processes.push_back(std::make_unique<Process>(net, setup.script, i, setup.seed, config));
-  plan_tcp(setup, net, tcp);
-  for (const Planned& each : setup.plan) net.at(each.at, each.what, each.run);
-  if (setup.dies >= 0) {
-    const HostId dies = setup.dies;
-    net.at(setup.death, "host " + std::to_string(dies) + " dies", [dies](Net& which) { which.kill(dies); });
-    net.at(setup.told, "the launcher says that host " + std::to_string(dies) + " is dead",
-           [&, dies](Net& which) {
-             for (HostId i = 0; i < setup.net.hosts; ++i)
-               if (which.is_alive(i)) processes[static_cast<std::size_t>(i)]->on_death(dies);
-           });
-  }
+  plan_troubles(setup, net, tcp, processes);
   std::vector<std::uint64_t> completed(processes.size());
   if (setup.resume_within.ns != 0) watch_resumption(setup, net, processes, completed, result.wrong);
   const Instant end = setup.trouble_ends + setup.limit;
@@ -186,6 +197,7 @@ Result run_job(const Setup& setup, Watcher* watcher, std::vector<Duration>* wait
   const auto done = [&] {
     if (net.counters().turns == seen) return false;
     seen = net.counters().turns;
+    if (waits != nullptr) waits->look(net.now(), processes);
     return net.now() >= setup.trouble_ends && all_of(net, processes, &Process::is_flushed);
   };
   bool finished = net.run(end, done);
@@ -193,8 +205,6 @@ Result run_job(const Setup& setup, Watcher* watcher, std::vector<Duration>* wait
   result.bulk_bytes = tcp.bulk_bytes();
   result.bulk_resumed = tcp.bulk_resumed();
   finished = finished || all_of(net, processes, &Process::is_flushed);
-  if (waits != nullptr)
-    for (const auto& each : processes) waits->push_back(each->longest_wait());
   const double seconds = static_cast<double>(net.now().ns) / 1e9;
   if (!finished) {
     result.wrong.push_back(words("stall: not done after %.3f s (trouble ended at %.3f s)", seconds,

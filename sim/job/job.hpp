@@ -54,8 +54,22 @@ struct Result {
   bool good() const noexcept { return wrong.empty(); }
 };
 
-// `waits`: gets the longest time for which each process completed nothing.
-Result run_job(const Setup& setup, Watcher* watcher = nullptr, std::vector<Duration>* waits = nullptr);
+// The longest time for which each process of a job completed no operation.
+class Waits {
+ public:
+  void look(Instant now, const std::vector<std::unique_ptr<Process>>& processes);
+  Duration longest(std::size_t process) const noexcept { return all_[process].longest; }
+
+ private:
+  struct Wait {
+    std::uint64_t completed = 0;
+    Instant since{};
+    Duration longest{};
+  };
+  std::vector<Wait> all_;
+};
+
+Result run_job(const Setup& setup, Watcher* watcher = nullptr, Waits* waits = nullptr);
 
 // The checks of a finished job (check.cpp). Each adds to `wrong`.
 using Processes = std::vector<std::unique_ptr<Process>>;

@@ -145,18 +145,9 @@ void Process::turn(Instant now) {
     moved = transmit(now) || moved;
   }
   if (moved) net_.poke(me_, now + microseconds(1));
-  note_completion(now);
   if (is_finished() && finished_at_ == kNever) finished_at_ = now;
   most_buffered_ = std::max(most_buffered_, mesh().buffered_bytes());
   if (!received && sent == sent_ && step == step_ && taken == tap_.moved()) ++idle_turns_;
-}
-
-void Process::note_completion(Instant now) noexcept {
-  const std::uint64_t completed = core().counters().finished;
-  if (completed == completed_ || finished_at_ != kNever) return;
-  completed_ = completed;
-  longest_wait_ = std::max(longest_wait_, now - completed_at_);
-  completed_at_ = now;
 }
 
 Instant Process::wake_at() const {

@@ -67,8 +67,6 @@ class Process final : public Node {
   std::uint64_t refused() const noexcept { return refused_ + node_.refused().all(); }
   std::uint64_t most_buffered() const noexcept { return most_buffered_; }
   std::uint64_t idle_turns() const noexcept { return idle_turns_; }
-  // The longest time without a completed operation, before the last step was done.
-  Duration longest_wait() const noexcept { return longest_wait_; }
   std::string state() const;
 
  private:
@@ -78,7 +76,6 @@ class Process final : public Node {
   bool run_steps(Instant now);
   bool run_step(Instant now, const Step& step);
   void compute(Instant now, Duration how_long);
-  void note_completion(Instant now) noexcept;
   void start_send(const Step& step);
   bool pump(Instant now);
   bool transmit(Instant now);
@@ -104,9 +101,6 @@ class Process final : public Node {
   Instant now_, resting_until_, computing_until_, finished_at_ = kNever;
   bool was_computing_ = false;  // since the last turn of the program
   std::uint64_t most_buffered_ = 0, idle_turns_ = 0;
-  std::uint64_t completed_ = 0;  // operations
-  Instant completed_at_{};       // the last
-  Duration longest_wait_{};
   std::uint64_t sent_ = 0;  // datagrams
   std::uint64_t refused_ = 0;
   bool resting_ = false, blocked_ = false;

@@ -130,29 +130,34 @@ class OneLink(Faults):
         _, slow = self.result(child)
         self.assert_no_stall(slow, healed)
 
-    def assert_named(self, child, since, pattern, seconds):
-        """A line names the lost rank in time, and the job ends with an error. The launcher takes its time to end the
+    def time_until_named(self, child, since, pattern):
+        """Seconds until a line names the lost rank; the job ends with an error. The launcher takes its time to end the
         others."""
         out, named = self.read_until(child, pattern, 60)
         self.assertIsNotNone(named, out)
         self.report(f'named after {named - since:.2f} s')
-        if LONG:
-            self.assertLess(named - since, seconds + BUSY, out)
         os.set_blocking(child.stdout.fileno(), True)
         child.communicate(timeout=LIMIT)
         self.assertNotIn(child.returncode, (0, 124), out)
+        return named - since
+
+    def kill_a_rank(self):
+        """Seconds until a line names a process that was killed."""
+        child = self.mix(60)
+        time.sleep(1)
+        victim = self.ranks_on('h3')[0]
+        killed = time.time()
+        os.kill(victim, signal.SIGKILL)
+        # By Herald, or the rank, host or process by the launcher.
+        return self.time_until_named(child, killed, rf'h3\b|rank 2\b|RANK 2\b|PID {victim}\b')
 
     def test_a_killed_process_is_named_soon(self):
         for engine in self.engines:
             self.engine = engine
-            child = self.mix(60)
-            time.sleep(1)
-            victim = self.ranks_on('h3')[0]
-            killed = time.time()
-            os.kill(victim, signal.SIGKILL)
-            # By Herald, or the rank, host or process by the launcher.
             # Open MPI's mpirun says nothing before it has ended all others, and it gives them time for that.
-            self.assert_named(child, killed, rf'h3\b|rank 2\b|RANK 2\b|PID {victim}\b', 3 if engine == 'mpirun' else 1)
+            limit = 3 if engine == 'mpirun' else 1
+            # The machine may be busy, but hardly three times.
+            self.assertTrue(any(self.kill_a_rank() < limit for _ in range(3)), f'{engine}: not named within {limit} s')
 
     def test_a_host_that_is_switched_off_is_named_within_the_limit(self):
         # Open MPI's mpirun waits for ever for the daemon of a host that is gone.
@@ -161,7 +166,9 @@ class OneLink(Faults):
         time.sleep(1)
         gone = time.time()
         self.lab('fault', 'kill', 'h4')
-        self.assert_named(child, gone, r'on host h4 has not answered for 3 s \(HERALD_DETECT_MS\)', 3.3)
+        took = self.time_until_named(child, gone, r'on host h4 has not answered for 3 s \(HERALD_DETECT_MS\)')
+        if LONG:
+            self.assertLess(took, 3.3 + BUSY)
         self.assertTrue(wait_until(lambda: self.nothing_runs(PROGRAM)))
 
     def rounds_under_attack(self, seconds, rate, level):
