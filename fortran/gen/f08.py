@@ -126,7 +126,9 @@ def write_types(constants, subarrays=True):
     for sentinel in old.SENTINELS:
         status = sentinel.startswith("MPI_STATUS")
         name = sentinel.split("(")[0] + "(1)" * (sentinel.startswith("MPI_STATUSES")) if status else sentinel
-        out.append(f"  {'TYPE(MPI_Status)' if status else 'INTEGER'} :: {name}")
+        # C_LOC(MPI_BUFFER_AUTOMATIC) is what a detached automatic buffer is compared with.
+        target = ", TARGET" * (sentinel == "MPI_BUFFER_AUTOMATIC")
+        out.append(f"  {'TYPE(MPI_Status)' if status else 'INTEGER'}{target} :: {name}")
     out += old.sentinel_declarations()[-1:] + old.common_blocks() + comparisons() + callbacks()
     out += old.sizeof_interface("", subarrays) + old.sizeof_interface("P", subarrays)
     out += ["CONTAINS"] + comparison_procedures() + old.sizeof_procedures(True, subarrays) + ["END MODULE mpi_f08_types"]

@@ -92,12 +92,13 @@ def add_logical(body, p):
         count = f"n_{p.name}"
         body.before.append(f"const size_t {count} = hf_length(*{p.length});")
         body.before.append(f"HF_ARRAY(int, {name}, {count})")
-        value = "0" if p.out else f"hf_is_true({p.name}[i])"
+        # MPI_Cart_get writes as many elements as the grid has dimensions: the others stay as they are.
+        value = "-1" if p.out else f"hf_is_true({p.name}[i])"
         body.before.append(f"for (size_t i = 0; i < {count}; i++) {name}[i] = {value};")
         body.args.append(name)
         if p.out:
-            body.after.append(f"for (size_t i = 0; code == MPI_SUCCESS && i < {count}; i++) "
-                              f"{p.name}[i] = hf_logical({name}[i]);")
+            body.after.append(f"for (size_t i = 0; code == MPI_SUCCESS && i < {count}; i++)")
+            body.after.append(f"  if ({name}[i] >= 0) {p.name}[i] = hf_logical({name}[i]);")
         body.end.append(f"HF_ARRAY_END({name});")
     elif p.out:
         body.before.append(f"int {name} = 0;")
@@ -149,6 +150,8 @@ def add(function, body, p, big):
         body.args.append(f"({p.base(big)}(*)[{p.length.split(',')[1]}]){p.name}")
     elif p.array or p.by_pointer() or p.kind in ("C_BUFFER", "C_BUFFER2", "LOGICAL_VOID"):
         body.args.append(p.name)
+        if p.kind == "C_BUFFER2":
+            body.after.append(f"if (code == MPI_SUCCESS) hf_name_buffer({p.name});")
     else:
         body.args.append(f"*{p.name}")
 

@@ -33,7 +33,8 @@
 
 /* The COMMON blocks of mpif.h, mpi and mpi_f08: an address inside them is a sentinel. */
 enum {
-  kBufferSentinels = 3,
+  kBufferAutomatic = 2,
+  kBufferSentinels,
   kUnweighted = 3,
   kWeightsEmpty,
   kErrcodesIgnore,
@@ -73,6 +74,12 @@ static inline void* hf_buffer(void* address) {
   const size_t offset = (size_t)((char*)address - (char*)mpi_fortran_constants_);
   if (__builtin_expect(offset >= kBufferSentinels * sizeof(MPI_Fint), 1)) return address;
   return (void*)(offset / sizeof(MPI_Fint)); /* NOLINT */
+}
+
+/* The address of a detached buffer: C_LOC(MPI_BUFFER_AUTOMATIC) for MPI's own memory. */
+static inline void hf_name_buffer(void* address) {
+  void** buffer = address;
+  if (*buffer == MPI_BUFFER_AUTOMATIC) *buffer = mpi_fortran_constants_ + kBufferAutomatic;
 }
 
 static inline MPI_Status* hf_status(MPI_Fint* f) {
