@@ -55,6 +55,24 @@ def allowed(function, p):
     return " | ".join(["kMayCopy"] * (not lasting) + ["kReadOnly"] * (not p.out)) or "0"
 
 
+def whose(function, p):
+    """Which ranks' buffer this is in a collective with a root; None in other calls."""
+    if not any(q.name == "root" for q in function.params):
+        return None
+    if "bcast" in function.name.lower():
+        return "kOfAll"
+    return "kOfRoot" if p.root else "kOfOthers"
+
+
+def view_of(function, p, made, count, datatype):
+    """What MPI neither reads nor writes at this rank passes as it is: its datatype may be none."""
+    owner = whose(function, p)
+    if owner is None:
+        return made
+    return (f"hf_is_contiguous({p.name}) || hf_uses_buffer(hf_comm_in(*comm), *root, {owner}) ? {made} "
+            f": HF_SIMPLE_VIEW({p.name}, {count}, {datatype})")
+
+
 def report(function, params):
     """The call of the error handler: that of the communicator or the window, if there is one."""
     for p in params:
@@ -92,15 +110,17 @@ def write_function(function, big):
         if plan == "type":
             count, datatype = pair_of(params, p)
             integer = next(q for q in params if q.name == count).base(big)
-            before.append(f"HfView {p.name}_view = hf_view_type({p.name}, *{count}, *{datatype}, {may});")
+            made = f"hf_view_type({p.name}, *{count}, *{datatype}, {may})"
+            before.append(f"HfView {p.name}_view = {view_of(function, p, made, '*' + count, '*' + datatype)};")
             before.append(f"{integer} {p.name}_count = ({integer}){p.name}_view.count;")
             renamed[count] = f"&{p.name}_count"
             renamed[datatype] = f"&{p.name}_view.datatype"
         elif plan == "spread":
-            before.append(f"HfView {p.name}_view = hf_view_spread({p.name}, *{type_of(params, p)}, {may});")
+            made = f"hf_view_spread({p.name}, *{type_of(params, p)}, {may})"
+            before.append(f"HfView {p.name}_view = {view_of(function, p, made, '0', '*' + type_of(params, p))};")
             renamed[type_of(params, p)] = f"&{p.name}_view.datatype"
         else:
-            before.append(f"HfView {p.name}_view = hf_view_{plan}({p.name}, {may});")
+            before.append(f"HfView {p.name}_view = {view_of(function, p, f'hf_view_{plan}({p.name}, {may})', '0', '0')};")
         after.insert(0, f"hf_view_end(&{p.name}_view, {may});")
     failed = buffers[-1].name + "_view.failed"
     for p in reversed(buffers[:-1]):

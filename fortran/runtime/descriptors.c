@@ -43,6 +43,15 @@ int hf_section_error_win(MPI_Win win, const char* procedure, int error_class) {
   return code;
 }
 
+int hf_uses_buffer(MPI_Comm comm, int root, int whose) {
+  int inter = 0;
+  int rank = -1;
+  if (PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) return 0; /* the call reports the communicator */
+  if (inter) return root != MPI_PROC_NULL && (whose == kOfAll || (whose == kOfRoot) == (root == MPI_ROOT));
+  PMPI_Comm_rank(comm, &rank);
+  return whose != kOfRoot || rank == root;
+}
+
 static HfView failure(int error_class) { return (HfView){.failed = error_class, .made = MPI_DATATYPE_NULL}; }
 
 static CFI_index_t elements_of(const CFI_cdesc_t* d) {

@@ -25,6 +25,7 @@ enum {
 /* Whether the elements follow one another in memory. The last extent of an assumed-size array is -1. */
 static inline int hf_is_contiguous(const CFI_cdesc_t* d) {
   CFI_index_t next = (CFI_index_t)d->elem_len;
+  if (next == 0) return 1; /* of CHARACTER(LEN=0) */
   for (int i = 0; i < d->rank; i++) {
     if (d->dim[i].extent == 1) continue;
     if (d->dim[i].sm != next) return d->dim[i].extent == 0;
@@ -63,6 +64,10 @@ static inline HfView hf_view_whole(CFI_cdesc_t* d, int may) {
   (void)may;
   return HF_SIMPLE_VIEW(d, 0, 0);
 }
+/* Whether MPI reads or writes a buffer of a collective with a root at this rank: the root's buffer, that of
+ * the other ranks, or that of all. */
+enum { kOfRoot, kOfOthers, kOfAll };
+int hf_uses_buffer(MPI_Comm comm, int root, int whose);
 static inline void hf_view_end(HfView* view, int may) {
   if (__builtin_expect(view->made != MPI_DATATYPE_NULL || view->copied != NULL, 0)) hf_free_view(view, may);
 }
