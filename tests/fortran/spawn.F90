@@ -1,15 +1,26 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! Spawns this program: commands and arguments arrive without the blanks that fill Fortran's strings, with those inside.
-! F08: by mpi_f08, else by `use mpi`.
-program spawn
-#ifdef F08
-  use mpi_f08
+! F08: by mpi_f08, MPIF: by mpif.h, else by `use mpi`.
+#if defined(F08)
+#define USE_MPI use mpi_f08
+#define HEADER
 #define HANDLE(kind) type(kind)
-#else
-  use mpi
+#define NUMBER(handle) handle%MPI_VAL
+#elif defined(MPIF)
+#define USE_MPI
+#define HEADER include 'mpif.h'
 #define HANDLE(kind) integer
+#define NUMBER(handle) handle
+#else
+#define USE_MPI use mpi
+#define HEADER
+#define HANDLE(kind) integer
+#define NUMBER(handle) handle
 #endif
+program spawn
+  USE_MPI
   implicit none
+  HEADER
   integer :: wrong = 0, wrongs, rank, ierr
   HANDLE(MPI_Comm) :: parent
   character(len=200) :: self
@@ -23,6 +34,7 @@ program spawn
   else
     call one
     call two
+    call without_arguments
     call MPI_Allreduce(wrong, wrongs, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
     if (rank == 0) print *, 'spawn:', wrongs, 'wrong'
   end if
@@ -83,12 +95,31 @@ contains
     integer :: remote
     commands = self
     infos = MPI_INFO_NULL
+    ! MPI reads these at the root only.
+    if (rank /= 0) NUMBER(infos) = -12345
     words(1, :) = [character(len=20) :: 'first', 'a', ' ']
     words(2, :) = [character(len=20) :: 'second', ' ', ' ']
     call MPI_Comm_spawn_multiple(2, commands, words, [1, 1], infos, 0, MPI_COMM_WORLD, inter, MPI_ERRCODES_IGNORE, ierr)
     call MPI_Comm_remote_size(inter, remote, ierr)
     call check(remote == 2, 'size of two spawned programs')
     if (rank == 0) call hear(inter, 2, 'first')
+    call MPI_Comm_disconnect(inter, ierr)
+  end subroutine
+
+  subroutine without_arguments
+    HANDLE(MPI_Comm) :: inter
+    HANDLE(MPI_Info) :: infos(2)
+    character(len=200) :: commands(2)
+    integer :: codes(2)
+    commands = self
+    infos = MPI_INFO_NULL
+    call MPI_Comm_spawn(self, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, inter, MPI_ERRCODES_IGNORE, ierr)
+    if (rank == 0) call hear(inter, 0, ' ')
+    call MPI_Comm_disconnect(inter, ierr)
+    codes = -1
+    call MPI_Comm_spawn_multiple(2, commands, MPI_ARGVS_NULL, [1, 1], infos, 0, MPI_COMM_WORLD, inter, codes, ierr)
+    call check(all(codes == MPI_SUCCESS), 'error codes of two programs')
+    if (rank == 0) call hear(inter, 0, ' ')
     call MPI_Comm_disconnect(inter, ierr)
   end subroutine
 end program
