@@ -388,24 +388,20 @@ contains
     logical(2) :: two(2)
     logical(4) :: four(2)
     logical(8) :: eight(2)
-    logical(16) :: sixteen(2)
     logical :: mine(2), both(2)
     mine = [.true., rank == 0]
     one = mine
     two = mine
     four = mine
     eight = mine
-    sixteen = mine
     call MPI_Allreduce(MPI_IN_PLACE, one, 2, MPI_LOGICAL1, MPI_LAND, MPI_COMM_WORLD, ierr)
     call MPI_Allreduce(MPI_IN_PLACE, two, 2, MPI_LOGICAL2, MPI_LAND, MPI_COMM_WORLD, ierr)
     call MPI_Allreduce(MPI_IN_PLACE, four, 2, MPI_LOGICAL4, MPI_LAND, MPI_COMM_WORLD, ierr)
     call MPI_Allreduce(MPI_IN_PLACE, eight, 2, MPI_LOGICAL8, MPI_LAND, MPI_COMM_WORLD, ierr)
-    call MPI_Allreduce(MPI_IN_PLACE, sixteen, 2, MPI_LOGICAL16, MPI_LAND, MPI_COMM_WORLD, ierr)
     call check(all(logical(one) .eqv. [.true., ranks == 1]), 'LOGICAL(1)')
     call check(all(logical(two) .eqv. [.true., ranks == 1]), 'LOGICAL(2)')
     call check(all(logical(four) .eqv. [.true., ranks == 1]), 'LOGICAL(4)')
     call check(all(logical(eight) .eqv. [.true., ranks == 1]), 'LOGICAL(8)')
-    call check(all(logical(sixteen) .eqv. [.true., ranks == 1]), 'LOGICAL(16)')
     call MPI_Allreduce(mine, both, 2, MPI_LOGICAL, MPI_LXOR, MPI_COMM_WORLD, ierr)
     call check(both(1) .eqv. mod(ranks, 2) == 1, 'exclusive or of LOGICALs')
     call check(transfer(both(2), 1) == transfer(.true., 1), 'the result has the bits of .TRUE.')

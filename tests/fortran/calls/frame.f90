@@ -108,7 +108,7 @@ module calls_state
   integer(MPI_ADDRESS_KIND) :: address1, address2, address3, value, size1, apart(most), bytes2(8), state = 0
   integer(MPI_OFFSET_KIND) :: offset
   double precision :: x
-  logical :: flag, truth(2)
+  logical :: flag, truth(2), mpich
   character(len=MPI_MAX_OBJECT_NAME + MPI_MAX_PROCESSOR_NAME) :: text = ' '
   character(len=MPI_MAX_ERROR_STRING + MPI_MAX_LIBRARY_VERSION_STRING) :: long_text = ' '
   character(len=MPI_MAX_PORT_NAME) :: port
@@ -181,6 +181,8 @@ contains
     call MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN, ierr)
     call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierr)
     call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN, ierr)
+    call MPI_Get_library_version(long_text, n, ierr)
+    mpich = index(long_text, 'MPICH') == 1
     next = mod(me + 1, ranks)
     a = [(i, i = 1, most)]
     b = 0
