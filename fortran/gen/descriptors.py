@@ -99,7 +99,8 @@ def write_function(function, big):
     params = facts.params(function, big)
     buffers = [p for p in params if wrappers.buffer_kind(p)]
     stem = facts.stem(function, big)
-    out = [f"void HFD({stem})({', '.join(formals(params, big) + ['MPI_Fint* ierror'])}) {{"]
+    arguments = ", ".join(formals(params, big) + ["MPI_Fint* ierror"])
+    out = [f"static __attribute__((noinline, cold)) void sections_of_{stem}({arguments}) {{"]
     # The prototype is repeated here: the wrapper is in another file.
     types = [wrappers.formal(p, big) for p in params] + ["MPI_Fint* ierror"]
     types += [f"size_t {p.name}_length" for p in params if p.string]
@@ -131,7 +132,20 @@ def write_function(function, big):
     out += [f"  const int failed = {failed};", "  if (failed != 0)", f"    *ierror = {report(function, params)};",
             "  else", f"    HF({stem})({args});"]
     out += [f"  {line}" for line in after] + ["}"]
+    out += [f"void HFD({stem})({arguments}) {{"] + contiguous_path(function, params, stem) + ["}"]
     return f"void HF({stem})({', '.join(types)});\n" + "\n".join(out) + "\n"
+
+
+def contiguous_path(function, params, stem):
+    """Almost every buffer is contiguous: its address goes to the wrapper, and no view is made."""
+    tests = [f"hf_is_contiguous({p.name})" for p in params
+             if wrappers.buffer_kind(p) and strategy(function, p, params) != "whole"]
+    plain = [f"{p.name}->base_addr" if wrappers.buffer_kind(p) else p.name for p in params] + ["ierror"]
+    plain += [f"{p.name}_length" for p in params if p.string]
+    given = [name for p in params for name in [p.name] + [f"{p.name}_length"] * p.string] + ["ierror"]
+    condition = f"__builtin_expect({' && '.join(tests)}, 1)" if tests else "1"
+    return [f"  if ({condition})", f"    HF({stem})({', '.join(plain)});", "  else",
+            f"    sections_of_{stem}({', '.join(given)});"]
 
 
 def write_descriptors(functions):
