@@ -2,17 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """modules.py MPIFORT MPIEXEC COMPILER SOURCE PLAIN CALLS: mpifort makes modules for a compiler that Herald was not built
 with, once. A compiler without assumed rank, or without assumed type too, gets an mpi_f08 that takes addresses, and a
-sentence about it: PLAIN checks what is different there, CALLS calls every procedure. So do those of FLANGS, if installed."""
+sentence about it: PLAIN checks what is different there, CALLS calls every procedure. So do all flangs of this machine."""
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
 mpifort, mpiexec, compiler, source, plain, calls = sys.argv[1:7]
-FLANGS = ('flang-new-19',)
 # What a compiler of Fortran 2003 refuses.
 NO_RANK = "dimension(\\.\\.)"
 NO_TYPE = "type(\\*)"
@@ -47,15 +45,27 @@ def check_plain(work, environment, refused, programs):
         assert re.search(': *0 *wrong', text), text
 
 
+def flangs():
+    """Every flang in the path, once: versions come in several folders and under several names."""
+    found = {}
+    for folder in os.environ.get('PATH', '').split(os.pathsep):
+        for path in sorted(pathlib.Path(folder or '.').glob('flang*')):
+            if re.fullmatch(r'flang(-new)?(-[0-9.]+)?', path.name) and os.access(path, os.X_OK):
+                found.setdefault(path.resolve(), path.name)
+    return found.values()
+
+
 def check_flang(work, environment, flang):
-    """mpi_f08 of flang, with array sections if its descriptors are those of the library."""
+    """mpi_f08 of flang, with array sections if its descriptors are those of the library. It makes its modules once."""
     output = str(work / 'flang')
     settings = {k: v for k, v in environment.items() if k != 'HERALD_MODULES'}
     text = run(mpifort, f'-fc={flang}', plain, '-o', output, environment=environment)
     sections = 'without array sections' not in text
     print(flang, 'with array sections' if sections else 'without array sections')
-    for program in [plain, source][:1 + sections]:
-        run(mpifort, f'-fc={flang}', program, '-o', output, '-module-dir', folder_of(work), environment=environment)
+    settings['CALLS_FILE'] = str(work / f'calls_file.{flang}')
+    for program in (plain, source, calls) if sections else (plain,):
+        text = run(mpifort, f'-fc={flang}', program, '-o', output, '-module-dir', folder_of(work), environment=environment)
+        assert 'compiling the modules' not in text, text
         text = run(mpiexec, '-n', '2', output, environment=settings)
         assert re.search(': *0 *wrong', text), text
 
@@ -83,9 +93,8 @@ def main():
         environment['HERALD_MODULES'] = str(work / 'modules')
         check_plain(work, environment, (NO_RANK,), (plain, calls))
         check_plain(work, environment, (NO_RANK, NO_TYPE), (plain,))
-        for flang in FLANGS:
-            if shutil.which(flang):
-                check_flang(work, environment, flang)
+        for flang in flangs():
+            check_flang(work, environment, flang)
         missing = run(mpifort, '-fc=no-such-compiler', source, environment=environment, code=127)
         assert 'is not installed' in missing, missing
         print('modules: 0 wrong')
