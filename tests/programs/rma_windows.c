@@ -125,6 +125,7 @@ static void shared_memory(void) {
 static void empty_windows(void) {
   MPI_Win win;
   void* base;
+  char memory[16];
   MPI_Aint bytes;
   int unit, value = 1;
   OK(MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
@@ -136,6 +137,11 @@ static void empty_windows(void) {
   OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
   OK(MPI_Win_shared_query(win, rank, &bytes, &unit, &base));
   CHECK(bytes == 0);
+  OK(MPI_Win_free(&win));
+  /* MPI_PROC_NULL means rank 0 here, never ourselves, also if its memory is not shared. */
+  OK(MPI_Win_create(memory, 4 + (MPI_Aint)(rank % 8), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+  OK(MPI_Win_shared_query(win, MPI_PROC_NULL, &bytes, &unit, &base));
+  CHECK(rank == 0 ? bytes == 4 && base == memory : bytes == 0 || bytes == 4);
   OK(MPI_Win_free(&win));
   OK(MPI_Win_allocate(rank == 0 ? 0 : 8, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));
   OK(MPI_Win_free(&win));

@@ -354,8 +354,8 @@ int win_shared_query(Call& call, Win* win, int rank, MPI_Aint* size, MPI_Count* 
   const auto reachable = [&](int target) {
     return state.member(target).route == Route::own || state.member(target).is_mapped;
   };
-  if (rank == MPI_PROC_NULL)  // the first rank with memory
-    for (rank = 0; rank < state.size() - 1 && !(reachable(rank) && state.member(rank).size != 0);) ++rank;
+  if (rank == MPI_PROC_NULL)  // the first rank with memory, also where that is not shared with this process
+    for (rank = 0; rank < state.size() - 1 && state.member(rank).size == 0;) ++rank;
   const WinMember& member = state.member(rank);
   *size = reachable(rank) ? static_cast<MPI_Aint>(member.size) : 0;
   *disp_unit = member.disp_unit;
