@@ -119,6 +119,7 @@ void Team::note_tried(coll::Op op, std::uint64_t bytes, const coll::Algorithm& f
   if (model == nullptr) return;
   model::Tried found = kind_of(op, bytes);
   found.algorithm = fastest.name;
+  std::erase_if(model->found, [&](const model::Tried& old) { return old.is_like(found); });
   model->found.push_back(std::move(found));
 }
 

@@ -33,12 +33,11 @@ bool is_answer_without_lane(const wire::DatagramHead& head) noexcept {
 
 }  // namespace
 
-// The upper half of the number of a datagram that is not opened yet.
-std::uint32_t LaneDispatcher::upper_of(std::uint64_t name,
+// The upper half of the number of a datagram that is not opened yet. `open`: its lane, or null.
+std::uint32_t LaneDispatcher::upper_of(std::uint64_t name, const Lane* open,
                                        std::span<const std::byte> datagram) const noexcept {
   const auto& head = wire::part_at<wire::DatagramHead>(datagram);
   if (is_answer_without_lane(head)) return 0;
-  const Lane* const open = table_.find_name(name);
   const LaneInfo* const lane = open != nullptr ? &open->info() : closed_.find_far(name);
   if (lane != nullptr) return upper_half(number_of(*lane, head, datagram));
   const std::uint32_t first = context_.config.first_upper;
@@ -111,13 +110,13 @@ bool LaneDispatcher::on_datagram(Instant now, bool by_group, std::span<const std
     return false;
   }
   const std::uint64_t name = wire::lane_name(datagram);
+  Lane* const lane = table_.find_name(name);
   wire::DatagramView view;
   const std::uint32_t to = by_group ? wire::group_seal(name) : static_cast<std::uint32_t>(context_.config.me);
   const wire::Opened opened =
-      wire::open_datagram(context_.config.seal, to, datagram, view, {upper_of(name, datagram), 0});
+      wire::open_datagram(context_.config.seal, to, datagram, view, {upper_of(name, lane, datagram), 0});
   if (by_group && opened != wire::Opened::good) ++context_.counters.foreign;
   if (!is_good(now, opened, view)) return false;
-  Lane* const lane = table_.find_name(name);
   if (lane != nullptr && !lane->info().closing)
     hand_to(now, by_group, view, *lane);
   else if (static_cast<PeerId>(view.from) != context_.config.me)
@@ -149,10 +148,11 @@ std::uint32_t LaneDispatcher::on_group_datagrams(Instant now,
 
 std::uint32_t LaneDispatcher::on_train(Instant now, std::uint64_t name,
                                        std::span<const std::span<const std::byte>> train) noexcept {
+  Lane* const lane = table_.find_name(name);
   std::array<wire::OpenedDatagram, kMostTogether> all;
   for (std::size_t i = 0; i < train.size(); ++i) {
     all[i].datagram = train[i];
-    all[i].upper.seq = upper_of(name, train[i]);
+    all[i].upper.seq = upper_of(name, lane, train[i]);
   }
   wire::open_datagrams(context_.config.seal, wire::group_seal(name), {all.data(), train.size()});
   std::uint32_t good = 0;
@@ -165,7 +165,6 @@ std::uint32_t LaneDispatcher::on_train(Instant now, std::uint64_t name,
   }
   if (count == 0) return good;
   const std::span<const wire::OpenedDatagram> opened(all.data(), count);
-  Lane* const lane = table_.find_name(name);
   if (lane != nullptr && !lane->info().closing) {
     lane->on_train(now, opened);
     table_.reap();

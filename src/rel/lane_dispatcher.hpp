@@ -26,7 +26,8 @@ class LaneDispatcher {
                          std::span<const std::span<const std::byte>> train) noexcept;
   bool on_fragment(Instant now, std::span<const std::byte> datagram) noexcept;
   bool on_compact(Instant now, std::span<const std::byte> datagram) noexcept;
-  std::uint32_t upper_of(std::uint64_t name, std::span<const std::byte> datagram) const noexcept;
+  std::uint32_t upper_of(std::uint64_t name, const Lane* open,
+                         std::span<const std::byte> datagram) const noexcept;
   bool is_good(Instant now, wire::Opened opened, const wire::DatagramView& view) noexcept;
   void hand_to(Instant now, bool by_group, const wire::DatagramView& view, Lane& lane) noexcept;
   void on_unopened(Instant now, bool by_group, const wire::DatagramView& view, std::uint64_t name) noexcept;

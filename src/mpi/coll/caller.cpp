@@ -59,7 +59,8 @@ int run_plan(Call& call, Comm& comm, coll::CachedPlan* cached, const CollBinding
   if (!runner->mismatch().empty()) [[unlikely]]
     (void)call.fail(error, "%s", mismatch_of(*runner).c_str());
   exec::Runner::recycle(runner);
-  if (timed && good) note_run(comm, engine::read_clock() - begun, timed);
+  // A call that failed here may have succeeded elsewhere: all ranks count it.
+  if (timed) note_run(comm, engine::read_clock() - begun, timed);
   return good ? MPI_SUCCESS : failed(call, error);
 }
 

@@ -53,6 +53,8 @@ void note_trial(Comm& comm, Duration took, coll::Trials::Id id) noexcept {
   const double own = trial->own_ns();
   std::vector<double> all(static_cast<std::size_t>(comm.size));
   if (allgather_bytes(comm, &own, all.data(), sizeof own) != MPI_SUCCESS) return;
+  trial = state.trials.find(id);  // the exchange may have ended or moved it
+  if (trial == nullptr) return;
   trial->compare(*std::max_element(all.begin(), all.end()));
   state.plans.drop_trial(id);
   state.call_cache.drop_trial(id);
