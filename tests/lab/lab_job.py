@@ -54,10 +54,12 @@ class Job(LabCase):
         child = subprocess.Popen([LAB, 'run', '--name', self.name, '--engine', self.engine, '--timeout', str(limit), *more, *words],
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=SILENCE)
         self.addCleanup(self.finish, child)
+        before = []
         line = child.stdout.readline()
         while line and line != 'started\n':
+            before.append(line)
             line = child.stdout.readline()
-        self.assertEqual(line, 'started\n', 'the job did not start')
+        self.assertEqual(line, 'started\n', 'the job did not start: ' + ''.join(before))
         return child
 
     @staticmethod
