@@ -4,6 +4,14 @@
 #include <algorithm>
 
 namespace herald::rel {
+namespace {
+
+constexpr std::uint8_t kLostAgain = 10;  // transmissions
+// Without progress: where members lose packets at random, each takes some round trips less.
+constexpr Duration kStall = milliseconds(100);
+constexpr int kStallTimeouts = 10;
+
+}  // namespace
 
 // Long enough for the NAKs of all members that lost the same packet: their grace varies by as much.
 Duration LaneRepair::gather_time() const noexcept {
@@ -59,6 +67,10 @@ void LaneRepair::want(Instant now, std::uint32_t place, Seq seq, Seq end) noexce
       break;
     case PendingRepair::State::none: break;
   }
+  const Duration timeout = audience_.timing().timeout;
+  if (stream_.log[seq].transmissions >= kLostAgain && stream_.oldest_at != kNever &&
+      now - stream_.oldest_at > std::max(kStall, Duration{kStallTimeouts * timeout.ns}))
+    brake_.on_lost_again(now, timeout);
   repair.state = PendingRepair::State::waiting;
   repair.member = asker;
   repair.at = member.is_unicast() ? now : now + gather_time();
@@ -73,7 +85,7 @@ PendingRepair* LaneRepair::next_due(Instant now) noexcept {
                         !before(seq, stream_.log.first()) && before(seq, stream_.next_tx) &&
                         (repair.member == kAllMembers ||
                          !audience_[static_cast<std::uint32_t>(repair.member)].cursor.has(seq));
-    if (wanted) return repair.at <= now ? &repair : nullptr;
+    if (wanted) return std::max(repair.at, brake_.next_at()) <= now ? &repair : nullptr;
     if (repair.seq == seq) repair.state = PendingRepair::State::none;
     queue_.pop();
   }
@@ -85,6 +97,7 @@ void LaneRepair::on_sent(PendingRepair& repair, Instant now) noexcept {
   repair.state = PendingRepair::State::sent;
   repair.at = now;
   repair.mark = stream_.next_tx;
+  brake_.on_sent(now);
 }
 
 void LaneRepair::drop(PendingRepair& repair) noexcept {

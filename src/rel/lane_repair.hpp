@@ -3,6 +3,7 @@
 // the same packet: it goes to one of them by unicast, to several by multicast.
 // In:  NAKs. Out: the next repair that is due. Timer: the oldest repair that waits.
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -21,6 +22,38 @@ struct PendingRepair {
   State state = State::none;
 };
 
+// Holds repairs back while they are lost again and again. Then ports are overrun, maybe by the repairs of
+// many sources at once, and nobody would get through at the usual pace: one repair leaves in each interval,
+// which doubles with losses until the ports have room, and shrinks as members catch up.
+class RepairBrake {
+ public:
+  // A packet is asked for that left many times. At most one step in `timeout`: all that is lost meanwhile
+  // left before the step.
+  void on_lost_again(Instant now, Duration timeout) noexcept {
+    timeout = std::max(timeout, kLeastTimeout);
+    if (now < changed_at_ + std::max(timeout, interval_)) return;
+    interval_ = std::min(std::max(Duration{2 * interval_.ns}, Duration{timeout.ns / kFirstBurst}), kLongest);
+    changed_at_ = now;
+  }
+  void on_progress(Instant now) noexcept {
+    if (interval_.ns == 0 || now < changed_at_ + interval_) return;
+    interval_ = interval_ < kShortest ? Duration{} : Duration{interval_.ns / 2};
+    changed_at_ = now;
+  }
+  void on_sent(Instant now) noexcept {
+    if (interval_.ns != 0) next_at_ = now + interval_;
+  }
+  Instant next_at() const noexcept { return next_at_; }
+  Duration interval() const noexcept { return interval_; }
+
+ private:
+  static constexpr Duration kLeastTimeout = milliseconds(1);
+  static constexpr Duration kShortest = microseconds(8), kLongest = milliseconds(200);
+  static constexpr std::int64_t kFirstBurst = 64;  // repairs in a timeout after the first step
+  Instant next_at_{}, changed_at_{};
+  Duration interval_{};  // 0: no brake
+};
+
 class LaneRepair {
  public:
   LaneRepair(const LaneContext& context, const LaneStream& stream, const Audience& audience) noexcept
@@ -28,11 +61,14 @@ class LaneRepair {
 
   void on_nak(Instant now, std::uint32_t place, Seq next, std::span<const std::byte> body) noexcept;
   bool is_pending() const noexcept { return !queue_.empty(); }
-  Instant deadline() const noexcept { return queue_.empty() ? kNever : repairs_[slot(queue_.front())].at; }
+  Instant deadline() const noexcept {
+    return queue_.empty() ? kNever : std::max(repairs_[slot(queue_.front())].at, brake_.next_at());
+  }
   // Null: none is due. The caller then sends or drops it.
   PendingRepair* next_due(Instant now) noexcept;
   void on_sent(PendingRepair& repair, Instant now) noexcept;
   void drop(PendingRepair& repair) noexcept;
+  void on_progress(Instant now) noexcept { brake_.on_progress(now); }
 
  private:
   void want(Instant now, std::uint32_t place, Seq seq, Seq end) noexcept;
@@ -45,6 +81,7 @@ class LaneRepair {
   const Audience& audience_;
   std::unique_ptr<PendingRepair[]> repairs_;  // by seq; allocated with the first
   LaneFifo<Seq> queue_;                       // those that wait, oldest first
+  RepairBrake brake_;
 };
 
 }  // namespace herald::rel

@@ -209,6 +209,7 @@ void LaneSource::update(Instant now) noexcept {
   pipe_.adjust(stream_, audience_);
   if (moved) {
     tail_.on_progress();
+    repair_.on_progress(now);
     stream_.oldest_at = now;
     stream_.rate.on_arrived(now, stream_.lowest);
     context_.counters.proven_rate = std::max(context_.counters.proven_rate, stream_.rate.bytes_per_second());
