@@ -30,6 +30,35 @@ void wait_writable(std::span<const int> descriptors) noexcept {
   (void)::poll(fds.data(), count, kFullSocketMs);
 }
 
+// HERALD_VERBOSE: what a line says of an event.
+std::string text_of(const node::NodeEvent& event, const path::UdpPath& udp) {
+  using Kind = node::NodeEvent::Kind;
+  const std::string peer = "rank " + std::to_string(event.peer), amount = std::to_string(event.amount);
+  switch (event.kind) {
+    case Kind::link_up:
+    case Kind::link_down:
+      return "link " + udp.link_name(event.peer, static_cast<rel::LinkId>(event.amount)) + " to " + peer +
+             (event.kind == Kind::link_up ? " works" : " does not answer");
+    case Kind::multicast_restored: return peer + " hears our multicast";
+    case Kind::multicast_lost:
+      return peer +
+             " does not hear our multicast; it is served by unicast, and multicast is tried again with every "
+             "cast to others, or with back-off up to a second";
+    case Kind::multicast_lossy: return amount + " % of the multicast from " + peer + " is lost, and repaired";
+    case Kind::group_shared:
+      return "no more groups can be joined (igmp_max_memberships); a communicator shares the group of others";
+    case Kind::lane_moved: return "a lane moves to its address number " + amount;
+    case Kind::group_foreign: return "others use a multicast address of ours; its lanes move";
+    case Kind::segment_shrunk:
+    case Kind::segment_grown:
+      return "link " + udp.link_name(event.peer, event.link) + " to " + peer + ": datagrams of " + amount +
+             " bytes";
+    case Kind::peer_silent: return peer + " does not answer";
+    case Kind::peer_answers: return peer + " answers again";
+  }
+  return {};
+}
+
 }  // namespace
 
 Net::Net(int rank, const Knobs& knobs, node::Node& node, std::unique_ptr<path::UdpPath> udp,
@@ -307,45 +336,8 @@ void Net::print_events() noexcept {
     }
     if (event.kind == Kind::segment_shrunk)
       segments_.print(event, hosts_.of(event.peer), udp_->link_name(event.peer, event.link));
-    if (!verbose_) continue;
-    std::fprintf(stderr, "herald: rank %d: ", rank_);
-    switch (event.kind) {
-      case Kind::link_up:
-      case Kind::link_down:
-        std::fprintf(stderr, "link %s to rank %d %s\n",
-                     udp_->link_name(event.peer, static_cast<rel::LinkId>(event.amount)).c_str(), event.peer,
-                     up ? "works" : "does not answer");
-        break;
-      case Kind::multicast_restored: std::fprintf(stderr, "rank %d hears our multicast\n", event.peer); break;
-      case Kind::multicast_lost:
-        std::fprintf(stderr,
-                     "rank %d does not hear our multicast; it is served by unicast, and multicast is tried "
-                     "again with every cast to others, or with back-off up to a second\n",
-                     event.peer);
-        break;
-      case Kind::multicast_lossy:
-        std::fprintf(stderr, "%u %% of the multicast from rank %d is lost, and repaired\n", event.amount,
-                     event.peer);
-        break;
-      case Kind::group_shared:
-        std::fprintf(stderr,
-                     "no more groups can be joined (igmp_max_memberships); a communicator shares the group "
-                     "of others\n");
-        break;
-      case Kind::lane_moved:
-        std::fprintf(stderr, "a lane moves to its address number %u\n", event.amount);
-        break;
-      case Kind::group_foreign:
-        std::fprintf(stderr, "others use a multicast address of ours; its lanes move\n");
-        break;
-      case Kind::segment_shrunk:
-      case Kind::segment_grown:
-        std::fprintf(stderr, "link %s to rank %d: datagrams of %u bytes\n",
-                     udp_->link_name(event.peer, event.link).c_str(), event.peer, event.amount);
-        break;
-      case Kind::peer_silent: std::fprintf(stderr, "rank %d does not answer\n", event.peer); break;
-      case Kind::peer_answers: std::fprintf(stderr, "rank %d answers again\n", event.peer); break;
-    }
+    // In one write: ranks share a terminal.
+    if (verbose_) std::fprintf(stderr, "herald: rank %d: %s\n", rank_, text_of(event, *udp_).c_str());
   }
 }
 
