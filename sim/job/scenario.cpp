@@ -219,10 +219,12 @@ void Maker::limit() {
   double computing = 0;
   for (const auto& steps : setup_.script.steps)
     for (const Step& step : steps) computing += static_cast<double>(step.time.ns) / 1e9;
-  // Each message may have to wait for the one before it.
+  // Each message may have to wait for the one before it, and for a timeout each time that one was lost.
+  constexpr double kTimeout = 0.01;
   double delays = 0;
   for (const auto& steps : setup_.script.steps)
-    delays += static_cast<double>(steps.size()) * static_cast<double>(setup_.net.shape.delay.ns) / 1e9;
+    delays += static_cast<double>(steps.size()) *
+              (static_cast<double>(setup_.net.shape.delay.ns) / 1e9 + kTimeout * loss_ / kept);
   const double allowed = base + computing + delays + 30 * line_seconds() / (kept * kept * kept) + 20 * loss_;
   setup_.limit = Duration{static_cast<std::int64_t>(allowed * 1e9)};
 }

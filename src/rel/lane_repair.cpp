@@ -2,11 +2,12 @@
 #include "rel/lane_repair.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace herald::rel {
 namespace {
 
-constexpr std::uint8_t kLostAgain = 10;  // transmissions
+constexpr std::uint8_t kLostAgain = 6;  // repairs of a packet, at the member that asks for it
 // Without progress: where members lose packets at random, each takes some round trips less.
 constexpr Duration kStall = milliseconds(100);
 constexpr int kStallTimeouts = 10;
@@ -22,6 +23,8 @@ Duration LaneRepair::gather_time() const noexcept {
 void LaneRepair::on_nak(Instant now, std::uint32_t place, Seq next,
                         std::span<const std::byte> body) noexcept {
   const auto& nak = wire::part_at<wire::CastNak>(body);
+  // Packets were too long for a link: nothing was overrun.
+  if (std::exchange(braked_at_, context_.datagram_bytes()) != context_.datagram_bytes()) brake_ = {};
   const std::size_t count = (body.size() - sizeof nak) / sizeof(wire::NakRange);
   for (std::size_t i = 0; i < count; ++i) {
     const auto& range = wire::part_at<wire::NakRange>(body, sizeof nak + i * sizeof(wire::NakRange));
@@ -43,6 +46,14 @@ Duration LaneRepair::travel_time(const PendingRepair& repair) const noexcept {
   return {timing.base.ns * 5 / 4 + queued};
 }
 
+void LaneRepair::on_lost(Instant now, PendingRepair& repair) noexcept {
+  if (repair.lost < kLostAgain) ++repair.lost;
+  const Duration timeout = audience_.timing().timeout;
+  const Duration stall = std::max(kStall, Duration{kStallTimeouts * timeout.ns});
+  if (repair.lost == kLostAgain && stream_.oldest_at != kNever && now - stream_.oldest_at > stall)
+    brake_.on_lost_again(now, timeout);
+}
+
 void LaneRepair::want(Instant now, std::uint32_t place, Seq seq, Seq end) noexcept {
   const LaneMember& member = audience_[place];
   if (member.cursor.has(seq)) return;
@@ -60,17 +71,13 @@ void LaneRepair::want(Instant now, std::uint32_t place, Seq seq, Seq end) noexce
       if (repair.member != asker) repair.member = kAllMembers;
       return;
     case PendingRepair::State::sent:
+      if (repair.member != kAllMembers && repair.member != asker) break;
       // It asked before the repair could have come: nothing that left after the repair has come yet.
-      if ((repair.member == kAllMembers || repair.member == asker) && !before(repair.mark, end) &&
-          now - repair.at < travel_time(repair))
-        return;
+      if (!before(repair.mark, end) && now - repair.at < travel_time(repair)) return;
+      on_lost(now, repair);
       break;
     case PendingRepair::State::none: break;
   }
-  const Duration timeout = audience_.timing().timeout;
-  if (stream_.log[seq].transmissions >= kLostAgain && stream_.oldest_at != kNever &&
-      now - stream_.oldest_at > std::max(kStall, Duration{kStallTimeouts * timeout.ns}))
-    brake_.on_lost_again(now, timeout);
   repair.state = PendingRepair::State::waiting;
   repair.member = asker;
   repair.at = member.is_unicast() ? now : now + gather_time();

@@ -20,6 +20,7 @@ struct PendingRepair {
   Seq mark = 0;                       // sent: a member that has this one should have got the repair before
   std::int32_t member = kAllMembers;  // that asked; kAllMembers: several
   State state = State::none;
+  std::uint8_t lost = 0;  // repairs that were asked for again by a member they were for
 };
 
 // Holds repairs back while they are lost again and again. Then ports are overrun, maybe by the repairs of
@@ -27,8 +28,8 @@ struct PendingRepair {
 // which doubles with losses until the ports have room, and shrinks as members catch up.
 class RepairBrake {
  public:
-  // A packet is asked for that left many times. At most one step in `timeout`: all that is lost meanwhile
-  // left before the step.
+  // A packet is asked for that was repaired several times. At most one step in `timeout`: all that is lost
+  // meanwhile left before the step.
   void on_lost_again(Instant now, Duration timeout) noexcept {
     timeout = std::max(timeout, kLeastTimeout);
     if (now < changed_at_ + std::max(timeout, interval_)) return;
@@ -71,6 +72,7 @@ class LaneRepair {
   void on_progress(Instant now) noexcept { brake_.on_progress(now); }
 
  private:
+  void on_lost(Instant now, PendingRepair& repair) noexcept;
   void want(Instant now, std::uint32_t place, Seq seq, Seq end) noexcept;
   Duration gather_time() const noexcept;
   Duration travel_time(const PendingRepair& repair) const noexcept;
@@ -82,6 +84,7 @@ class LaneRepair {
   std::unique_ptr<PendingRepair[]> repairs_;  // by seq; allocated with the first
   LaneFifo<Seq> queue_;                       // those that wait, oldest first
   RepairBrake brake_;
+  std::size_t braked_at_ = 0;  // datagram_bytes() that brake_ is about
 };
 
 }  // namespace herald::rel

@@ -143,6 +143,7 @@ bool LaneSource::on_ack(Instant now, std::uint32_t place, const wire::DatagramVi
   sample_rtt(member, now, ack);
   const Seq seen = member.seen;
   const bool moved = advance(member, view.seq, ack.credit);
+  if (moved) repair_.on_progress(now);
   if (member.cursor.next == view.seq) member.cursor.came = ack.holes;
   if (before(ack.newest, stream_.next_tx)) member.note_seen(ack.newest + 1);
   if (!before(stream_.next_tx, view.seq))
@@ -180,6 +181,7 @@ bool LaneSource::on_nak(Instant now, std::uint32_t place, const wire::DatagramVi
   ++context_.counters.naks_received;
   const Seq seen = member.seen;
   const bool moved = advance(member, view.seq, member.cursor.limit);
+  if (moved) repair_.on_progress(now);
   if (!before(stream_.next_tx, nak.end)) member.note_seen(nak.end);
   audience_.judge(now, place, (view.flags & wire::kFlagMulticastSeen) != 0);
   if (context_.is_go_back_n()) {
@@ -209,7 +211,6 @@ void LaneSource::update(Instant now) noexcept {
   pipe_.adjust(stream_, audience_);
   if (moved) {
     tail_.on_progress();
-    repair_.on_progress(now);
     stream_.oldest_at = now;
     stream_.rate.on_arrived(now, stream_.lowest);
     context_.counters.proven_rate = std::max(context_.counters.proven_rate, stream_.rate.bytes_per_second());

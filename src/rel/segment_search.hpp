@@ -4,7 +4,7 @@
 // In:  a suspicion, replies to numbered probes of several sizes, deadlines. Out: probes; the segment size.
 //
 //   checking: probes of the present and of smaller sizes. The present one is answered: a false alarm. Only
-//             smaller ones are, kVerdict times: the segment shrinks, then
+//             smaller ones are, so often that losses at random do not explain it: the segment shrinks, then
 //   searching: probes between the size that passes and the one that does not, until both are close;
 //   settled: after kRaiseAfter, doubled each time, the full size is probed again.
 #pragma once
@@ -58,9 +58,10 @@ class SegmentSearch {
   std::span<const std::uint16_t> take_probes(Instant now, Duration wait, std::uint32_t first) noexcept {
     first_number_ = first;
     best_ = 0;
+    answered_ = 0;
     due_ = false;
     // Replies may be queued behind the packets whose loss raised the suspicion.
-    at_ = now + std::min(Duration{std::max(wait, kLeastWait).ns << silent_}, kMostWait);
+    at_ = now + std::min(Duration{std::max(wait, kLeastWait).ns << std::min<int>(silent_, 4)}, kMostWait);
     return {sizes_.data(), count_};
   }
   // True: a reply to one of the probes.
@@ -68,6 +69,7 @@ class SegmentSearch {
     const std::uint32_t index = number - first_number_;
     if (!is_active() || due_ || index >= count_) return false;
     best_ = std::max(best_, sizes_[index]);
+    answered_ |= static_cast<std::uint8_t>(1u << index);
     if (index + 1 == count_) at_ = now;  // the largest passed
     return true;
   }
@@ -78,9 +80,11 @@ class SegmentSearch {
 
  private:
   enum class State : std::uint8_t { checking, searching, settled };
-  static constexpr int kVerdict = 4;     // rounds in which smaller probes alone were answered
-  static constexpr int kMostSilent = 6;  // rounds without any answer, in all: this is no matter of sizes
-  static constexpr int kTries = 3;       // for a size between two others
+  static constexpr int kVerdict = 4;     // rounds in which smaller probes alone were answered, at least
+  static constexpr int kMostSilent = 8;  // rounds in a row without any answer: this is no matter of sizes
+  static constexpr int kMostRounds = 64;
+  static constexpr double kChance = 0.0003;     // of mere losses that look like a size
+  static constexpr int kTries = 3;              // for a size between two others
   static constexpr std::uint16_t kBase = 1232;  // RFC 8899: what most paths carry, IPv6 included
   static constexpr std::uint16_t kClose = 16;
   static constexpr Duration kLeastWait = milliseconds(4), kMostWait = milliseconds(64);
@@ -92,7 +96,8 @@ class SegmentSearch {
     smaller_ = tries_ = 0;
     count_ = 0;
     if (state == State::checking) {
-      silent_ = 0;
+      silent_ = rounds_ = 0;
+      replies_ = {};
       for (const std::uint16_t size : {kLeastSegment, kBase})
         if (size < segment_) sizes_[count_++] = size;
       sizes_[count_++] = segment_;
@@ -116,18 +121,28 @@ class SegmentSearch {
       quiet_until_ = now + kQuiet;
       return stop();
     }
-    if (best_ == 0) {
-      if (++silent_ < kMostSilent) return repeat();
+    ++rounds_;
+    silent_ = best_ == 0 ? static_cast<std::uint8_t>(silent_ + 1) : std::uint8_t{0};
+    if (silent_ == kMostSilent || rounds_ == kMostRounds) {
       quiet_until_ = now + Duration{kQuiet.ns / 4};
       return stop();
     }
+    if (best_ == 0) return repeat();
+    for (std::uint32_t i = 0; i + 1 < count_; ++i) replies_[i] += (answered_ >> i & 1u) != 0 ? 1 : 0;
     passed_ = smaller_ == 0 ? best_ : std::max(passed_, best_);
-    if (++smaller_ < kVerdict) return repeat();
+    if (++smaller_ < kVerdict || is_explained_by_loss()) return repeat();
     high_ = segment_;
     segment_ = passed_;
     raise_after_ = kRaiseAfter;
     start(State::searching);
     return Verdict::resized;
+  }
+  // Whether all probes of the present size may have been lost as those of the best smaller size were.
+  bool is_explained_by_loss() const noexcept {
+    const double lost = 1 - std::max(replies_[0], replies_[1]) / (rounds_ + 1.0);  // careful after few rounds
+    double chance = 1;
+    for (int i = 0; i < rounds_; ++i) chance *= lost;
+    return chance > kChance;
   }
   Verdict judge_search(Instant now) noexcept {
     if (best_ != 0) {
@@ -172,6 +187,9 @@ class SegmentSearch {
   std::uint16_t best_ = 0;    // the largest that was answered in this round
   std::uint16_t passed_ = 0;  // ... in all rounds of the check
   std::uint8_t smaller_ = 0, silent_ = 0, tries_ = 0;
+  std::uint8_t rounds_ = 0;                   // of this check
+  std::array<std::uint8_t, 2> replies_ = {};  // to its smaller probes
+  std::uint8_t answered_ = 0;                 // bits of the probes of this round
   State state_ = State::settled;
   bool due_ = false;
 };

@@ -143,22 +143,25 @@ void Sender::entry_acked(Connection& ch, Entry& entry, int copies,
 }
 
 // A packet without kFlagBacklog returned all credit but the eager window. Acks that were written before the
-// receiver saw it do not count. True: there is more credit than before.
+// receiver saw it grant no more than that window, and may be copies of acks whose credit was returned since.
+// True: there is more credit than before, by an ack that is no such copy.
 bool Sender::take_credit(Connection& ch, const wire::AckPart& ack) const noexcept {
   SendState& tx = ch.tx;
   Seq limit = ack.credit;
+  bool maybe_copy = false;
   if (tx.credit_returned) {
     const Seq eager = tx.credit_return + ch.seal->eager_packets;
     if (!before(ack.next, tx.credit_return) || !before(ack.newest, tx.credit_return - 1)) {
       tx.credit_returned = false;
-    } else if (before(eager, limit)) {
-      limit = eager;
+    } else {
+      if (before(eager, limit)) limit = eager;
+      maybe_copy = true;
     }
   }
   if (distance(tx.cursor.next, limit) > static_cast<std::int32_t>(SendLog::kMost)) return false;
   if (!before(tx.cursor.limit, limit)) return false;
   tx.cursor.limit = limit;
-  return true;
+  return !maybe_copy;
 }
 
 void Sender::lose(Connection& ch, Seq seq) noexcept {

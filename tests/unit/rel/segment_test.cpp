@@ -45,6 +45,36 @@ TEST(Segments, the_size_shrinks_in_the_middle_of_a_stream_and_grows_again_later)
   EXPECT_EQ(world[1].wrong, 0u);
 }
 
+// One check after a suspicion, over a path that loses `loss` % of all probes each way, and all longer ones.
+bool shrinks(std::uint64_t loss, std::size_t longest, std::uint64_t seed) {
+  Prng chance(seed);
+  const auto passes = [&] { return chance.below(100) >= loss; };
+  SegmentSearch search(9000);
+  Instant now{1'000'000'000};
+  search.suspect(now, 9000);
+  for (std::uint32_t number = 1; search.is_active() && search.segment() == 9000; number += 3) {
+    const auto sizes = search.take_probes(now, milliseconds(1), number);
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      if (sizes[i] <= longest && passes() && passes())
+        search.on_reply(now, number + static_cast<std::uint32_t>(i));
+    now = std::max(now, search.deadline());
+    (void)search.on_deadline(now);
+  }
+  return search.segment() != 9000;
+}
+
+TEST(Segments, heavy_losses_are_not_taken_for_a_size) {
+  for (const std::uint64_t loss : {0u, 10u, 30u, 50u}) {
+    int wrong = 0, found = 0;
+    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+      wrong += shrinks(loss, SIZE_MAX, seed) ? 1 : 0;
+      found += shrinks(loss, 1400, seed) ? 1 : 0;
+    }
+    EXPECT_LE(wrong, 5) << loss;
+    EXPECT_GE(found, 700) << loss;  // the others begin again
+  }
+}
+
 TEST(Segments, losses_and_outages_do_not_shrink_it) {
   WorldConfig config;
   config.loss = 0.1;
