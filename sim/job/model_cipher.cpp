@@ -20,7 +20,7 @@ class ModelCipher final : public wire::Cipher {
   explicit ModelCipher(const wire::SecretKey& key) noexcept
       : text_key_(half(key, 0)), tag_key_(half(key, 1)) {}
 
-  void seal(const wire::Nonce& nonce, Bytes clear, Bytes first, Bytes rest,
+  void seal(const wire::Nonce& nonce, const wire::ClearText& clear, Bytes first, Bytes rest,
             std::byte* out) noexcept override {
     if (!first.empty()) std::memmove(out, first.data(), first.size());  // it may be in place
     if (!rest.empty()) std::memcpy(out + first.size(), rest.data(), rest.size());
@@ -30,12 +30,12 @@ class ModelCipher final : public wire::Cipher {
     std::memcpy(out + bytes, tag.data(), sizeof tag);
   }
 
-  bool open(const wire::Nonce& nonce, Bytes clear, Bytes sealed, std::byte* out) noexcept override {
-    const Bytes text = sealed.first(sealed.size() - wire::kCipherTag);
+  bool open_text(const wire::Nonce& nonce, const wire::ClearText& clear, Bytes text,
+                 std::span<const std::byte, wire::kCipherTag> sealed_tag, std::byte* out) noexcept override {
     const wire::JobKey tag = tag_of(nonce, clear, text);
-    if (std::memcmp(tag.data(), sealed.data() + text.size(), sizeof tag) != 0) return false;
+    if (std::memcmp(tag.data(), sealed_tag.data(), sizeof tag) != 0) return false;
     if (text.empty()) return true;
-    std::memcpy(out, text.data(), text.size());
+    std::memmove(out, text.data(), text.size());
     mask(nonce, {out, text.size()});
     return true;
   }
@@ -48,11 +48,11 @@ class ModelCipher final : public wire::Cipher {
       bytes[at] ^= static_cast<std::byte>(state >> at % sizeof state * 8);
     }
   }
-  wire::JobKey tag_of(const wire::Nonce& nonce, Bytes clear, Bytes text) noexcept {
+  wire::JobKey tag_of(const wire::Nonce& nonce, const wire::ClearText& clear, Bytes text) noexcept {
     all_.assign(nonce.begin(), nonce.end());
-    all_.insert(all_.end(), clear.begin(), clear.end());
-    all_.insert(all_.end(), text.begin(), text.end());
-    all_.push_back(static_cast<std::byte>(clear.size()));
+    for (const Bytes part : {clear.first, clear.rest, text})
+      all_.insert(all_.end(), part.begin(), part.end());
+    all_.push_back(static_cast<std::byte>(clear.first.size() + clear.rest.size()));
     const std::uint64_t hash = wire::siphash24(tag_key_, all_);
     return {hash, ~hash};
   }

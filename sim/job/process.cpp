@@ -24,6 +24,11 @@ p2p::CoreConfig core_config(const ProcessConfig& config, HostId me, std::size_t 
   return out;
 }
 
+node::SecurityConfig security_of(const ProcessConfig& config) {
+  if (config.security == wire::Security::tag) return {};
+  return {config.security, &model_suite(), model_key(config.mesh.seal.key)};
+}
+
 node::NodeConfig node_config(const ProcessConfig& config, HostId me, std::size_t peers, std::uint64_t seed) {
   const auto host = static_cast<std::uint64_t>(me);
   node::NodeConfig out;
@@ -35,7 +40,7 @@ node::NodeConfig node_config(const ProcessConfig& config, HostId me, std::size_t
   out.lanes.peers = out.mesh.peers;
   out.lanes.seal = config.mesh.seal;
   if (config.security != wire::Security::tag) {
-    out.security = {config.security, &model_suite(), model_key(config.mesh.seal.key)};
+    out.security = security_of(config);
     out.mesh.datagram_bytes -= wire::kSealedMost;
     out.mesh.probe_extra = wire::kSealedGroupExtra;
   }
@@ -74,7 +79,8 @@ Process::Process(Net& net, const Script& script, HostId me, std::uint64_t seed, 
       messages_(script, me, seed, node_.core()),
       one_sided_(script, me, seed, node_.core()) {
   net.attach(me, *this);
-  if (config.tcp != nullptr) tcp_.emplace(*config.tcp, net, node_, me, config.mesh.seal, config.bulk);
+  if (config.tcp != nullptr)
+    tcp_.emplace(*config.tcp, net, node_, me, config.mesh.seal, security_of(config), config.bulk);
 }
 
 // Both ends number the links between them, and not alike.

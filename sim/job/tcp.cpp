@@ -186,6 +186,17 @@ void TcpEnd::on_frame(Instant now, const TcpNet::Frame& frame) {
   }
 }
 
+// The number of the connection stands for the nonces of a handshake.
+wire::BulkSession TcpEnd::bulk_session(HostId receiver, HostId sender, std::uint32_t epoch) const {
+  const wire::StreamSession tags{seal_,
+                                 static_cast<std::uint32_t>(receiver),
+                                 static_cast<std::uint32_t>(sender),
+                                 {epoch, 0},
+                                 {},
+                                 wire::StreamUse::bulk};
+  return security_.protect(tags);
+}
+
 void TcpEnd::on_bulk_frame(Instant now, const TcpNet::Frame& frame) {
   using Kind = TcpNet::Frame::Kind;
   p2p::Bulk& bulk = node_.core().bulk();
@@ -197,14 +208,14 @@ void TcpEnd::on_bulk_frame(Instant now, const TcpNet::Frame& frame) {
   const bool opened = frame.kind == Kind::connected;
   if (!frame.receives) {
     if (opened)
-      bulk.sends.on_connected(frame.from, bulk_session(frame.from, me_));
+      bulk.sends.on_connected(frame.from, bulk_session(frame.from, me_, frame.epoch));
     else if (!tcp_.is_bulk_open(frame.from, me_))
       bulk.sends.on_closed(frame.from);
     return;
   }
   if (opened) {
     unread_[frame.from].clear();
-    bulk.receives.on_connected(frame.from, bulk_session(me_, frame.from));
+    bulk.receives.on_connected(frame.from, bulk_session(me_, frame.from, frame.epoch));
   } else if (!tcp_.is_bulk_open(me_, frame.from)) {
     unread_.erase(frame.from);
     bulk.receives.on_closed(frame.from);

@@ -75,8 +75,9 @@ class TcpNet {
 
 class TcpEnd {
  public:
-  TcpEnd(TcpNet& tcp, Net& net, node::Node& node, HostId me, const wire::Seal& seal, bool bulk)
-      : tcp_(tcp), net_(net), node_(node), me_(me), seal_(seal) {
+  TcpEnd(TcpNet& tcp, Net& net, node::Node& node, HostId me, const wire::Seal& seal,
+         const node::SecurityConfig& security, bool bulk)
+      : tcp_(tcp), net_(net), node_(node), me_(me), seal_(seal), security_(security) {
     if (bulk) node.core().bulk().receives.choice().enable(true);
   }
 
@@ -97,14 +98,7 @@ class TcpEnd {
   bool read_bulk(HostId from, std::vector<std::byte>& unread);
   bool write_bulk(HostId to);
   void act(Instant now);
-  wire::StreamSession bulk_session(HostId receiver, HostId sender) const noexcept {
-    return {seal_,
-            static_cast<std::uint32_t>(receiver),
-            static_cast<std::uint32_t>(sender),
-            {},
-            {},
-            wire::StreamUse::bulk};
-  }
+  wire::BulkSession bulk_session(HostId receiver, HostId sender, std::uint32_t epoch) const;
   wire::StreamSession session(HostId peer) const noexcept {
     const auto [low, high] = std::minmax(me_, peer);
     return {seal_, static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(high), {}, {}};
@@ -115,6 +109,7 @@ class TcpEnd {
   node::Node& node_;
   const HostId me_;
   const wire::Seal seal_;
+  const node::SecurityConfig security_;
   node::PathChoice choice_;
   std::map<HostId, std::vector<std::byte>> unread_;  // of bulk frames, by sender
   std::uint64_t counted_ = 0;                        // pulls resumed

@@ -74,26 +74,25 @@ class LibraryCipher final : public wire::Cipher {
     std::fill(key_.begin(), key_.end(), std::byte{});
   }
 
-  void seal(const wire::Nonce& nonce, std::span<const std::byte> clear, std::span<const std::byte> first,
+  void seal(const wire::Nonce& nonce, const wire::ClearText& clear, std::span<const std::byte> first,
             std::span<const std::byte> rest, std::byte* out) noexcept override {
     CipherContext* const context = begin(nonce, kSeal);
     int got = 0;
-    const bool good = add(context, nullptr, clear) && add(context, out, first) &&
-                      add(context, out + first.size(), rest) &&
+    const bool good = add(context, nullptr, clear.first) && add(context, nullptr, clear.rest) &&
+                      add(context, out, first) && add(context, out + first.size(), rest) &&
                       f_.cipher_final(context, nullptr, &got) == 1 &&
                       f_.control(context, kGetTag, wire::kCipherTag, out + first.size() + rest.size()) == 1;
     if (!good) fatal("libcrypto failed to encrypt a datagram");
   }
 
-  bool open(const wire::Nonce& nonce, std::span<const std::byte> clear, std::span<const std::byte> sealed,
-            std::byte* out) noexcept override {
-    if (sealed.size() < wire::kCipherTag) return false;
+  bool open_text(const wire::Nonce& nonce, const wire::ClearText& clear, std::span<const std::byte> sealed,
+                 std::span<const std::byte, wire::kCipherTag> tag, std::byte* out) noexcept override {
     CipherContext* const context = begin(nonce, kOpen);
-    const std::span<const std::byte> text = sealed.first(sealed.size() - wire::kCipherTag);
-    std::byte* const tag = const_cast<std::byte*>(sealed.data() + text.size());  // it is only read
+    std::byte* const read_only = const_cast<std::byte*>(tag.data());
     int got = 0;
-    return f_.control(context, kSetTag, wire::kCipherTag, tag) == 1 && add(context, nullptr, clear) &&
-           add(context, out, text) && f_.cipher_final(context, nullptr, &got) == 1;
+    return f_.control(context, kSetTag, wire::kCipherTag, read_only) == 1 &&
+           add(context, nullptr, clear.first) && add(context, nullptr, clear.rest) &&
+           add(context, out, sealed) && f_.cipher_final(context, nullptr, &got) == 1;
   }
 
  private:

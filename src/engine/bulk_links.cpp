@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/bulk_links.hpp"
 
+#include <utility>
+
 namespace herald::engine {
 namespace {
 
@@ -8,7 +10,7 @@ constexpr int kReads = 16, kWrites = 8;  // of one connection in one turn
 
 }  // namespace
 
-void BulkLinks::adopt(p2p::PeerId peer, int fd, const wire::StreamSession& session, bool receives) {
+void BulkLinks::adopt(p2p::PeerId peer, int fd, wire::BulkSession session, bool receives) {
   if (receives)
     drop_incoming(peer);
   else
@@ -17,9 +19,9 @@ void BulkLinks::adopt(p2p::PeerId peer, int fd, const wire::StreamSession& sessi
   if (id < 0) return;
   (receives ? incoming_ : outgoing_)[peer] = id;
   if (receives)
-    core_.bulk().receives.on_connected(peer, session);
+    core_.bulk().receives.on_connected(peer, std::move(session));
   else
-    core_.bulk().sends.on_connected(peer, session);
+    core_.bulk().sends.on_connected(peer, std::move(session));
 }
 
 void BulkLinks::drop_incoming(p2p::PeerId peer) {

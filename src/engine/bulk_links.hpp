@@ -16,7 +16,7 @@ class BulkLinks {
 
   int descriptor() const noexcept { return raw_.descriptor(); }
   // A proven connection: `receives`: we opened it, and the peer sends by it.
-  void adopt(p2p::PeerId peer, int fd, const wire::StreamSession& session, bool receives);
+  void adopt(p2p::PeerId peer, int fd, wire::BulkSession session, bool receives);
   // A connection that we wanted did not come about.
   void on_failed(p2p::PeerId peer, Instant now) { core_.bulk().receives.choice().on_closed(now, peer); }
   p2p::PeerId take_wanted() noexcept { return core_.bulk().receives.choice().take_wanted(); }

@@ -90,13 +90,9 @@ std::unique_ptr<Net> NetOpener::finish(const NetStart& start) {
   for (int peer = 0; peer < size_; ++peer)
     if (links_[static_cast<std::size_t>(peer)] != 0)
       node_.add_peer(peer, links_[static_cast<std::size_t>(peer)]);
-  const TcpLinks::Config by_tcp{rank_,
-                                size_,
-                                config.mesh.seal,
-                                permits("tcp"),
-                                !permits("udp"),
-                                knobs_.verbose > 0,
-                                permits("tcp") && config.security.level == wire::Security::tag};
+  const TcpLinks::Config by_tcp{rank_,          size_,           config.mesh.seal,
+                                permits("tcp"), !permits("udp"), knobs_.verbose > 0,
+                                permits("tcp"), config.security};
   auto tcp = std::make_shared<TcpLinks>(by_tcp, std::move(tcp_), *udp_, node_);
   return std::make_unique<Net>(rank_, knobs_, node_, std::move(udp_), std::move(tcp), std::move(mcast_),
                                std::move(hosts_));

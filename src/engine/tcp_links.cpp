@@ -273,7 +273,7 @@ void TcpLinks::prove_bulk(Instant now, path::TcpId id, const Connection& connect
   connections_.erase(id);
   const int fd = path_->release(id);
   if (fd >= 0)
-    bulk_.adopt(proven.peer, fd, proven.session, proven.ours);
+    bulk_.adopt(proven.peer, fd, config_.security.protect(proven.session), proven.ours);
   else if (proven.ours)
     bulk_.on_failed(proven.peer, now);
 }

@@ -30,6 +30,7 @@ class TcpLinks {
     bool tcp_only = false;  // ... and no UDP
     bool verbose = false;
     bool bulk = false;  // long messages may go as bulk frames
+    node::SecurityConfig security = {};
   };
   TcpLinks(const Config& config, std::unique_ptr<path::TcpPath> path, path::UdpPath& udp, node::Node& node);
 

@@ -115,9 +115,9 @@ std::span<const std::byte> Envelope::seal_one(const rel::Tx& tx, std::byte* room
   std::memcpy(text, tx.datagram.data(), tx.datagram.size());
   if (!tx.rest.empty()) std::memcpy(text + tx.datagram.size(), tx.rest.data(), tx.rest.size());
   if (security_.level == wire::Security::encrypt)
-    cipher->seal(nonce, {room, head_bytes}, {text, bytes}, {}, text);
+    cipher->seal(nonce, {{room, head_bytes}}, {text, bytes}, {}, text);
   else
-    cipher->seal(nonce, {room, head_bytes + bytes}, {}, {}, text + bytes);
+    cipher->seal(nonce, {{room, head_bytes + bytes}}, {}, {}, text + bytes);
   return {room, head_bytes + bytes + wire::kCipherTag};
 }
 
@@ -135,7 +135,7 @@ bool Envelope::decrypt(wire::Cipher& cipher, std::uint32_t sender, const wire::S
   const wire::Nonce nonce = wire::nonce_of(sender, view.number);
   if (security_.level == wire::Security::encrypt) return cipher.open(nonce, view.head, view.rest, out);
   const std::size_t clear = view.rest.size() - wire::kCipherTag;
-  return cipher.open(nonce, {view.head.data(), view.head.size() + clear}, view.rest.subspan(clear), out);
+  return cipher.open(nonce, {{view.head.data(), view.head.size() + clear}}, view.rest.subspan(clear), out);
 }
 
 // A cipher of another generation is kept only if it opened the datagram.

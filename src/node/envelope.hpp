@@ -13,6 +13,7 @@
 
 #include "rel/mesh.hpp"
 #include "rel/tx_batch.hpp"
+#include "wire/bulk_session.hpp"
 #include "wire/sealed.hpp"
 
 namespace herald::node {
@@ -21,6 +22,11 @@ struct SecurityConfig {
   wire::Security level = wire::Security::tag;
   const wire::CipherSuite* suite = nullptr;  // not null unless `level` is tag
   wire::SecretKey key{};                     // of the job
+
+  wire::BulkSession protect(const wire::StreamSession& tags) const {
+    return level == wire::Security::tag ? wire::BulkSession(tags)
+                                        : wire::BulkSession(tags, level, *suite, key);
+  }
 };
 
 struct EnvelopeCounters {

@@ -49,9 +49,9 @@ bool BulkReceiver::on_lost(PeerId from, const BulkLostPacket& packet) noexcept {
   return true;
 }
 
-void BulkReceiver::on_connected(PeerId from, const StreamSession& session) {
+void BulkReceiver::on_connected(PeerId from, BulkSession session) {
   if (connections_.contains(from)) on_closed(from);
-  connections_[from].session = session;
+  connections_[from].session = std::move(session);
   choice_.on_connected(from);
 }
 
@@ -88,7 +88,12 @@ std::size_t BulkReceiver::room(PeerId from, Parts& parts) noexcept {
     parts[0] = {head + one.have, sizeof one.head - one.have};
     return 1;
   }
-  const std::size_t done = one.have - sizeof one.head, left = one.head.bytes - done;
+  const std::size_t done = one.have - sizeof one.head;
+  if (done >= one.head.bytes) {
+    parts[0] = std::span(one.trailer).subspan(done - one.head.bytes);
+    return 1;
+  }
+  const std::size_t left = one.head.bytes - done;
   RecvOp* op = nullptr;
   switch (find(from, one, op)) {
     case Target::later: return 0;
@@ -103,14 +108,20 @@ std::size_t BulkReceiver::room(PeerId from, Parts& parts) noexcept {
     return 1;
   }
   parts[0] = {static_cast<std::byte*>(op->data.contiguous_at()) + done, left};
-  return 1;
+  parts[1] = std::span(one.trailer).first(one.session.trailer_bytes());
+  return one.session.is_sealed() ? 2 : 1;
 }
 
 bool BulkReceiver::begin_frame(Connection& one) const noexcept {
   one.checksum = 0;
   one.drops = false;
-  return one.head.tag == one.session.bulk_tag(one.number++, one.head) && one.head.zero == 0 &&
+  return one.head.tag == one.session.head_tag(one.number++, one.head) && one.head.zero == 0 &&
          one.head.bytes != 0 && one.head.bytes <= kMostBulk;
+}
+
+bool BulkReceiver::is_whole(Connection& one, std::byte* text) noexcept {
+  if (!one.session.is_sealed()) return one.checksum == one.head.checksum;
+  return one.session.open(one.number - 1, one.head, {text, one.head.bytes}, one.trailer);
 }
 
 bool BulkReceiver::take_body(PeerId from, Connection& one, std::size_t bytes) noexcept {
@@ -121,14 +132,15 @@ bool BulkReceiver::take_body(PeerId from, Connection& one, std::size_t bytes) no
   } else {
     if (one.head.offset != op->data.position() || one.head.bytes > op->expected - op->data.position())
       return false;
-    one.checksum =
-        crc32c({static_cast<const std::byte*>(op->data.contiguous_at()) + done, bytes}, one.checksum);
+    if (!one.session.is_sealed())
+      one.checksum =
+          crc32c({static_cast<const std::byte*>(op->data.contiguous_at()) + done, bytes}, one.checksum);
   }
   one.have += bytes;
-  if (one.have < sizeof one.head + one.head.bytes) return true;
+  if (one.have < sizeof one.head + one.head.bytes + one.session.trailer_bytes()) return true;
   one.have = 0;
   if (one.drops) return true;
-  if (one.checksum != one.head.checksum) return false;
+  if (!is_whole(one, static_cast<std::byte*>(op->data.contiguous_at()))) return false;
   receiver_.on_bulk(*op, one.head.bytes);
   return true;
 }

@@ -2,8 +2,8 @@
 // p2p/bulk_receiver.hpp: bulk frames from TCP connections, straight into the memory of receives.
 // In:  pulls of Receiver; connections that opened and closed; bytes that came. Out: where the next bytes of a
 // connection are to be put; receives that have all; pulls again, as datagrams, of what a connection lost.
-// Invariants: a receive's position moves by whole frames whose checksum is right; memory that room() names is
-// looked up anew for each read, so a receive that is over is not written.
+// Invariants: a receive's position moves by whole frames whose checksum, or cipher, is right; memory that
+// room() names is looked up anew for each read, so a receive that is over is not written.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -15,8 +15,8 @@
 #include "p2p/config.hpp"
 #include "p2p/ops.hpp"
 #include "p2p/pull_rate.hpp"
+#include "wire/bulk_session.hpp"
 #include "wire/p2p_packet.hpp"
-#include "wire/stream.hpp"
 
 namespace herald::p2p {
 
@@ -50,7 +50,7 @@ class BulkReceiver {
 
   // By the driver, which permits frames.
   BulkChoice& choice() noexcept { return choice_; }
-  void on_connected(PeerId from, const wire::StreamSession& session);
+  void on_connected(PeerId from, wire::BulkSession session);
   void on_closed(PeerId from) noexcept;
   bool has_connections() const noexcept { return !connections_.empty(); }
   // Where the next bytes go, in so many parts; 0: nothing can be taken before more datagrams have come.
@@ -63,10 +63,11 @@ class BulkReceiver {
 
  private:
   struct Connection {
-    wire::StreamSession session;
+    wire::BulkSession session;
     std::uint64_t number = 0;  // of the next frame
     wire::BulkHead head{};
-    std::size_t have = 0;  // of the frame, with its head
+    std::array<std::byte, wire::kCipherTag> trailer{};  // of a sealed frame
+    std::size_t have = 0;                               // of the frame, with its head
     std::uint32_t checksum = 0;
     bool drops = false;  // nobody waits for this frame any more
   };
@@ -74,6 +75,7 @@ class BulkReceiver {
   Target find(PeerId from, const Connection& one, RecvOp*& op) const noexcept;
   bool begin_frame(Connection& one) const noexcept;
   bool take_body(PeerId from, Connection& one, std::size_t bytes) noexcept;
+  static bool is_whole(Connection& one, std::byte* text) noexcept;
   void stamp() noexcept;
 
   const CoreConfig& config_;

@@ -23,16 +23,16 @@ void BulkSender::forget(SendOp& op) noexcept {
     Connection& one = at->second;
     one.broken = one.sent != 0;
     if (one.broken) broken_.push_back(op.to);
-    --one.number;
+    --one.number;  // nothing of it was seen if the connection goes on, so the cipher may use it again
     one.frame = one.sent = 0;
   }
   op.unlink();
   op.by_bulk = false;
 }
 
-void BulkSender::on_connected(PeerId to, const StreamSession& session) {
+void BulkSender::on_connected(PeerId to, BulkSession session) {
   on_closed(to);
-  connections_[to].session = session;
+  connections_[to].session = std::move(session);
 }
 
 void BulkSender::lose(List<SendOp>& sends) noexcept {
@@ -56,28 +56,43 @@ PeerId BulkSender::take_broken() noexcept {
   return to;
 }
 
+void BulkSender::begin_frame(Connection& one, const SendOp& op, const std::byte* bytes) noexcept {
+  const auto count =
+      static_cast<std::size_t>(std::min<std::uint64_t>(kFrameBytes, op.end - op.data.position()));
+  const bool sealed = one.session.is_sealed();
+  one.head = {op.receive_id,
+              static_cast<std::uint32_t>(count),
+              op.data.position(),
+              sealed ? 0u : crc32c({bytes, count}),
+              0u,
+              {}};
+  one.head.tag = one.session.head_tag(one.number, one.head);
+  if (sealed) {
+    one.sealed.resize((one.session.is_encrypted() ? count : 0) + one.session.trailer_bytes());
+    one.session.seal(one.number, one.head, {bytes, count}, one.sealed.data());
+  }
+  ++one.number;
+  one.frame = sizeof one.head + count + one.session.trailer_bytes();
+  one.sent = 0;
+  ++frames_;
+}
+
 std::size_t BulkSender::gather(PeerId to, Parts& parts) noexcept {
   const auto at = connections_.find(to);
   if (at == connections_.end() || !has_bytes(at->second)) return 0;
   Connection& one = at->second;
   SendOp& op = *one.queue.front();
   const auto* const bytes = static_cast<const std::byte*>(op.data.contiguous_at());
-  if (one.frame == 0) {
-    const auto count =
-        static_cast<std::size_t>(std::min<std::uint64_t>(kFrameBytes, op.end - op.data.position()));
-    one.head = {
-        op.receive_id, static_cast<std::uint32_t>(count), op.data.position(), crc32c({bytes, count}), 0u, {}};
-    one.head.tag = one.session.bulk_tag(one.number++, one.head);
-    one.frame = sizeof one.head + count;
-    one.sent = 0;
-    ++frames_;
+  if (one.frame == 0) begin_frame(one, op, bytes);
+  const std::span<const std::byte> head{reinterpret_cast<const std::byte*>(&one.head), sizeof one.head};
+  const bool encrypted = one.session.is_encrypted();
+  const std::span<const std::byte> text{bytes, encrypted ? std::size_t{0} : std::size_t{one.head.bytes}};
+  std::size_t parts_used = 0, skip = one.sent;
+  for (const std::span<const std::byte> part : {head, text, std::span<const std::byte>(one.sealed)}) {
+    const std::size_t done = std::min(skip, part.size());
+    skip -= done;
+    if (done != part.size()) parts[parts_used++] = part.subspan(done);
   }
-  std::size_t parts_used = 0;
-  if (one.sent < sizeof one.head)
-    parts[parts_used++] = {reinterpret_cast<const std::byte*>(&one.head) + one.sent,
-                           sizeof one.head - one.sent};
-  const std::size_t from = one.sent - std::min(one.sent, sizeof one.head);
-  parts[parts_used++] = {bytes + from, one.frame - sizeof one.head - from};
   return parts_used;
 }
 
@@ -88,7 +103,7 @@ void BulkSender::on_written(PeerId to, std::size_t bytes) noexcept {
   one.sent += bytes;
   if (one.sent < one.frame) return;
   SendOp& op = *one.queue.front();
-  op.data.skip(one.frame - sizeof one.head);
+  op.data.skip(one.head.bytes);
   one.frame = one.sent = 0;
   if (op.data.position() < op.end) return;
   op.unlink();

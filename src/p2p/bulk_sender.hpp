@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // p2p/bulk_sender.hpp: what receivers pulled by bulk frames, on its way to TCP connections. A frame is a
-// wire::BulkHead and up to 128 KiB straight from user memory, with one checksum and one tag.
+// wire::BulkHead and up to 128 KiB straight from user memory, with one checksum and one tag; or these bytes
+// as the cipher of the session writes them.
 // In:  sends that are pulled; connections that opened and closed; how much of a frame was written.
 // Out: the next bytes of each connection; to receivers, that a connection broke.
 // Invariants: a send stays here until its receiver acknowledges it or asks for the rest as datagrams; no span
@@ -12,14 +13,14 @@
 #include <vector>
 
 #include "p2p/peer_table.hpp"
-#include "wire/stream.hpp"
+#include "wire/bulk_session.hpp"
 
 namespace herald::p2p {
 
 class BulkSender {
  public:
   static constexpr std::size_t kFrameBytes = 128 << 10;
-  using Parts = std::array<std::span<const std::byte>, 2>;
+  using Parts = std::array<std::span<const std::byte>, 3>;
 
   explicit BulkSender(PeerTable& peers) noexcept : peers_(peers) {}
 
@@ -31,7 +32,7 @@ class BulkSender {
   void forget(SendOp& op) noexcept;
 
   // By the driver. A newer connection takes the place of an older one.
-  void on_connected(PeerId to, const wire::StreamSession& session);
+  void on_connected(PeerId to, wire::BulkSession session);
   void on_closed(PeerId to) noexcept;
   bool wants_to_send(PeerId to) noexcept {
     const auto at = connections_.find(to);
@@ -46,16 +47,18 @@ class BulkSender {
 
  private:
   struct Connection {
-    wire::StreamSession session;
-    std::uint64_t number = 0;  // of the next frame
-    List<SendOp> queue;        // the first is being sent
-    List<SendOp> written;      // and not acknowledged
+    wire::BulkSession session;
+    std::uint64_t number = 0;       // of the next frame
+    std::vector<std::byte> sealed;  // bytes of the cipher, of the frame under way
+    List<SendOp> queue;             // the first is being sent
+    List<SendOp> written;           // and not acknowledged
     wire::BulkHead head{};
-    std::size_t frame = 0;  // bytes of the frame under way, with its head; 0: none
+    std::size_t frame = 0;  // bytes of the frame under way, with head and trailer; 0: none
     std::size_t sent = 0;   // of them
     bool broken = false;
   };
   static bool has_bytes(Connection& one) noexcept { return !one.broken && !one.queue.empty(); }
+  void begin_frame(Connection& one, const SendOp& op, const std::byte* bytes) noexcept;
   void lose(List<SendOp>& sends) noexcept;
 
   PeerTable& peers_;

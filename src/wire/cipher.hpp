@@ -14,7 +14,14 @@ constexpr std::size_t kCipherTag = 16;  // bytes behind the text
 using SecretKey = std::array<std::byte, 32>;
 using Nonce = std::array<std::byte, 12>;
 
-// Authenticated encryption (AEAD) under one key. No two datagrams under a key have the same nonce.
+// Bytes that the tag covers and that stay readable: two pieces, one behind the other.
+struct ClearText {
+  ClearText(std::span<const std::byte> head = {}, std::span<const std::byte> more = {}) noexcept
+      : first(head), rest(more) {}
+  std::span<const std::byte> first, rest;
+};
+
+// Authenticated encryption (AEAD) under one key. No two texts under a key have the same nonce.
 class Cipher {
  public:
   Cipher() = default;
@@ -22,11 +29,17 @@ class Cipher {
   Cipher& operator=(const Cipher&) = delete;
   virtual ~Cipher() = default;
   // Writes the encrypted text, which is `first` and then `rest`, and its tag, which covers `clear` too.
-  virtual void seal(const Nonce& nonce, std::span<const std::byte> clear, std::span<const std::byte> first,
+  virtual void seal(const Nonce& nonce, const ClearText& clear, std::span<const std::byte> first,
                     std::span<const std::byte> rest, std::byte* out) noexcept = 0;
-  // Writes the text of `sealed`, which ends with the tag. False: it was not sealed under this key.
-  virtual bool open(const Nonce& nonce, std::span<const std::byte> clear, std::span<const std::byte> sealed,
-                    std::byte* out) noexcept = 0;
+  // Writes the text that `sealed` holds, maybe in its place. False: it was not sealed under this key.
+  virtual bool open_text(const Nonce& nonce, const ClearText& clear, std::span<const std::byte> sealed,
+                         std::span<const std::byte, kCipherTag> tag, std::byte* out) noexcept = 0;
+  // `sealed` ends with the tag.
+  bool open(const Nonce& nonce, const ClearText& clear, std::span<const std::byte> sealed,
+            std::byte* out) noexcept {
+    return sealed.size() >= kCipherTag &&
+           open_text(nonce, clear, sealed.first(sealed.size() - kCipherTag), sealed.last<kCipherTag>(), out);
+  }
 };
 
 class CipherSuite {

@@ -101,6 +101,8 @@ class StreamSession {
 
   std::uint64_t hello_tag() const noexcept { return hello_; }
   std::uint64_t welcome_tag() const noexcept { return welcome_; }
+  // Differ for each connection. Not for others to see: they hold its key.
+  std::array<std::uint64_t, 4> words() const noexcept { return {hello_, welcome_, key_[0], key_[1]}; }
   // With its tag.
   StreamReport make_report(std::uint32_t from, std::uint32_t number, std::uint32_t heard,
                            bool by_tcp) const noexcept;

@@ -79,7 +79,7 @@ TEST_F(LibraryTest, published_texts_of_both_ciphers) {
   out.resize(text.size() + wire::kCipherTag);
   const std::span<const std::byte> all(reinterpret_cast<const std::byte*>(text.data()), text.size());
   library->cipher(Aead::chacha20_poly1305, secret)
-      ->seal(nonce, bytes("50515253c0c1c2c3c4c5c6c7"), all.first(37), all.subspan(37), out.data());
+      ->seal(nonce, {bytes("50515253c0c1c2c3c4c5c6c7")}, all.first(37), all.subspan(37), out.data());
   EXPECT_EQ(write_hex({out.data(), 16}), "d31a8d34648e60db7b86afbc53ef7ec2");
   EXPECT_EQ(write_hex({out.data() + text.size(), 16}), "1ae10b594f09e26a7e902ecbd0600691");
 }
@@ -94,23 +94,23 @@ TEST_F(LibraryTest, nothing_that_was_altered_opens) {
     for (int round = 0; round < 3; ++round) {  // contexts are used again
       wire::Nonce nonce{};
       nonce[0] = static_cast<std::byte>(round);
-      cipher->seal(nonce, clear, text, {}, sealed.data());
-      ASSERT_TRUE(cipher->open(nonce, clear, sealed, out.data()));
+      cipher->seal(nonce, {clear}, text, {}, sealed.data());
+      ASSERT_TRUE(cipher->open(nonce, {clear}, sealed, out.data()));
       EXPECT_EQ(out, text);
       for (std::size_t bit = 0; bit < 8 * sealed.size(); bit += 5) {
         sealed[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
-        EXPECT_FALSE(cipher->open(nonce, clear, sealed, out.data()));
+        EXPECT_FALSE(cipher->open(nonce, {clear}, sealed, out.data()));
         sealed[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
       }
-      EXPECT_FALSE(cipher->open({std::byte{99}}, clear, sealed, out.data()));
-      EXPECT_FALSE(cipher->open(nonce, std::span(clear).first(8), sealed, out.data()));
-      EXPECT_FALSE(cipher->open(nonce, clear, std::span(sealed).first(sealed.size() - 1), out.data()));
-      EXPECT_FALSE(cipher->open(nonce, clear, std::span(sealed).first(15), out.data()));
-      EXPECT_FALSE(library->cipher(aead, SecretKey{})->open(nonce, clear, sealed, out.data()));
+      EXPECT_FALSE(cipher->open({std::byte{99}}, {clear}, sealed, out.data()));
+      EXPECT_FALSE(cipher->open(nonce, {std::span(clear).first(8)}, sealed, out.data()));
+      EXPECT_FALSE(cipher->open(nonce, {clear}, std::span(sealed).first(sealed.size() - 1), out.data()));
+      EXPECT_FALSE(cipher->open(nonce, {clear}, std::span(sealed).first(15), out.data()));
+      EXPECT_FALSE(library->cipher(aead, SecretKey{})->open(nonce, {clear}, sealed, out.data()));
     }
     // All in clear, authenticated only.
-    cipher->seal({}, clear, {}, {}, sealed.data());
-    EXPECT_TRUE(cipher->open({}, clear, std::span(sealed).first(wire::kCipherTag), out.data()));
-    EXPECT_FALSE(cipher->open({}, text, std::span(sealed).first(wire::kCipherTag), out.data()));
+    cipher->seal({}, {clear}, {}, {}, sealed.data());
+    EXPECT_TRUE(cipher->open({}, {clear}, std::span(sealed).first(wire::kCipherTag), out.data()));
+    EXPECT_FALSE(cipher->open({}, {text}, std::span(sealed).first(wire::kCipherTag), out.data()));
   }
 }

@@ -29,15 +29,16 @@ constexpr std::string_view kSecret = "a text that nobody else may read";
 struct OpenSuite final : wire::CipherSuite {
   struct OpenCipher final : wire::Cipher {
     OpenCipher(const OpenSuite& suite, const wire::SecretKey& key) : suite_(suite), key_(key) {}
-    void seal(const wire::Nonce& nonce, View, View first, View rest, std::byte* out) noexcept override {
+    void seal(const wire::Nonce& nonce, const wire::ClearText&, View first, View rest,
+              std::byte* out) noexcept override {
       out = std::copy(rest.begin(), rest.end(), std::copy(first.begin(), first.end(), out));
       std::copy_n(key_.begin(), wire::kCipherTag, out);
       if (suite_.records) suite_.repeated |= !suite_.used.insert({key_, nonce}).second;
     }
-    bool open(const wire::Nonce&, View, View sealed, std::byte* out) noexcept override {
-      const View text = sealed.first(sealed.size() - wire::kCipherTag);
+    bool open_text(const wire::Nonce&, const wire::ClearText&, View text,
+                   std::span<const std::byte, wire::kCipherTag> tag, std::byte* out) noexcept override {
       std::copy(text.begin(), text.end(), out);
-      return std::equal(key_.begin(), key_.begin() + wire::kCipherTag, sealed.begin() + text.size());
+      return std::equal(tag.begin(), tag.end(), key_.begin());
     }
     const OpenSuite& suite_;
     const wire::SecretKey key_;

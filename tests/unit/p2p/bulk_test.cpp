@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "sim/job/model_cipher.hpp"
 #include "tests/unit/p2p/world.hpp"
 
 namespace herald::test::bulk {
@@ -15,8 +16,10 @@ namespace {
 constexpr std::size_t kPacket = 1400, kLong = 500'000;
 constexpr wire::Seal kSeal{{3, 4}, 5};
 
-wire::StreamSession session_of(std::uint64_t nonce) {
-  return {kSeal, 1, 0, {nonce, 1}, {nonce, 2}, wire::StreamUse::bulk};
+wire::BulkSession session_of(std::uint64_t nonce, wire::Security security) {
+  const wire::StreamSession tags{kSeal, 1, 0, {nonce, 1}, {nonce, 2}, wire::StreamUse::bulk};
+  if (security == wire::Security::tag) return tags;
+  return {tags, security, sim::model_suite(), sim::model_key(kSeal.key)};
 }
 
 // Rank 0 sends to rank 1; `wire` is what the connection holds.
@@ -24,15 +27,18 @@ struct Pair {
   World world{p2p::CoreConfig{.peers = 2, .remote_first = 1000, .remote_more = 2000}, true, kPacket};
   Bytes wire;
   std::uint64_t nonce = 0;
+  const wire::Security security;
 
-  Pair() { world.core(1).bulk().receives.choice().enable(true); }
+  explicit Pair(wire::Security level = wire::Security::tag) : security(level) {
+    world.core(1).bulk().receives.choice().enable(true);
+  }
   p2p::BulkSender& sends() { return world.core(0).bulk().sends; }
   p2p::BulkReceiver& receives() { return world.core(1).bulk().receives; }
   void connect() {
     wire.clear();
-    const wire::StreamSession session = session_of(++nonce);
-    sends().on_connected(1, session);
-    receives().on_connected(0, session);
+    ++nonce;
+    sends().on_connected(1, session_of(nonce, security));
+    receives().on_connected(0, session_of(nonce, security));
   }
   void write(std::size_t most) {
     p2p::BulkSender::Parts parts;
@@ -71,8 +77,12 @@ struct Pair {
   }
 };
 
-TEST(Bulk, a_long_message_comes_by_frames_and_its_send_waits_for_the_acknowledgement) {
-  Pair pair;
+class Bulk : public testing::TestWithParam<wire::Security> {};
+INSTANTIATE_TEST_SUITE_P(levels, Bulk,
+                         testing::Values(wire::Security::tag, wire::Security::auth, wire::Security::encrypt));
+
+TEST_P(Bulk, a_long_message_comes_by_frames_and_its_send_waits_for_the_acknowledgement) {
+  Pair pair(GetParam());
   pair.connect();
   Recv receive(pair.world, 1, 0, 7, kLong);
   Send send(pair.world, 0, 1, 7, random_bytes(kLong, 1));
@@ -90,9 +100,9 @@ TEST(Bulk, a_long_message_comes_by_frames_and_its_send_waits_for_the_acknowledge
   EXPECT_EQ(pair.receives().resumed(), 0u);
 }
 
-TEST(Bulk, a_connection_that_breaks_at_any_byte_loses_and_doubles_nothing) {
+TEST_P(Bulk, a_connection_that_breaks_at_any_byte_loses_and_doubles_nothing) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    Pair pair;
+    Pair pair(GetParam());
     Prng chance(seed);
     pair.connect();
     Recv one(pair.world, 1, 0, 1, kLong), other(pair.world, 1, 0, 2, kLong / 2);
@@ -120,10 +130,29 @@ TEST(Bulk, a_connection_that_breaks_at_any_byte_loses_and_doubles_nothing) {
   }
 }
 
-TEST(Bulk, a_damaged_frame_is_refused_wherever_the_damage_is) {
-  for (const std::size_t at : {std::size_t{0}, std::size_t{5}, std::size_t{10}, std::size_t{17},
-                               std::size_t{21}, std::size_t{30}, std::size_t{32}, std::size_t{99'999}}) {
-    Pair pair;
+// HERALD_SECURE=encrypt: a reader of the connection finds no 8 bytes of the message.
+TEST(BulkFrames, show_the_text_unless_they_are_encrypted) {
+  for (const wire::Security level : {wire::Security::tag, wire::Security::auth, wire::Security::encrypt}) {
+    Pair pair(level);
+    pair.connect();
+    Recv receive(pair.world, 1, 0, 1, kLong);
+    Send send(pair.world, 0, 1, 1, random_bytes(kLong, 1));
+    pair.world.settle();
+    pair.write(10 * kLong);
+    const auto at = send.bytes.begin() + 100'000;
+    const bool shown = std::search(pair.wire.begin(), pair.wire.end(), at, at + 8) != pair.wire.end();
+    EXPECT_EQ(shown, level != wire::Security::encrypt);
+    EXPECT_TRUE(pair.read());
+    EXPECT_EQ(receive.buffer, send.bytes);
+    pair.world.settle();
+  }
+}
+
+TEST_P(Bulk, a_damaged_frame_is_refused_wherever_the_damage_is) {
+  for (const std::size_t at :
+       {std::size_t{0}, std::size_t{5}, std::size_t{10}, std::size_t{17}, std::size_t{21}, std::size_t{30},
+        std::size_t{32}, std::size_t{99'999}, sizeof(wire::BulkHead) + p2p::BulkSender::kFrameBytes + 7}) {
+    Pair pair(GetParam());
     pair.connect();
     Recv receive(pair.world, 1, 0, 1, kLong);
     Send send(pair.world, 0, 1, 1, random_bytes(kLong, at));
@@ -139,15 +168,16 @@ TEST(Bulk, a_damaged_frame_is_refused_wherever_the_damage_is) {
   }
 }
 
-TEST(Bulk, frames_of_another_connection_or_out_of_order_are_refused) {
-  Pair pair;
+TEST_P(Bulk, frames_of_another_connection_or_out_of_order_are_refused) {
+  Pair pair(GetParam());
   pair.connect();
   Recv receive(pair.world, 1, 0, 1, kLong);
   Send send(pair.world, 0, 1, 1, random_bytes(kLong, 1));
   pair.world.settle();
   pair.write(10 * kLong);
   const Bytes recorded = pair.wire;
-  const std::size_t frame = sizeof(wire::BulkHead) + p2p::BulkSender::kFrameBytes;
+  const std::size_t frame = sizeof(wire::BulkHead) + p2p::BulkSender::kFrameBytes +
+                            (GetParam() == wire::Security::tag ? 0 : wire::kCipherTag);
   pair.wire.erase(pair.wire.begin(), pair.wire.begin() + static_cast<std::ptrdiff_t>(frame));
   EXPECT_FALSE(pair.read());
   pair.cut();
@@ -160,8 +190,8 @@ TEST(Bulk, frames_of_another_connection_or_out_of_order_are_refused) {
   EXPECT_EQ(receive.buffer, send.bytes);
 }
 
-TEST(Bulk, memory_of_a_receive_that_is_over_is_not_written) {
-  Pair pair;
+TEST_P(Bulk, memory_of_a_receive_that_is_over_is_not_written) {
+  Pair pair(GetParam());
   pair.connect();
   Bytes before;
   {
@@ -187,8 +217,8 @@ TEST(Bulk, memory_of_a_receive_that_is_over_is_not_written) {
   EXPECT_EQ(pair.sends().gather(1, parts), 0u);
 }
 
-TEST(Bulk, a_frame_waits_for_the_push_of_its_message) {
-  Pair pair;
+TEST_P(Bulk, a_frame_waits_for_the_push_of_its_message) {
+  Pair pair(GetParam());
   pair.connect();
   Recv receive(pair.world, 1, 0, 1, kLong);
   Send send(pair.world, 0, 1, 1, random_bytes(kLong, 1));
@@ -208,7 +238,7 @@ TEST(Bulk, a_frame_waits_for_the_push_of_its_message) {
   EXPECT_EQ(pair.receives().refused(), 0u);
 }
 
-TEST(Bulk, only_fast_links_get_a_connection_and_the_faster_way_wins) {
+TEST(BulkChoice, only_fast_links_get_a_connection_and_the_faster_way_wins) {
   const auto rate = [](p2p::BulkChoice& choice, bool bulk, double bytes_per_second) {
     for (int i = 0; i < 20; ++i)
       choice.on_timed(3, bulk, 1 << 20, {static_cast<std::int64_t>((1 << 20) / bytes_per_second * 1e9)});
@@ -267,7 +297,7 @@ p2p::PeerId wanted_after_pulls(double bytes_per_second, int rounds) {
   return receives.choice().take_wanted();
 }
 
-TEST(Bulk, pulls_that_share_a_link_tell_its_speed_together) {
+TEST(BulkChoice, pulls_that_share_a_link_tell_its_speed_together) {
   EXPECT_EQ(wanted_after_pulls(118e6, 6), -1);
   EXPECT_GT(wanted_after_pulls(400e6, 6), 0);  // each of them has 133 MB/s
 }
