@@ -96,6 +96,19 @@ class Wrappers(unittest.TestCase):
         self.assertEqual(run(wrapper, '-showme:libs').stdout.split(), ['mpifort_abi', 'mpi_abi'])
         self.assertEqual(run(wrapper, '-c', 'a.f90', env={'HERALD_FC': self.echo}).stdout.split(), ['-c', 'a.f90', INC])
 
+    def test_fortran_show(self):
+        if not os.path.exists(BUILD + '/bin/mpifort'):
+            self.skipTest('built without a Fortran compiler')
+        mine = {'HERALD_FC': 'myfc'}
+        both = LINK[:-1] + ['-lmpifort_abi', '-lmpi_abi']
+        for name in ('mpifort', 'mpif90', 'mpif77'):
+            wrapper = f'{BUILD}/bin/{name}'
+            for option in ('-show', '-showme', '-link-info'):
+                self.assertEqual(run(wrapper, option, env=mine).stdout.split(), ['myfc', INC] + both)
+            self.assertEqual(run(wrapper, '-show', '-c', 'a.f', env=mine).stdout.split(), ['myfc', '-c', 'a.f', INC])
+            self.assertEqual(run(wrapper, '-compile-info', env=mine).stdout.split(), ['myfc', INC])
+            self.assertEqual(run(wrapper, '-fc=other', '-compile-info', env=mine).stdout.split(), ['other', INC])
+
     def test_arguments_with_blanks_stay_whole(self):
         self.assertEqual(self.args('-DX="a b"', '-c', 'my file.c', '-DY=$HOME', '*', ''),
                          ['-DX="a b"', '-c', 'my file.c', '-DY=$HOME', '*', '', INC])
