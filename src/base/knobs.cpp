@@ -32,8 +32,9 @@ constexpr KnobRow kRows[] = {
 
 // Names under HERALD_ that are not knobs: variables of the launcher and of the compiler wrappers, and the
 // seed of randomised tests.
-constexpr const char* kReserved[] = {"JOB_KEY",  "JOB_ID", "MPIEXEC_PID", "RANK_PID", "PARENT_PORT",
-                                     "SPAWN_FD", "CC",     "CXX",         "SEED"};
+constexpr const char* kReserved[] = {"JOB_KEY",     "JOB_ID",   "MPIEXEC_PID", "RANK_PID",
+                                     "PARENT_PORT", "SPAWN_FD", "CC",          "CXX",
+                                     "FC",          "MODULES",  "SEED"};
 
 std::int64_t* int_of(Knobs& knobs, std::size_t index) {
   std::size_t at = 0;

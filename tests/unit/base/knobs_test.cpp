@@ -132,7 +132,7 @@ TEST(Knobs, unknown_names_are_reported_and_foreign_ones_are_not) {
 
 TEST(Knobs, names_for_launcher_and_wrappers_give_no_warning) {
   EXPECT_TRUE(read({"HERALD_JOB_KEY=abc", "HERALD_JOB_ID=1", "HERALD_MPIEXEC_PID=7", "HERALD_CC=clang",
-                    "HERALD_CXX=clang++"})
+                    "HERALD_CXX=clang++", "HERALD_FC=flang", "HERALD_MODULES=/tmp/modules"})
                   .complaints.empty());
 }
 
