@@ -324,7 +324,7 @@ contains
     HANDLE(MPI_Win) :: win
     HANDLE(MPI_Session) :: session
     HANDLE(MPI_Info) :: info
-    integer, asynchronous :: cell(1)
+    integer :: cell(1)
     calls = 0
     call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
     call MPI_Comm_create_errhandler(on_comm_error, handler, ierr)

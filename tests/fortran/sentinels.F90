@@ -5,14 +5,17 @@
 #define USE_MPI use mpi_f08
 #define HEADER
 #define HANDLE(name) type(name)
+#define LASTING , asynchronous
 #elif defined(MPIF)
 #define USE_MPI
 #define HEADER include 'mpif.h'
 #define HANDLE(name) integer
+#define LASTING
 #else
 #define USE_MPI use mpi
 #define HEADER
 #define HANDLE(name) integer
+#define LASTING , asynchronous
 #endif
 program sentinels
   use, intrinsic :: iso_c_binding
@@ -67,7 +70,7 @@ contains
 
   ! A datatype of four integers at their address.
   subroutine make_absolute(cells, type)
-    integer, asynchronous :: cells(4)
+    integer LASTING :: cells(4)
     HANDLE(MPI_Datatype) :: type
     integer(MPI_ADDRESS_KIND) :: address(1)
     call MPI_Get_address(cells, address(1), ierr)
@@ -76,7 +79,7 @@ contains
   end subroutine
 
   subroutine bottom
-    integer, asynchronous :: mine(4), theirs(4), packed(4), window(4)
+    integer LASTING :: mine(4), theirs(4), packed(4), window(4)
     integer :: position
     integer(MPI_ADDRESS_KIND) :: nowhere
     HANDLE(MPI_Datatype) :: from, to
@@ -119,7 +122,7 @@ contains
   end subroutine
 
   subroutine bottom_of_collectives
-    integer, asynchronous :: mine(4), all_of(4, most)
+    integer LASTING :: mine(4), all_of(4, most)
     HANDLE(MPI_Datatype) :: from, rows(most), senders(most)
     integer :: zeros(most)
     zeros = 0
@@ -148,7 +151,7 @@ contains
   end subroutine
 
   subroutine in_place
-    integer, asynchronous :: cells(most), one(1)
+    integer LASTING :: cells(most), one(1)
     HANDLE(MPI_Request) :: request
     one = rank
     call MPI_Allreduce(MPI_IN_PLACE, one, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
@@ -186,7 +189,7 @@ contains
   end subroutine
 
   subroutine in_place_by_vectors
-    integer, asynchronous :: cells(most)
+    integer LASTING :: cells(most)
     HANDLE(MPI_Datatype) :: kinds(most)
     HANDLE(MPI_Request) :: request
     kinds = MPI_INTEGER
@@ -213,7 +216,7 @@ contains
   end subroutine
 
   subroutine no_status
-    integer, asynchronous :: got(4)
+    integer LASTING :: got(4)
     integer :: index, done, indices(4)
     logical :: flag
     HANDLE(MPI_Request) :: requests(4)
@@ -250,7 +253,7 @@ contains
   ! One message for a probe, then three receives with their sends; the requests of the receives and of the first send.
   subroutine start(requests, got)
     HANDLE(MPI_Request) :: requests(4)
-    integer, asynchronous :: got(4)
+    integer LASTING :: got(4)
     HANDLE(MPI_Request) :: request
     integer :: n
     call MPI_Isend(rank, 1, MPI_INTEGER, right, 1, MPI_COMM_WORLD, requests(1), ierr)
@@ -352,7 +355,7 @@ contains
   end subroutine
 
   subroutine zero_length_messages
-    integer, asynchronous :: got(1), nothing(0)
+    integer LASTING :: got(1), nothing(0)
     integer :: lengths(most), starts(most)
     HANDLE(MPI_Request) :: request
     integer, allocatable :: heap(:)
