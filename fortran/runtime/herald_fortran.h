@@ -133,6 +133,8 @@ void hf_free_argv(char** argv);
 
 /* objects.c */
 int hf_no_memory(void);
+/* Reports an error with a text of its own; `known` keeps its code, and is 0 before the first one. */
+int hf_own_error(int* known, int error_class, const char* text);
 void hf_set_facts(void);
 void hf_lock(void); /* guards all tables of this library */
 void hf_unlock(void);

@@ -16,6 +16,16 @@ int hf_no_memory(void) {
   return MPI_ERR_NO_MEM;
 }
 
+int hf_own_error(int* known, int error_class, const char* text) {
+  hf_lock();
+  if (*known == 0 && PMPI_Add_error_code(error_class, known) == MPI_SUCCESS)
+    PMPI_Add_error_string(*known, text);
+  const int code = *known == 0 ? error_class : *known;
+  hf_unlock();
+  PMPI_Comm_call_errhandler(MPI_COMM_SELF, code);
+  return code;
+}
+
 /* MPICH 5.0 ends a program that sets or asks for the facts before it is initialized, and refuses them later.
  * Its own are those of this compiler. */
 static int takes_facts(void) {

@@ -6,10 +6,11 @@
 #include "herald_fortran.h"
 
 static MPI_Fint narrow(MPI_Aint value, MPI_Fint* to) {
-  if (value < INT_MIN || value > INT_MAX) {
-    PMPI_Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_ARG);
-    return MPI_ERR_ARG;
-  }
+  static int code;
+  if (value < INT_MIN || value > INT_MAX)
+    return hf_own_error(&code, MPI_ERR_ARG,
+                        "an address or extent does not fit a default INTEGER; MPI 2 has procedures that take "
+                        "INTEGER(KIND=MPI_ADDRESS_KIND), as MPI_GET_ADDRESS does");
   *to = (MPI_Fint)value;
   return MPI_SUCCESS;
 }

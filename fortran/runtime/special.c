@@ -125,16 +125,19 @@ void HF(attr_put)(MPI_Fint* comm, MPI_Fint* keyval, MPI_Fint* value, MPI_Fint* i
 HF_EXPORT(attr_put);
 
 /* Error handlers and operations. */
-static void report_full_pool(MPI_Fint* ierror) {
-  *ierror = MPI_ERR_OTHER;
-  PMPI_Comm_call_errhandler(MPI_COMM_SELF, *ierror);
+static int report_full_pool(void) {
+  static int code;
+  return hf_own_error(
+      &code, MPI_ERR_OTHER,
+      "at most 256 Fortran procedures can be operations of a process, and as many can be error "
+      "handlers of each kind of object; use one of them again");
 }
 #define ERRHANDLER(noun, call, pool)                                                                   \
   void HF(noun##_create_errhandler)(HfProcedure procedure, MPI_Fint * errhandler, MPI_Fint * ierror) { \
     MPI_Errhandler made = MPI_ERRHANDLER_NULL;                                                         \
     HfProcedure thunk = hf_pool_thunk(pool, procedure);                                                \
     if (thunk == NULL) {                                                                               \
-      report_full_pool(ierror);                                                                        \
+      *ierror = report_full_pool();                                                                    \
       return;                                                                                          \
     }                                                                                                  \
     *ierror = HF_C(call##_create_errhandler)((MPI_##call##_errhandler_function*)thunk, &made);         \
@@ -151,7 +154,7 @@ ERRHANDLER(win, Win, kWinHandler)
     MPI_Op made = MPI_OP_NULL;                                                                 \
     HfProcedure thunk = hf_pool_thunk(pool, procedure);                                        \
     if (thunk == NULL) {                                                                       \
-      report_full_pool(ierror);                                                                \
+      *ierror = report_full_pool();                                                            \
       return;                                                                                  \
     }                                                                                          \
     *ierror = HF_C(call)((type*)thunk, hf_is_true(*commute), &made);                           \

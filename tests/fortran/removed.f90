@@ -25,6 +25,7 @@ program removed
   call check_type
   call MPI_Type_hvector(2, 1, 12, MPI_INTEGER, type, ierr)
   call check_type
+  call address
   call MPI_Allreduce(wrong, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
   if (rank == 0) print *, 'removed:', total, ' wrong'
   call MPI_Finalize(ierr)
@@ -43,5 +44,17 @@ contains
     call MPI_Sendrecv(line, 1, type, rank, 0, got, 2, MPI_INTEGER, rank, 0, MPI_COMM_WORLD, status, ierr)
     if (got(1) /= 1 .or. got(2) /= 4) wrong = wrong + 1
     call MPI_Type_free(type, ierr)
+  end subroutine
+
+  ! An address has 8 bytes here: it fits by chance only.
+  subroutine address
+    character(len=MPI_MAX_ERROR_STRING) :: text
+    integer :: class, length, code
+    call MPI_Errhandler_set(MPI_COMM_SELF, MPI_ERRORS_RETURN, ierr)
+    call MPI_Address(line, n, ierr)
+    if (ierr == MPI_SUCCESS) return
+    call MPI_Error_class(ierr, class, code)
+    call MPI_Error_string(ierr, text, length, code)
+    if (class /= MPI_ERR_ARG .or. index(text, 'MPI_GET_ADDRESS') == 0) wrong = wrong + 1
   end subroutine
 end program

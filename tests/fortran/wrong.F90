@@ -73,6 +73,7 @@ subroutine pass_procedure(procedure, op)
 end subroutine
 
 program wrong_input
+  use, intrinsic :: iso_c_binding
   USE_MPI
   use old_style
   implicit none
@@ -106,6 +107,7 @@ program wrong_input
   call MPI_Comm_size(MPI_COMM_NULL, n, ierr)
   call expect(MPI_ERR_COMM, 'a null communicator')
   call other_callbacks
+  call many_callbacks
   call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL, ierr)
   call MPI_Allreduce(wrong, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
   if (rank == 0) print *, 'wrong input:', total, ' wrong'
@@ -215,5 +217,31 @@ contains
     call MPI_Comm_free(second, ierr)
     call MPI_Comm_delete_attr(MPI_COMM_SELF, keyval, ierr)
     call MPI_Comm_free_keyval(keyval, ierr)
+  end subroutine
+
+  ! More procedures than fit, at addresses where there is none: they are not called.
+  subroutine many_callbacks
+    procedure(add), pointer :: procedure
+    type(c_funptr) :: address
+    character(len=MPI_MAX_ERROR_STRING) :: text
+    integer :: length, code
+    do i = 1, 300
+      address = transfer(int(16 * i, c_intptr_t), address)
+      call c_f_procpointer(address, procedure)
+      call MPI_Op_create(procedure, .true., op, ierr)
+      if (ierr /= MPI_SUCCESS) exit
+      call MPI_Op_free(op, ierr)
+    end do
+    call expect(MPI_ERR_OTHER, 'too many operations')
+    call MPI_Error_string(ierr, text, length, code)
+    if (i < 200 .or. index(text, '256') == 0) wrong = wrong + 1
+    do i = 1, 300
+      address = transfer(int(16 * i, c_intptr_t), address)
+      call c_f_procpointer(address, procedure)
+      call MPI_Comm_create_errhandler(procedure, handle, ierr)
+      if (ierr /= MPI_SUCCESS) exit
+      call MPI_Errhandler_free(handle, ierr)
+    end do
+    call expect(MPI_ERR_OTHER, 'too many error handlers')
   end subroutine
 end program
