@@ -53,11 +53,19 @@ int run(Comm& comm, CollCall call, coll::Key& key) noexcept {
   return error;
 }
 
-std::unique_ptr<Work> begin_work(Comm& comm, CollCall call, Finisher finisher) noexcept {
+std::unique_ptr<Work> begin_work(Comm& comm, CollCall call, coll::Key& key, Finisher finisher) noexcept {
   exec::Team& team = coll_state(comm).team;
-  if (team.agreeing()) return std::make_unique<DeferredColl>(comm, call, new_key(comm), finisher);
+  if (team.agreeing()) return std::make_unique<DeferredColl>(comm, call, key, finisher);
   team.describe_segment(call.spec, false);
-  return make_work(comm, find_plan(comm, call, new_key(comm)), call.binding, finisher);
+  return make_work(comm, find_plan(comm, call, key), call.binding, finisher);
+}
+
+CollCall alltoallv_call(Comm& comm, const void* send, void* recv) noexcept {
+  CollCall call = call_of(comm, coll::Op::alltoallv, 0, send, recv, 0);
+  const type::Layout& byte = type::basic_layout(type::Basic::byte);
+  call.spec.send = {coll::Buffer::send, &byte};
+  call.spec.recv = {coll::Buffer::recv, &byte};
+  return call;
 }
 
 }  // namespace
@@ -76,10 +84,7 @@ int alltoall_bytes(Comm& comm, const void* send, void* recv, std::size_t bytes_e
 
 int alltoallv_bytes(Comm& comm, const void* send, const std::vector<std::int64_t>& send_bytes, void* recv,
                     const std::vector<std::int64_t>& recv_bytes) noexcept {
-  CollCall call = call_of(comm, coll::Op::alltoallv, 0, send, recv, 0);
-  const type::Layout& byte = type::basic_layout(type::Basic::byte);
-  call.spec.send = {coll::Buffer::send, &byte};
-  call.spec.recv = {coll::Buffer::recv, &byte};
+  CollCall call = alltoallv_call(comm, send, recv);
   coll::Key& key = begin(comm);
   call.send_rows = add_rows(key, send_bytes);
   call.recv_rows = add_rows(key, recv_bytes);
@@ -92,12 +97,23 @@ int barrier(Comm& comm) noexcept {
 
 std::unique_ptr<Work> ibcast_bytes(Comm& comm, void* data, std::size_t bytes, int root,
                                    Finisher finisher) noexcept {
-  return begin_work(comm, call_of(comm, coll::Op::bcast, root, nullptr, data, bytes), finisher);
+  return begin_work(comm, call_of(comm, coll::Op::bcast, root, nullptr, data, bytes), new_key(comm),
+                    finisher);
 }
 
-std::unique_ptr<Work> iallgather_bytes(Comm& comm, const void* mine, void* all, std::size_t bytes_each,
-                                       Finisher finisher) noexcept {
-  return begin_work(comm, call_of(comm, coll::Op::allgather, 0, mine, all, bytes_each), finisher);
+std::unique_ptr<Work> iallgather_bytes(Comm& comm, const void* mine, void* all,
+                                       std::size_t bytes_each) noexcept {
+  return begin_work(comm, call_of(comm, coll::Op::allgather, 0, mine, all, bytes_each), new_key(comm), {});
+}
+
+std::unique_ptr<Work> ialltoallv_bytes(Comm& comm, const void* send,
+                                       const std::vector<std::int64_t>& send_bytes, void* recv,
+                                       const std::vector<std::int64_t>& recv_bytes) noexcept {
+  CollCall call = alltoallv_call(comm, send, recv);
+  coll::Key& key = new_key(comm);
+  call.send_rows = add_rows(key, send_bytes);
+  call.recv_rows = add_rows(key, recv_bytes);
+  return begin_work(comm, call, key, {});
 }
 
 }  // namespace herald::mpi

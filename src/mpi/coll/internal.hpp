@@ -19,13 +19,14 @@ int alltoallv_bytes(Comm& comm, const void* send, const std::vector<std::int64_t
                     const std::vector<std::int64_t>& recv_bytes) noexcept;
 int barrier(Comm& comm) noexcept;
 
-// Nonblocking broadcast of `bytes` from `root`. `finisher` runs under the lock when this rank has them, just
-// before the request becomes ready. `data` stays valid until then. Null if there is no memory.
+// The same, nonblocking. `finisher` runs under the lock when this rank has its data, just before the request
+// becomes ready. Data stays in place until then. Null if there is no memory.
 std::unique_ptr<Work> ibcast_bytes(Comm& comm, void* data, std::size_t bytes, int root,
-                                   Finisher finisher) noexcept;
-
-// The same for an allgather.
-std::unique_ptr<Work> iallgather_bytes(Comm& comm, const void* mine, void* all, std::size_t bytes_each,
-                                       Finisher finisher) noexcept;
+                                   Finisher finisher = {}) noexcept;
+std::unique_ptr<Work> iallgather_bytes(Comm& comm, const void* mine, void* all,
+                                       std::size_t bytes_each) noexcept;
+std::unique_ptr<Work> ialltoallv_bytes(Comm& comm, const void* send,
+                                       const std::vector<std::int64_t>& send_bytes, void* recv,
+                                       const std::vector<std::int64_t>& recv_bytes) noexcept;
 
 }  // namespace herald::mpi

@@ -10,8 +10,6 @@
 namespace herald::mpi {
 namespace {
 
-constexpr std::int64_t kLeastForThread = 256 << 10;  // below, waking a thread takes as long as the transfer
-
 Failure wrong(int error_class, std::string text) noexcept { return {error_class, std::move(text)}; }
 
 }  // namespace

@@ -24,6 +24,9 @@ struct Transfer {
 
 class AtomicLock;
 
+// Shorter transfers take less time than to wake a thread.
+constexpr std::int64_t kLeastForThread = 256 << 10;
+
 // A transfer that passed its checks, with what it means for the file.
 class Access {
  public:
@@ -78,11 +81,7 @@ class Access {
   bool begun_ = false;
 };
 
-// The whole of a blocking call by one rank, and by all ranks of the file.
+// The whole of a blocking call by one rank.
 TransferResult run_alone(const Transfer& transfer) noexcept;
-TransferResult run_together(const Transfer& transfer, bool ordered) noexcept;
-
-// Two phases (mpi/io/collective.cpp): collective; `mine` is the failure of this rank so far.
-TransferResult run_collective(Access& access, Failure mine) noexcept;
 
 }  // namespace herald::mpi

@@ -30,6 +30,10 @@ int together(Call& call, const Transfer& transfer, MPI_Status* status) noexcept 
 int ordered(Call& call, const Transfer& transfer, MPI_Status* status) noexcept {
   return finish(call, run_together(transfer, true), status);
 }
+int start_all(const Transfer& transfer, MPI_Request* request) noexcept {
+  *request = handle_of(start_together(transfer, false));
+  return MPI_SUCCESS;
+}
 
 }  // namespace
 
@@ -66,13 +70,12 @@ int file_iread_shared(Call& call, File* fh, void* buf, MPI_Count count, Datatype
                       MPI_Request* request) {
   return start_alone(call, read_by(Pointer::shared, fh, 0, buf, count, datatype), request);
 }
-int file_iread_at_all(Call& call, File* fh, MPI_Offset offset, void* buf, MPI_Count count, Datatype* datatype,
+int file_iread_at_all(Call&, File* fh, MPI_Offset offset, void* buf, MPI_Count count, Datatype* datatype,
                       MPI_Request* request) {
-  return start_together(call, read_by(Pointer::explicit_offset, fh, offset, buf, count, datatype), request);
+  return start_all(read_by(Pointer::explicit_offset, fh, offset, buf, count, datatype), request);
 }
-int file_iread_all(Call& call, File* fh, void* buf, MPI_Count count, Datatype* datatype,
-                   MPI_Request* request) {
-  return start_together(call, read_by(Pointer::individual, fh, 0, buf, count, datatype), request);
+int file_iread_all(Call&, File* fh, void* buf, MPI_Count count, Datatype* datatype, MPI_Request* request) {
+  return start_all(read_by(Pointer::individual, fh, 0, buf, count, datatype), request);
 }
 int file_write_at(Call& call, File* fh, MPI_Offset offset, const void* buf, MPI_Count count,
                   Datatype* datatype, MPI_Status* status) {
@@ -110,12 +113,12 @@ int file_iwrite_shared(Call& call, File* fh, const void* buf, MPI_Count count, D
                        MPI_Request* request) {
   return start_alone(call, write_by(Pointer::shared, fh, 0, buf, count, datatype), request);
 }
-int file_iwrite_at_all(Call& call, File* fh, MPI_Offset offset, const void* buf, MPI_Count count,
+int file_iwrite_at_all(Call&, File* fh, MPI_Offset offset, const void* buf, MPI_Count count,
                        Datatype* datatype, MPI_Request* request) {
-  return start_together(call, write_by(Pointer::explicit_offset, fh, offset, buf, count, datatype), request);
+  return start_all(write_by(Pointer::explicit_offset, fh, offset, buf, count, datatype), request);
 }
-int file_iwrite_all(Call& call, File* fh, const void* buf, MPI_Count count, Datatype* datatype,
+int file_iwrite_all(Call&, File* fh, const void* buf, MPI_Count count, Datatype* datatype,
                     MPI_Request* request) {
-  return start_together(call, write_by(Pointer::individual, fh, 0, buf, count, datatype), request);
+  return start_all(write_by(Pointer::individual, fh, 0, buf, count, datatype), request);
 }
 }  // namespace herald::mpi::api

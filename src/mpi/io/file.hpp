@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpi/io/file.hpp: a file that is open, as this process has it.
 #pragma once
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,7 +47,7 @@ struct SplitOperation {
   };
   Kind kind = Kind::none;
   const void* buffer = nullptr;
-  TransferResult result;
+  Request* request = nullptr;
 };
 
 // The ranks that are aggregators, and the views of all ranks as an aggregator knows them.
@@ -79,7 +80,8 @@ struct FileState {
   io::Coordinator coordinator;
   bool holds_lock = false;  // an access of this process (mpi/io/atomic_lock.hpp)
   SplitOperation split;
-  path::FileThread thread;  // last: its jobs use the members above
+  std::deque<const Work*> background;  // nonblocking collective calls, in their order; the first goes on
+  path::FileThread thread;             // last: its jobs use the members above
 };
 
 inline FileState& state_of(File& file) noexcept { return *file.state; }

@@ -11,7 +11,7 @@
 #include "mpi/comm/comm.hpp"
 #include "mpi/core/errors.hpp"
 #include "mpi/core/tables.hpp"
-#include "mpi/io/file.hpp"
+#include "mpi/io/steps.hpp"
 
 namespace herald::mpi {
 namespace {
@@ -192,6 +192,7 @@ int file_close(Call& call, MPI_File* fh) {
   FileState& state = state_of(*file);
   if (state.split.kind != SplitOperation::Kind::none)
     return call.fail(MPI_ERR_OTHER, "a split collective access has begun and not ended; call its end first");
+  await_background(state);
   // NFS writes back when a file is closed, and reports errors of that then.
   Failure result = agree(*file, failure_of(state.storage.close(), "close", state.name));
   if ((state.amode & MPI_MODE_DELETE_ON_CLOSE) != 0) {

@@ -3,7 +3,7 @@
 #include "calls.hpp"
 #include "mpi/comm/comm.hpp"
 #include "mpi/core/info.hpp"
-#include "mpi/io/file.hpp"
+#include "mpi/io/steps.hpp"
 
 namespace herald::mpi {
 namespace {
@@ -66,6 +66,7 @@ int file_get_group(Call&, File* fh, MPI_Group* group) {
 }
 
 int file_set_info(Call& call, File* fh, Info* info) {
+  await_background(state_of(*fh));
   take_hints(state_of(*fh), info);
   return fail(call, agree(*fh, {}));
 }
@@ -90,6 +91,7 @@ int file_get_atomicity(Call&, File* fh, int* flag) {
 
 int file_sync(Call& call, File* fh) {
   FileState& state = state_of(*fh);
+  await_background(state);
   return fail(call, agree(*fh, failure_of(state.storage.sync(), "synchronise", state.name)));
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Split collectives: the first call does the access, the second returns its status.
+// Split collectives: the first call starts the access, the second waits for it and returns its status and its
+// errors, which are the same at all ranks.
+#include <utility>
+
 #include "calls.hpp"
-#include "mpi/core/status.hpp"
-#include "mpi/io/access.hpp"
+#include "mpi/core/request_complete.hpp"
+#include "mpi/io/work.hpp"
 
 namespace herald::mpi::api {
 namespace {
@@ -15,9 +18,7 @@ int begin_split(Call& call, Kind kind, bool writes, Pointer pointer, File* fh, M
   if (split.kind != Kind::none)
     return call.fail(MPI_ERR_OTHER, "another split collective access to the file has begun and not ended");
   const Transfer transfer{fh, writes, pointer, offset, const_cast<void*>(buf), count, type};
-  TransferResult result = run_together(transfer, pointer == Pointer::shared);
-  if (result.failure) return fail(call, result.failure);
-  split = {kind, buf, result};
+  split = {kind, buf, start_together(transfer, pointer == Pointer::shared)};
   return MPI_SUCCESS;
 }
 
@@ -27,9 +28,10 @@ int end(Call& call, Kind kind, File* fh, const void* buf, MPI_Status* status) no
     return call.fail(MPI_ERR_OTHER, "no split collective access of this kind has begun on the file");
   if (split.buffer != buf)
     return call.fail(MPI_ERR_ARG, "argument 2 (buf) is not the buffer that the access began with");
-  set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, split.result.bytes, false);
-  split = {};
-  return MPI_SUCCESS;
+  wait_for(*split.request);
+  Request* request = std::exchange(split, {}).request;
+  MPI_Request handle = handle_of(request);
+  return complete(call, request, &handle, status);
 }
 
 }  // namespace

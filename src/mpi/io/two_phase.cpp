@@ -2,13 +2,10 @@
 #include "mpi/io/two_phase.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <optional>
+#include <numeric>
 #include <utility>
 
-#include "io/aggregator.hpp"
-#include "mpi/coll/internal.hpp"
 #include "type/describe.hpp"
 
 namespace herald::mpi {
@@ -59,6 +56,10 @@ bool unpack_view(const char* data, std::int64_t bytes, io::View& view) noexcept 
   return true;
 }
 
+std::int64_t sum_of(const std::vector<std::int64_t>& bytes) noexcept {
+  return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
+}
+
 bool on_one_host(const std::vector<CollectiveEntry>& entries) noexcept {
   return std::all_of(entries.begin(), entries.end(),
                      [&](const CollectiveEntry& entry) { return entry.host == entries[0].host; });
@@ -70,195 +71,219 @@ std::int64_t window_bytes(const std::vector<CollectiveEntry>& entries, std::int6
   return std::min(most, std::max(domain_bytes / kWindows, kLeastWindow));
 }
 
-// A window of an aggregator on its way between file and exchange.
-class Window final : public path::FileJob {
- public:
-  Window(FileState& state, const std::vector<io::RankAccess>& ranks, bool writes) noexcept
-      : aggregator(state.storage, state.aggregators.views, ranks, state.can_read()), writes_(writes) {}
-  void run() noexcept override {
-    error = writes_ ? aggregator.write(data.data()) : aggregator.read(data.data());
-  }
-
-  io::Aggregator aggregator;
-  std::vector<char> data;  // as it is exchanged
-  int error = 0;
-
- private:
-  const bool writes_;
-};
-
-class TwoPhase {
- public:
-  TwoPhase(Access& access, const std::vector<CollectiveEntry>& entries) noexcept
-      : access_(access), comm_(*access.file().comm), state_(access.state()) {
-    for (const CollectiveEntry& entry : entries) ranks_.push_back(entry.access);
-    std::vector<int> chosen = choose_aggregators(entries);
-    if (chosen != state_.aggregators.ranks) state_.aggregators = {std::move(chosen), {}, 0};
-    const auto& owners = state_.aggregators.ranks;
-    const auto own = std::find(owners.begin(), owners.end(), comm_.rank);
-    if (own != owners.end()) domain_ = static_cast<int>(own - owners.begin());
-    const std::int64_t alignment = std::max<std::int64_t>(state_.hints.striping_unit, kAlignment);
-    const io::Segment hull = io::hull_of(ranks_);
-    const auto count = static_cast<std::int64_t>(owners.size());
-    domains_.emplace(hull, static_cast<int>(count), alignment, window_bytes(entries, hull.bytes / count));
-  }
-
-  TransferResult run() noexcept {
-    Failure failure;
-    if (!access_.writes()) access_.clip(mine().bytes);
-    if (const int error = exchange_views()) return {0, lost(error)};
-    Window first(state_, ranks_, access_.writes()), second(state_, ranks_, access_.writes());
-    windows_ = {&first, &second};
-    const int error = access_.writes() ? write(failure) : read(failure);
-    for (Window* window : windows_) await(*window, failure);
-    if (error != MPI_SUCCESS) return {0, lost(error)};
-    failure = agree(access_.file(), failure);
-    if (failure) return {0, failure};
-    return access_.end(mine().bytes);
-  }
-
- private:
-  const io::RankAccess& mine() const noexcept { return ranks_[static_cast<std::size_t>(comm_.rank)]; }
-  static Failure lost(int error) noexcept {
-    return {error, "a rank of the file has ended or cannot be reached"};
-  }
-  std::vector<std::int64_t> none() const noexcept {
-    return std::vector<std::int64_t>(static_cast<std::size_t>(comm_.size));
-  }
-
-  // Aggregators learn the views of all ranks once for each view.
-  int exchange_views() noexcept {
-    AggregatorSet& set = state_.aggregators;
-    if (set.view_number == state_.view_number) return MPI_SUCCESS;
-    const std::vector<char> own = pack_view(state_.view);
-    const auto bytes = static_cast<std::int64_t>(own.size());
-    std::vector<std::int64_t> all = none(), sent = none();
-    if (const int error = allgather_bytes(comm_, &bytes, all.data(), sizeof bytes)) return error;
-    std::vector<char> copies;
-    for (const int owner : set.ranks) {
-      sent[static_cast<std::size_t>(owner)] = bytes;
-      copies.insert(copies.end(), own.begin(), own.end());
-    }
-    if (domain_ < 0) all = none();
-    std::int64_t total = 0;
-    for (const std::int64_t one : all) total += one;
-    std::vector<char> came(static_cast<std::size_t>(total) + 1);
-    if (const int error = alltoallv_bytes(comm_, copies.data(), sent, came.data(), all)) return error;
-    set.views.assign(domain_ < 0 ? 0 : all.size(), io::View());
-    const char* at = came.data();
-    for (std::size_t i = 0; i < set.views.size(); at += all[i++])
-      if (!unpack_view(at, all[i], set.views[i])) return MPI_ERR_INTERN;
-    set.view_number = state_.view_number;
-    return MPI_SUCCESS;
-  }
-
-  // The bytes of this rank in the windows of a round, by aggregator.
-  std::vector<std::int64_t> parts_of(std::int64_t round,
-                                     std::vector<io::Positions>& positions) const noexcept {
-    std::vector<std::int64_t> bytes = none();
-    const auto& owners = state_.aggregators.ranks;
-    for (std::size_t i = 0; i < owners.size(); ++i) {
-      positions.push_back(
-          io::positions_in(state_.view, mine(), domains_->window(static_cast<int>(i), round)));
-      bytes[static_cast<std::size_t>(owners[i])] = positions.back().bytes();
-    }
-    return bytes;
-  }
-
-  static std::int64_t sum_of(const std::vector<std::int64_t>& bytes) noexcept {
-    std::int64_t sum = 0;
-    for (const std::int64_t one : bytes) sum += one;
-    return sum;
-  }
-
-  // Calls `move` with each part of the user's memory, in the order in which parts lie in the exchange buffer.
-  template <class Move>
-  void each_part(const std::vector<io::Positions>& positions, Move move) const noexcept {
-    for (const io::Positions& part : positions) {
-      type::Cursor memory = access_.memory();
-      memory.narrow(static_cast<std::uint64_t>(part.begin - mine().position),
-                    static_cast<std::uint64_t>(part.bytes()));
-      move(memory, part.bytes());
-    }
-  }
-
-  // The file's thread moves a window while the exchange goes on, if there is more than one.
-  void start(Window& window) noexcept {
-    if (domains_->rounds() > 1)
-      state_.thread.start(window);
-    else
-      window.run();
-  }
-  void await(Window& window, Failure& failure) noexcept {
-    if (!window.is_done()) state_.thread.wait(window);
-    if (window.error != 0 && !failure)
-      failure = failure_of(window.error, access_.writes() ? "write to" : "read from", state_.name);
-    window.error = 0;
-  }
-  Window& window(std::int64_t round) noexcept { return *windows_[static_cast<std::size_t>(round % 2)]; }
-  // The bytes of each rank in a window of this aggregator, with memory for them.
-  std::vector<std::int64_t> open(Window& window, std::int64_t round) noexcept {
-    if (domain_ < 0) return none();
-    std::vector<std::int64_t> bytes = window.aggregator.set_window(domains_->window(domain_, round));
-    window.data.resize(static_cast<std::size_t>(sum_of(bytes)) + 1);
-    return bytes;
-  }
-
-  // After an error the exchanges go on, so that no rank waits; nothing more is written.
-  int write(Failure& failure) noexcept {
-    for (std::int64_t round = 0; round < domains_->rounds(); ++round) {
-      std::vector<io::Positions> positions;
-      const std::vector<std::int64_t> sent = parts_of(round, positions);
-      user_.resize(static_cast<std::size_t>(sum_of(sent)) + 1);
-      char* at = user_.data();
-      if (access_.memory().total() != 0)
-        each_part(positions, [&](type::Cursor& memory, std::int64_t bytes) {
-          at += memory.pack(at, static_cast<std::size_t>(bytes));
-        });
-      Window& next = window(round);
-      await(next, failure);
-      const std::vector<std::int64_t> came = open(next, round);
-      if (const int error = alltoallv_bytes(comm_, user_.data(), sent, next.data.data(), came)) return error;
-      if (domain_ >= 0 && !failure) start(next);
-    }
-    return MPI_SUCCESS;
-  }
-
-  // A window is read while the one before it is exchanged.
-  int read(Failure& failure) noexcept {
-    std::vector<std::int64_t> sent = open(window(0), 0), later = none();
-    if (domain_ >= 0) start(window(0));
-    for (std::int64_t round = 0; round < domains_->rounds(); ++round, sent.swap(later)) {
-      std::vector<io::Positions> positions;
-      const std::vector<std::int64_t> came = parts_of(round, positions);
-      user_.resize(static_cast<std::size_t>(sum_of(came)) + 1);
-      await(window(round), failure);
-      if (round + 1 < domains_->rounds()) {
-        later = open(window(round + 1), round + 1);
-        if (domain_ >= 0 && !failure) start(window(round + 1));
-      }
-      const char* const data = window(round).data.data();
-      if (const int error = alltoallv_bytes(comm_, data, sent, user_.data(), came)) return error;
-      const char* at = user_.data();
-      if (access_.memory().total() != 0)
-        each_part(positions, [&](type::Cursor& memory, std::int64_t bytes) {
-          at += memory.unpack(at, static_cast<std::size_t>(bytes));
-        });
-    }
-    return MPI_SUCCESS;
-  }
-
-  Access& access_;
-  Comm& comm_;
-  FileState& state_;
-  std::vector<io::RankAccess> ranks_;
-  std::optional<io::Domains> domains_;
-  int domain_ = -1;  // of this rank; -1: it is no aggregator
-  std::array<Window*, 2> windows_{};
-  std::vector<char> user_;  // the part of this rank, as it is exchanged
-};
-
 }  // namespace
+
+TwoPhase::TwoPhase(Access& access, const std::vector<CollectiveEntry>& entries, FileSteps& steps) noexcept
+    : access_(access), state_(access.state()), steps_(steps), windows_{Window(*this), Window(*this)} {
+  for (const CollectiveEntry& entry : entries) ranks_.push_back(entry.access);
+  std::vector<int> chosen = choose_aggregators(entries);
+  if (chosen != state_.aggregators.ranks) state_.aggregators = {std::move(chosen), {}, 0};
+  const auto& owners = state_.aggregators.ranks;
+  const auto own = std::find(owners.begin(), owners.end(), steps_.comm().rank);
+  if (own != owners.end()) domain_ = static_cast<int>(own - owners.begin());
+  const std::int64_t alignment = std::max<std::int64_t>(state_.hints.striping_unit, kAlignment);
+  const io::Segment hull = io::hull_of(ranks_);
+  const auto count = static_cast<std::int64_t>(owners.size());
+  domains_.emplace(hull, static_cast<int>(count), alignment, window_bytes(entries, hull.bytes / count));
+  if (!access_.writes()) access_.clip(mine().bytes);
+}
+
+TwoPhase::~TwoPhase() {
+  for (Window& window : windows_)
+    if (!window.is_done()) state_.thread.wait(window);
+}
+
+TwoPhase::Window::Window(TwoPhase& owner) noexcept
+    : aggregator(owner.state_.storage, owner.state_.aggregators.views, owner.ranks_, owner.state_.can_read()),
+      writes_(owner.access_.writes()) {}
+
+void TwoPhase::Window::run() noexcept {
+  error = writes_ ? aggregator.write(data.data()) : aggregator.read(data.data());
+}
+
+bool TwoPhase::advance() noexcept {
+  for (;;) {
+    if (!steps_.is_over()) return false;
+    switch (phase_) {
+      case Phase::begin: begin(); break;
+      case Phase::sizes:
+        if (!failed()) exchange_views();
+        break;
+      case Phase::views:
+        if (!failed()) take_views();
+        break;
+      case Phase::round: begin_round(); break;
+      case Phase::window:
+        if (!await(window(round_))) return false;
+        exchange();
+        break;
+      case Phase::exchange:
+        if (!failed()) end_round();
+        break;
+      case Phase::draining:
+        if (!await(windows_[0]) || !await(windows_[1])) return false;
+        drained();
+        break;
+      case Phase::agreeing:
+        if (!agreement_.advance(steps_)) return false;
+        result_.failure = agreement_.result();
+        if (!result_.failure) result_ = access_.end(mine().bytes);
+        phase_ = Phase::over;
+        break;
+      case Phase::over: return true;
+    }
+  }
+}
+
+// Without a rank, the exchange cannot go on.
+bool TwoPhase::failed() noexcept {
+  if (steps_.error() == MPI_SUCCESS) return false;
+  lost_ = lost_rank(steps_.error());
+  phase_ = Phase::draining;
+  return true;
+}
+
+// Aggregators learn the views of all ranks once for each view.
+void TwoPhase::begin() noexcept {
+  if (state_.aggregators.view_number == state_.view_number) return begin_rounds();
+  own_view_ = pack_view(state_.view);
+  own_bytes_ = static_cast<std::int64_t>(own_view_.size());
+  came_ = none();
+  phase_ = Phase::sizes;
+  steps_.allgather(&own_bytes_, came_.data(), sizeof own_bytes_);
+}
+
+void TwoPhase::exchange_views() noexcept {
+  sent_ = none();
+  for (const int owner : state_.aggregators.ranks) {
+    sent_[static_cast<std::size_t>(owner)] = own_bytes_;
+    user_.insert(user_.end(), own_view_.begin(), own_view_.end());
+  }
+  if (domain_ < 0) came_ = none();
+  views_.resize(static_cast<std::size_t>(sum_of(came_)) + 1);
+  phase_ = Phase::views;
+  steps_.alltoallv(user_.data(), sent_, views_.data(), came_);
+}
+
+void TwoPhase::take_views() noexcept {
+  AggregatorSet& set = state_.aggregators;
+  set.views.assign(domain_ < 0 ? 0 : came_.size(), io::View());
+  const char* at = views_.data();
+  for (std::size_t i = 0; i < set.views.size(); at += came_[i++])
+    if (!unpack_view(at, came_[i], set.views[i])) failure_ = {MPI_ERR_INTERN, "a view came damaged"};
+  set.view_number = state_.view_number;
+  begin_rounds();
+}
+
+void TwoPhase::begin_rounds() noexcept {
+  phase_ = Phase::round;
+  if (access_.writes()) return;
+  aggregated_ = open(window(0), 0);
+  start(window(0));
+}
+
+// The bytes of this rank in the windows of a round, by aggregator.
+std::vector<std::int64_t> TwoPhase::own_parts() noexcept {
+  std::vector<std::int64_t> bytes = none();
+  positions_.clear();
+  const auto& owners = state_.aggregators.ranks;
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    positions_.push_back(
+        io::positions_in(state_.view, mine(), domains_->window(static_cast<int>(i), round_)));
+    bytes[static_cast<std::size_t>(owners[i])] = positions_.back().bytes();
+  }
+  return bytes;
+}
+
+// Calls `move` with each part of the user's memory, in the order in which parts lie in the exchange buffer.
+template <class Move>
+void TwoPhase::each_part(Move move) const noexcept {
+  if (access_.memory().total() == 0) return;
+  for (const io::Positions& part : positions_) {
+    type::Cursor memory = access_.memory();
+    memory.narrow(static_cast<std::uint64_t>(part.begin - mine().position),
+                  static_cast<std::uint64_t>(part.bytes()));
+    move(memory, static_cast<std::size_t>(part.bytes()));
+  }
+}
+
+void TwoPhase::begin_round() noexcept {
+  if (round_ == domains_->rounds()) {
+    phase_ = Phase::draining;
+    return;
+  }
+  own_ = own_parts();
+  user_.resize(static_cast<std::size_t>(sum_of(own_)) + 1);
+  char* at = user_.data();
+  if (access_.writes())
+    each_part([&](type::Cursor& memory, std::size_t bytes) { at += memory.pack(at, bytes); });
+  phase_ = Phase::window;
+}
+
+// The window of this round is free, or read. A window is read while the one before it is exchanged.
+void TwoPhase::exchange() noexcept {
+  Window& now = window(round_);
+  phase_ = Phase::exchange;
+  if (access_.writes()) {
+    aggregated_ = open(now, round_);
+    return steps_.alltoallv(user_.data(), own_, now.data.data(), aggregated_);
+  }
+  sent_.swap(aggregated_);
+  if (round_ + 1 < domains_->rounds()) {
+    aggregated_ = open(window(round_ + 1), round_ + 1);
+    start(window(round_ + 1));
+  }
+  steps_.alltoallv(now.data.data(), sent_, user_.data(), own_);
+}
+
+void TwoPhase::end_round() noexcept {
+  const char* at = user_.data();
+  if (access_.writes())
+    start(window(round_));
+  else
+    each_part([&](type::Cursor& memory, std::size_t bytes) { at += memory.unpack(at, bytes); });
+  ++round_;
+  phase_ = Phase::round;
+}
+
+void TwoPhase::drained() noexcept {
+  phase_ = Phase::over;
+  result_ = {0, lost_};
+  if (lost_) return;
+  phase_ = Phase::agreeing;
+  agreement_.begin(steps_, failure_);
+}
+
+// The file's thread moves a window while the exchange, or the program, goes on. After an error the exchanges
+// go on, so that no rank waits; nothing more is moved.
+void TwoPhase::start(Window& window) noexcept {
+  if (domain_ < 0 || failure_) return;
+  const bool is_long = static_cast<std::int64_t>(window.data.size()) >= kLeastForThread;
+  if (steps_.in_background() ? is_long : domains_->rounds() > 1)
+    state_.thread.start(window);
+  else
+    window.run();
+}
+
+// True: no job goes on in the window.
+bool TwoPhase::await(Window& window) noexcept {
+  if (!window.is_done()) {
+    if (steps_.in_background()) return false;
+    state_.thread.wait(window);
+  }
+  if (window.error != 0 && !failure_)
+    failure_ = failure_of(window.error, access_.writes() ? "write to" : "read from", state_.name);
+  window.error = 0;
+  return true;
+}
+
+// The bytes of each rank in a window of this aggregator, with memory for them.
+std::vector<std::int64_t> TwoPhase::open(Window& window, std::int64_t round) noexcept {
+  if (domain_ < 0) return none();
+  std::vector<std::int64_t> bytes = window.aggregator.set_window(domains_->window(domain_, round));
+  window.data.resize(static_cast<std::size_t>(sum_of(bytes)) + 1);
+  return bytes;
+}
 
 CollectiveEntry entry_of(Access& access, bool failed) noexcept {
   FileState& state = access.state();
@@ -300,10 +325,6 @@ bool wants_two_phases(const std::vector<CollectiveEntry>& entries) noexcept {
   const bool local = on_one_host(entries) && entries[0].system != path::FileSystem::nfs &&
                      entries[0].system != path::FileSystem::parallel;
   return io::is_interleaved(ranks, local ? kLargeLocal : kLargeRemote);
-}
-
-TransferResult run_two_phase(Access& access, const std::vector<CollectiveEntry>& entries) noexcept {
-  return TwoPhase(access, entries).run();
 }
 
 }  // namespace herald::mpi

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "mpi/io/agreement.hpp"
 #include "mpi/io/atomic_lock.hpp"
+#include "mpi/io/collective.hpp"
 
 namespace herald::mpi {
 namespace {
@@ -35,11 +35,13 @@ class DoneWork final : public FileWork {
 // A transfer that goes on in turns of the engine.
 class TurnsWork : public FileWork {
  public:
-  TurnsWork(const Transfer& transfer, const Access& access) noexcept
-      : FileWork(*transfer.file), access_(access), state_(state_of(*transfer.file)), type_(transfer.type) {
-    retain(type_);  // the program may free it now
+  explicit TurnsWork(const Transfer& transfer) noexcept
+      : FileWork(*transfer.file), state_(state_of(*transfer.file)), type_(transfer.type) {
+    if (type_ != nullptr) retain(type_);  // the program may free it now
   }
-  ~TurnsWork() override { release(type_); }
+  ~TurnsWork() override {
+    if (type_ != nullptr) release(type_);
+  }
 
  protected:
   // True: the transfer is over.
@@ -50,7 +52,6 @@ class TurnsWork : public FileWork {
     runtime().engine().hooks().add(poll, this);
     runtime().engine().messages().send_posted();
   }
-  Access access_;
   FileState& state_;
 
  private:
@@ -68,7 +69,8 @@ class TurnsWork : public FileWork {
 // The file's thread transfers while the program goes on.
 class ThreadWork final : public TurnsWork, private path::FileJob {
  public:
-  using TurnsWork::TurnsWork;
+  ThreadWork(const Transfer& transfer, const Access& access) noexcept
+      : TurnsWork(transfer), access_(access) {}
   ~ThreadWork() override {
     if (!is_done()) state_.thread.wait(*this);
   }
@@ -81,13 +83,15 @@ class ThreadWork final : public TurnsWork, private path::FileJob {
  private:
   void run() noexcept override { result_ = access_.conclude(access_.transfer()); }
   bool advance() noexcept override { return is_done(); }
+
+  Access access_;
 };
 
 // Waits for the shared pointer and for the lock of atomic mode, then transfers.
 class SharedWork final : public TurnsWork {
  public:
   SharedWork(const Transfer& transfer, const Access& access) noexcept
-      : TurnsWork(transfer, access), lock_(state_, transfer.writes) {}
+      : TurnsWork(transfer), access_(access), lock_(state_, transfer.writes) {}
   void start(Request& request) noexcept override {
     state_.coordinator.fetch_add(access_.etypes(), question_);
     take_turns(request);
@@ -107,35 +111,30 @@ class SharedWork final : public TurnsWork {
     return true;
   }
 
+  Access access_;
   io::Question question_;
   AtomicLock lock_;
 };
 
-// The transfer is over; all ranks agree on its errors in the background.
-class AgreementWork final : public FileWork {
+// A collective transfer. It begins when those that began before it on the same file are over.
+class CollectiveWork final : public TurnsWork {
  public:
-  AgreementWork(File& file, TransferResult result) noexcept
-      : FileWork(file), agreement_(file, result.failure) {
-    result_ = std::move(result);
-  }
-  bool prepare() noexcept {
-    inner_ = agreement_.make_work(
-        {[](void* self) { return static_cast<AgreementWork*>(self)->conclude(); }, this});
-    return inner_ != nullptr;
-  }
+  CollectiveWork(const Transfer& transfer, bool ordered) noexcept
+      : TurnsWork(transfer), operation_(transfer, ordered, true) {}
   void start(Request& request) noexcept override {
-    request.bytes = result_.bytes;
-    inner_->start(request);
+    state_.background.push_back(this);
+    take_turns(request);
   }
-  void poll_briefly() noexcept override { inner_->poll_briefly(); }
 
  private:
-  int conclude() noexcept {
-    result_.failure = agreement_.result();
-    return result_.failure.error_class;
+  bool advance() noexcept override {
+    if (state_.background.front() != this || !operation_.advance()) return false;
+    state_.background.pop_front();
+    result_ = operation_.result();
+    return true;
   }
-  BackgroundAgreement agreement_;
-  std::unique_ptr<Work> inner_;
+
+  CollectiveAccess operation_;
 };
 
 int hand_out(const File& file, std::unique_ptr<Work> work, MPI_Request* request) noexcept {
@@ -156,13 +155,15 @@ int start_alone(Call& call, const Transfer& transfer, MPI_Request* request) noex
   return hand_out(*transfer.file, std::make_unique<DoneWork>(*transfer.file, access.run()), request);
 }
 
-int start_together(Call& call, const Transfer& transfer, MPI_Request* request) noexcept {
-  TransferResult result = run_alone(transfer);
-  if (transfer.file->comm->size == 1)
-    return hand_out(*transfer.file, std::make_unique<DoneWork>(*transfer.file, std::move(result)), request);
-  auto work = std::make_unique<AgreementWork>(*transfer.file, std::move(result));
-  if (!work->prepare()) return call.fail(MPI_ERR_NO_MEM, "there is no memory for the request");
-  return hand_out(*transfer.file, std::move(work), request);
+Request* start_together(const Transfer& transfer, bool ordered) noexcept {
+  return new_work(transfer.file->comm, std::make_unique<CollectiveWork>(transfer, ordered), false);
+}
+
+TransferResult run_together(const Transfer& transfer, bool ordered) noexcept {
+  await_background(state_of(*transfer.file));
+  CollectiveAccess operation(transfer, ordered, false);
+  (void)operation.advance();
+  return operation.result();
 }
 
 }  // namespace herald::mpi
