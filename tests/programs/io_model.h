@@ -171,6 +171,15 @@ static int independent(MPI_File fh, int how, int writes, MPI_Offset at, MPI_Data
   return code == MPI_SUCCESS ? MPI_Wait(&request, status) : code;
 }
 
+static int start_collective(MPI_File fh, int how, int writes, MPI_Offset at, void* data, MPI_Datatype type,
+                            int n, MPI_Request* request) {
+  if (how == I_ALL_AT)
+    return writes ? MPI_File_iwrite_at_all(fh, at, data, n, type, request)
+                  : MPI_File_iread_at_all(fh, at, data, n, type, request);
+  return writes ? MPI_File_iwrite_all(fh, data, n, type, request)
+                : MPI_File_iread_all(fh, data, n, type, request);
+}
+
 static int collective(MPI_File fh, int how, int writes, MPI_Offset at, MPI_Datatype type, int n,
                       MPI_Status* status) {
   MPI_Request request;
@@ -185,13 +194,7 @@ static int collective(MPI_File fh, int how, int writes, MPI_Offset at, MPI_Datat
     case ORDERED:
       return writes ? MPI_File_write_ordered(fh, memory, n, type, status)
                     : MPI_File_read_ordered(fh, memory, n, type, status);
-    case I_ALL_AT:
-      code = writes ? MPI_File_iwrite_at_all(fh, at, memory, n, type, &request)
-                    : MPI_File_iread_at_all(fh, at, memory, n, type, &request);
-      break;
-    default:
-      code = writes ? MPI_File_iwrite_all(fh, memory, n, type, &request)
-                    : MPI_File_iread_all(fh, memory, n, type, &request);
+    default: code = start_collective(fh, how, writes, at, memory, type, n, &request);
   }
   return code == MPI_SUCCESS ? MPI_Wait(&request, status) : code;
 }

@@ -2,6 +2,8 @@
 /* Random file access by all ranks against a copy of the file in memory. Every rank computes what all ranks
    do, so each can check what it reads. Ranks that write the same byte write the same value, except in atomic
    mode, where the values must come from one rank. io_random [SEED [STEPS]]: a failure prints the seed. */
+#include <sched.h>
+
 #include "check.h"
 #include "io_model.h"
 #include "io_path.h"
@@ -75,22 +77,27 @@ static void read_step(MPI_File fh, int how) {
   MPI_Type_free(&type);
 }
 
+/* Some individual pointers go on from where they are. */
+static void place_pointers(MPI_File fh) {
+  int i;
+  for (i = 0; i < size; i++)
+    if (draw(2) == 0 && ranks[i].items > 0 &&
+        offset_of(&ranks[i].view, pointers[i] * unit + bytes_of(&ranks[i]) - 1) < FILE_BYTES)
+      ranks[i].position = pointers[i] * unit;
+  OK(MPI_File_seek(fh, ranks[rank].position / unit, MPI_SEEK_SET));
+  for (i = 0; i < size; i++) pointers[i] = (ranks[i].position + bytes_of(&ranks[i])) / unit;
+}
+
 static void access_step(MPI_File fh, int step) {
   const int how = (int)draw(HOWS), writes = (int)draw(2);
   const int before = check_failures_;
-  int i;
   draw_accesses();
   if (uses_shared(how)) {
     set_view(fh, 1);
     draw_accesses();
     place_shared(how);
   } else if (uses_pointer(how)) {
-    for (i = 0; i < size; i++)
-      if (draw(2) == 0 && ranks[i].items > 0 &&
-          offset_of(&ranks[i].view, pointers[i] * unit + bytes_of(&ranks[i]) - 1) < FILE_BYTES)
-        ranks[i].position = pointers[i] * unit;
-    OK(MPI_File_seek(fh, ranks[rank].position / unit, MPI_SEEK_SET));
-    for (i = 0; i < size; i++) pointers[i] = (ranks[i].position + bytes_of(&ranks[i])) / unit;
+    place_pointers(fh);
   }
   if (writes)
     write_step(fh, how, step);
@@ -110,6 +117,77 @@ static void access_step(MPI_File fh, int step) {
   }
   if (check_failures_ > before)
     fprintf(stderr, "rank %d: step %d: %s %s\n", rank, step, writes ? "write" : "read", names[how]);
+}
+
+/* Other messages and collectives, while accesses go on. */
+static void other_traffic(void) {
+  const unsigned what = draw(4);
+  int one = rank, sum = -1, got = -1;
+  if (draw(3) == 0 && rank == (int)draw(64) % size) usleep(300);
+  if (what == 0) {
+    MPI_Sendrecv(&one, 1, MPI_INT, (rank + 1) % size, 5, &got, 1, MPI_INT, (rank + size - 1) % size, 5,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(got == (rank + size - 1) % size);
+  } else if (what == 1) {
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(sum == size * (size - 1) / 2);
+  }
+}
+
+static void complete(int count, MPI_Request* requests, MPI_Status* statuses) {
+  const unsigned how = draw(3);
+  int i, done = 0;
+  if (how == 0) OK(MPI_Waitall(count, requests, statuses));
+  if (how == 1)
+    for (; !done; sched_yield()) OK(MPI_Testall(count, requests, &done, statuses));
+  if (how == 2)
+    for (i = count - 1; i >= 0; i--) OK(MPI_Wait(&requests[i], &statuses[i]));
+}
+
+/* Several nonblocking collective accesses at once; types are freed before they end. Writes have the same
+   value for the same byte, so their order does not matter. */
+static void batch_step(MPI_File fh, int step) {
+  enum { MOST = 4 };
+  static unsigned char memories[MOST][MEMORY_BYTES], all_wanted[MOST][MEMORY_BYTES];
+  const int count = 1 + (int)draw(MOST), writes = (int)draw(2), before = check_failures_;
+  MPI_Request requests[MOST];
+  MPI_Status statuses[MOST];
+  long bytes[MOST], i;
+  int n, r;
+  for (n = 0; n < count; n++) {
+    const int how = draw(2) == 0 ? I_ALL : I_ALL_AT;
+    struct Rank* me = &ranks[rank];
+    MPI_Datatype type;
+    draw_accesses();
+    if (how == I_ALL) place_pointers(fh);
+    memset(memories[n], 0xee, MEMORY_BYTES);
+    memset(all_wanted[n], 0xee, MEMORY_BYTES);
+    bytes[n] = 0;
+    for (i = 0; i < bytes_of(me); i++) {
+      const long at = offset_of(&me->view, me->position + i), place = offset_of(&me->buffer, i);
+      if (writes) memories[n][place] = value_at(step, at);
+      if (writes || at < expected_size) all_wanted[n][place] = writes ? value_at(step, at) : expected[at];
+      bytes[n] += writes || at < expected_size;
+    }
+    for (r = 0; writes && r < size; r++)
+      for (i = 0; i < bytes_of(&ranks[r]); i++) {
+        const long at = offset_of(&ranks[r].view, ranks[r].position + i);
+        expected[at] = value_at(step, at);
+        if (at + 1 > expected_size) expected_size = at + 1;
+      }
+    type = make_type(&me->buffer);
+    OK(start_collective(fh, how, writes, me->position / unit, memories[n], type, me->items, &requests[n]));
+    MPI_Type_free(&type);
+    other_traffic();
+  }
+  complete(count, requests, statuses);
+  for (n = 0; n < count; n++) {
+    check_counts(&statuses[n], MPI_BYTE, bytes[n]);
+    CHECK(memcmp(memories[n], all_wanted[n], MEMORY_BYTES) == 0);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (check_failures_ > before)
+    fprintf(stderr, "rank %d: step %d: %d outstanding %s\n", rank, step, count, writes ? "writes" : "reads");
 }
 
 static void size_step(MPI_File fh) {
@@ -204,6 +282,8 @@ int main(int argc, char** argv) {
       size_step(fh);
     else if (what == 5)
       atomic_step(fh);
+    else if (what < 10)
+      batch_step(fh, step);
     else
       access_step(fh, step);
     MPI_Allreduce(&check_failures_, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
