@@ -10,6 +10,7 @@ from lab_job import Job
 
 RANDOM = BUILD + '/tests/programs/io_random'
 FILES = BUILD + '/tests/programs/io_files'
+COLLECTIVE = BUILD + '/tests/programs/io_collective'
 STEPS = '60'
 
 
@@ -23,14 +24,14 @@ class Four(Job):
             self.assertEqual(os.listdir(folder), [])  # nothing is stored beside a file, none is left
 
     def test_random_access(self):
-        self.run_all((RANDOM, '1', STEPS), (RANDOM, '2', STEPS))
+        self.run_all((RANDOM, '1', STEPS), (RANDOM, '2', STEPS), (COLLECTIVE,))
 
     def test_two_ranks_per_host(self):
-        self.run_all((FILES,), (RANDOM, '3', STEPS), ranks=8)
+        self.run_all((FILES,), (RANDOM, '3', STEPS), (COLLECTIVE,), ranks=8)
 
     def test_losses(self):
         self.lab('fault', 'loss', '3%')
-        self.run_all((FILES,), (RANDOM, '4', STEPS))
+        self.run_all((FILES,), (RANDOM, '4', STEPS), (COLLECTIVE,))
 
 
 if __name__ == '__main__':
