@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """What could go wrong between hosts: one-sided operations, partitions of messages or blocks of neighborhood collectives
-that are lost, applied twice or out of order when packets are lost, duplicated or corrupted. With real sockets."""
+that are lost, applied twice or out of order when packets are lost, duplicated or corrupted. With real sockets. Blocks
+for neighbours behind one host leave one by one."""
 from lab_case import BUILD, main
 from lab_job import Job
 
+WIRE = BUILD + '/tests/programs/neighbor_wire'
 PROGRAMS = [BUILD + '/tests/programs/' + name for name in ('rma_windows', 'rma_random', 'partitioned', 'neighbor_random')]
 
 
@@ -20,6 +22,9 @@ class Four(Job):
 
     def test_two_ranks_per_host(self):
         self.run_all(8)
+
+    def test_neighbours_behind_one_host_share_packets(self):
+        self.job(WIRE, '8', '100', '60', ranks=16)
 
     def test_losses(self):
         self.lab('fault', 'loss', '3%')
