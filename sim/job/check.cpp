@@ -182,6 +182,10 @@ void check_one_sided(const Setup& setup, const Net& net, const Processes& proces
     if (!net.is_alive(at)) continue;
     const OneSided& mine = processes[index(at)]->one_sided();
     wrong.insert(wrong.end(), mine.wrong().begin(), mine.wrong().end());
+    wrong.insert(wrong.end(), mine.active().wrong().begin(), mine.active().wrong().end());
+    if (mine.active().ended() != setup.script.active.size())
+      say(wrong, "%d ended %zu of %zu epochs of active target", at, mine.active().ended(),
+          setup.script.active.size());
     if (mine.lost() != 0 && setup.dies < 0) say(wrong, "epochs of %d were lost, but no target died", at);
     for (const OneSided::Fetched& each : mine.fetched())
       if (!seen[{each.target, each.counter}].insert(each.before).second || each.before < 0 ||

@@ -48,6 +48,15 @@ void add_epochs(Script& script, bool exclusive, Prng& chance) {
     }
 }
 
+void add_active_epochs(Script& script, Prng& chance) {
+  if (script.steps.size() > ActiveTarget::kMostProcesses) return;
+  for (std::uint64_t n = 2 + chance.below(6); n != 0; --n)
+    script.active.push_back(chance.below(3) != 0 ? ActiveKind::fence : ActiveKind::post_start);
+  for (std::vector<Step>& steps : script.steps)
+    steps.insert(steps.begin() + static_cast<std::ptrdiff_t>(chance.below(steps.size() + 1)),
+                 {Do::activate, 0, {}});
+}
+
 OneSided::OneSided(const Script& script, HostId me, std::uint64_t seed, p2p::Core& core)
     : script_(script),
       seed_(seed),
@@ -56,6 +65,7 @@ OneSided::OneSided(const Script& script, HostId me, std::uint64_t seed, p2p::Cor
       memory_(script.epochs.empty() ? 0 : layout_.words()),
       endpoint_(core.services(), [] {}),
       window_(core.services(), kWindow, all_peers(script.steps.size()), me),
+      active_(script, me, seed, core, endpoint_),
       epochs_(script.steps.size()),
       written_(script.steps.size()) {
   endpoint_.add(window_);
@@ -103,7 +113,9 @@ void OneSided::write(Epoch& epoch, Prng& chance) {
   const std::uint64_t first = layout_.range_of(spec.from);
   Words& written = written_[static_cast<std::size_t>(spec.to)];
   written.resize(layout_.range);
+  Prng flushes(pattern_seed(seed_, 6'500'000 + epoch.index));
   for (std::uint32_t i = 0; i < spec.operations; ++i) {
+    if (flushes.below(4) == 0) window_.origin.flush(spec.to, true);
     const std::uint64_t words = 1 + chance.below(chance.below(3) == 0 ? layout_.range : 32);
     const std::uint64_t at = chance.below(layout_.range - words + 1);
     Words& data = epoch.buffers.emplace_back(words);
@@ -165,7 +177,7 @@ void OneSided::end(Epoch& epoch) {
 }
 
 bool OneSided::advance() {
-  bool moved = false;
+  bool moved = active_.advance();
   for (std::deque<Epoch>& row : epochs_)
     while (!row.empty() && advance(row.front())) {
       row.pop_front();
@@ -177,7 +189,7 @@ bool OneSided::advance() {
 }
 
 std::string OneSided::state() const {
-  std::string text;
+  std::string text = active_.state();
   for (std::size_t to = 0; to < epochs_.size(); ++to)
     if (!epochs_[to].empty())
       text += "  " + std::to_string(epochs_[to].size()) + " epochs on " + std::to_string(to) + ": " +

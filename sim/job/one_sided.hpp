@@ -11,6 +11,7 @@
 
 #include "p2p/core.hpp"
 #include "rma/endpoint.hpp"
+#include "sim/job/active_target.hpp"
 #include "sim/job/script.hpp"
 #include "sim/net/transit.hpp"
 
@@ -45,7 +46,9 @@ class OneSided {
   // Epochs on the same target follow each other.
   void start(std::uint32_t index);
   bool advance();  // true if an epoch went on
-  std::uint64_t pending() const noexcept { return pending_; }
+  std::uint64_t pending() const noexcept { return pending_ + (active_.is_pending() ? 1 : 0); }
+  ActiveTarget& active() noexcept { return active_; }
+  const ActiveTarget& active() const noexcept { return active_; }
 
   const Words& memory() const noexcept { return memory_; }
   const std::vector<Fetched>& fetched() const noexcept { return fetched_; }
@@ -79,6 +82,7 @@ class OneSided {
   Words memory_;
   rma::Endpoint endpoint_;
   rma::Window window_;
+  ActiveTarget active_;
   std::vector<std::deque<Epoch>> epochs_;  // by target; the first is open
   std::vector<Words> written_;             // by target: what this process wrote there, serially
   std::vector<Fetched> fetched_;
@@ -90,5 +94,7 @@ class OneSided {
 std::vector<std::uint64_t> counters_of(const EpochSpec& spec, std::uint64_t seed, std::uint32_t index);
 // Puts epochs between the steps of the script. `exclusive`: some hold the lock alone.
 void add_epochs(Script& script, bool exclusive, Prng& chance);
+// Likewise epochs of active target, of small jobs.
+void add_active_epochs(Script& script, Prng& chance);
 
 }  // namespace herald::sim

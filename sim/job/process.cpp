@@ -237,6 +237,7 @@ bool Process::run_step(Instant now, const Step& step) {
     case Do::wait_receive: return messages_.is_received(step.index);
     case Do::wait_all: return messages_.pending() == 0 && runs_.all_done();
     case Do::epoch: one_sided_.start(step.index); return true;
+    case Do::activate: one_sided_.active().start(); return true;
     case Do::open_lane: runs_.open(step.index); return true;
     case Do::close_lane: runs_.close(step.index); return true;
     case Do::collect: runs_.start(step.index, now); return true;

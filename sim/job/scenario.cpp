@@ -244,6 +244,7 @@ const std::string kShort = "short", kSealed = "sealed", kTcp = "tcp", kOneSided 
 void add_one_sided(std::uint64_t seed, Setup& setup) {
   Prng chance(pattern_seed(seed, 9002));
   add_epochs(setup.script, setup.dies < 0, chance);
+  if (setup.dies < 0) add_active_epochs(setup.script, chance);
   // Epochs on one target wait for each other: several round trips each, and repairs of their tails.
   setup.limit = Duration{setup.limit.ns + milliseconds(30'000).ns};
 }

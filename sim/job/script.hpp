@@ -62,6 +62,9 @@ struct EpochSpec {
   std::uint32_t operations = 1;
 };
 
+// How an epoch begins and ends in which processes access each other's window (active_target.hpp).
+enum class ActiveKind : std::uint8_t { fence, post_start };
+
 enum class Do : std::uint8_t {
   send,          // start send `index`
   receive,       // start receive `index`; a probed one is looked for from now on
@@ -77,6 +80,7 @@ enum class Do : std::uint8_t {
   collect,       // start collective `index`
   wait_collect,  // go on when collective `index` is done
   epoch,         // start epoch `index`
+  activate,      // begin the epochs of active target
   heed,          // receive `index` + 1 has brought such news of what receive `index` is for: act on it
 };
 
@@ -93,6 +97,7 @@ struct Script {
   std::vector<LaneSpec> lanes;
   std::vector<CollSpec> collectives;
   std::vector<EpochSpec> epochs;
+  std::vector<ActiveKind> active;
   std::vector<std::vector<Step>> steps;  // of each process
 
   std::uint64_t total_bytes() const noexcept;
