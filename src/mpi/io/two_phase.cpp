@@ -107,10 +107,10 @@ bool TwoPhase::advance() noexcept {
     switch (phase_) {
       case Phase::begin: begin(); break;
       case Phase::sizes:
-        if (!failed()) exchange_views();
+        if (!lost_a_rank()) exchange_views();
         break;
       case Phase::views:
-        if (!failed()) take_views();
+        if (!lost_a_rank()) take_views();
         break;
       case Phase::round: begin_round(); break;
       case Phase::window:
@@ -118,11 +118,13 @@ bool TwoPhase::advance() noexcept {
         exchange();
         break;
       case Phase::exchange:
-        if (!failed()) end_round();
+        (void)lost_a_rank();
+        end_round();
         break;
       case Phase::draining:
         if (!await(windows_[0]) || !await(windows_[1])) return false;
-        drained();
+        phase_ = Phase::agreeing;
+        agreement_.begin(steps_, failure_);
         break;
       case Phase::agreeing:
         if (!agreement_.advance(steps_)) return false;
@@ -135,10 +137,9 @@ bool TwoPhase::advance() noexcept {
   }
 }
 
-// Without a rank, the exchange cannot go on.
-bool TwoPhase::failed() noexcept {
+bool TwoPhase::lost_a_rank() noexcept {
   if (steps_.error() == MPI_SUCCESS) return false;
-  lost_ = lost_rank(steps_.error());
+  if (!failure_) failure_ = lost_rank(steps_.error());
   phase_ = Phase::draining;
   return true;
 }
@@ -236,26 +237,18 @@ void TwoPhase::exchange() noexcept {
   steps_.alltoallv(now.data.data(), sent_, user_.data(), own_);
 }
 
+// After an error nothing more is moved, but the exchanges go on, so that no rank waits for another.
 void TwoPhase::end_round() noexcept {
   const char* at = user_.data();
   if (access_.writes())
     start(window(round_));
-  else
+  else if (!failure_)
     each_part([&](type::Cursor& memory, std::size_t bytes) { at += memory.unpack(at, bytes); });
   ++round_;
   phase_ = Phase::round;
 }
 
-void TwoPhase::drained() noexcept {
-  phase_ = Phase::over;
-  result_ = {0, lost_};
-  if (lost_) return;
-  phase_ = Phase::agreeing;
-  agreement_.begin(steps_, failure_);
-}
-
-// The file's thread moves a window while the exchange, or the program, goes on. After an error the exchanges
-// go on, so that no rank waits; nothing more is moved.
+// The file's thread moves a window while the exchange, or the program, goes on.
 void TwoPhase::start(Window& window) noexcept {
   if (domain_ < 0 || failure_) return;
   const bool is_long = static_cast<std::int64_t>(window.data.size()) >= kLeastForThread;

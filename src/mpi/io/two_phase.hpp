@@ -64,7 +64,7 @@ class TwoPhase {
   std::vector<std::int64_t> none() const noexcept { return std::vector<std::int64_t>(ranks_.size()); }
   Window& window(std::int64_t round) noexcept { return windows_[static_cast<std::size_t>(round % 2)]; }
 
-  bool failed() noexcept;
+  bool lost_a_rank() noexcept;
   void begin() noexcept;
   void exchange_views() noexcept;
   void take_views() noexcept;
@@ -72,7 +72,6 @@ class TwoPhase {
   void begin_round() noexcept;
   void exchange() noexcept;
   void end_round() noexcept;
-  void drained() noexcept;
   std::vector<std::int64_t> own_parts() noexcept;
   template <class Move>
   void each_part(Move move) const noexcept;
@@ -94,7 +93,7 @@ class TwoPhase {
   std::vector<char> user_;  // the part of this rank, as it is exchanged
   std::vector<io::Positions> positions_;
   std::vector<std::int64_t> own_, aggregated_, sent_, came_;  // bytes by rank
-  Failure failure_, lost_;
+  Failure failure_;
   Agreement agreement_;
   TransferResult result_;
 };
