@@ -39,7 +39,7 @@ class FrameReader {
   std::optional<Frame> next();
   bool found_marker() const { return found_; }
   bool is_broken() const { return broken_; }  // a length that no peer sends
-  const std::string& noise() const { return noise_; }
+  const std::string& noise() const { return found_ ? noise_ : text_; }
 
  private:
   std::string text_, noise_;

@@ -31,7 +31,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kReach{10'000};  // for the proxy's first words
+constexpr milliseconds kReachNotice{10'000}, kReach{60'000};  // for the proxy's first words
 constexpr milliseconds kAliveEvery{3000};
 constexpr milliseconds kSilence{20'000};  // the other end has gone
 constexpr milliseconds kEnd{2000};        // for the last output
@@ -71,7 +71,8 @@ void unblock_signals() {
   signal(SIGPIPE, SIG_DFL);
 }
 
-// The process of the remote shell. It dies with the link.
+// The process of the remote shell. It dies with the link. In a session of its own: Linux autogroup gives a
+// session, not a process, its share of a busy processor, and all shells compute keys at once.
 pid_t start_shell(const std::vector<std::string>& words, const Pipe& in, const Pipe& out, const Pipe& err) {
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
@@ -79,6 +80,7 @@ pid_t start_shell(const std::vector<std::string>& words, const Pipe& in, const P
   const pid_t pid = fork();
   if (pid != 0) return pid;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  setsid();
   dup2(in.reader, 0);
   dup2(out.writer, 1);
   dup2(err.writer, 2);
@@ -134,6 +136,7 @@ class Link {
       if (!relay_->is_connected() && !code_) return lost();
       if (!relay_->found_peer() && now - begin > kReach)
         return lost(cat("no answer within ", kReach.count() / 1000, " s"));
+      if (!relay_->found_peer() && !noticed_ && now - begin > kReachNotice) notice();
       if (relay_->found_peer() && now - std::max(heard_, begin) > kSilence)
         return lost(cat("nothing came from it for ", kSilence.count() / 1000, " s"));
     }
@@ -163,9 +166,23 @@ class Link {
     said_.append(buffer.data(), static_cast<std::size_t>(n));
     if (said_.size() > kMostWords) said_.erase(0, said_.size() - kMostWords);
   }
+  std::string last_words() const {
+    const std::string all = said_ + relay_->noise();
+    return one_line(all.size() > kMostWords ? all.substr(all.size() - kMostWords) : all);
+  }
   void end_shell() const {
     kill(shell_, SIGKILL);
     waitpid(shell_, nullptr, 0);
+  }
+  // ssh itself gives up after its ConnectTimeout, so most often the login shell is slow.
+  void notice() {
+    noticed_ = true;
+    const std::string said = last_words();
+    std::fputs(cat("mpiexec: host ", host_, " has not answered for ", kReachNotice.count() / 1000,
+                   " s: the connection or the login shell's start-up files are slow; waiting for ",
+                   kReach.count() / 1000, " s in all", said.empty() ? "" : ": ", said, "\n")
+                   .c_str(),
+               stderr);
   }
   int lost(const std::string& why = {}) {
     pollfd more{words_, POLLIN, 0};
@@ -176,7 +193,7 @@ class Link {
     std::string text =
         cat("host ", host_, relay_->found_peer() ? ": the connection to it was lost" : " cannot be reached");
     if (!why.empty()) text += ": " + why;
-    if (const std::string said = one_line(said_ + relay_->noise()); !said.empty()) text += ": " + said;
+    if (const std::string said = last_words(); !said.empty()) text += ": " + said;
     std::fputs(cat("mpiexec: ", text, "\n").c_str(), stderr);
     return 1;
   }
@@ -188,6 +205,7 @@ class Link {
   std::string said_;  // by the shell
   std::optional<int> code_;
   Clock::time_point heard_{};
+  bool noticed_ = false;
   bool ended_ = false;  // mpiexec ends the job
 };
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Jobs on more hosts than mpiexec connects to by itself. What could go wrong: ranks behind another host are lost, or do not
 see what others put; their output, input or exit code does not arrive; a host that cannot be reached is not named;
-processes stay when the job ends. And the places of a rankfile, and files of output."""
+a slow host is given up; remote shells share the processor time of one session; processes stay when the job ends. And the places of a rankfile, and files of output."""
 import os
 import signal
 import subprocess
@@ -74,6 +74,22 @@ class Tree(Case):
         done = self.run_job("-n", HOSTS, *self.words("sleep", 60, agent=agent))
         self.assertEqual(done.returncode, 1)
         self.assertIn("host h40 cannot be reached: no route to h40", done.stderr)
+
+    def test_a_slow_login_shell_is_named_and_waited_for(self):
+        agent = '[ $host = h3 ] && { echo loading modules; sleep 12; }\nexec sh -c "$*"'
+        done = self.run_job("-n", HOSTS, *self.words("sh", "-c", "echo $PMI_RANK", agent=agent))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(done.stdout.split()), HOSTS)
+        self.assertRegex(done.stderr, r"^mpiexec: host h3 has not answered for 10 s: .*: loading modules\n$")
+
+    def test_each_remote_shell_has_a_session_of_its_own(self):
+        # On a busy machine autogroup gives one session of all shells no more than one shell in its session gets.
+        agent = f'echo $$ $(ps -o sid= -p $$) >> {self.dir}/sessions\nexec sh -c "$*"'
+        done = self.run_job("-n", HOSTS, *self.words("true", agent=agent))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        sessions = [line.split() for line in text_of(f"{self.dir}/sessions").splitlines()]
+        self.assertEqual(len(sessions), HOSTS)
+        self.assertEqual([pid for pid, session in sessions if pid != session], [])
 
     def test_nothing_stays(self):
         job = self.start("-n", HOSTS, *self.words("sh", "-c", self.sleeper()), stderr=subprocess.DEVNULL)
