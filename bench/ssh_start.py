@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time of `mpiexec` from start to end for a program that only calls MPI_Init and MPI_Finalize, on lab hosts over ssh with
-real sshd instances: Herald, Hydra with MPICH, and mpirun with Open MPI, in turns.
+"""Time of a job from start to end on lab hosts over ssh with real sshd instances: Herald, Hydra with MPICH, mpirun with
+Open MPI, and prterun, in turns. Two programs: `true`, and one that calls MPI_Init, MPI_Barrier and MPI_Finalize.
 
     bench/ssh_start.py --herald build/release [--hosts 16] [--ranks 64] [--rounds 5]      (needs root)
-"""
+
+`started`: until rank 0 has passed the barrier. MPICH 4.0 over UCX does not return from MPI_Finalize on several hosts: it
+is ended then."""
 import argparse
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -17,24 +20,30 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 LAB = os.path.dirname(HERE) + '/lab/herald-lab'
 LIMIT = 120
+NO_END = 'mpiexec.hydra'
 
 
-def lab(*words, **more):
-    return subprocess.run([LAB, *map(str, words)], capture_output=True, text=True, timeout=LIMIT, stdin=subprocess.DEVNULL, **more)
+def lab(*words):
+    return subprocess.run([LAB, *map(str, words)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
 
 def timed(words, name):
-    """Seconds; None, with a message, if it fails."""
+    """Seconds until the job says `started`, or None, and until its end, or None if it does not end."""
     begin = time.monotonic()
-    try:
-        done = lab('exec', '--name', name, 'h1', *words)
-    except subprocess.TimeoutExpired:
-        print(f'bench: {words[0]}: over {LIMIT} s', file=sys.stderr)
-        return None
-    if done.returncode != 0:
-        print(f'bench: {words[0]} failed: {done.stderr.strip()[-400:]}', file=sys.stderr)
-        return None
-    return time.monotonic() - begin
+    with tempfile.TemporaryFile('w+') as said:
+        child = subprocess.Popen([LAB, 'exec', '--timeout', str(LIMIT), '--name', name, 'h1', *words], text=True,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said)
+        with child.stdout:
+            started = time.monotonic() - begin if 'started' in child.stdout.readline() else None
+            if started is not None and NO_END in words[0]:
+                child.terminate()
+            child.stdout.read()
+        code = child.wait()
+        ended = time.monotonic() - begin if code == 0 else None
+        if code != 0 and NO_END not in words[0]:
+            said.seek(0)
+            print(f'bench: {words[0]} failed: {said.read().strip()[-400:]}', file=sys.stderr)
+    return started, ended
 
 
 def start_sshd(folder, name, hosts):
@@ -43,9 +52,10 @@ def start_sshd(folder, name, hosts):
         subprocess.run(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', f'{folder}/{key}'], check=True)
     shutil.copy(f'{folder}/user.pub', f'{folder}/authorized')
     os.makedirs('/run/sshd', exist_ok=True)
+    # HOME: all hosts share the machine's files, and start-up files of its shell may take a lock, host after host.
     with open(f'{folder}/sshd', 'w', encoding='utf-8') as file:
         file.write(f'HostKey {folder}/host\nAuthorizedKeysFile {folder}/authorized\nStrictModes no\nUsePAM no\n'
-                   'PermitRootLogin yes\nPidFile none\nMaxStartups 100\n')
+                   f'PermitRootLogin yes\nPidFile none\nMaxStartups 100\nSetEnv HOME={folder}\n')
     with open(f'{folder}/ssh', 'w', encoding='utf-8') as file:
         file.write(f'#!/bin/sh\nexec ssh -i {folder}/user -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null '
                    '-o LogLevel=ERROR "$@"\n')
@@ -54,11 +64,16 @@ def start_sshd(folder, name, hosts):
     children = [subprocess.Popen([LAB, 'exec', '--name', name, f'h{i + 1}', sshd, '-D', '-f', f'{folder}/sshd'],
                                  stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for i in range(hosts)]
     for i in range(hosts):
-        for _ in range(100):
-            if lab('exec', '--name', name, 'h1', f'{folder}/ssh', f'h{i + 1}', 'true').returncode == 0:
-                break
-            time.sleep(0.1)
+        if not any(reaches(folder, name, i) for _ in range(100)):
+            sys.exit(f'bench: sshd of h{i + 1} does not answer')
     return children
+
+
+def reaches(folder, name, i):
+    done = lab('exec', '--timeout', 20, '--name', name, 'h1', f'{folder}/ssh', f'h{i + 1}', 'true').returncode == 0
+    if not done:
+        time.sleep(0.1)
+    return done
 
 
 def launchers(options, folder):
@@ -72,8 +87,31 @@ def launchers(options, folder):
         'hydra': ('mpicc.mpich', ['mpiexec.hydra', '-launcher', 'ssh', '-launcher-exec', agent, '-hosts', slots]),
         'openmpi': ('mpicc.openmpi', ['mpirun.openmpi', '--allow-run-as-root', '--mca', 'plm_rsh_agent', agent, '--host', slots,
                                       '--mca', 'btl', 'tcp,self,vader', '--bind-to', 'none']),
+        'prrte': (options.herald + '/bin/mpicc', ['prterun', '--allow-run-as-root', '--prtemca', 'plm_ssh_agent', agent,
+                                                  '--host', slots, '--bind-to', 'none']),
     }
     return {name: row for name, row in found.items() if shutil.which(row[0]) and shutil.which(row[1][0])}
+
+
+def measure(options, folder, name):
+    found, samples = launchers(options, folder), {}
+    for library, (compiler, _) in found.items():
+        subprocess.run([compiler, '-O2', '-w', '-o', f'{folder}/{library}', f'{HERE}/startup.c'], check=True)
+    for _ in range(options.rounds):
+        for library, (_, words) in found.items():
+            _, ended = timed([*words, '-n', str(options.ranks), 'true'], name)
+            samples.setdefault(('true', library), []).append(ended)
+            started, ended = timed([*words, '-n', str(options.ranks), f'{folder}/{library}', 'say'], name)
+            samples.setdefault(('started', library), []).append(started)
+            samples.setdefault(('ended', library), []).append(ended)
+    print(f'{options.ranks} ranks on {options.hosts} hosts over ssh, medians of {options.rounds} rounds in turns')
+    for kind in ('true', 'started', 'ended'):
+        for library in found:
+            times = [seconds for seconds in samples[kind, library] if seconds is not None]
+            ours = [seconds for seconds in samples[kind, 'herald'] if seconds is not None]
+            if times and ours:
+                print(f'{kind:8} {library:8} {statistics.median(times):7.3f} s (least {min(times):.3f}, {len(times)} runs)   '
+                      f'herald / this: {statistics.median(ours) / statistics.median(times):.2f}')
 
 
 def main():
@@ -83,29 +121,21 @@ def main():
     parser.add_argument('--ranks', type=int, default=64)
     parser.add_argument('--rounds', type=int, default=5)
     options = parser.parse_args()
+    for number in (signal.SIGTERM, signal.SIGHUP):  # the lab goes down too
+        signal.signal(number, lambda *_: sys.exit(1))
     name, folder = f'start-{os.getpid()}', tempfile.mkdtemp(prefix='herald-start-')
     children = []
     try:
         if lab('up', options.hosts, '--name', name).returncode != 0:
             sys.exit('bench: this machine cannot have a lab; see `lab/herald-lab check`')
         children = start_sshd(folder, name, options.hosts)
-        found, samples = launchers(options, folder), {}
-        for library, (compiler, _) in found.items():
-            subprocess.run([compiler, '-O2', '-w', '-o', f'{folder}/{library}', f'{HERE}/startup.c'], check=True)
-        for _ in range(options.rounds):
-            for library, (_, words) in found.items():
-                seconds = timed([*words, '-n', options.ranks, f'{folder}/{library}'], name)
-                if seconds is not None:
-                    samples.setdefault(library, []).append(seconds)
-        print(f'{options.ranks} ranks on {options.hosts} hosts over ssh, medians of {options.rounds} rounds in turns')
-        for library, times in samples.items():
-            ratio = statistics.median(samples['herald']) / statistics.median(times)
-            print(f'{library:10} {statistics.median(times):7.3f} s (least {min(times):.3f})   herald / this: {ratio:.2f}')
+        measure(options, folder, name)
     finally:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        lab('down', '--name', name)  # ends the sshd processes
         for child in children:
-            child.terminate()
-            child.wait(LIMIT)
-        lab('down', '--name', name)
+            child.wait()
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Jobs on several hosts over ssh, with real sshd instances. What could go wrong: ranks do not find each other; output,
 input or exit codes are lost; a host that cannot be reached is not named; a killed mpiexec or a broken connection leaves
-ranks behind."""
+ranks behind, an interrupted benchmark its hosts."""
 import os
 import shutil
 import signal
@@ -9,8 +9,9 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest
 
-from lab_case import BUILD, LIMIT, SILENCE, LabCase, main, wait_until
+from lab_case import BUILD, LIMIT, SILENCE, SOURCE, LabCase, main, wait_until
 
 MPIEXEC = BUILD + '/bin/mpiexec'
 SSHD = shutil.which('sshd', path=os.environ.get('PATH', '') + ':/usr/sbin')
@@ -35,6 +36,19 @@ def processes_with(mark):
     return found
 
 
+class Bench(unittest.TestCase):
+    def test_a_benchmark_that_ends_by_a_signal_removes_its_lab(self):
+        bench = subprocess.Popen([sys.executable, '-B', SOURCE + '/bench/ssh_start.py', '--herald', BUILD, '--hosts', '2',
+                                  '--ranks', '2', '--rounds', '1000'], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        mark = f'HERALDLAB_HOST=start-{bench.pid}/'
+        self.assertTrue(wait_until(lambda: os.path.exists(f'/run/herald-lab/start-{bench.pid}/table')))
+        time.sleep(2)  # somewhere in its work
+        bench.send_signal(signal.SIGTERM)
+        self.assertEqual(bench.wait(LIMIT), 1)
+        self.assertFalse(os.path.exists(f'/run/herald-lab/start-{bench.pid}'))
+        self.assertEqual(processes_with(mark), [])
+
+
 class Ssh(LabCase):
     hosts = HOSTS
 
@@ -48,8 +62,9 @@ class Ssh(LabCase):
         shutil.copy(f'{cls.dir}/user.pub', f'{cls.dir}/authorized')
         os.makedirs('/run/sshd', exist_ok=True)
         with open(f'{cls.dir}/sshd', 'w') as file:
+            # All hosts share the machine's files: start-up files of its shell may take a lock, one host after the other.
             file.write(f'Port 22\nHostKey {cls.dir}/host\nAuthorizedKeysFile {cls.dir}/authorized\nStrictModes no\nUsePAM no\n'
-                       f'PermitRootLogin yes\nPidFile none\nMaxStartups 100\n')
+                       f'PermitRootLogin yes\nPidFile none\nMaxStartups 100\nSetEnv HOME={cls.dir}\n')
         with open(f'{cls.dir}/ssh', 'w') as file:
             file.write(f'IdentityFile {cls.dir}/user\nStrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n')
         for i in range(1, HOSTS + 1):
