@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace herald::watch {
 namespace {
@@ -99,6 +100,11 @@ class Graph {
   std::set<int> stuck_;
 };
 
+bool waits_long_in_collective(const RankView& view, const ShownWait& wait) {
+  if (view.phase != RankPhase::running || view.read_ns - wait.since_ns < kLeastMismatchNs) return false;
+  return wait.total == 1 && wait.shown == 1 && wait.ops[0].kind == WaitedKind::collective;
+}
+
 std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
 
 }  // namespace
@@ -128,6 +134,23 @@ std::vector<std::string> find_deadlocks(const std::vector<RankView>& views) {
     } else if (graph.has_left(at)) {
       out.push_back("deadlock: " + rank_name(way.back()) + " waits for " + rank_name(at) +
                     ", which has called MPI_Finalize");
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> find_mismatches(const std::vector<RankView>& views) {
+  std::map<std::pair<std::uint64_t, std::int32_t>, std::set<int>> waiting;  // by context and first member
+  std::vector<std::string> out;
+  for (const RankView& view : views) {
+    for (const ShownWait& wait : view.waits) {
+      if (wait.member_count < 2 || !waits_long_in_collective(view, wait)) continue;
+      std::set<int>& ranks = waiting[{wait.context, wait.members[0]}];
+      ranks.insert(view.rank);
+      if (ranks.size() != wait.member_count) continue;
+      out.push_back("all ranks of " + std::string(wait.comm.data()) +
+                    " wait in collectives: if they do not go on, their calls differ in kind, order or size; "
+                    "HERALD_CHECK=collectives names them");
     }
   }
   return out;

@@ -17,4 +17,9 @@ inline constexpr std::int64_t kLeastWaitNs = 500'000'000;  // shorter waits may 
 // One line for each cycle, and for each rank that waits for one that has left.
 std::vector<std::string> find_deadlocks(const std::vector<RankView>& views);
 
+// One line for each communicator of which all ranks have waited in collectives for this long: most likely
+// they called different ones, which pages do not show.
+inline constexpr std::int64_t kLeastMismatchNs = 2'000'000'000;
+std::vector<std::string> find_mismatches(const std::vector<RankView>& views);
+
 }  // namespace herald::watch

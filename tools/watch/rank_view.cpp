@@ -145,6 +145,7 @@ std::vector<std::string> job_text(std::vector<RankView> views) {
   else
     add_grouped(views, out);
   for (std::string& line : find_deadlocks(views)) out.push_back(std::move(line));
+  for (std::string& line : find_mismatches(views)) out.push_back(std::move(line));
   return out;
 }
 

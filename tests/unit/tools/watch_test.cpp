@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: a cycle of waiting ranks is not named, or ranks are accused that can still go on: a
 // member that computes, a message that was sent a moment ago, one of several requests that can complete.
+// Collectives in different order hang without a hint.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -119,9 +120,34 @@ TEST(Watch, any_source_without_a_sender_is_a_deadlock) {
   EXPECT_EQ(found[0], "deadlock: rank 0 waits for any rank, and no rank can send to it");
 }
 
+TEST(Watch, ranks_that_all_wait_in_collectives_are_told_how_to_compare_them) {
+  std::vector<RankView> views{waiting(0, "MPI_Barrier", WaitedKind::collective, -1),
+                              waiting(1, "MPI_Bcast", WaitedKind::collective, -1),
+                              waiting(2, "MPI_Barrier", WaitedKind::collective, -1)};
+  auto found = find_mismatches(views);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NE(found[0].find("all ranks of MPI_COMM_WORLD wait in collectives"), std::string::npos);
+  EXPECT_NE(found[0].find("HERALD_CHECK=collectives"), std::string::npos);
+  EXPECT_EQ(job_text(views).back(), found[0]);
+  views[1] = waiting(1, "MPI_Bcast", WaitedKind::collective, -1, 1.5);  // long data may be on its way
+  EXPECT_TRUE(find_mismatches(views).empty());
+  views[1] = waiting(1, "MPI_Recv", WaitedKind::receive, 0);
+  EXPECT_TRUE(find_mismatches(views).empty());
+  views[1] = rank(1);
+  EXPECT_TRUE(find_mismatches(views).empty());
+  views.pop_back();  // rank 2 is not seen, as on another host
+  EXPECT_TRUE(find_mismatches(views).empty());
+}
+
 TEST(Watch, many_equal_ranks_share_a_line) {
   std::vector<RankView> views;
-  for (int i = 0; i < 40; ++i) views.push_back(waiting(i, "MPI_Barrier", WaitedKind::collective, -1));
+  for (int i = 0; i < 40; ++i) {
+    views.push_back(waiting(i, "MPI_Barrier", WaitedKind::collective, -1));
+    views.back().waits[0].comm_size = 40;
+    views.back().waits[0].member_count = 40;
+    for (int member = 0; member < 40; ++member)
+      views.back().waits[0].members[static_cast<std::size_t>(member)] = member;
+  }
   views[7] = rank(7);
   const auto lines = job_text(views);
   ASSERT_EQ(lines.size(), 2u);
