@@ -207,6 +207,7 @@ class Errors(Case):
         options = set(re.findall(r"(?:^|[ ,\n])--?([A-Za-z][\w-]*)", "\n".join(names)))
         self.assertGreater(len(options), 60)
         self.assertEqual(sorted(options - words), [], "options that the manual does not name")
+        self.assertNotIn("%%", done.stdout)
         self.assertRegex(self.run_job("-V").stdout, r"Herald.*\d")
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")

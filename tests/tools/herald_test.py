@@ -71,6 +71,12 @@ class Herald(unittest.TestCase):
         done = run()
         self.assertEqual((done.returncode, done.stdout), (2, ''))
         self.assertEqual(done.stderr, run('--help').stdout)
+        commands = re.findall(r'(?m)^  (\w+)  ', done.stderr.split('Subcommands:')[1])
+        self.assertGreater(len(commands), 9)
+        for command in commands:
+            shown = run(command, '--help')
+            self.assertEqual((shown.returncode, shown.stderr), (0, ''), command)
+            self.assertNotIn('%%', shown.stdout, command)
 
     def test_the_build_tree_has_the_manual(self):
         for page in ('man1/mpicc.1', 'man1/mpiexec.1', 'man1/herald.1', 'man3/MPIX_Scatterv_open_group.3'):
