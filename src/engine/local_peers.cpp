@@ -11,11 +11,9 @@
 namespace herald::engine {
 namespace {
 
-constexpr int kDrainPackets = 64;               // of one inbox or ring in one turn
-constexpr int kPumpPackets = 256;               // to one peer in one turn
-constexpr std::uint64_t kSendsUndrained = 256;  // without a look at what the peer answers ...
-constexpr std::uint64_t kWeightBytes = 1024;    // ... where so many bytes count as one more
-constexpr std::uint64_t kInFirstLine = 16;      // bytes of a message in the cache line of its header
+constexpr int kDrainPackets = 64;           // of one inbox or ring in one turn
+constexpr int kPumpPackets = 256;           // to one peer in one turn
+constexpr std::uint64_t kInFirstLine = 16;  // bytes of a message in the cache line of its header
 
 }  // namespace
 
@@ -67,7 +65,7 @@ bool LocalPeers::pump(p2p::PeerId peer) noexcept {
     const std::size_t size = core_.poll_transmit(peer, room);
     to.publish(rank_, size);
     moved = true;
-    if (!to_self) drain_now_and_then(peer, size);
+    if (!to_self && traffic_.add(size)) drain_after_many(peer);
   }
   if (moved && !to_self) to.bell().ring_if_asleep();
   return moved;
@@ -88,7 +86,8 @@ bool LocalPeers::write_packet(Send& send, std::uint64_t bytes) noexcept {
   to.bell().ring_if_asleep();
   const int at = receiver_of_[static_cast<std::size_t>(peer)];
   ring.prepare(at >= 0 && to.heard_since(receivers_[static_cast<std::size_t>(at)].ring.position()));
-  drain_now_and_then(peer, bytes);
+  if (traffic_.add(bytes)) [[unlikely]]
+    drain_after_many(peer);
   return true;
 }
 
@@ -176,7 +175,7 @@ bool LocalPeers::drain(bool calls_only) noexcept {
   if (draining_) return false;
   draining_ = true;
   calls_only_ = calls_only;
-  undrained_ = 0;
+  traffic_.on_look();
   bool moved = drain(self_.inbox());
   if (own_ != nullptr) {
     for (LocalReceiver& receiver : receivers_) moved = drain(receiver) || moved;
@@ -196,11 +195,7 @@ bool LocalPeers::drain_from(p2p::PeerId peer) noexcept {
 }
 
 // A rank that only sends learns whether the peer wants it to pause.
-void LocalPeers::drain_now_and_then(p2p::PeerId peer, std::uint64_t bytes) noexcept {
-  undrained_ += 1 + bytes / kWeightBytes;
-  traffic_.add(bytes);
-  if (undrained_ <= kSendsUndrained) return;
-  undrained_ = 0;
+[[gnu::noinline]] void LocalPeers::drain_after_many(p2p::PeerId peer) noexcept {
   traffic_.on_many();
   (void)drain_from(peer);
 }

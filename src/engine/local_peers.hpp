@@ -68,7 +68,7 @@ class LocalPeers {
   bool drain(path::Inbox& inbox) noexcept;
   bool drain(LocalReceiver& receiver) noexcept;
   void open_receiver(p2p::PeerId from, std::uint32_t index) noexcept;
-  void drain_now_and_then(p2p::PeerId peer, std::uint64_t bytes) noexcept;
+  void drain_after_many(p2p::PeerId peer) noexcept;
   bool deliver(p2p::PeerId from, std::span<const std::byte> packet) noexcept {
     if (packet.empty()) return true;
     if (calls_only_ && !wire::is_service(packet)) return false;
@@ -88,7 +88,6 @@ class LocalPeers {
   std::vector<int> receiver_of_;  // by peer; -1: none
   std::vector<p2p::PeerId> closed_;
   std::vector<p2p::PeerId> damaged_;  // their shared memory was reported
-  std::uint64_t undrained_ = 0;       // sent since the last drain, by weight
   bool draining_ = false;
   bool calls_only_ = false;  // completions wait for the program
 };
