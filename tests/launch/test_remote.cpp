@@ -23,7 +23,9 @@ TEST(Frames, pass_in_any_pieces_after_the_words_of_a_shell) {
   std::vector<Frame> got;
   for (const char c : text) {
     reader.add({&c, 1});
-    if (c == '!') EXPECT_EQ(reader.noise(), "Welcome!");  // also while the proxy says nothing
+    if (c == '!') {
+      EXPECT_EQ(reader.noise(), "Welcome!");  // also while the proxy says nothing
+    }
     while (auto frame = reader.next()) got.push_back(*frame);
   }
   EXPECT_EQ(reader.noise(), "Welcome!\n");
