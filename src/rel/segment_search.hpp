@@ -60,6 +60,9 @@ class SegmentSearch {
     best_ = 0;
     answered_ = 0;
     due_ = false;
+    asked_at_ = now;
+    // `wait` has backed off with the losses that raised the suspicion; the replies that came tell better.
+    if (took_.ns != 0) wait = std::min(wait, Duration{4 * took_.ns});
     // Replies may be queued behind the packets whose loss raised the suspicion.
     at_ = now + std::min(Duration{std::max(wait, kLeastWait).ns << std::min<int>(silent_, 4)}, kMostWait);
     return {sizes_.data(), count_};
@@ -69,6 +72,7 @@ class SegmentSearch {
     const std::uint32_t index = number - first_number_;
     if (!is_active() || due_ || index >= count_) return false;
     best_ = std::max(best_, sizes_[index]);
+    took_ = std::max(took_, now - asked_at_);
     answered_ |= static_cast<std::uint8_t>(1u << index);
     if (index + 1 == count_) at_ = now;  // the largest passed
     return true;
@@ -97,6 +101,7 @@ class SegmentSearch {
     count_ = 0;
     if (state == State::checking) {
       silent_ = rounds_ = 0;
+      took_ = {};
       replies_ = {};
       for (const std::uint16_t size : {kLeastSegment, kBase})
         if (size < segment_) sizes_[count_++] = size;
@@ -177,6 +182,8 @@ class SegmentSearch {
   }
 
   Instant at_ = kNever;
+  Instant asked_at_{};  // when the last probes left
+  Duration took_{};     // the longest until a reply in this check
   Instant quiet_until_{}, raise_at_{};
   Duration raise_after_ = kRaiseAfter;
   std::uint32_t first_number_ = 0;
