@@ -38,8 +38,9 @@ class TailTimer {
     asked_at_ = now;
   }
   void on_member_alive() noexcept { asks_ = std::min<std::uint8_t>(asks_, 4); }
+  // Takes back what has backed off. Answers that keep coming do not put off the next question.
   void on_answer(Instant now) noexcept {
-    if (asks_ == 0) return;
+    if (asks_ <= 1) return;
     asks_ = 1;
     asked_at_ = now;
   }
