@@ -14,6 +14,8 @@ namespace {
 constexpr std::uint32_t kAskAll = 3;         // so many members that lag are asked by multicast first
 constexpr std::uint8_t kCastsToSuspect = 4;  // transmissions: maybe the cast is too long for a link
 
+constexpr int kMostPutOff = 4;  // times the usual delay
+
 }  // namespace
 
 void TailTimer::arm(const LaneStream& stream, const Delays& delays) noexcept {
@@ -22,7 +24,12 @@ void TailTimer::arm(const LaneStream& stream, const Delays& delays) noexcept {
     at_ = std::max(at, deferred_until_);
     return;
   }
-  at_ = asked_at_ + std::min(Duration{delays.quiet.ns << std::min<int>(asks_ - 1, 10)}, delays.longest);
+  // Answers that keep coming put off the next question for a while only.
+  if (asks_ == 1) {
+    at_ = std::min(answered_at_ + delays.quiet, asked_at_ + Duration{kMostPutOff * delays.quiet.ns});
+    return;
+  }
+  at_ = answered_at_ + std::min(Duration{delays.quiet.ns << std::min<int>(asks_ - 1, 10)}, delays.longest);
 }
 
 LaneSource::LaneSource(LaneContext& context, Lane& lane, LaneInfo& info, Audience& audience) noexcept
@@ -143,7 +150,6 @@ bool LaneSource::on_ack(Instant now, std::uint32_t place, const wire::DatagramVi
   sample_rtt(member, now, ack);
   const Seq seen = member.seen;
   const bool moved = advance(member, view.seq, ack.credit);
-  if (moved) repair_.on_progress(now);
   if (member.cursor.next == view.seq) member.cursor.came = ack.holes;
   if (before(ack.newest, stream_.next_tx)) member.note_seen(ack.newest + 1);
   if (!before(stream_.next_tx, view.seq))
@@ -181,7 +187,6 @@ bool LaneSource::on_nak(Instant now, std::uint32_t place, const wire::DatagramVi
   ++context_.counters.naks_received;
   const Seq seen = member.seen;
   const bool moved = advance(member, view.seq, member.cursor.limit);
-  if (moved) repair_.on_progress(now);
   if (!before(stream_.next_tx, nak.end)) member.note_seen(nak.end);
   audience_.judge(now, place, (view.flags & wire::kFlagMulticastSeen) != 0);
   if (context_.is_go_back_n()) {

@@ -35,14 +35,14 @@ class TailTimer {
   }
   void on_asked(Instant now) noexcept {
     if (asks_ < kMaxAsks) ++asks_;
-    asked_at_ = now;
+    asked_at_ = answered_at_ = now;
   }
   void on_member_alive() noexcept { asks_ = std::min<std::uint8_t>(asks_, 4); }
-  // Takes back what has backed off. Answers that keep coming do not put off the next question.
+  // Takes back what has backed off.
   void on_answer(Instant now) noexcept {
-    if (asks_ <= 1) return;
+    if (asks_ == 0) return;
     asks_ = 1;
-    asked_at_ = now;
+    answered_at_ = now;
   }
   bool may_defer(Instant now) const noexcept { return asks_ == 0 && deferral_.may(now, kRepeatDeferral); }
   void defer(Instant now, Instant until) noexcept {
@@ -55,6 +55,7 @@ class TailTimer {
   Instant at_ = kNever;
   Instant deferred_until_{};
   Instant asked_at_{};
+  Instant answered_at_{};    // the last answer since, or asked_at_
   DeferredTimers deferral_;  // since the slowest member last made progress
   std::uint8_t asks_ = 0;    // in a row without progress
 };
