@@ -104,7 +104,7 @@ void LaneRepair::on_sent(PendingRepair& repair, Instant now) noexcept {
   repair.state = PendingRepair::State::sent;
   repair.at = now;
   repair.mark = stream_.next_tx;
-  brake_.on_sent(now);
+  brake_.on_sent(now, audience_.timing().timeout);
 }
 
 void LaneRepair::drop(PendingRepair& repair) noexcept {

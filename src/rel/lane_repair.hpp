@@ -25,24 +25,24 @@ struct PendingRepair {
 
 // Holds repairs back while they are lost again and again. Then ports are overrun, maybe by the repairs of
 // many sources at once, and nobody would get through at the usual pace: one repair leaves in each interval,
-// which doubles with losses until the ports have room, and shrinks as members catch up.
+// which doubles with losses until the ports have room, and shrinks by a quarter as long as nothing more is
+// lost. At most one step in an interval or `timeout`: what is lost meanwhile left before the step.
 class RepairBrake {
  public:
-  // A packet is asked for that was repaired several times. At most one step in `timeout`: all that is lost
-  // meanwhile left before the step.
+  // A packet is asked for that was repaired several times.
   void on_lost_again(Instant now, Duration timeout) noexcept {
     timeout = std::max(timeout, kLeastTimeout);
-    if (now < changed_at_ + std::max(timeout, interval_)) return;
+    if (!may_step(now, timeout)) return;
     interval_ = std::min(std::max(Duration{2 * interval_.ns}, Duration{timeout.ns / kFirstBurst}), kLongest);
     changed_at_ = now;
   }
-  void on_progress(Instant now) noexcept {
-    if (interval_.ns == 0 || now < changed_at_ + interval_) return;
-    interval_ = interval_ < kShortest ? Duration{} : Duration{interval_.ns / 2};
-    changed_at_ = now;
-  }
-  void on_sent(Instant now) noexcept {
-    if (interval_.ns != 0) next_at_ = now + interval_;
+  void on_sent(Instant now, Duration timeout) noexcept {
+    if (interval_.ns == 0) return;
+    if (may_step(now, std::max(timeout, kLeastTimeout))) {
+      interval_ = interval_ < kShortest ? Duration{} : Duration{interval_.ns * 3 / 4};
+      changed_at_ = now;
+    }
+    next_at_ = now + interval_;
   }
   Instant next_at() const noexcept { return next_at_; }
   Duration interval() const noexcept { return interval_; }
@@ -51,6 +51,9 @@ class RepairBrake {
   static constexpr Duration kLeastTimeout = milliseconds(1);
   static constexpr Duration kShortest = microseconds(8), kLongest = milliseconds(200);
   static constexpr std::int64_t kFirstBurst = 64;  // repairs in a timeout after the first step
+  bool may_step(Instant now, Duration timeout) const noexcept {
+    return now >= changed_at_ + std::max(timeout, interval_);
+  }
   Instant next_at_{}, changed_at_{};
   Duration interval_{};  // 0: no brake
 };
@@ -69,7 +72,6 @@ class LaneRepair {
   PendingRepair* next_due(Instant now) noexcept;
   void on_sent(PendingRepair& repair, Instant now) noexcept;
   void drop(PendingRepair& repair) noexcept;
-  void on_progress(Instant now) noexcept { brake_.on_progress(now); }
 
  private:
   void on_lost(Instant now, PendingRepair& repair) noexcept;

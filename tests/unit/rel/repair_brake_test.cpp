@@ -12,9 +12,8 @@ constexpr Duration kTimeout = milliseconds(2);
 
 TEST(RepairBrake, holds_nothing_back_at_first) {
   RepairBrake brake;
-  brake.on_sent(Instant{} + milliseconds(5));
+  brake.on_sent(Instant{} + milliseconds(5), kTimeout);
   EXPECT_EQ(brake.next_at(), Instant{});
-  brake.on_progress(Instant{} + milliseconds(6));
   EXPECT_EQ(brake.interval().ns, 0);
 }
 
@@ -28,19 +27,21 @@ TEST(RepairBrake, doubles_the_interval_once_for_all_that_was_lost_together) {
   now = now + kTimeout;
   for (int i = 0; i < 50; ++i) brake.on_lost_again(now, kTimeout);
   EXPECT_EQ(brake.interval().ns, 2 * first.ns);
-  brake.on_sent(now);
+  brake.on_sent(now, kTimeout);
   EXPECT_EQ(brake.next_at(), now + brake.interval());
 }
 
-TEST(RepairBrake, is_bounded_and_lets_go_as_members_catch_up) {
+TEST(RepairBrake, is_bounded_and_lets_go_when_nothing_more_is_lost) {
   RepairBrake brake;
   Instant now = Instant{} + milliseconds(100);
   for (int i = 0; i < 100; ++i) brake.on_lost_again(now = now + milliseconds(250), kTimeout);
   EXPECT_EQ(brake.interval(), milliseconds(200));
-  brake.on_progress(now + milliseconds(199));
+  brake.on_sent(now + milliseconds(199), kTimeout);
   EXPECT_EQ(brake.interval(), milliseconds(200)) << "the losses that were counted are not over";
-  for (int i = 0; i < 20; ++i) brake.on_progress(now = now + milliseconds(250));
-  EXPECT_EQ(brake.interval().ns, 0);
+  const Instant begin = now;
+  for (now = now + milliseconds(200); brake.interval().ns != 0; now = brake.next_at())
+    brake.on_sent(now, kTimeout);
+  EXPECT_LT((now - begin).ns, milliseconds(1500).ns);
 }
 
 }  // namespace
