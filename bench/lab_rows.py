@@ -202,7 +202,7 @@ def over_fast_links():
 
 
 def by_protection():
-    """Long data with each level of HERALD_SECURE (SECURITY.md); without bulk frames by TCP too, which only `tag` uses."""
+    """Long data with each level of HERALD_SECURE (SECURITY.md); without bulk frames by TCP too."""
     players = [HERALD, herald(secure='auth'), herald(secure='encrypt'), herald(path='shm,udp')]
     players = [one._replace(name=name) for one, name in zip(players, ('herald', 'auth', 'encrypt', 'datagrams'))]
     return [row('bcast 16 MiB, by protection', 'fast-4', 'bcast', (16 * MIB, 5, 1), players, None, ranks=4, program='lab_coll'),

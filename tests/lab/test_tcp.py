@@ -72,11 +72,11 @@ class Bulk(Firewalled):
         return [sum(int(one[i]) for one in found) for i in range(2)]
 
     def test_frames_are_used_and_can_be_forbidden(self):
-        out, _ = self.result(self.mix(6, 'HERALD_VERBOSE=1'))
-        self.assertGreater(self.counts(out)[0], 20, out)
-        for forbidden in ('HERALD_PATH=shm,udp', 'HERALD_SECURE=encrypt'):
-            out, _ = self.result(self.mix(2, 'HERALD_VERBOSE=1', forbidden))
-            self.assertEqual(self.counts(out), [0, 0], out)
+        for level in ('tag', 'auth', 'encrypt'):
+            out, _ = self.result(self.mix(6 if level == 'tag' else 3, 'HERALD_VERBOSE=1', f'HERALD_SECURE={level}'))
+            self.assertGreater(self.counts(out)[0], 20, out)
+        out, _ = self.result(self.mix(2, 'HERALD_VERBOSE=1', 'HERALD_PATH=shm,udp'))
+        self.assertEqual(self.counts(out), [0, 0], out)
 
     def test_connections_that_are_cut_or_blackholed_lose_and_double_nothing(self):
         child = self.mix(12, 'HERALD_VERBOSE=1')
