@@ -16,15 +16,14 @@ namespace {
 // The tag is the key; nothing is hidden.
 struct OpenCipher final : wire::Cipher {
   explicit OpenCipher(const wire::SecretKey& key) : key_(key) {}
-  void seal(const wire::Nonce&, std::span<const std::byte>, std::span<const std::byte>,
+  void seal(const wire::Nonce&, const wire::ClearText&, std::span<const std::byte>,
             std::span<const std::byte>, std::byte*) noexcept override {}
-  bool open(const wire::Nonce&, std::span<const std::byte>, std::span<const std::byte> sealed,
-            std::byte* out) noexcept override {
-    const std::size_t text = sealed.size() - wire::kCipherTag;
-    if (text != 0) std::memcpy(out, sealed.data(), text);
+  bool open_text(const wire::Nonce&, const wire::ClearText&, std::span<const std::byte> sealed,
+                 std::span<const std::byte, wire::kCipherTag> tag, std::byte* out) noexcept override {
+    if (!sealed.empty()) std::memcpy(out, sealed.data(), sealed.size());
     // Not memcmp: the fuzzer would learn the key from its arguments.
     std::byte differs{};
-    for (std::size_t i = 0; i < wire::kCipherTag; ++i) differs |= sealed[text + i] ^ key_[i];
+    for (std::size_t i = 0; i < wire::kCipherTag; ++i) differs |= tag[i] ^ key_[i];
     return differs == std::byte{};
   }
   const wire::SecretKey key_;
