@@ -298,13 +298,7 @@ program callbacks
 
 contains
 
-  subroutine check(ok, text)
-    logical, intent(in) :: ok
-    character(len=*), intent(in) :: text
-    if (ok) return
-    wrong = wrong + 1
-    print *, 'rank', rank, ': ', text
-  end subroutine
+  include 'check.inc'
 
   ! One call of an error handler since the last check.
   subroutine check_error(object, class, text)

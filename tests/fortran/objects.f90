@@ -90,13 +90,7 @@ program objects
 
 contains
 
-  subroutine check(ok, text)
-    logical, intent(in) :: ok
-    character(len=*), intent(in) :: text
-    if (ok) return
-    wrong = wrong + 1
-    print *, 'rank', rank, ': ', text
-  end subroutine
+  include 'check.inc'
 
   subroutine minimum(invec, inoutvec, len, datatype)
     type(c_ptr), value :: invec, inoutvec

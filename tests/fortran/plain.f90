@@ -29,13 +29,7 @@ program plain
 
 contains
 
-  subroutine check(ok, text)
-    logical, intent(in) :: ok
-    character(len=*), intent(in) :: text
-    if (ok) return
-    wrong = wrong + 1
-    print *, 'rank', rank, ': ', text
-  end subroutine
+  include 'check.inc'
 
   subroutine buffers
     real :: grid(3, 2), other(3, 2)

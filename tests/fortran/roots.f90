@@ -21,13 +21,7 @@ program roots
 
 contains
 
-  subroutine check(ok, text)
-    logical, intent(in) :: ok
-    character(len=*), intent(in) :: text
-    if (ok) return
-    wrong = wrong + 1
-    print *, 'rank', rank, ': ', text
-  end subroutine
+  include 'check.inc'
 
   ! The root is the last rank.
   subroutine blocking

@@ -60,13 +60,7 @@ program sentinels
 
 contains
 
-  subroutine check(ok, text)
-    logical, intent(in) :: ok
-    character(len=*), intent(in) :: text
-    if (ok) return
-    wrong = wrong + 1
-    print *, 'rank', rank, ': ', text
-  end subroutine
+  include 'check.inc'
 
   ! A datatype of four integers at their address.
   subroutine make_absolute(cells, type)
