@@ -160,7 +160,9 @@ void plan_troubles(const Setup& setup, Net& net, TcpNet& tcp, const Processes& p
 double most_chat(const Setup& setup, double again) {
   const double pairs = static_cast<double>(setup.net.hosts) * (setup.net.hosts - 1);
   const double probes = setup.tcp ? 10.0 * setup.net.links : 0;
-  const double searches = setup.narrow ? kSearch * setup.net.links : 0;
+  // Packets that are lost four times look like packets that are too long.
+  const bool searches_size = setup.narrow || setup.net.faults.loss >= 0.2;
+  const double searches = searches_size ? kSearch * setup.net.links : 0;
   return again +
          pairs * (8 + searches + (kChatPerSecond + probes) * static_cast<double>(setup.after.ns) / 1e9);
 }

@@ -278,7 +278,10 @@ void Maker::limit() {
   const double allowed =
       2 + computing_ + 30 * line_ / (kept * kept * kept) + 20 * loss_ + 0.5 * calls * loss_;
   // A receiver that keeps no packet out of order waits for each late packet.
-  const double waits = goes_back() ? 0.01 * packets_ * (loss_ + setup_.net.faults.reorder) : 0;
+  double waits = goes_back() ? 0.01 * packets_ * (loss_ + setup_.net.faults.reorder) : 0;
+  // A packet that is refused at random, not for want of memory, is offered again after 10 ms.
+  const double refused = setup_.process.tap.refuses;
+  waits += 0.01 * packets_ * refused / (1 - refused);
   setup_.limit = Duration{static_cast<std::int64_t>((allowed + waits) * 1e9)};
 }
 

@@ -23,8 +23,9 @@ constexpr Duration kAttachLimit = milliseconds(5'000);  // for peers that are st
 // Messages to this rank that no receive took, and datagrams that were refused.
 void report_unreceived(int rank, const p2p::CoreCounters& all, bool verbose) noexcept {
   if (all.held != 0)
-    std::fprintf(stderr, "herald: rank %d: MPI_Finalize throws away %llu messages that were never received\n",
-                 rank, static_cast<unsigned long long>(all.held));
+    std::fprintf(stderr, "herald: rank %d: MPI_Finalize throws away %llu %s never received\n", rank,
+                 static_cast<unsigned long long>(all.held),
+                 all.held == 1 ? "message that was" : "messages that were");
   if (verbose && all.forged + all.stale + all.malformed != 0)
     std::fprintf(stderr, "herald: rank %d: datagrams dropped: %llu forged, %llu stale, %llu malformed\n",
                  rank, static_cast<unsigned long long>(all.forged),
