@@ -75,12 +75,13 @@ struct CollSpec {
   // Input to the choice of an algorithm; equal at every rank. bcast, reductions: all of the data; allgatherv:
   // of all ranks; others: of one block, 0 if not every rank knows it.
   std::uint64_t bytes = 0;
-  std::uint32_t shared_bytes = 0;  // Shape::shared_bytes
-  bool streams = false;            // Shape::streams
-  bool oversubscribed = false;     // Shape::oversubscribed
-  bool in_order = false;           // Shape::in_order
-  bool fast = false;               // Shape::fast
-  Incast incast;                   // Shape::incast
+  std::uint32_t shared_bytes = 0;   // Shape::shared_bytes
+  bool streams = false;             // Shape::streams
+  bool oversubscribed = false;      // Shape::oversubscribed
+  bool in_order = false;            // Shape::in_order
+  bool fast = false;                // Shape::fast
+  std::uint64_t segment_bytes = 0;  // Shape::segment_bytes
+  Incast incast;                    // Shape::incast
   Groups groups = Groups::pick;
   const Cluster* cluster = nullptr;  // placement of ranks; null: one per host, or all on one
   // Not null: rank and size are those of this rank's group, and the root is a rank of the other one.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "coll/measured_shape.hpp"
 #include "coll/sample.hpp"
 
 namespace herald::coll {
@@ -201,15 +202,9 @@ Shape Predictor::halve(const Algorithm& algorithm, const Shape& shape) noexcept 
   return half.ranks >= 3 && half.ranks < shape.ranks && algorithm.fits(half) ? half : shape;
 }
 
-Shape Predictor::measured_shape(const Shape& shape) const noexcept {
-  Shape measured = shape;
-  if (shape.hosts > 1) measured.incast = incast_;
-  return measured;
-}
-
 model::Prediction Predictor::predict(const Algorithm& algorithm, std::uint64_t bytes, const Shape& shape,
                                      const Cluster& cluster) noexcept {
-  return predict_for(algorithm, bytes, measured_shape(shape), cluster);
+  return predict_for(algorithm, bytes, measured_shape(shape, parameters_), cluster);
 }
 
 model::Prediction Predictor::predict_for(const Algorithm& algorithm, std::uint64_t bytes, const Shape& shape,
@@ -265,7 +260,7 @@ std::vector<Predictor::Candidate> Predictor::ranked(Op op, std::uint64_t bytes, 
                                                     const Cluster& cluster) noexcept {
   constexpr std::uint64_t kLeastBytes = 1024;
   constexpr double kClearly = 1.5;
-  const Candidate usual{&choose(op, bytes, measured_shape(shape)), {}};
+  const Candidate usual{&choose(op, bytes, measured_shape(shape, parameters_)), {}};
   if (has_unknown_sizes(op) || shape.hosts < 2 || bytes < kLeastBytes) return {usual};
   std::vector<Candidate> all = candidates(op, bytes, shape, cluster);
   if (all.empty()) return {usual};

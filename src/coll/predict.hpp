@@ -13,8 +13,7 @@ namespace herald::coll {
 
 class Predictor {
  public:
-  explicit Predictor(const model::Parameters& parameters) noexcept
-      : parameters_(parameters), incast_(incast_of(parameters)) {}
+  explicit Predictor(const model::Parameters& parameters) noexcept : parameters_(parameters) {}
 
   // `bytes` as in choose(). Not complete: this algorithm cannot be predicted.
   model::Prediction predict(const Algorithm& algorithm, std::uint64_t bytes, const Shape& shape,
@@ -40,7 +39,6 @@ class Predictor {
  private:
   model::Prediction predict_for(const Algorithm& algorithm, std::uint64_t bytes, const Shape& shape,
                                 const Cluster& cluster) noexcept;
-  Shape measured_shape(const Shape& shape) const noexcept;
   struct Call {
     const Algorithm& algorithm;
     const Shape& shape;
@@ -65,7 +63,6 @@ class Predictor {
   void add_plan(const Plan& plan, int rank, const Cluster& cluster) noexcept;
 
   const model::Parameters& parameters_;
-  const Incast incast_;
   model::Schedule schedule_;
   model::Evaluator evaluator_;
 };

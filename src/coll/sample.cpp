@@ -24,6 +24,7 @@ Sample::Sample(Op op, std::uint64_t bytes, const Shape& shape, const Cluster* cl
   common_.oversubscribed = shape.oversubscribed;
   common_.in_order = shape.in_order;
   common_.fast = shape.fast;
+  common_.segment_bytes = shape.segment_bytes;
   common_.incast = shape.incast;
   if (shape.hosts > 1 && shape.hosts < shape.ranks) common_.cluster = cluster;
   if (op == Op::barrier) return;

@@ -27,16 +27,17 @@ struct Shape {
   // All ranks of a host share a collective segment; a post copied into it has at most so many bytes. 0: there
   // is none.
   std::uint32_t shared_bytes = 0;
-  bool reads_peers = false;     // they can read each other's memory
-  bool lane = false;            // one rank per host, and a multicast reaches all (cast steps)
-  int largest_host = 1;         // ranks on it
-  bool host_order = true;       // ranks are numbered host by host
-  bool leaders_lane = false;    // a multicast reaches the leaders of all hosts
-  bool streams = false;         // the collective segment has streams
-  bool in_order = true;         // all ranks start this call in the same order among others
-  bool oversubscribed = false;  // ranks outnumber the cores that they may use
-  bool fast = false;            // between hosts: processors, not links, limit long collectives
-  Incast incast;                // between hosts
+  bool reads_peers = false;         // they can read each other's memory
+  bool lane = false;                // one rank per host, and a multicast reaches all (cast steps)
+  int largest_host = 1;             // ranks on it
+  bool host_order = true;           // ranks are numbered host by host
+  bool leaders_lane = false;        // a multicast reaches the leaders of all hosts
+  bool streams = false;             // the collective segment has streams
+  bool in_order = true;             // all ranks start this call in the same order among others
+  bool oversubscribed = false;      // ranks outnumber the cores that they may use
+  bool fast = false;                // between hosts: processors, not links, limit long collectives
+  std::uint64_t segment_bytes = 0;  // of pipelines between hosts, as measured; 0: as usual
+  Incast incast;                    // between hosts
   Cost cost;
 };
 

@@ -72,8 +72,8 @@ node::NodeConfig node_config(int rank, int size, const Knobs& knobs, const path:
   mesh.largest_bytes = std::max(udp.largest_bytes(), udp.datagram_bytes()) - sealed;
   mesh.row_packets = udp.gso_packets();
   mesh.burst_packets = std::max(1u, mesh.burst_packets / mesh.row_packets) * mesh.row_packets;
-  mesh.budget_bytes =
-      std::min(knobs.tuning.net_switch_bytes / std::max(start.local_ranks, 1u), udp.receive_bytes());
+  const std::uint32_t window = start.window_bytes != 0 ? start.window_bytes : knobs.tuning.net_switch_bytes;
+  mesh.budget_bytes = std::min(window / std::max(start.local_ranks, 1u), udp.receive_bytes());
   mesh.socket_bytes = udp.receive_bytes() / std::max(start.local_ranks, 1u);
   const auto all = static_cast<std::uint32_t>(size);
   mesh.eager_packets =

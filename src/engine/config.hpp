@@ -18,7 +18,8 @@ struct NetStart {
   const wire::CipherSuite* suite = nullptr;  // null: no cryptographic library
   std::uint32_t epoch = 0;
   std::uint64_t seed = 0;
-  std::uint32_t local_ranks = 1;  // on this host, ourselves included
+  std::uint32_t local_ranks = 1;   // on this host, ourselves included
+  std::uint32_t window_bytes = 0;  // on their way to this host; 0: as Tuning::net_switch_bytes
 };
 
 p2p::CoreConfig core_config(int rank, int size, const Knobs& knobs);

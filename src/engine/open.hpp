@@ -31,6 +31,7 @@ class Opener {
   bool open_paths(std::string& why);
   bool open_shm(std::string& why);
   bool open_net(std::string& why);
+  void use_sizes(NetStart& start);
   bool add_remote_peers(NetOpener& net, NetStart& start, const Cards& cards, std::string& why);
   bool exchange_cards(const std::string& own, Cards& cards, std::string& why);
   void open_waiter();

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // engine/open_net.cpp: how the ranks of a job find each other across hosts: cards, keys, machines.
+#include <cstdio>
+
 #include "engine/keys.hpp"
 #include "engine/machine.hpp"
 #include "engine/net_open.hpp"
 #include "engine/open.hpp"
 #include "engine/self.hpp"
+#include "model/sizes.hpp"
 #include "path/random.hpp"
 
 namespace herald::engine {
@@ -70,12 +73,27 @@ bool Opener::add_remote_peers(NetOpener& net, NetStart& start, const Cards& card
     if (is_same_machine(here, card.machine)) co_located_[peer] = card.machine.cpus;
   }
   only_remote_ = start.local_ranks == 1;
+  if (engine_.model_ != nullptr) use_sizes(start);
   engine_.foreign_.set_suite(start.suite);
   engine_.net_ = net.finish(start);
   engine_.transport_.open(*engine_.net_, remote_);
   engine_.lanes_.use(*engine_.net_);
   engine_.peers_.use(*engine_.net_);
   return true;
+}
+
+// Of the measured network, the same at all ranks.
+void Opener::use_sizes(NetStart& start) {
+  const model::Sizes sizes = model::sizes_between_hosts(engine_.model_->parameters);
+  engine_.node_.core().sender().set_remote_more(sizes.push_bytes);
+  start.window_bytes = sizes.window_bytes;
+  if (rank_ == 0 && knobs_.verbose > 0)
+    std::fprintf(stderr,
+                 "herald: sizes by the measured model: push %u bytes, segments of %llu bytes, %u bytes under "
+                 "way to a host%s\n",
+                 sizes.push_bytes, static_cast<unsigned long long>(sizes.segment_bytes),
+                 sizes.window_bytes != 0 ? sizes.window_bytes : knobs_.tuning.net_switch_bytes,
+                 sizes.window_bytes != 0 ? "" : " (the buffer of the switch is not known)");
 }
 
 }  // namespace herald::engine

@@ -5,6 +5,7 @@
 #include <bit>
 #include <numeric>
 
+#include "coll/measured_shape.hpp"
 #include "exec/agreement.hpp"
 #include "exec/wait.hpp"
 
@@ -85,7 +86,7 @@ coll::Shape Team::shape_for(const coll::CollSpec& spec) noexcept {
   shape.oversubscribed = segment.oversubscribed();
   shape.fast = speed.is_fast();
   if (const model::Parameters* const known = shape.hosts > 1 ? measured() : nullptr)
-    shape.incast = coll::incast_of(*known);
+    shape = coll::measured_shape(shape, *known);
   if (shape.oversubscribed) {  // the receiver of a message must be given a processor first
     shape.cost.message_ns *= size() / 2.0;
     shape.cost.byte_ns *= size() / 2.0;
@@ -135,6 +136,7 @@ void Team::describe_segment(coll::CollSpec& spec, bool persistent) const noexcep
 coll::CollSpec Team::place(const coll::CollSpec& spec, const coll::Shape& shape) noexcept {
   coll::CollSpec placed = spec;
   placed.fast = shape.fast;
+  placed.segment_bytes = shape.segment_bytes;
   placed.incast = shape.incast;
   placed.groups = knobs_.groups == "auto"     ? coll::Groups::pick
                   : knobs_.groups == "static" ? coll::Groups::whole

@@ -22,7 +22,8 @@ FlowControl::FlowControl(const CoreConfig& config, PeerTable& peers) noexcept
                                                       std::max<std::uint64_t>(config.direct_bytes, 1) - 1)),
       most_remote_whole_(config.mode == PushMode::pull ? std::min(config.remote_first, config.most_pushed)
                                                        : 0),
-      most_unexpected_(config.most_unexpected) {}
+      most_unexpected_(config.most_unexpected),
+      remote_more_(config.remote_more) {}
 
 FlowControl::Push FlowControl::plan_long(const Peer& to, std::uint64_t bytes,
                                          std::size_t room) const noexcept {
@@ -30,7 +31,7 @@ FlowControl::Push FlowControl::plan_long(const Peer& to, std::uint64_t bytes,
   const std::size_t limit =
       std::min<std::size_t>(to.remote ? config_.remote_first : config_.push_bytes, room);
   const auto first = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, limit));
-  std::uint64_t more = to.remote ? config_.remote_more : 0;
+  std::uint64_t more = to.remote ? remote_more_ : 0;
   if (config_.mode == PushMode::all) more = config_.most_pushed;
   const auto all = static_cast<std::uint32_t>(
       std::min({bytes, first + more, std::uint64_t{std::max(first, config_.most_pushed)}}));

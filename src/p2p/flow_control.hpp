@@ -24,6 +24,8 @@ class FlowControl {
 
   // As CoreConfig::most_unexpected, once the number of ranks of this host is known.
   void set_most_unexpected(std::uint64_t bytes) noexcept { most_unexpected_ = bytes; }
+  // As CoreConfig::remote_more, once the parameters of the network are known.
+  void set_remote_more(std::uint32_t bytes) noexcept { remote_more_ = bytes; }
 
   // By the sender.
   struct Push {
@@ -75,6 +77,7 @@ class FlowControl {
   PeerTable& peers_;
   const std::uint64_t most_local_whole_, most_remote_whole_;  // bytes of a message that is one packet
   std::uint64_t most_unexpected_;
+  std::uint32_t remote_more_;
   std::uint64_t held_bytes_ = 0;           // memory of messages that wait for their receives
   std::uint64_t granted_bytes_ = 0;        // to peers on other hosts, beyond their first allowance
   std::vector<std::uint32_t> grown_;       // likewise, by peer, from the first one on

@@ -64,6 +64,7 @@ class Sender {
   }
   // See FlowControl.
   void set_most_unexpected(std::uint64_t bytes) noexcept { flow_.set_most_unexpected(bytes); }
+  void set_remote_more(std::uint32_t bytes) noexcept { flow_.set_remote_more(bytes); }
   // A send that waits for its receive because the receiver holds as much of ours as it may; null: none.
   const SendOp* find_held_back() noexcept {
     const SendOp* found = nullptr;

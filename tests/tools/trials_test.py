@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """What could go wrong: a measured cluster whose predictions are wrong keeps the wrong algorithm; ranks take different
-ones while they are tried; a later job does not know what was found, or a job without a measurement tries anything."""
+ones while they are tried; a later job does not know what was found, or a job without a measurement tries anything; the
+sizes of messages do not follow the measurement."""
 import os
 import re
 import subprocess
@@ -53,16 +54,21 @@ class Trials(unittest.TestCase):
         os.mkdir(self.folder.name + '/herald')
         self.file = self.folder.name + '/herald/test.model'
 
-    def run_job(self):
+    def output(self, **settings):
+        """What a job of one rank per host prints on stderr."""
         env = {k: v for k, v in os.environ.items() if not k.startswith('HERALD_')}
-        env.update(XDG_CACHE_HOME=self.folder.name, HERALD_EXPLAIN='1')
+        env.update(XDG_CACHE_HOME=self.folder.name, **settings)
         done = subprocess.run([BUILD + '/bin/mpiexec', '-n', str(RANKS), '--pretend-hosts', '1',
                                BUILD + '/tests/programs/coll_trials'],
                               capture_output=True, text=True, env=env, timeout=LIMIT)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn('passed', done.stdout)
-        self.assertNotIn('warning', done.stderr)
-        return re.findall(r'herald: (\w+) of (\d+) bytes on 4 ranks was tried:(.*), (\w+) from now on', done.stderr)
+        return done.stderr
+
+    def run_job(self):
+        text = self.output(HERALD_EXPLAIN='1')
+        self.assertNotIn('warning', text)
+        return re.findall(r'herald: (\w+) of (\d+) bytes on 4 ranks was tried:(.*), (\w+) from now on', text)
 
     def kept(self):
         with open(self.file) as file:
@@ -86,6 +92,17 @@ class Trials(unittest.TestCase):
     def test_without_a_measurement_nothing_is_tried(self):
         self.assertEqual(self.run_job(), [])
         self.assertFalse(os.path.exists(self.file))
+
+    def test_sizes_follow_the_measurement(self):
+        self.assertNotIn('sizes by', self.output(HERALD_VERBOSE='1'))
+        for old, new, expected in (('eager_bytes 65536', 'eager_bytes 131072', 'push 131072 bytes'),
+                                   ('B_L_bytes 0', 'B_L_bytes 800000', '700000 bytes under way'),
+                                   ('wake_ns 10', 'wake_ns 10000000', 'segments of 262144 bytes')):
+            with open(self.file, 'w') as file:
+                file.write(model().replace(old, new))
+            text = self.output(HERALD_VERBOSE='1')
+            self.assertEqual(text.count('herald: sizes by the measured model: '), 1, text)
+            self.assertIn(expected, text)
 
 
 if __name__ == '__main__':

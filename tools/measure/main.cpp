@@ -10,6 +10,7 @@
 
 #include "boot/model_file.hpp"
 #include "measure.hpp"
+#include "model/sizes.hpp"
 
 namespace herald::measure {
 
@@ -81,6 +82,7 @@ void measure_network(Bench& bench, model::Parameters& out, Progress& progress) {
   progress.begin("the time to wake a receiver");
   const double asleep = bench.round_trips({64}, 1, 2e6)[0].ns, awake = bench.round_trips({64}, 1)[0].ns;
   out.wake_ns = std::clamp(asleep - awake, 0.0, 1e6);
+  udp.eager_bytes = model::push_bytes(udp);
   out.of(model::Path::tcp) = udp;
 }
 

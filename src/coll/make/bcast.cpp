@@ -18,7 +18,7 @@ namespace {
 void bcast_pipeline(const CollSpec& spec, Builder& b, int parent, int first_child, int children) noexcept {
   const Piece data = spec.recv.range(0, 1);
   if (data.bytes == 0) return;
-  const int count = segments_of(data.bytes, spec.fast);
+  const int count = segments_of(data.bytes, spec);
   const auto segments = static_cast<std::uint64_t>(count);
   const std::uint64_t each = (data.bytes + segments - 1) / segments;
   b.window(kWindow, kWindow);

@@ -125,7 +125,7 @@ void make_rabenseifner(const CollSpec& spec, Builder& b) noexcept {
 constexpr int kAreas = 4;  // segments that an inner rank has in flight
 
 double estimate_pipeline(std::uint64_t bytes, const Shape& shape) noexcept {
-  const double count = segments_of(bytes, shape.fast), each = static_cast<double>(bytes) / count;
+  const double count = segments_of(bytes, shape), each = static_cast<double>(bytes) / count;
   const double stages = shape.ranks - 1 + count - 1;
   return pipeline_ns(bytes, shape, shape.ranks - 1, 1) + stages * each * shape.cost.reduce_byte_ns;
 }
@@ -134,7 +134,7 @@ void make_pipeline(const CollSpec& spec, Builder& b) noexcept {
   if (spec.bytes == 0) return;
   const Piece own = spec.own();
   const int n = spec.size, v = spec.relative(spec.rank);
-  const auto items = static_cast<std::int64_t>(segments_of(spec.bytes, spec.fast));
+  const auto items = static_cast<std::int64_t>(segments_of(spec.bytes, spec));
   const ItemParts parts{own.count, static_cast<int>(std::min(own.count, items))};
   const bool last = v == n - 1, root = v == 0;
   if (n == 1) {

@@ -32,11 +32,13 @@ class Job {
   Job(const Algorithm& algorithm, std::vector<Member>& members, Reduction reduction, Prng& prng)
       : reduction_(reduction), prng_(prng), ranks_(members.size()) {
     const bool oversubscribed = prng.below(2) != 0, in_order = prng.below(2) != 0, fast = prng.below(2) != 0;
+    const std::uint64_t segment_bytes = 100 * prng.below(3);
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       Rank& rank = ranks_[r];
       CollSpec spec = members[r].spec;
       spec.in_order = in_order;
       spec.fast = spec.fast || fast;
+      spec.segment_bytes = segment_bytes;
       if (spec.cluster == nullptr) {
         spec.shared_bytes = kSharedBytes;
         spec.streams = true;
