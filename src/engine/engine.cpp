@@ -21,11 +21,12 @@ constexpr Duration kKeepAliveAtEnd = milliseconds(1);
 constexpr Duration kAttachLimit = milliseconds(5'000);  // for peers that are still opening
 
 // Messages to this rank that no receive took, and datagrams that were refused.
-void report_unreceived(int rank, const p2p::CoreCounters& all, bool verbose) noexcept {
-  if (all.held != 0)
+void report_unreceived(int rank, std::uint64_t messages, const p2p::CoreCounters& all,
+                       bool verbose) noexcept {
+  if (messages != 0)
     std::fprintf(stderr, "herald: rank %d: MPI_Finalize throws away %llu %s never received\n", rank,
-                 static_cast<unsigned long long>(all.held),
-                 all.held == 1 ? "message that was" : "messages that were");
+                 static_cast<unsigned long long>(messages),
+                 messages == 1 ? "message that was" : "messages that were");
   if (verbose && all.forged + all.stale + all.malformed != 0)
     std::fprintf(stderr, "herald: rank %d: datagrams dropped: %llu forged, %llu stale, %llu malformed\n",
                  rank, static_cast<unsigned long long>(all.forged),
@@ -174,7 +175,7 @@ void Engine::close() noexcept {
     if (model_ && peers_.rank() == 0) save_found(*model_);
     if (net_) net_->print_report(read_clock(), true);
     flush();
-    report_unreceived(peers_.rank(), counters(), verbose_);
+    report_unreceived(peers_.rank(), messages_.unreceived(), counters(), verbose_);
     progress_thread_.stop();
     if (net_) {
       net_->print_report(read_clock(), true);  // news that came meanwhile

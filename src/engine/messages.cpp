@@ -91,9 +91,10 @@ void Messages::cancel(p2p::RecvOp& op) noexcept {
   transport_.complete();
 }
 
-void Messages::forget_context(std::uint64_t context) noexcept {
-  core_.forget_context(context);
+std::uint64_t Messages::forget_context(std::uint64_t context) noexcept {
+  const std::uint64_t dropped = core_.forget_context(context);
   send_answers();
+  return dropped;
 }
 
 }  // namespace herald::engine

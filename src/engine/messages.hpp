@@ -32,8 +32,12 @@ class Messages {
   // Requests cancellation; the op becomes done either way, and `cancelled` says which.
   void cancel(p2p::SendOp& op) noexcept;
   void cancel(p2p::RecvOp& op) noexcept;
-  // Unexpected messages of a context that is being freed are dropped; later ones too.
-  void forget_context(std::uint64_t context) noexcept;
+  // Unexpected messages of a context that is being freed are dropped, later ones too. Returns their number.
+  std::uint64_t forget_context(std::uint64_t context) noexcept;
+  // The same for the context of the program's own messages: unreceived() counts them.
+  void forget_program_context(std::uint64_t context) noexcept { unreceived_ += forget_context(context); }
+  // Messages that the program sent and never received: of freed communicators, and those that still wait.
+  std::uint64_t unreceived() const noexcept { return unreceived_ + core_.messages_held(); }
   // From now on messages add their events to the timeline, or to its listener.
   void trace() noexcept { core_.completions().trace = &process_trace; }
   // Visits p2p::Envelope of unexpected messages, until `visit` returns false.
@@ -54,7 +58,8 @@ class Messages {
   p2p::Core& core_;
   LocalPeers& local_;
   Transport& transport_;
-  int polled_receives_ = 0;  // without a turn since the last one
+  std::uint64_t unreceived_ = 0;  // of freed communicators
+  int polled_receives_ = 0;       // without a turn since the last one
 };
 
 }  // namespace herald::engine

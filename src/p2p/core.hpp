@@ -55,7 +55,9 @@ class Core {
   // done again until the receiver has answered.
   void cancel(SendOp& op) noexcept { sender_.cancel(op); }
   void cancel(RecvOp& op) noexcept { receiver_.cancel(op); }
-  void forget_context(std::uint64_t context) noexcept { receiver_.forget_context(context); }
+  std::uint64_t forget_context(std::uint64_t context) noexcept {  // messages that were dropped
+    return receiver_.forget_context(context);
+  }
 
   // Anything but `ok`: the packet was not taken; hand it in again later.
   Status on_packet(PeerId from, std::span<const std::byte> packet) noexcept;

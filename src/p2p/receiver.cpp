@@ -172,12 +172,15 @@ void Receiver::cancel(RecvOp& op) noexcept {
   finish(op, Status::ok);
 }
 
-void Receiver::forget_context(std::uint64_t context) noexcept {
+std::uint64_t Receiver::forget_context(std::uint64_t context) noexcept {
+  std::uint64_t dropped = 0;
   while (Message* message = matcher_.forget(context)) {
     ack(message->envelope);
     matcher_.drop(message);
     ++done_.counters.late;
+    ++dropped;
   }
+  return dropped;
 }
 
 void Receiver::deliver_rest(RecvOp& op, const Envelope& envelope, const std::byte* payload,

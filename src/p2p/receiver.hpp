@@ -30,7 +30,7 @@ class Receiver {
   void start(RecvOp& op) noexcept;
   void start_matched(RecvOp& op, Message* message) noexcept;
   void cancel(RecvOp& op) noexcept;
-  void forget_context(std::uint64_t context) noexcept;
+  std::uint64_t forget_context(std::uint64_t context) noexcept;
 
   // Anything but `ok`: the packet was not taken.
   Status on_eager(PeerId from, bool compact, std::span<const std::byte> packet) noexcept;

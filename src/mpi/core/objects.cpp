@@ -53,9 +53,10 @@ File::~File() {
 void release(Comm* comm) noexcept {
   if (--comm->refs != 0) return;
   if (comm->context != 0 && runtime().live()) {
-    runtime().engine().messages().forget_context(comm->context);
-    runtime().engine().messages().forget_context(comm->context | kCollective);
-    runtime().engine().messages().forget_context(comm->context | kLeaders);
+    engine::Messages& messages = runtime().engine().messages();
+    messages.forget_program_context(comm->context);
+    (void)messages.forget_context(comm->context | kCollective);
+    (void)messages.forget_context(comm->context | kLeaders);
   }
   if (comm->predefined)
     delete comm;
