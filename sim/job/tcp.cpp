@@ -229,10 +229,13 @@ bool TcpEnd::read_bulk(HostId from, std::vector<std::byte>& unread) {
   for (p2p::BulkReceiver::Parts parts; at < unread.size();) {
     const std::size_t count = receives.room(from, parts);
     if (count == 0) break;
-    const std::size_t bytes = std::min(parts[0].size(), unread.size() - at);
-    std::copy_n(unread.begin() + static_cast<std::ptrdiff_t>(at), bytes, parts[0].begin());
-    at += bytes;
-    if (receives.on_read(from, bytes)) continue;
+    const std::size_t begin = at;
+    for (std::size_t i = 0; i < count && at < unread.size(); ++i) {
+      const std::size_t bytes = std::min(parts[i].size(), unread.size() - at);
+      std::copy_n(unread.begin() + static_cast<std::ptrdiff_t>(at), bytes, parts[i].begin());
+      at += bytes;
+    }
+    if (receives.on_read(from, at - begin)) continue;
     tcp_.close_bulk(me_, from);
     unread.clear();
     return true;

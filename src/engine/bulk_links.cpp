@@ -63,7 +63,7 @@ bool BulkLinks::write(p2p::PeerId peer, int id, bool& broken) {
   for (int i = 0; i < kWrites && raw_.may_write(id); ++i) {
     const std::size_t count = sends.gather(peer, parts);
     if (count == 0) break;
-    const std::ptrdiff_t left = raw_.write(id, {parts.data(), count});
+    const std::ptrdiff_t left = raw_.write(id, {parts.data(), count}, sends.has_more(peer));
     if (left == 0) break;
     moved = true;
     broken = left < 0;

@@ -24,7 +24,7 @@ class Receiver;
 
 class BulkReceiver {
  public:
-  using Parts = std::array<std::span<std::byte>, 2>;
+  using Parts = std::array<std::span<std::byte>, 3>;
 
   BulkReceiver(const CoreConfig& config, Receiver& receiver) noexcept
       : config_(config), receiver_(receiver) {}
@@ -66,6 +66,7 @@ class BulkReceiver {
     wire::BulkSession session;
     std::uint64_t number = 0;  // of the next frame
     wire::BulkHead head{};
+    wire::BulkHead next{};  // its first bytes, if they came with the end of the frame
     std::array<std::byte, wire::kCipherTag> trailer{};  // of a sealed frame
     std::size_t have = 0;                               // of the frame, with its head
     std::uint32_t checksum = 0;
@@ -74,6 +75,7 @@ class BulkReceiver {
   enum class Target : std::uint8_t { none, later, ready };
   Target find(PeerId from, const Connection& one, RecvOp*& op) const noexcept;
   bool begin_frame(Connection& one) const noexcept;
+  bool take_head(PeerId from, Connection& one, std::size_t bytes) noexcept;
   bool take_body(PeerId from, Connection& one, std::size_t bytes) noexcept;
   static bool is_whole(Connection& one, std::byte* text) noexcept;
   void stamp() noexcept;

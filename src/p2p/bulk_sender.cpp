@@ -96,6 +96,13 @@ std::size_t BulkSender::gather(PeerId to, Parts& parts) noexcept {
   return parts_used;
 }
 
+bool BulkSender::has_more(PeerId to) noexcept {
+  const auto at = connections_.find(to);
+  if (at == connections_.end() || at->second.frame == 0) return false;
+  const SendOp& op = *at->second.queue.front();
+  return op.data.position() + at->second.head.bytes < op.end;
+}
+
 void BulkSender::on_written(PeerId to, std::size_t bytes) noexcept {
   const auto at = connections_.find(to);
   if (at == connections_.end() || at->second.frame == 0) return;

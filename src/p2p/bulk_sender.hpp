@@ -40,6 +40,8 @@ class BulkSender {
   }
   // The next bytes, in so many parts; 0: none.
   std::size_t gather(PeerId to, Parts& parts) noexcept;
+  // Behind the frame of gather() comes another one of its message.
+  bool has_more(PeerId to) noexcept;
   void on_written(PeerId to, std::size_t bytes) noexcept;
   // A connection on which a frame ended in its middle: close it; -1: none.
   PeerId take_broken() noexcept;

@@ -73,11 +73,11 @@ std::ptrdiff_t TcpRaw::read(int id, std::span<const std::span<std::byte>> parts)
   return moved(id, kRead, came, static_cast<std::size_t>(came) == all);
 }
 
-std::ptrdiff_t TcpRaw::write(int id, std::span<const std::span<const std::byte>> parts) noexcept {
+std::ptrdiff_t TcpRaw::write(int id, std::span<const std::span<const std::byte>> parts, bool more) noexcept {
   std::array<iovec, kMostParts> vectors;
   msghdr message{};
   const std::size_t all = describe(parts, vectors, message);
-  const ssize_t left = ::sendmsg(id, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  const ssize_t left = ::sendmsg(id, &message, MSG_DONTWAIT | MSG_NOSIGNAL | (more ? MSG_MORE : 0));
   return moved(id, kWrite, left, static_cast<std::size_t>(left) == all);
 }
 

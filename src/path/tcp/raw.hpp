@@ -25,7 +25,8 @@ class TcpRaw {
   static constexpr std::ptrdiff_t kBroken = -1;
   // Bytes that moved; 0: the socket has none, or takes none, until readiness is told; kBroken.
   std::ptrdiff_t read(int id, std::span<const std::span<std::byte>> parts) noexcept;
-  std::ptrdiff_t write(int id, std::span<const std::span<const std::byte>> parts) noexcept;
+  // `more`: the next write follows soon, so the system need not send the last part of a segment.
+  std::ptrdiff_t write(int id, std::span<const std::span<const std::byte>> parts, bool more) noexcept;
 
   // Asks the system which connections became ready. Then:
   void look() noexcept;

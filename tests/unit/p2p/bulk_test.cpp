@@ -53,11 +53,15 @@ struct Pair {
   // False: the connection is to be closed.
   bool read() {
     p2p::BulkReceiver::Parts parts;
-    while (!wire.empty() && receives().room(0, parts) != 0) {
-      const std::size_t bytes = std::min(parts[0].size(), wire.size());
-      std::memcpy(parts[0].data(), wire.data(), bytes);
-      wire.erase(wire.begin(), wire.begin() + static_cast<std::ptrdiff_t>(bytes));
-      if (!receives().on_read(0, bytes)) return false;
+    for (std::size_t count = 0; !wire.empty() && (count = receives().room(0, parts)) != 0;) {
+      std::size_t all = 0;
+      for (std::size_t i = 0; i < count && all < wire.size(); ++i) {
+        const std::size_t bytes = std::min(parts[i].size(), wire.size() - all);
+        std::memcpy(parts[i].data(), wire.data() + all, bytes);
+        all += bytes;
+      }
+      wire.erase(wire.begin(), wire.begin() + static_cast<std::ptrdiff_t>(all));
+      if (!receives().on_read(0, all)) return false;
       world.core(1).run_finished();
     }
     return true;
