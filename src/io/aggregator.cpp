@@ -36,7 +36,7 @@ void Aggregator::cover(const Segment& segment) noexcept {
   while (at < end) {
     const std::int64_t bit = at % kWordBits, count = std::min(kWordBits - bit, end - at);
     const std::uint64_t mask = count == kWordBits ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
-    covered_[static_cast<std::size_t>(at / kWordBits)] |= mask << bit;
+    memory_.covered[static_cast<std::size_t>(at / kWordBits)] |= mask << bit;
     at += count;
   }
 }
@@ -46,7 +46,7 @@ void Aggregator::scatter(const char* data) noexcept {
     if (bytes_[i] == 0) continue;
     Walker walker(views_[i], positions_[i].begin, bytes_[i]);
     for (Segment segment{}; walker.next(segment); data += segment.bytes) {
-      std::memcpy(buffer_.data() + (segment.offset - window_.offset), data,
+      std::memcpy(memory_.file.data() + (segment.offset - window_.offset), data,
                   static_cast<std::size_t>(segment.bytes));
       cover(segment);
     }
@@ -56,7 +56,7 @@ void Aggregator::scatter(const char* data) noexcept {
 // The first byte from `from` on that is covered, or not covered; the end of the window if there is none.
 std::int64_t Aggregator::find(std::int64_t from, bool covered) const noexcept {
   while (from < window_.bytes) {
-    const std::uint64_t word = covered_[static_cast<std::size_t>(from / kWordBits)];
+    const std::uint64_t word = memory_.covered[static_cast<std::size_t>(from / kWordBits)];
     const std::uint64_t wanted = (covered ? word : ~word) >> (from % kWordBits);
     if (wanted != 0) return std::min<std::int64_t>(from + std::countr_zero(wanted), window_.bytes);
     from += kWordBits - from % kWordBits;
@@ -66,21 +66,21 @@ std::int64_t Aggregator::find(std::int64_t from, bool covered) const noexcept {
 
 int Aggregator::write(const char* data) noexcept {
   if (window_.bytes == 0) return 0;
-  buffer_.resize(static_cast<std::size_t>(window_.bytes));
-  covered_.assign(static_cast<std::size_t>((window_.bytes + kWordBits - 1) / kWordBits), 0);
+  memory_.file.resize(static_cast<std::size_t>(window_.bytes));
+  memory_.covered.assign(static_cast<std::size_t>((window_.bytes + kWordBits - 1) / kWordBits), 0);
   scatter(data);
   int runs = 0;
   for (std::int64_t at = find(0, true); at < window_.bytes && runs <= kMostWrites; ++runs)
     at = find(find(at, false), true);
   if (runs <= kMostWrites || !may_read_) return write_covered();
   if (const int error = fill_gaps()) return error;
-  return storage_.write(window_.offset, buffer_.data(), window_.bytes).error;
+  return storage_.write(window_.offset, memory_.file.data(), window_.bytes).error;
 }
 
 int Aggregator::write_covered() noexcept {
   for (std::int64_t at = find(0, true); at < window_.bytes;) {
     const std::int64_t end = find(at, false);
-    const Outcome one = storage_.write(window_.offset + at, buffer_.data() + at, end - at);
+    const Outcome one = storage_.write(window_.offset + at, memory_.file.data() + at, end - at);
     if (one.error != 0) return one.error;
     at = find(end, true);
   }
@@ -89,12 +89,12 @@ int Aggregator::write_covered() noexcept {
 
 // Bytes that no rank writes stay as they are in the file.
 int Aggregator::fill_gaps() noexcept {
-  std::vector<char> old(buffer_.size());
+  std::vector<char> old(memory_.file.size());
   const Outcome one = storage_.read(window_.offset, old.data(), window_.bytes);
   if (one.error != 0) return one.error;
   for (std::int64_t at = find(0, false); at < window_.bytes;) {
     const std::int64_t end = find(at, true);
-    std::memcpy(buffer_.data() + at, old.data() + at, static_cast<std::size_t>(end - at));
+    std::memcpy(memory_.file.data() + at, old.data() + at, static_cast<std::size_t>(end - at));
     at = find(end, false);
   }
   return 0;
@@ -102,15 +102,15 @@ int Aggregator::fill_gaps() noexcept {
 
 int Aggregator::read(char* data) noexcept {
   if (window_.bytes == 0) return 0;
-  buffer_.resize(static_cast<std::size_t>(window_.bytes));
-  const Outcome one = storage_.read(window_.offset, buffer_.data(), window_.bytes);
+  memory_.file.resize(static_cast<std::size_t>(window_.bytes));
+  const Outcome one = storage_.read(window_.offset, memory_.file.data(), window_.bytes);
   if (one.error != 0) return one.error;
-  std::memset(buffer_.data() + one.bytes, 0, static_cast<std::size_t>(window_.bytes - one.bytes));
+  std::memset(memory_.file.data() + one.bytes, 0, static_cast<std::size_t>(window_.bytes - one.bytes));
   for (std::size_t i = 0; i < views_.size(); ++i) {
     if (bytes_[i] == 0) continue;
     Walker walker(views_[i], positions_[i].begin, bytes_[i]);
     for (Segment segment{}; walker.next(segment); data += segment.bytes)
-      std::memcpy(data, buffer_.data() + (segment.offset - window_.offset),
+      std::memcpy(data, memory_.file.data() + (segment.offset - window_.offset),
                   static_cast<std::size_t>(segment.bytes));
   }
   return 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/domains.hpp"
+#include "io/scratch.hpp"
 #include "io/storage.hpp"
 
 namespace herald::io {
@@ -16,8 +17,8 @@ class Aggregator {
  public:
   // `views` and `ranks`: of all ranks of the file. `may_read`: the file is open for reading too.
   Aggregator(Storage& storage, const std::vector<View>& views, const std::vector<RankAccess>& ranks,
-             bool may_read) noexcept
-      : storage_(storage), views_(views), ranks_(ranks), may_read_(may_read) {}
+             bool may_read, WindowMemory& memory) noexcept
+      : storage_(storage), views_(views), ranks_(ranks), may_read_(may_read), memory_(memory) {}
 
   // Bytes of each rank in the window. The calls below are about this window.
   const std::vector<std::int64_t>& set_window(const Segment& window) noexcept;
@@ -37,11 +38,10 @@ class Aggregator {
   const std::vector<View>& views_;
   const std::vector<RankAccess>& ranks_;
   const bool may_read_;
+  WindowMemory& memory_;
   Segment window_{};
   std::vector<Positions> positions_;
   std::vector<std::int64_t> bytes_;
-  std::vector<char> buffer_;
-  std::vector<std::uint64_t> covered_;  // a bit for each byte of the window that a rank writes
 };
 
 }  // namespace herald::io

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpi/io/file.hpp: a file that is open, as this process has it.
 #pragma once
+#include <array>
 #include <deque>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "io/coordinator.hpp"
 #include "io/hints.hpp"
+#include "io/scratch.hpp"
 #include "io/view.hpp"
 #include "mpi/core/call.hpp"
 #include "mpi/core/request.hpp"
@@ -57,6 +59,13 @@ struct AggregatorSet {
   std::uint32_t view_number = 0;  // of the views; 0: none yet
 };
 
+// Of one collective access in two phases.
+struct ExchangeMemory {
+  std::array<io::WindowMemory, 2> windows;
+  io::Scratch user;
+  std::size_t room() const noexcept { return windows[0].room() + windows[1].room() + user.room(); }
+};
+
 struct FileState {
   FileState(std::uint64_t id, const Comm& comm) noexcept;
 
@@ -74,7 +83,8 @@ struct FileState {
   io::View view;
   std::uint32_t view_number = 1;  // counts the views
   AggregatorSet aggregators;
-  Contents types{MPI_COMBINER_DUP};  // etype and filetype
+  std::unique_ptr<ExchangeMemory> exchange_memory;  // for the next access; null: in use, or none yet
+  Contents types{MPI_COMBINER_DUP};                 // etype and filetype
   const Datarep* datarep;
   MPI_Offset position = 0;  // the individual pointer, in etypes
   io::Coordinator coordinator;

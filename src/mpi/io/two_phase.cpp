@@ -17,6 +17,7 @@ constexpr std::int64_t kAlignment = 4096;
 // A domain is cut into at least so many windows, if they stay so long: one is exchanged while another is read
 // or written. Memory of one host is not worth it.
 constexpr std::int64_t kWindows = 4, kLeastWindow = 1 << 20;
+constexpr std::size_t kMostKept = 64 << 20;  // bytes of memory that a file keeps for its next access
 
 std::vector<int> choose_aggregators(const std::vector<CollectiveEntry>& entries) noexcept {
   std::vector<int> chosen;
@@ -60,6 +61,12 @@ std::int64_t sum_of(const std::vector<std::int64_t>& bytes) noexcept {
   return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
 }
 
+// Of the access before, if it is over.
+std::unique_ptr<ExchangeMemory> take_memory(FileState& state) noexcept {
+  if (state.exchange_memory) return std::move(state.exchange_memory);
+  return std::make_unique<ExchangeMemory>();
+}
+
 bool on_one_host(const std::vector<CollectiveEntry>& entries) noexcept {
   return std::all_of(entries.begin(), entries.end(),
                      [&](const CollectiveEntry& entry) { return entry.host == entries[0].host; });
@@ -74,7 +81,12 @@ std::int64_t window_bytes(const std::vector<CollectiveEntry>& entries, std::int6
 }  // namespace
 
 TwoPhase::TwoPhase(Access& access, const std::vector<CollectiveEntry>& entries, FileSteps& steps) noexcept
-    : access_(access), state_(access.state()), steps_(steps), windows_{Window(*this), Window(*this)} {
+    : access_(access),
+      state_(access.state()),
+      steps_(steps),
+      memory_(take_memory(state_)),
+      windows_{Window(*this, memory_->windows[0]), Window(*this, memory_->windows[1])},
+      user_(memory_->user) {
   for (const CollectiveEntry& entry : entries) ranks_.push_back(entry.access);
   std::vector<int> chosen = choose_aggregators(entries);
   if (chosen != state_.aggregators.ranks) state_.aggregators = {std::move(chosen), {}, 0};
@@ -91,10 +103,13 @@ TwoPhase::TwoPhase(Access& access, const std::vector<CollectiveEntry>& entries, 
 TwoPhase::~TwoPhase() {
   for (Window& window : windows_)
     if (!window.is_done()) state_.thread.wait(window);
+  if (memory_->room() <= kMostKept) state_.exchange_memory = std::move(memory_);
 }
 
-TwoPhase::Window::Window(TwoPhase& owner) noexcept
-    : aggregator(owner.state_.storage, owner.state_.aggregators.views, owner.ranks_, owner.state_.can_read()),
+TwoPhase::Window::Window(TwoPhase& owner, io::WindowMemory& memory) noexcept
+    : data(memory.exchanged),
+      aggregator(owner.state_.storage, owner.state_.aggregators.views, owner.ranks_, owner.state_.can_read(),
+                 memory),
       writes_(owner.access_.writes()) {}
 
 void TwoPhase::Window::run() noexcept {
@@ -158,12 +173,12 @@ void TwoPhase::exchange_views() noexcept {
   sent_ = none();
   for (const int owner : state_.aggregators.ranks) {
     sent_[static_cast<std::size_t>(owner)] = own_bytes_;
-    user_.insert(user_.end(), own_view_.begin(), own_view_.end());
+    sent_views_.insert(sent_views_.end(), own_view_.begin(), own_view_.end());
   }
   if (domain_ < 0) came_ = none();
   views_.resize(static_cast<std::size_t>(sum_of(came_)) + 1);
   phase_ = Phase::views;
-  steps_.alltoallv(user_.data(), sent_, views_.data(), came_);
+  steps_.alltoallv(sent_views_.data(), sent_, views_.data(), came_);
 }
 
 void TwoPhase::take_views() noexcept {

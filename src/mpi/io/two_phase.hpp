@@ -49,11 +49,11 @@ class TwoPhase {
   // A window of an aggregator on its way between file and exchange.
   class Window final : public path::FileJob {
    public:
-    explicit Window(TwoPhase& owner) noexcept;
+    Window(TwoPhase& owner, io::WindowMemory& memory) noexcept;
     void run() noexcept override;
 
+    io::Scratch& data;  // as it is exchanged
     io::Aggregator aggregator;
-    std::vector<char> data;  // as it is exchanged
     int error = 0;
 
    private:
@@ -87,10 +87,11 @@ class TwoPhase {
   std::optional<io::Domains> domains_;
   int domain_ = -1;  // of this rank; -1: it is no aggregator
   std::int64_t round_ = 0;
+  std::unique_ptr<ExchangeMemory> memory_;
   std::array<Window, 2> windows_;
-  std::vector<char> own_view_, views_;
+  std::vector<char> own_view_, sent_views_, views_;
   std::int64_t own_bytes_ = 0;
-  std::vector<char> user_;  // the part of this rank, as it is exchanged
+  io::Scratch& user_;  // the part of this rank, as it is exchanged
   std::vector<io::Positions> positions_;
   std::vector<std::int64_t> own_, aggregated_, sent_, came_;  // bytes by rank
   Failure failure_;

@@ -112,7 +112,8 @@ TEST(Aggregator, random_collective_writes_and_reads) {
     const int count = static_cast<int>(1 + prng.below(4));
     const Domains domains(hull, count, static_cast<std::int64_t>(1 + prng.below(512)),
                           static_cast<std::int64_t>(1 + prng.below(4000)));
-    Aggregator aggregator(storage, job.views, job.ranks, prng.below(2) == 0);
+    WindowMemory memory;
+    Aggregator aggregator(storage, job.views, job.ranks, prng.below(2) == 0, memory);
     for (int domain = 0; domain < count; ++domain)
       for (std::int64_t round = 0; round < domains.rounds(); ++round) {
         const Segment window = domains.window(domain, round);
