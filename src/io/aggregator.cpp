@@ -14,7 +14,7 @@ constexpr int kMostWrites = 16;
 
 }  // namespace
 
-const std::vector<std::int64_t>& Aggregator::set_window(const Segment& window) noexcept {
+std::vector<std::int64_t> Aggregator::set_window(const Segment& window) noexcept {
   window_ = window;
   positions_.resize(ranks_.size());
   bytes_.resize(ranks_.size());
@@ -27,7 +27,27 @@ const std::vector<std::int64_t>& Aggregator::set_window(const Segment& window) n
     last = std::max(last, views_[i].offset_of(positions_[i].end - 1) + 1);
   }
   window_ = {std::min(first, last), std::max<std::int64_t>(last - first, 0)};
-  return bytes_;
+  std::vector<std::int64_t> exchanged = bytes_;
+  if (own_ != kNone) exchanged[own_] = 0;
+  return exchanged;
+}
+
+template <class Byte, class Move>
+void Aggregator::for_each_segment(Byte* data, Move move) noexcept {
+  for (std::size_t i = 0; i < views_.size(); ++i) {
+    if (bytes_[i] == 0) continue;
+    type::Cursor memory;
+    if (i == own_) {
+      memory = own_memory_;
+      memory.narrow(static_cast<std::uint64_t>(positions_[i].begin - ranks_[i].position),
+                    static_cast<std::uint64_t>(bytes_[i]));
+    }
+    Walker walker(views_[i], positions_[i].begin, bytes_[i]);
+    for (Segment segment{}; walker.next(segment);) {
+      move(segment, i == own_ ? nullptr : data, memory);
+      if (i != own_) data += segment.bytes;
+    }
+  }
 }
 
 void Aggregator::cover(const Segment& segment) noexcept {
@@ -42,15 +62,15 @@ void Aggregator::cover(const Segment& segment) noexcept {
 }
 
 void Aggregator::scatter(const char* data) noexcept {
-  for (std::size_t i = 0; i < views_.size(); ++i) {
-    if (bytes_[i] == 0) continue;
-    Walker walker(views_[i], positions_[i].begin, bytes_[i]);
-    for (Segment segment{}; walker.next(segment); data += segment.bytes) {
-      std::memcpy(memory_.file.data() + (segment.offset - window_.offset), data,
-                  static_cast<std::size_t>(segment.bytes));
-      cover(segment);
-    }
-  }
+  for_each_segment(data, [&](const Segment& segment, const char* from, type::Cursor& memory) {
+    char* const to = memory_.file.data() + (segment.offset - window_.offset);
+    const auto bytes = static_cast<std::size_t>(segment.bytes);
+    if (from == nullptr)
+      memory.pack(to, bytes);
+    else
+      std::memcpy(to, from, bytes);
+    cover(segment);
+  });
 }
 
 // The first byte from `from` on that is covered, or not covered; the end of the window if there is none.
@@ -106,13 +126,14 @@ int Aggregator::read(char* data) noexcept {
   const Outcome one = storage_.read(window_.offset, memory_.file.data(), window_.bytes);
   if (one.error != 0) return one.error;
   std::memset(memory_.file.data() + one.bytes, 0, static_cast<std::size_t>(window_.bytes - one.bytes));
-  for (std::size_t i = 0; i < views_.size(); ++i) {
-    if (bytes_[i] == 0) continue;
-    Walker walker(views_[i], positions_[i].begin, bytes_[i]);
-    for (Segment segment{}; walker.next(segment); data += segment.bytes)
-      std::memcpy(data, memory_.file.data() + (segment.offset - window_.offset),
-                  static_cast<std::size_t>(segment.bytes));
-  }
+  for_each_segment(data, [&](const Segment& segment, char* to, type::Cursor& memory) {
+    const char* const from = memory_.file.data() + (segment.offset - window_.offset);
+    const auto bytes = static_cast<std::size_t>(segment.bytes);
+    if (to == nullptr)
+      memory.unpack(from, bytes);
+    else
+      std::memcpy(to, from, bytes);
+  });
   return 0;
 }
 

@@ -98,6 +98,8 @@ TwoPhase::TwoPhase(Access& access, const std::vector<CollectiveEntry>& entries, 
   const auto count = static_cast<std::int64_t>(owners.size());
   domains_.emplace(hull, static_cast<int>(count), alignment, window_bytes(entries, hull.bytes / count));
   if (!access_.writes()) access_.clip(mine().bytes);
+  for (Window& window : windows_)
+    if (domain_ >= 0) window.aggregator.set_own(steps_.comm().rank, access_.memory());
 }
 
 TwoPhase::~TwoPhase() {
@@ -198,7 +200,7 @@ void TwoPhase::begin_rounds() noexcept {
   start(window(0));
 }
 
-// The bytes of this rank in the windows of a round, by aggregator.
+// The bytes of this rank in the windows of other aggregators in a round.
 std::vector<std::int64_t> TwoPhase::own_parts() noexcept {
   std::vector<std::int64_t> bytes = none();
   positions_.clear();
@@ -206,16 +208,20 @@ std::vector<std::int64_t> TwoPhase::own_parts() noexcept {
   for (std::size_t i = 0; i < owners.size(); ++i) {
     positions_.push_back(
         io::positions_in(state_.view, mine(), domains_->window(static_cast<int>(i), round_)));
-    bytes[static_cast<std::size_t>(owners[i])] = positions_.back().bytes();
+    if (static_cast<int>(i) != domain_)
+      bytes[static_cast<std::size_t>(owners[i])] = positions_.back().bytes();
   }
   return bytes;
 }
 
-// Calls `move` with each part of the user's memory, in the order in which parts lie in the exchange buffer.
+// Calls `move` with each part of the user's memory that is exchanged, in the order in which parts lie in the
+// exchange buffer.
 template <class Move>
 void TwoPhase::each_part(Move move) const noexcept {
   if (access_.memory().total() == 0) return;
-  for (const io::Positions& part : positions_) {
+  for (std::size_t i = 0; i < positions_.size(); ++i) {
+    if (static_cast<int>(i) == domain_) continue;
+    const io::Positions& part = positions_[i];
     type::Cursor memory = access_.memory();
     memory.narrow(static_cast<std::uint64_t>(part.begin - mine().position),
                   static_cast<std::uint64_t>(part.bytes()));
@@ -266,7 +272,7 @@ void TwoPhase::end_round() noexcept {
 // The file's thread moves a window while the exchange, or the program, goes on.
 void TwoPhase::start(Window& window) noexcept {
   if (domain_ < 0 || failure_) return;
-  const bool is_long = static_cast<std::int64_t>(window.data.size()) >= kLeastForThread;
+  const bool is_long = window.aggregator.window_bytes() >= kLeastForThread;
   if (steps_.in_background() ? is_long : domains_->rounds() > 1)
     state_.thread.start(window);
   else

@@ -3,6 +3,7 @@
 // bytes. Random accesses of several ranks are compared with writes of one rank after another.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/prng.hpp"
@@ -79,11 +80,12 @@ Job random_job(Prng& prng) {
   return job;
 }
 
-// The bytes of all ranks in a window, as the exchange delivers them.
-std::vector<char> gather(const Job& job, const Segment& window) {
+// The bytes of all ranks but one in a window, as the exchange delivers them.
+std::vector<char> gather(const Job& job, const Segment& window, std::size_t own) {
   std::vector<char> out(1);
   out.clear();
   for (std::size_t i = 0; i < job.ranks.size(); ++i) {
+    if (i == own) continue;
     const Positions part = positions_in(job.views[i], job.ranks[i], window);
     const auto from = job.data[i].begin() + (part.begin - job.ranks[i].position);
     out.insert(out.end(), from, from + part.bytes());
@@ -114,16 +116,34 @@ TEST(Aggregator, random_collective_writes_and_reads) {
                           static_cast<std::int64_t>(1 + prng.below(4000)));
     WindowMemory memory;
     Aggregator aggregator(storage, job.views, job.ranks, prng.below(2) == 0, memory);
+    const std::size_t own = prng.below(job.ranks.size() + 1);  // none, if there is no such rank
+    std::vector<char> mine;
+    if (own < job.ranks.size()) {
+      mine = job.data[own];
+      aggregator.set_own(static_cast<int>(own), type::Cursor::bytes(mine.data(), mine.size()));
+    }
     for (int domain = 0; domain < count; ++domain)
       for (std::int64_t round = 0; round < domains.rounds(); ++round) {
         const Segment window = domains.window(domain, round);
-        (void)aggregator.set_window(window);
-        std::vector<char> data = gather(job, window);
+        const std::vector<std::int64_t> bytes = aggregator.set_window(window);
+        std::vector<char> data = gather(job, window, own);
+        ASSERT_EQ(static_cast<std::size_t>(std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0})) + 1,
+                  data.size());
         ASSERT_EQ(aggregator.write(data.data()), 0);
         std::vector<char> back(data.size());
+        std::fill(mine.begin(), mine.end(), '-');
         ASSERT_EQ(aggregator.read(back.data()), 0);
         data.back() = 0;
         ASSERT_EQ(back, data);
+        if (own == job.ranks.size()) continue;
+        const Positions part = positions_in(job.views[own], job.ranks[own], window);
+        const std::int64_t first = part.begin - job.ranks[own].position;
+        for (std::int64_t at = 0; at < static_cast<std::int64_t>(mine.size()); ++at) {
+          const auto n = static_cast<std::size_t>(at);
+          const bool is_there = at >= first && at < first + part.bytes();
+          ASSERT_EQ(mine[n], is_there ? job.data[own][n] : '-');
+        }
+        mine = job.data[own];
       }
     ASSERT_EQ(storage.data, want);
   }
