@@ -89,15 +89,15 @@ Errhandler* find(MPI_Errhandler handle) noexcept {
   return errhandler != nullptr && errhandler->users != 0 ? errhandler : nullptr;
 }
 
-Datatype* find(MPI_Datatype handle) noexcept {
-  const std::uintptr_t offset = number(handle) - Tables::kFirstDatatype;
-  if (offset < std::size(tables().predefined_datatypes)) return tables().predefined_datatypes[offset];
-  return tables().datatypes.find(number(handle));
+// The first call of the process makes the tables, and with them the predefined objects.
+Datatype* find_slow(MPI_Datatype handle) noexcept {
+  Datatype* made = tables().datatypes.find(number(handle));
+  return made != nullptr ? made : find_predefined(predefined_datatypes, kFirstDatatype, handle);
 }
 
-Op* find(MPI_Op handle) noexcept {
-  if (number(handle) < std::size(tables().predefined_ops)) return tables().predefined_ops[number(handle)];
-  return tables().ops.find(number(handle));
+Op* find_slow(MPI_Op handle) noexcept {
+  Op* made = tables().ops.find(number(handle));
+  return made != nullptr ? made : find_predefined(predefined_ops, 0, handle);
 }
 
 Info* find(MPI_Info handle) noexcept {

@@ -2,6 +2,7 @@
 // mpi/core/objects.hpp: the object of each kind of MPI handle, except requests (mpi/core/request.hpp).
 // All access is under the engine's lock.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -172,12 +173,33 @@ void release(Op* op) noexcept;
 Comm* find(MPI_Comm handle) noexcept;
 Group* find(MPI_Group handle) noexcept;
 Errhandler* find(MPI_Errhandler handle) noexcept;
-Datatype* find(MPI_Datatype handle) noexcept;
-Op* find(MPI_Op handle) noexcept;
+Datatype* find_slow(MPI_Datatype handle) noexcept;
+Op* find_slow(MPI_Op handle) noexcept;
 Info* find(MPI_Info handle) noexcept;
 Session* find(MPI_Session handle) noexcept;
 Win* find(MPI_Win handle) noexcept;
 File* find(MPI_File handle) noexcept;
+
+// Predefined datatypes by handle - kFirstDatatype, and operations by handle; never destroyed. Null until the
+// tables are made (mpi/core/tables.hpp), and where there is no such handle.
+constexpr std::uintptr_t kFirstDatatype = 512, kPredefinedDatatypes = 256, kPredefinedOps = 64;
+extern std::atomic<Datatype*> predefined_datatypes[kPredefinedDatatypes];
+extern std::atomic<Op*> predefined_ops[kPredefinedOps];
+
+template <class Object, std::size_t kCount, class Handle>
+Object* find_predefined(const std::atomic<Object*> (&table)[kCount], std::uintptr_t first,
+                        Handle handle) noexcept {
+  const std::uintptr_t index = reinterpret_cast<std::uintptr_t>(handle) - first;
+  return index < kCount ? table[index].load(std::memory_order_acquire) : nullptr;
+}
+inline Datatype* find(MPI_Datatype handle) noexcept {
+  Datatype* found = find_predefined(predefined_datatypes, kFirstDatatype, handle);
+  return found != nullptr ? found : find_slow(handle);
+}
+inline Op* find(MPI_Op handle) noexcept {
+  Op* found = find_predefined(predefined_ops, 0, handle);
+  return found != nullptr ? found : find_slow(handle);
+}
 
 // How errors name a kind of handle.
 struct HandleKind {

@@ -22,7 +22,7 @@ Errhandler* make_errhandler(MPI_Errhandler handle, Errhandler::Kind kind) noexce
   return errhandler;
 }
 
-void make_ops(Tables& tables) noexcept {
+void make_ops() noexcept {
   static const struct {
     MPI_Op handle;
     op::Kind kind;
@@ -50,7 +50,7 @@ void make_ops(Tables& tables) noexcept {
     op->name = row.name;
     // The order of operands matters for these two; the others commute.
     op->commutes = row.kind != op::Kind::replace && row.kind != op::Kind::no_op;
-    tables.predefined_ops[op->handle] = op;
+    predefined_ops[op->handle].store(op, std::memory_order_release);
   }
 }
 
@@ -66,14 +66,16 @@ Tables* fill_tables() noexcept {
   tables->env_info = new Info;
   tables->env_info->handle = handle_number(MPI_INFO_ENV);
   fill_env_info(*tables->env_info);
-  make_ops(*tables);
-  make_predefined_datatypes(*tables);
+  make_ops();
+  make_predefined_datatypes();
   return tables;
 }
 
 }  // namespace
 
 std::atomic<Tables*> the_tables{nullptr};
+std::atomic<Datatype*> predefined_datatypes[kPredefinedDatatypes] = {};
+std::atomic<Op*> predefined_ops[kPredefinedOps] = {};
 
 Tables& make_tables() noexcept {
   static Tables& one = *fill_tables();

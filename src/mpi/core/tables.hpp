@@ -20,10 +20,7 @@ struct Tables {
   HandleTable<File> files;
   HandleTable<Request> requests;
 
-  // Predefined objects; never destroyed. Datatypes by handle - kFirstDatatype, null where there is none.
-  static constexpr std::uintptr_t kFirstDatatype = 512;
-  Datatype* predefined_datatypes[256] = {};
-  Op* predefined_ops[64] = {};  // by handle
+  // Predefined objects; never destroyed.
   Group* empty_group = nullptr;
   Errhandler *fatal = nullptr, *abort = nullptr, *give_back = nullptr;
   Info* env_info = nullptr;
@@ -31,7 +28,7 @@ struct Tables {
 
 // Fills in predefined_datatypes (mpi/type/predefined.cpp): objects made with new, with `predefined`,
 // `committed`, their handle, layout and name set. Called once, when the tables are made.
-void make_predefined_datatypes(Tables& tables) noexcept;
+void make_predefined_datatypes() noexcept;
 
 // Of this process; made on first use, never destroyed.
 extern std::atomic<Tables*> the_tables;

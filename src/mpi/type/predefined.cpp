@@ -171,7 +171,7 @@ bool is_integer(Basic basic) noexcept {
 
 }  // namespace
 
-void make_predefined_datatypes(Tables& tables) noexcept {
+void make_predefined_datatypes() noexcept {
   for (const Named& row : kNamed) {
     auto* datatype = new Datatype;
     const auto number = reinterpret_cast<std::uintptr_t>(row.handle);
@@ -180,8 +180,8 @@ void make_predefined_datatypes(Tables& tables) noexcept {
     datatype->name = row.name;
     datatype->layout = type::LayoutRef{&type::basic_layout(row.basic)};
     by_basic[static_cast<std::size_t>(row.basic)] = datatype;
-    HERALD_ASSERT(number - Tables::kFirstDatatype < std::size(tables.predefined_datatypes));
-    tables.predefined_datatypes[number - Tables::kFirstDatatype] = datatype;
+    HERALD_ASSERT(number - kFirstDatatype < kPredefinedDatatypes);
+    predefined_datatypes[number - kFirstDatatype].store(datatype, std::memory_order_release);
   }
 }
 
