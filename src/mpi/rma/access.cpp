@@ -224,6 +224,7 @@ class Runner {
 
   int update_memory() noexcept {
     turn_now_and_then();
+    if (access_.kind != RmaKind::get) state_.has_stores = true;
     std::vector<std::byte> data_copy, result_copy;
     switch (access_.kind) {
       case RmaKind::put: (void)type::copy(data_, at_); return finish_at_once();

@@ -3,6 +3,7 @@
 // Where all ranks of a window share a segment, a lock is a word in it; else the target keeps a queue. A
 // request for a lock in a queue is not waited for until memory is accessed without the target.
 #include <atomic>
+#include <utility>
 
 #include "calls.hpp"
 #include "mpi/rma/window.hpp"
@@ -159,7 +160,8 @@ int flush_local(Call& call, WinState& state, int target) noexcept {
 int flush_target(Call& call, WinState& state, int target) noexcept {
   const Route route = state.member(target).route;
   if ((route == Route::mapped || route == Route::own) && !state.checks) {  // operations are complete at once
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    std::atomic_thread_fence(std::memory_order_acq_rel);
+    if (std::exchange(state.has_stores, false)) std::atomic_thread_fence(std::memory_order_seq_cst);
     turn_now_and_then();
     return MPI_SUCCESS;
   }

@@ -9,6 +9,13 @@
 
 namespace herald::mpi {
 
+// No later load of this processor overtakes an atomic update.
+#if defined(__x86_64__)
+inline constexpr bool kAtomicsAreFences = true;
+#else
+inline constexpr bool kAtomicsAreFences = false;
+#endif
+
 // As many elements of the same type as at the target.
 inline bool is_alike(const Access& access, const OriginBuffer& buffer) noexcept {
   return buffer.type == access.type && buffer.count == access.count && buffer.address != nullptr;
@@ -78,6 +85,7 @@ inline void update_plain(const Access& access, op::Kind op, type::Basic basic, s
   result = is_held ? MPI_SUCCESS : prepare_access(call, state, access.target, access.args->target);
   if (result != MPI_SUCCESS) return true;
   turn_now_and_then();
+  state.has_stores |= access.kind == wire::RmaKind::put || (!copies && !kAtomicsAreFences);
   if (copies)
     copy_plain(access, there, static_cast<std::size_t>(bytes));
   else

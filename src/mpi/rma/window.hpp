@@ -65,6 +65,7 @@ struct WinState {
   bool word_locks = false;   // all ranks are in the segment: locks are words there
   bool all_mapped = false;   // all ranks map all memory: no operation is a service call
   bool checks = false;       // HERALD_CHECK=rma: all operations on others are service calls, and compared
+  bool has_stores = false;   // to mapped memory, which a flush orders before later loads of this rank
   std::vector<int> targets;  // of MPI_Win_start
   std::vector<int> origins;  // of MPI_Win_post
 };
