@@ -110,7 +110,8 @@ StepId Builder::announce(const Piece& from, After after) noexcept {
 }
 
 StepId Builder::copy(const Piece& from, const Piece& to, After after, bool cold) noexcept {
-  if (from.bytes == 0 || to.bytes == 0) return kNone;
+  const bool adds_block = to.block != kNoBlock;  // an empty one, too
+  if ((from.bytes == 0 && !adds_block) || to.bytes == 0) return kNone;
   Step& step = add(StepKind::copy, plain(from), after);
   step.b = plain(to);
   step.cold = cold;

@@ -18,13 +18,18 @@ constexpr StepId kNone = ~StepId{0};
 
 enum class Buffer : std::uint8_t { send, recv, scratch };
 
+// Of block lists (coll/block_list.hpp): no block, but plain memory; as much of a list as it holds; a block
+// that is not in its list. Other values: the index of a block.
+constexpr std::int32_t kNoBlock = -1, kFilledPart = -2, kLeftOut = -3;
+
 // `bytes` bytes of data of a buffer, after the first `first` ones, of `count` items of a layout.
 struct Piece {
   const type::Layout* layout = nullptr;  // null: plain bytes
   std::int64_t offset = 0;               // of displacement 0 of the first item, or of the first byte
-  std::int64_t count = 0;                // items; plain bytes: not used
+  std::int64_t count = 0;                // items; of a block list, its blocks; other plain bytes: not used
   std::uint64_t first = 0;
   std::uint64_t bytes = 0;
+  std::int32_t block = kNoBlock;
   Buffer buffer = Buffer::send;
 };
 
@@ -115,7 +120,12 @@ struct Places {
   }
 };
 
+type::Cursor filled_cursor(const Piece& list, const Places& places) noexcept;  // block_list.cpp
+
+// Of a piece that is no block of a list.
 inline type::Cursor cursor(const Piece& piece, const Places& places) noexcept {
+  if (piece.block == kFilledPart) [[unlikely]]
+    return filled_cursor(piece, places);
   if (piece.layout == nullptr) return type::Cursor::bytes(places.of(piece), piece.bytes);
   type::Cursor all(*piece.layout, places.of(piece), piece.count);
   if (piece.first != 0 || piece.bytes != all.total()) all.narrow(piece.first, piece.bytes);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/trace.hpp"
+#include "coll/block_list.hpp"
 #include "exec/wait.hpp"
 #include "type/pack.hpp"
 
@@ -31,6 +32,8 @@ constexpr std::align_val_t kBlockAlign{64};
 
 // False if there is less room than data.
 bool copy(const coll::Step& step, const coll::Places& places) noexcept {
+  if (step.a.block != coll::kNoBlock || step.b.block != coll::kNoBlock)
+    return coll::copy_block(step.a, step.b, places);
   type::Cursor from = cursor(step.a, places), to = cursor(step.b, places);
   const bool fits = from.total() <= to.total();
   if (step.cold && step.a.layout == nullptr && step.b.layout == nullptr)

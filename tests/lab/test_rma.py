@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What could go wrong between hosts: one-sided operations, partitions of messages or blocks of neighborhood collectives
 that are lost, applied twice or out of order when packets are lost, duplicated or corrupted. With real sockets. Blocks
-for neighbours behind one host leave one by one."""
+for neighbours behind one host leave one by one, with counts or without."""
 from lab_case import BUILD, main
 from lab_job import Job
 

@@ -2,13 +2,16 @@
 #include "coll/make/host_messages.hpp"
 
 #include <algorithm>
+#include <map>
+
+#include "coll/block_list.hpp"
 
 namespace herald::coll {
 namespace {
 
 // Fewer edges are not worth two more hops inside the hosts; longer messages keep the link full alone.
 constexpr std::size_t kFewestEdges = 3;
-constexpr std::uint64_t kMostBytes = 16384;
+constexpr std::uint64_t kMostBytes = 16384;  // of all blocks
 constexpr std::size_t kMostEdges = 1024;
 
 bool exists(const Edge& edge) noexcept { return edge.rank != kNoRank; }
@@ -18,6 +21,10 @@ int index_of(const std::vector<Edge>& edges, int rank, std::uint32_t number) noe
     return edge.rank == rank && edge.number == number;
   });
   return static_cast<int>(found - edges.begin());
+}
+
+bool has_counts(const CollSpec& spec) noexcept {
+  return spec.op != Op::neighbor_allgather && spec.op != Op::neighbor_alltoall;
 }
 
 }  // namespace
@@ -36,13 +43,11 @@ std::uint64_t block_bytes(const CollSpec& spec) noexcept {
 HostMessages::HostMessages(const CollSpec& spec, Builder& builder) noexcept
     : spec_(spec),
       b_(builder),
-      all_(spec.op == Op::neighbor_allgather || spec.op == Op::neighbor_alltoall ? spec.neighbors->hosts.get()
-                                                                                 : nullptr),
-      gathers_(spec.op == Op::neighbor_allgather),
+      all_(spec.neighbors->hosts.get()),
+      gathers_(spec.op == Op::neighbor_allgather || spec.op == Op::neighbor_allgatherv),
       in_(all_ == nullptr ? 1 : static_cast<std::size_t>(all_->cluster.hosts())),
       out_(in_.size()) {
   if (all_ == nullptr) return;
-  bytes_ = block_bytes(spec);
   const int own = all_->cluster.host_of(spec.rank);
   for (const Crossing& edge : all_->edges) {
     const int from = all_->cluster.host_of(edge.from), to = all_->cluster.host_of(edge.to);
@@ -73,9 +78,15 @@ void HostMessages::decide(Message& message, int remote) noexcept {
   }
   const Cluster& cluster = all_->cluster;
   const int own = cluster.host_of(spec_.rank);
-  message.shared = bytes_ != 0 && message.edges.size() >= kFewestEdges &&
-                   message.edges.size() <= kMostEdges && message.blocks.size() * bytes_ <= kMostBytes &&
-                   remote / cluster.count(own) < kTags && own / cluster.count(remote) < kTags;
+  const bool shares = message.edges.size() >= kFewestEdges && message.edges.size() <= kMostEdges &&
+                      remote / cluster.count(own) < kTags && own / cluster.count(remote) < kTags;
+  message.longest = shares ? kMostBytes / message.blocks.size() : 0;
+  if (has_counts(spec_)) return;
+  const std::uint64_t bytes = block_bytes(spec_);
+  if (bytes == 0 || bytes > message.longest)
+    message.longest = 0;
+  else
+    message.longest = bytes;
 }
 
 // The hosts that a rank forwards for differ in their tags.
@@ -89,66 +100,75 @@ void HostMessages::set_tag(int remote, bool collects) noexcept {
   b_.round(kFirstTag + (collects ? 0 : kTags) + round);
 }
 
-Piece HostMessages::at(const Piece& message, std::size_t block, std::size_t count) const noexcept {
-  return bytes_of(message, bytes_ * block, bytes_ * count);
+Piece HostMessages::list_of(const Message& message, std::size_t blocks) noexcept {
+  return scratch_list(b_, blocks, blocks * message.longest);
 }
 
-Piece HostMessages::own_block(const Crossing& edge) const noexcept {
-  return block_to(spec_, gathers_ ? 0 : index_of(spec_.neighbors->destinations, edge.to, edge.number));
+Piece HostMessages::own_block(const Message& message, const Crossing& edge) const noexcept {
+  const Piece block =
+      block_to(spec_, gathers_ ? 0 : index_of(spec_.neighbors->destinations, edge.to, edge.number));
+  return block.bytes <= message.longest ? block : left_out();
 }
 
 void HostMessages::make() noexcept {
   if (all_ == nullptr) return;
   for (int host = 0; host < all_->cluster.hosts(); ++host) {
-    if (in_[static_cast<std::size_t>(host)].shared) distribute(in_[static_cast<std::size_t>(host)], host);
-    if (out_[static_cast<std::size_t>(host)].shared) collect(out_[static_cast<std::size_t>(host)], host);
+    const auto index = static_cast<std::size_t>(host);
+    if (in_[index].longest != 0) distribute(in_[index], host);
+    if (out_[index].longest != 0) collect(out_[index], host);
   }
 }
 
-// The blocks of one source, in their order in the message, at its forwarder.
 void HostMessages::collect(const Message& message, int remote) noexcept {
   const int own = all_->cluster.host_of(spec_.rank), to = forwarder(own, remote);
+  set_tag(remote, true);
   if (to == spec_.rank) {
-    const Piece all = b_.scratch(bytes_ * message.blocks.size());
-    std::vector<StepId> ready;
-    set_tag(remote, true);
-    for (const int source : all_->cluster.on_host(own)) gather_at_forwarder(message, all, source, ready);
+    const Piece all = list_of(message, message.blocks.size());
+    const StepId ready = collect_all(message, all);
     b_.round(kFirstTag);
-    const StepId sent = b_.send(forwarder(remote, own), all);
-    for (const StepId step : ready) b_.depend(sent, step);
+    b_.send(forwarder(remote, own), filled_part(all), {ready});
     return;
   }
-  std::vector<Piece> mine;
-  for (const Crossing& block : message.blocks)
-    if (block.from == spec_.rank) mine.push_back(own_block(block));
-  if (mine.empty()) return;
-  Piece packed = mine[0];
-  std::vector<StepId> ready;
-  if (mine.size() > 1) {
-    packed = b_.scratch(bytes_ * mine.size());
-    for (std::size_t i = 0; i < mine.size(); ++i) ready.push_back(b_.copy(mine[i], at(packed, i)));
-  }
-  set_tag(remote, true);
-  const StepId sent = b_.send(to, packed);
-  for (const StepId step : ready) b_.depend(sent, step);
+  const auto mine = std::count_if(message.blocks.begin(), message.blocks.end(),
+                                  [&](const Crossing& block) { return block.from == spec_.rank; });
+  if (mine == 0) return;
+  const Piece list = list_of(message, static_cast<std::size_t>(mine));
+  const StepId ready = collect_own(message, list);
+  b_.send(to, filled_part(list), {ready});
 }
 
-void HostMessages::gather_at_forwarder(const Message& message, const Piece& all, int source,
-                                       std::vector<StepId>& ready) noexcept {
-  std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < message.blocks.size(); ++i)
-    if (message.blocks[i].from == source) places.push_back(i);
-  if (places.empty()) return;
-  if (source == spec_.rank) {
-    for (const std::size_t i : places) ready.push_back(b_.copy(own_block(message.blocks[i]), at(all, i)));
-  } else if (places.size() == 1) {
-    ready.push_back(b_.recv(source, at(all, places[0])));
-  } else {
-    const Piece packed = b_.scratch(bytes_ * places.size());
-    const StepId got = b_.recv(source, packed);
-    for (std::size_t i = 0; i < places.size(); ++i)
-      ready.push_back(b_.copy(at(packed, i), at(all, places[i]), {got}));
+// The blocks of this rank, in their order in the message. The step after which the list is complete.
+StepId HostMessages::collect_own(const Message& message, const Piece& list) noexcept {
+  StepId ready = kNone;
+  std::size_t index = 0;
+  for (const Crossing& block : message.blocks)
+    if (block.from == spec_.rank)
+      ready = b_.copy(own_block(message, block), list_block(list, index++), {ready});
+  return ready;
+}
+
+// The blocks of all ranks of the host, at the forwarder.
+StepId HostMessages::collect_all(const Message& message, const Piece& list) noexcept {
+  struct Source {
+    Piece list;
+    StepId got = kNone;
+    std::size_t blocks = 0, taken = 0;
+  };
+  std::map<int, Source> sources;
+  for (const Crossing& block : message.blocks) ++sources[block.from].blocks;
+  for (auto& [rank, source] : sources) {
+    if (rank == spec_.rank) continue;
+    source.list = list_of(message, source.blocks);
+    source.got = b_.recv(rank, source.list);
   }
+  StepId ready = kNone;
+  for (std::size_t i = 0; i < message.blocks.size(); ++i) {
+    Source& source = sources[message.blocks[i].from];
+    const Piece block =
+        source.got == kNone ? own_block(message, message.blocks[i]) : list_block(source.list, source.taken++);
+    ready = b_.copy(block, list_block(list, i), {ready, source.got});
+  }
+  return ready;
 }
 
 // Blocks are ordered by destination. Of a gather, a rank with any source there gets all of them.
@@ -167,22 +187,34 @@ void HostMessages::distribute(const Message& message, int remote) noexcept {
   if (from != spec_.rank) {
     if (mine.count == 0) return;
     set_tag(remote, false);
-    const Piece part = b_.scratch(bytes_ * mine.count);
+    const Piece part = list_of(message, mine.count);
     return deliver(message, part, mine.first, b_.recv(from, part));
   }
-  const Piece all = b_.scratch(bytes_ * message.blocks.size());
+  const Piece all = list_of(message, message.blocks.size());
   b_.round(kFirstTag);
   const StepId got = b_.recv(forwarder(remote, own), all);
   set_tag(remote, false);
-  for (const int rank : all_->cluster.on_host(own)) {
-    const Part part = part_of(message, rank);
-    if (rank != spec_.rank && part.count != 0) b_.send(rank, at(all, part.first, part.count), {got});
-  }
+  for (const int rank : all_->cluster.on_host(own))
+    if (rank != spec_.rank) send_part(message, all, rank, got);
   deliver(message, all, 0, got);
 }
 
-// `part` begins with block `first` of the message.
-void HostMessages::deliver(const Message& message, const Piece& part, std::size_t first,
+void HostMessages::send_part(const Message& message, const Piece& all, int rank, StepId got) noexcept {
+  const Part part = part_of(message, rank);
+  if (part.count == 0) return;
+  if (part.count == message.blocks.size()) {
+    b_.send(rank, filled_part(all), {got});
+    return;
+  }
+  const Piece list = list_of(message, part.count);
+  StepId ready = got;
+  for (std::size_t i = 0; i < part.count; ++i)
+    ready = b_.copy(list_block(all, part.first + i), list_block(list, i), {ready});
+  b_.send(rank, filled_part(list), {ready});
+}
+
+// `list` begins with block `first` of the message.
+void HostMessages::deliver(const Message& message, const Piece& list, std::size_t first,
                            StepId got) noexcept {
   for (std::size_t i = 0; i < message.edges.size(); ++i) {
     const Crossing& edge = message.edges[i];
@@ -193,8 +225,8 @@ void HostMessages::deliver(const Message& message, const Piece& part, std::size_
           std::find_if(message.blocks.begin(), message.blocks.end(),
                        [&](const Crossing& other) { return other.from == edge.from; }) -
           message.blocks.begin());
-    const int to = index_of(spec_.neighbors->sources, edge.from, edge.number);
-    b_.copy(at(part, block - first), spec_.recv.block(to), {got});
+    const Piece to = spec_.recv.block(index_of(spec_.neighbors->sources, edge.from, edge.number));
+    if (to.bytes <= message.longest) b_.copy(list_block(list, block - first), to, {got});
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Neighborhood collectives: one message for each edge, all at once. Edges between the same two ranks are told
 // apart by tags; the tag repeats after kTags edges, whose messages stay in order. An edge from a rank to
-// itself is a copy. Short equal blocks between two hosts share one message (host_messages.hpp). Among few
+// itself is a copy. Short blocks between two hosts share one message (host_messages.hpp). Among few
 // ranks of one host, equal blocks are posted in shared memory, and their destinations read them.
 #include <algorithm>
 
@@ -70,7 +70,8 @@ void make(const CollSpec& spec, Builder& b) noexcept {
   int block = 0;
   for (const Edge& edge : spec.neighbors->sources) {
     const int at = block++;
-    if (!leaves(edge) || spec.recv.bytes(at) == 0 || shared.carries_from(edge.rank)) continue;
+    const std::uint64_t bytes = leaves(edge) ? spec.recv.bytes(at) : 0;
+    if (bytes == 0 || shared.carries_from(edge.rank, bytes)) continue;
     set_tag(b, edge);
     b.recv(edge.rank, spec.recv.block(at));
   }
@@ -78,7 +79,7 @@ void make(const CollSpec& spec, Builder& b) noexcept {
   for (const Edge& edge : spec.neighbors->destinations) {
     const Piece from = leaves(edge) ? block_to(spec, block) : Piece{};
     ++block;
-    if (from.bytes == 0 || shared.carries_to(edge.rank)) continue;
+    if (from.bytes == 0 || shared.carries_to(edge.rank, from.bytes)) continue;
     set_tag(b, edge);
     b.send(edge.rank, from);
   }

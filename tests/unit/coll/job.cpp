@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "coll/block_list.hpp"
 #include "type/pack.hpp"
 
 namespace herald::coll {
@@ -136,9 +137,9 @@ class Job {
         return true;
       case StepKind::gather: rank.waiting.push_back(id); return true;
       case StepKind::copy: {
-        type::Cursor from = cursor(step.a, rank.places), to = cursor(step.b, rank.places);
-        if (from.total() != to.total()) why_ = "a copy between pieces of unequal size";
-        type::copy(from, to);
+        const bool lists = step.a.block != kNoBlock || step.b.block != kNoBlock;
+        if (!copy_block(step.a, step.b, rank.places)) why_ = "a block does not fit, or its list is damaged";
+        if (!lists && step.a.bytes != step.b.bytes) why_ = "a copy between pieces of unequal size";
         break;
       }
       case StepKind::reduce: reduce(rank, step); break;
@@ -362,7 +363,8 @@ class Job {
     type::Cursor source = flight.gone ? type::Cursor::bytes(flight.data.data(), flight.data.size())
                                       : cursor(sent.a, from.places);
     type::Cursor sink = cursor(got.a, to.places);
-    if (source.total() != sink.total()) why_ = "a message and its receive are of unequal size";
+    const bool shorter = sent.a.block == kFilledPart && source.total() <= sink.total();
+    if (source.total() != sink.total() && !shorter) why_ = "a message and its receive are of unequal size";
     type::copy(source, sink);
     to.busy[got.slot] = false;
     if (!flight.gone) {

@@ -14,6 +14,7 @@ struct Scene {
   Op op = Op::neighbor_alltoall;
   int ranks = 1;
   bool gappy = false;
+  std::int64_t scale = 1;            // of the length of blocks
   std::vector<Neighbors> neighbors;  // by rank
   const Cluster* cluster = nullptr;
   std::uint32_t shared_bytes = 0;
@@ -23,13 +24,12 @@ struct Scene {
   const type::Layout& layout() const { return gappy ? gappy_layout() : dense_layout(); }
   // Items of an edge: known at both ends.
   std::int64_t count(int from, int to, const Edge& edge) const {
-    if (op == Op::neighbor_allgather || op == Op::neighbor_alltoall) return 3;
-    if (gathers()) return from % 4;
-    return (from * 7 + to * 3 + static_cast<int>(edge.number)) % 5;
+    if (op == Op::neighbor_allgather || op == Op::neighbor_alltoall) return 3 * scale;
+    if (gathers()) return from % 4 * scale;
+    return (from * 7 + to * 3 + static_cast<int>(edge.number)) % 5 * scale;
   }
+  std::int64_t room() const { return 8 * scale; }  // items from the start of one block to the next
 };
-
-constexpr std::int64_t kRoom = 8;  // items from the start of one block to the next
 
 // Multi-edges and edges to itself included, and places without a neighbour.
 Scene random_scene(Op op, int ranks, int edges, Prng& prng) {
@@ -51,7 +51,7 @@ Scene random_scene(Op op, int ranks, int edges, Prng& prng) {
   return scene;
 }
 
-// Blocks lie kRoom items apart, the last one first, or packed where the call has no counts.
+// Blocks lie room() items apart, the last one first, or packed where the call has no counts.
 void place(const Scene& s, const std::vector<Edge>& edges, bool sends, int rank, Blocks& blocks,
            std::vector<std::int64_t>& counts, std::vector<std::int64_t>& displs,
            std::vector<const type::Layout*>& layouts) {
@@ -63,7 +63,7 @@ void place(const Scene& s, const std::vector<Edge>& edges, bool sends, int rank,
     const Edge& edge = edges[static_cast<std::size_t>(i)];
     const int peer = edge.rank == kNoRank ? rank : edge.rank;
     counts.push_back(sends ? s.count(rank, peer, edge) : s.count(peer, rank, edge));
-    displs.push_back((n - 1 - i) * kRoom * (s.op == Op::neighbor_alltoallw ? s.layout().extent() : 1));
+    displs.push_back((n - 1 - i) * s.room() * (s.op == Op::neighbor_alltoallw ? s.layout().extent() : 1));
     layouts.push_back(&s.layout());
   }
   blocks.counts = counts.data();
@@ -73,7 +73,7 @@ void place(const Scene& s, const std::vector<Edge>& edges, bool sends, int rank,
 
 std::int64_t item_of(const Scene& s, const std::vector<Edge>& edges, std::int64_t block) {
   const auto n = static_cast<std::int64_t>(edges.size());
-  return s.has_counts() ? (n - 1 - block) * kRoom : block * s.count(0, 0, {});
+  return s.has_counts() ? (n - 1 - block) * s.room() : block * s.count(0, 0, {});
 }
 
 // The item that `edge` carries at index i.
@@ -85,7 +85,7 @@ void prepare(const Scene& s, int rank, Member& m) {
   const Neighbors& mine = s.neighbors[static_cast<std::size_t>(rank)];
   const type::Layout& layout = s.layout();
   const auto room =
-      static_cast<std::int64_t>(std::max(mine.sources.size(), mine.destinations.size()) + 1) * kRoom;
+      static_cast<std::int64_t>(std::max(mine.sources.size(), mine.destinations.size()) + 1) * s.room();
   m.send = Memory(layout, room);
   m.recv = Memory(layout, room);
   m.spec.op = s.op;
@@ -99,7 +99,7 @@ void prepare(const Scene& s, int rank, Member& m) {
   place(s, mine.destinations, true, rank, m.spec.send, m.send_counts, m.send_displs, m.send_layouts);
   place(s, mine.sources, false, rank, m.spec.recv, m.recv_counts, m.recv_displs, m.recv_layouts);
   if (s.gathers())
-    for (std::int64_t i = 0; i < kRoom; ++i) m.send.set(i * layout.extent(), layout, made_up(rank, 0, i));
+    for (std::int64_t i = 0; i < s.room(); ++i) m.send.set(i * layout.extent(), layout, made_up(rank, 0, i));
   for (std::size_t b = 0; b < mine.destinations.size() && !s.gathers(); ++b) {
     const Edge& edge = mine.destinations[b];
     const int peer = edge.rank == kNoRank ? rank : edge.rank;
@@ -204,14 +204,33 @@ TEST(CollNeighborhood, blocks_between_two_hosts_share_a_message) {
         const std::vector<int> hosts = random_hosts(scene, 4, prng);
         run_scene(scene, prng);
         if (HasFatalFailure()) return;
-        if (scene.has_counts() || scene.neighbors[0].hosts == nullptr) continue;
+        if (scene.neighbors[0].hosts == nullptr) continue;
         for (const auto& [pair, crossing] : traffic(scene, hosts)) {
           if (pair.first == pair.second || crossing.edges < 3) continue;
           EXPECT_EQ(crossing.messages, 1) << crossing.edges << " edges";
           ++shared;
         }
       }
-  EXPECT_GT(shared, 100);
+  EXPECT_GT(shared, 300);
+}
+
+// Only the two ends of an edge know whether its block is short enough to share a message.
+TEST(CollNeighborhood, long_blocks_between_two_hosts_leave_alone) {
+  int mixed = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed)
+    for (const Op op : {Op::neighbor_allgatherv, Op::neighbor_alltoallv, Op::neighbor_alltoallw}) {
+      SCOPED_TRACE(std::string(name_of(op)) + " seed " + std::to_string(seed));
+      Prng prng(seed);
+      Scene scene = random_scene(op, 7, 40, prng);
+      scene.scale = 80;
+      const std::vector<int> hosts = random_hosts(scene, 3, prng);
+      run_scene(scene, prng);
+      if (HasFatalFailure()) return;
+      if (scene.neighbors[0].hosts == nullptr) continue;
+      for (const auto& [pair, crossing] : traffic(scene, hosts))
+        if (pair.first != pair.second && crossing.messages > 1 && crossing.messages < crossing.edges) ++mixed;
+    }
+  EXPECT_GT(mixed, 20);
 }
 
 TEST(CollNeighborhood, blocks_are_read_from_shared_memory_on_one_host) {
