@@ -66,9 +66,10 @@ static __inline__ int MPIX_Alltoallw_close_group(MPI_Request* group) { return MP
 
 /* A hint that a collective will be called again and again on this communicator (the pass herald-plans puts it
    before loops): the library makes its plan, opens the lane of the ranks concerned and allocates its buffers.
-   Local: no rank waits for another, and ranks need not give the same hints, or any. A wrong hint costs
-   time only. Not collective, allowed at any time, in any thread that may call MPI. Returns MPI_SUCCESS, or
-   the error class of the call that the hint describes; no error handler is called.
+   Or that messages will go to one partner, `root`, or come from it: the library takes the ring to a rank of
+   this host and touches its memory. Local: no rank waits for another, and ranks need not give the same hints,
+   or any. A wrong hint costs time only. Not collective, allowed at any time, in any thread that may call MPI.
+   Returns MPI_SUCCESS, or the error class of the call that the hint describes; no error handler is called.
 
    Arguments are those of the collective; of a reduction, count and type are those of the receive side.
    Unknown arguments are MPIX_PLAN_UNKNOWN for numbers, NULL for handles and arrays. MPIX_PLAN_LARGE: the
@@ -90,7 +91,9 @@ enum {
   MPIX_PLAN_REDUCE_SCATTER,
   MPIX_PLAN_REDUCE_SCATTER_BLOCK,
   MPIX_PLAN_SCAN,
-  MPIX_PLAN_EXSCAN
+  MPIX_PLAN_EXSCAN,
+  MPIX_PLAN_SEND,
+  MPIX_PLAN_RECV
 };
 enum { MPIX_PLAN_LARGE = 1, MPIX_PLAN_IN_PLACE = 2 }; /* flags */
 #define MPIX_PLAN_UNKNOWN (-2147483647 - 1)

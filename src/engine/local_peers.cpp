@@ -49,10 +49,14 @@ void LocalPeers::ring(p2p::PeerId peer) noexcept {
   if (sender(peer).is_open()) sender(peer).bell().ring_if_asleep();
 }
 
-bool LocalPeers::pump(p2p::PeerId peer) noexcept {
+bool LocalPeers::pump(p2p::PeerId peer, bool expects_many) noexcept {
   LocalSender& to = sender(peer);
   const bool to_self = peer == rank_;
   bool moved = false;
+  if (expects_many && !to_self && to.expect_many()) {
+    to.take_ring(*shm_, rank_, peer);
+    moved = true;
+  }
   for (int left = kPumpPackets; left != 0 && core_.wants_to_send(peer); --left) {
     if (!to_self && to.wants_ring()) to.take_ring(*shm_, rank_, peer);
     const std::span<std::byte> room = to.claim();

@@ -40,7 +40,8 @@ class LocalPeers {
   void ring(p2p::PeerId peer) noexcept;
 
   // Writes packets of Core for the peer, until its memory is full or it is another peer's turn.
-  bool pump(p2p::PeerId peer) noexcept;
+  // `expects_many`: takes a ring at once, if one is left.
+  bool pump(p2p::PeerId peer, bool expects_many = false) noexcept;
   // The same for a message of one packet that nothing waits before. False: nothing happened.
   bool try_send(p2p::SendOp& op) noexcept;
   bool try_send(const p2p::ShortSend& send) noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // engine/local_sender.hpp: where packets for one peer of this host go. They first go to the peer's inbox,
-// which all local peers share. A sender of several packets takes one of the peer's rings, if one is left,
-// announces it in the inbox, and writes there from then on; so the order holds.
+// which all local peers share. A sender of several packets, or of several to come, takes one of the peer's
+// rings, if one is left, announces it in the inbox, and writes there from then on; so the order holds.
 #pragma once
 #include <utility>
 
@@ -52,6 +52,12 @@ class LocalSender {
 
   // True once, after so many packets that a ring pays.
   bool wants_ring() noexcept { return !ring_.is_open() && sent_ <= kBeforeRing && ++sent_ == kBeforeRing; }
+  // True once: the packets are known to come.
+  bool expect_many() noexcept {
+    if (ring_.is_open() || sent_ >= kBeforeRing) return false;
+    sent_ = kBeforeRing;
+    return true;
+  }
   void take_ring(path::ShmPath& shm, int self, int peer) noexcept {
     cell_ = inbox_->claim(position_);
     std::uint32_t index = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_prepare.c: hints before collectives (MPIX_Plan_prepare). What could go wrong: a hint waits for other
-   ranks, or is counted as a call, so that ranks with different hints do not match; a wrong hint changes a
-   result, calls an error handler or makes memory grow; a hint for a freed communicator, or outside of MPI,
-   crashes. */
+/* coll_prepare.c: hints before collectives and messages (MPIX_Plan_prepare). What could go wrong: a hint
+   waits for other ranks, or is counted as a call, so that ranks with different hints do not match; a wrong
+   hint changes a result, calls an error handler or makes memory grow; a hint for a freed communicator, or
+   outside of MPI, crashes; a hint between two messages changes their order. */
 #include <limits.h>
 #include <malloc.h>
 #include <mpix.h>
@@ -170,6 +170,42 @@ static void wrong_hints(MPI_Comm comm) {
   MPI_Type_free(&type);
 }
 
+static int prepare_partner(int operation, MPI_Comm comm, int partner) {
+  return MPIX_Plan_prepare(operation, comm, partner, NULL, 0, kCount, NULL, NULL, MPI_INT, NULL, kCount, NULL,
+                           NULL, MPI_INT, NULL);
+}
+
+/* Messages that are sent before and after a hint arrive in order; all ranks may be partners, this one too. */
+static void hints_between_messages(MPI_Comm comm) {
+  enum { kMessages = 20 };
+  MPI_Request requests[kMessages];
+  for (int distance = 0; distance < size; ++distance) {
+    const int to = (rank + distance) % size, from = (rank + size - distance) % size;
+    for (int i = 0; i < kMessages; ++i) {
+      if (i == 5 || i > 15) OK(prepare_partner(MPIX_PLAN_SEND, comm, to));
+      if (i == 7) OK(prepare_partner(MPIX_PLAN_RECV, comm, from));
+      in[i] = item(rank, distance, i);
+      OK(MPI_Isend(in + i, 1, MPI_INT, to, 7, comm, requests + i));
+    }
+    for (int i = 0; i < kMessages; ++i) {
+      out[i] = -1;
+      OK(MPI_Recv(out + i, 1, MPI_INT, from, 7, comm, MPI_STATUS_IGNORE));
+      CHECK(out[i] == item(from, distance, i));
+    }
+    OK(MPI_Waitall(kMessages, requests, MPI_STATUSES_IGNORE));
+    OK(MPIX_Plan_release(MPIX_PLAN_SEND, comm));
+    OK(MPIX_Plan_release(MPIX_PLAN_RECV, comm));
+  }
+  for (int operation = MPIX_PLAN_SEND; operation <= MPIX_PLAN_RECV; ++operation) {
+    OK(prepare_partner(operation, comm, MPI_PROC_NULL));
+    OK(prepare_partner(operation, comm, MPI_ANY_SOURCE));
+    OK(prepare_partner(operation, comm, MPIX_PLAN_UNKNOWN));
+    CHECK(prepare_partner(operation, comm, size) == MPI_ERR_RANK);
+    CHECK(prepare_partner(operation, comm, INT_MAX) == MPI_ERR_RANK);
+    for (int i = 0; i < 1000; ++i) OK(prepare_partner(operation, comm, i % size));
+  }
+}
+
 /* Loops that are left without a release. */
 static void bounded_memory(MPI_Comm comm) {
   size_t before = 0;
@@ -206,10 +242,12 @@ int main(int argc, char** argv) {
   set_count(1);
   if (rank == 0) OK(prepare(MPIX_PLAN_BARRIER, MPI_COMM_WORLD, 0)); /* the others are not needed for it */
   each_operation(MPI_COMM_WORLD);
+  hints_between_messages(MPI_COMM_WORLD);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   if (rank != 0) OK(prepare(MPIX_PLAN_ALLTOALLV, comm, 1));
   each_operation(comm);
   wrong_hints(comm);
+  hints_between_messages(comm);
   each_operation(comm);
   bounded_memory(comm);
   set_count(30);

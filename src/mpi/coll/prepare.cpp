@@ -14,6 +14,10 @@ namespace {
 // Longer calls gain nothing from a hint, and a wrong count must not make a plan of millions of steps.
 constexpr MPI_Count kMostBytes = MPI_Count{1} << 30;
 
+// Hints about messages to or from one partner, numbered behind the collectives.
+constexpr int kSend = coll::kOps, kRecv = kSend + 1;
+bool is_message(int operation) noexcept { return operation >= kSend; }
+
 // Stand for the buffers of a call, which a plan does not name.
 std::byte send_place, recv_place;
 
@@ -175,9 +179,18 @@ Comm* find_comm(Call& call, MPI_Comm handle, int operation) noexcept {
   Comm* const comm = find(handle);
   if (comm == nullptr || comm->remote != nullptr)
     return call.fail(MPI_ERR_COMM, "argument 2 (comm) is not a valid intra-communicator");
-  if (operation < 0 || operation >= coll::kOps)
+  if (operation < 0 || operation > kRecv)
     return call.fail(MPI_ERR_ARG, "argument 1 (operation) is not one of MPIX_PLAN_*");
   return comm;
+}
+
+// A receive has nothing that could be made before its message. MPI_PROC_NULL and wildcards are negative, as
+// is a partner that is not known.
+int prepare_message(const Comm& comm, const Hint& hint) noexcept {
+  if (hint.root >= comm.size) return MPI_ERR_RANK;
+  if (hint.root >= 0 && hint.operation == kSend)
+    runtime().engine().messages().prepare_send(comm.peer(hint.root));
+  return MPI_SUCCESS;
 }
 
 }  // namespace
@@ -185,6 +198,7 @@ Comm* find_comm(Call& call, MPI_Comm handle, int operation) noexcept {
 int prepare(Call& call, MPI_Comm handle, const Hint& hint) noexcept {
   Comm* const comm = find_comm(call, handle, hint.operation);
   if (comm == nullptr) return call.error();
+  if (is_message(hint.operation)) return prepare_message(*comm, hint);
   const auto operation = static_cast<coll::Op>(hint.operation);
   coll_state(*comm).team.prepare_lane({});
   if (is_rooted(operation) && (hint.root < 0 || hint.root >= comm->size))
@@ -196,7 +210,8 @@ int prepare(Call& call, MPI_Comm handle, const Hint& hint) noexcept {
 int release_prepared(Call& call, MPI_Comm handle, int operation) noexcept {
   Comm* const comm = find_comm(call, handle, operation);
   if (comm == nullptr) return call.error();
-  if (comm->coll) coll_state(*comm).plans.release_prepared(name_of(static_cast<coll::Op>(operation)));
+  if (comm->coll && !is_message(operation))
+    coll_state(*comm).plans.release_prepared(name_of(static_cast<coll::Op>(operation)));
   return MPI_SUCCESS;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpi/coll/prepare.hpp: hints about collectives to come (MPIX_Plan_prepare).
+// mpi/coll/prepare.hpp: hints about collectives and messages to come (MPIX_Plan_prepare).
 // In:  what is known of a call: its operation, communicator, root, counts, types. Nothing of it is trusted.
-// Out: a plan in the cache of the communicator, with the memory of its first run; open lanes.
+// Out: a plan in the cache of the communicator, with the memory of its first run; open lanes. For messages to
+// a partner of this host: a ring.
 // A hint runs nothing and sends at most invitations to a lane, so a wrong one is harmless.
 #pragma once
 #include "mpi/core/call.hpp"
