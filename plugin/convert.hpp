@@ -6,6 +6,7 @@
 //   - the call runs in every iteration, and before the loop can be left
 //   - every branch that decides whether it runs goes the same way at all ranks (uniform.hpp)
 //   - nothing throws out of the loop, or jumps
+// Sends and receives need less: what other ranks do does not matter (messages.hpp).
 // Work that touches none of its buffers runs between MPI_Start and MPI_Wait (overlap.hpp).
 #pragma once
 #include "prepare.hpp"

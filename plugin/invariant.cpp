@@ -22,6 +22,33 @@ bool is_variable(const Value* pointer) {
   return isa<GlobalVariable>(object) && pointer->stripPointerCasts() == object;
 }
 
+// The call is not given the variable, and no other call has kept its address.
+bool is_unknown_to(const CallBase& call, const Value* pointer) {
+  const Value* object = getUnderlyingObject(pointer, 0);
+  if (!isa<AllocaInst>(object)) return false;
+  for (const Value* argument : call.args())
+    if (argument->getType()->isPointerTy() && getUnderlyingObject(argument, 0) == object) return false;
+  SmallVector<const Value*, 8> names{object};
+  for (int steps = 0; !names.empty(); ++steps) {
+    if (steps > kMostNames) return false;
+    for (const Use& use : names.pop_back_val()->uses()) {
+      const User* user = use.getUser();
+      if (isa<LoadInst>(user)) continue;
+      if (isa<CastInst>(user) || isa<GetElementPtrInst>(user)) {
+        names.push_back(user);
+        continue;
+      }
+      if (isa<StoreInst>(user) && use.getOperandNo() == StoreInst::getPointerOperandIndex()) continue;
+      const auto* other = dyn_cast<CallBase>(user);
+      if (other == nullptr || !other->isArgOperand(&use)) return false;
+      const auto* intrinsic = dyn_cast<IntrinsicInst>(other);
+      if (intrinsic != nullptr && (intrinsic->isLifetimeStartOrEnd() || is_debug_info(*intrinsic))) continue;
+      if (!forgets_argument(*other, other->getArgOperandNo(&use))) return false;
+    }
+  }
+  return true;
+}
+
 bool is_cheap(const Instruction& instruction) {
   if (isa<CastInst>(instruction) || isa<GetElementPtrInst>(instruction)) return true;
   if (const auto* binary = dyn_cast<BinaryOperator>(&instruction))
@@ -41,6 +68,7 @@ bool may_touch(AAResults& alias, const Instruction& instruction, Value* pointer,
     if (intrinsic != nullptr && (intrinsic->isLifetimeStartOrEnd() || intrinsic->isAssumeLikeIntrinsic()))
       return false;
     if (ignore_calls && intrinsic == nullptr) return false;
+    if (intrinsic == nullptr && is_unknown_to(*call, pointer)) return false;
     if (touches_arguments_only(*call)) {
       if (read) return true;
       return any_of(written_arguments(*call), [&](const Value* written) {

@@ -12,7 +12,7 @@ using namespace llvm;
 namespace herald::plans {
 namespace {
 
-constexpr Collective kCollectives[] = {
+constexpr Procedure kCollectives[] = {
     {"Barrier", "c", 0},
     {"Bcast", "bntRc", 1},
     {"Gather", "smubntRc", 2},
@@ -32,13 +32,21 @@ constexpr Collective kCollectives[] = {
     {"Exscan", "sbntoc", 16},
 };
 
-struct Partner {
-  const char* name;
-  int index;
+// A procedure that sends and receives has two rows.
+constexpr Procedure kMessages[] = {
+    {"Send", "smuPgc", kSend},           {"Ssend", "smuPgc", kSend},
+    {"Rsend", "smuPgc", kSend},          {"Isend", "smuPgcq", kSend},
+    {"Issend", "smuPgcq", kSend},        {"Irsend", "smuPgcq", kSend},
+    {"Recv", "bntPgcx", kReceive},       {"Irecv", "bntPgcq", kReceive},
+    {"Sendrecv", "smuPg-----cx", kSend}, {"Sendrecv", "-----bntPgcx", kReceive},
 };
-constexpr Partner kPartners[] = {
-    {"Send", 3},  {"Ssend", 3}, {"Rsend", 3},  {"Bsend", 3},    {"Recv", 3},
-    {"Isend", 3}, {"Irecv", 3}, {"Issend", 3}, {"Sendrecv", 3},
+
+// Others that keep no address of a variable.
+constexpr const char* kForgetful[] = {
+    "Init",        "Init_thread", "Initialized", "Finalized", "Abort",           "Wait",
+    "Waitall",     "Comm_dup",    "Comm_split",  "Comm_free", "Comm_create",     "Comm_group",
+    "Cart_create", "Cart_shift",  "Cart_coords", "Cart_rank", "Cart_get",        "Dims_create",
+    "Type_commit", "Type_vector", "Type_free",   "Type_size", "Type_contiguous", "Get_processor_name",
 };
 
 // Calls that write these arguments only; -1: none.
@@ -85,14 +93,28 @@ KnownCall known_call(const CallBase& call) {
   StringRef name = name_of_callee(call);
   if (!name.consume_front("MPI_")) return {};
   const bool large = name.consume_back("_c");
-  for (const Collective& row : kCollectives)
+  for (const Procedure& row : kCollectives)
     if (name == row.name && call.arg_size() == std::strlen(row.roles) &&
         argument(call, row, Role::comm)->getType()->isPointerTy())
       return {&row, large};
   return {};
 }
 
-Value* argument(const CallBase& call, const Collective& collective, Role role) {
+SmallVector<const Procedure*, 2> messages_of(const CallBase& call) {
+  StringRef name = name_of_callee(call);
+  if (!name.consume_front("MPI_")) return {};
+  (void)name.consume_back("_c");
+  SmallVector<const Procedure*, 2> found;
+  for (const Procedure& row : kMessages)
+    if (name == row.name && call.arg_size() == std::strlen(row.roles) &&
+        argument(call, row, Role::comm)->getType()->isPointerTy())
+      found.push_back(&row);
+  return found;
+}
+
+bool is_large(const CallBase& call) { return name_of_callee(call).take_back(2) == "_c"; }
+
+Value* argument(const CallBase& call, const Procedure& collective, Role role) {
   const char* found = std::strchr(collective.roles, static_cast<char>(role));
   return found == nullptr ? nullptr : call.getArgOperand(static_cast<unsigned>(found - collective.roles));
 }
@@ -107,6 +129,12 @@ bool is_array(Role role) {
     case Role::recvtypes: return true;
     default: return false;
   }
+}
+
+bool is_buffer(Role role) { return role == Role::sendbuf || role == Role::recvbuf; }
+
+bool is_left_out(Role role) {
+  return role == Role::tag || role == Role::status || role == Role::request || role == Role::none;
 }
 
 const char* name_of(Role role) {
@@ -126,6 +154,11 @@ const char* name_of(Role role) {
     case Role::op: return "operation";
     case Role::root: return "root";
     case Role::comm: return "communicator";
+    case Role::partner: return "partner";
+    case Role::tag: return "tag";
+    case Role::status: return "status";
+    case Role::request: return "request";
+    case Role::none: break;
   }
   return "";
 }
@@ -158,13 +191,12 @@ bool is_predefined(const Value* value) { return constant_address(value) < kFirst
 
 bool is_world(const Value* value) { return constant_address(value) == 0x101; }
 
-int partner_of(const CallBase& call) {
+bool forgets_argument(const CallBase& call, unsigned index) {
+  if (touches_arguments_only(call)) return true;
+  for (const Procedure* message : messages_of(call))
+    if (message->roles[index] == static_cast<char>(Role::request)) return true;
   StringRef name = name_of_callee(call);
-  if (!name.consume_front("MPI_")) return -1;
-  (void)name.consume_back("_c");
-  for (const Partner& row : kPartners)
-    if (name == row.name && call.arg_size() > 5) return row.index;
-  return -1;
+  return name.consume_front("MPI_") && any_of(kForgetful, [&](const char* one) { return name == one; });
 }
 
 }  // namespace herald::plans

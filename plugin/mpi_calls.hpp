@@ -7,6 +7,13 @@
 
 namespace herald::plans {
 
+// MPIX_PLAN_* of mpix.h.
+constexpr int kSend = 17, kReceive = 18;
+constexpr int kLarge = 1, kInPlace = 2;
+constexpr std::int64_t kUnknown = INT32_MIN;
+
+constexpr int kMostNames = 40;  // of one variable, that are followed
+
 // Role of an argument; capital letters are arrays.
 enum class Role : char {
   sendbuf = 's',
@@ -24,28 +31,38 @@ enum class Role : char {
   op = 'o',
   root = 'R',
   comm = 'c',
+  partner = 'P',
+  tag = 'g',
+  status = 'x',
+  request = 'q',
+  none = '-',  // of a procedure that has two rows
 };
 
-// A blocking collective. Operations are numbered as MPIX_PLAN_* in mpix.h.
-struct Collective {
+// A blocking collective, or a send or receive. Operations are numbered as MPIX_PLAN_* in mpix.h.
+struct Procedure {
   const char* name;   // without MPI_ and _c
   const char* roles;  // one letter per argument
   int operation;
+
+  bool is_message() const { return operation >= kSend; }
 };
 
+// A collective.
 struct KnownCall {
-  const Collective* collective = nullptr;  // null: not one
-  bool large = false;                      // the _c form
+  const Procedure* collective = nullptr;  // null: not one
+  bool large = false;                     // the _c form
 };
-
-// MPIX_PLAN_* of mpix.h.
-constexpr int kLarge = 1, kInPlace = 2;
-constexpr std::int64_t kUnknown = INT32_MIN;
 
 KnownCall known_call(const llvm::CallBase& call);
-llvm::Value* argument(const llvm::CallBase& call, const Collective& collective, Role role);  // null: none
+// The message that a call sends or receives; MPI_Sendrecv does both.
+llvm::SmallVector<const Procedure*, 2> messages_of(const llvm::CallBase& call);
+bool is_large(const llvm::CallBase& call);
+llvm::Value* argument(const llvm::CallBase& call, const Procedure& collective, Role role);  // null: none
 const char* name_of(Role role);
 bool is_array(Role role);
+bool is_buffer(Role role);
+// What a hint about messages does not tell: tag, status, request.
+bool is_left_out(Role role);
 
 // The function that is called, also through a cast; null if it is not known.
 const llvm::Function* callee_of(const llvm::CallBase& call);
@@ -58,7 +75,7 @@ llvm::SmallVector<const llvm::Value*, 2> written_arguments(const llvm::CallBase&
 bool is_in_place(const llvm::Value* value);
 bool is_predefined(const llvm::Value* value);
 bool is_world(const llvm::Value* value);  // MPI_COMM_WORLD
-// Sends and receives: the index of the partner, -1 for other calls.
-int partner_of(const llvm::CallBase& call);
+// The procedure keeps no address that is passed to it at this place, once it has returned.
+bool forgets_argument(const llvm::CallBase& call, unsigned index);
 
 }  // namespace herald::plans

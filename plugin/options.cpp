@@ -13,6 +13,8 @@ using namespace llvm;
 namespace herald::plans {
 namespace {
 
+constexpr const char* kFlag = "herald-plans";  // of a module
+
 cl::opt<Mode> option("herald-plans", cl::desc("what herald-plans does with collectives in loops"),
                      cl::values(clEnumValN(Mode::none, "none", "nothing"),
                                 clEnumValN(Mode::prepare, "prepare", "hints before the loop"),
@@ -25,7 +27,8 @@ cl::opt<Broken> broken("herald-plans-break", cl::Hidden,
                        cl::values(clEnumValN(Broken::stores, "stores", "that nothing writes an argument"),
                                   clEnumValN(Broken::iterations, "iterations", "that a call always runs"),
                                   clEnumValN(Broken::branches, "branches", "that all ranks go the same way"),
-                                  clEnumValN(Broken::overlap, "overlap", "that work needs no result")),
+                                  clEnumValN(Broken::overlap, "overlap", "that work needs no result"),
+                                  clEnumValN(Broken::requests, "requests", "that a message completes")),
                        cl::init(Broken::none));
 
 std::optional<Mode> mode_in(StringRef text) {
@@ -68,7 +71,15 @@ std::optional<Mode> mark_on(const Function& function) {
 
 }  // namespace
 
-Mode mode_of_option() { return option; }
+Mode mode_of(const Module& module) {
+  const auto* recorded = mdconst::extract_or_null<ConstantInt>(module.getModuleFlag(kFlag));
+  return recorded == nullptr ? Mode{option} : static_cast<Mode>(recorded->getZExtValue());
+}
+
+void record_mode(Module& module) {
+  if (module.getModuleFlag(kFlag) == nullptr)
+    module.addModuleFlag(Module::Max, kFlag, static_cast<std::uint32_t>(Mode{option}));
+}
 
 bool is_broken(Broken proof) { return broken == proof; }
 
@@ -76,7 +87,7 @@ Permission permission(const Function& function, const Loop* loop) {
   for (; loop != nullptr; loop = loop->getParentLoop())
     if (const std::optional<Mode> mode = mark_in(*loop)) return {*mode, *mode == Mode::convert};
   if (const std::optional<Mode> mode = mark_on(function)) return {*mode, *mode == Mode::convert};
-  return {option, false};
+  return {mode_of(*function.getParent()), false};
 }
 
 }  // namespace herald::plans

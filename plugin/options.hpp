@@ -13,10 +13,12 @@ struct Permission {
   bool vouched = false;  // the program says that all ranks run the loop alike
 };
 
-Mode mode_of_option();
+// The module records how it was compiled, and a link step with LTO goes by that.
+Mode mode_of(const llvm::Module& module);
+void record_mode(llvm::Module& module);
 
 // Proofs that -mllvm -herald-plans-break=... leaves out, so that tests see whether random programs notice.
-enum class Broken { none, stores, iterations, branches, overlap };
+enum class Broken { none, stores, iterations, branches, overlap, requests };
 bool is_broken(Broken proof);
 
 // The innermost mark decides: in the loop, in one around it, on the function, else the option.

@@ -18,7 +18,7 @@ constexpr int kWorthIt = 40;  // instructions outside of loops; a loop is always
 
 class Overlap {
  public:
-  Overlap(CallBase& call, const Collective& collective, const Loop& loop, const Analyses& analyses)
+  Overlap(CallBase& call, const Procedure& collective, const Loop& loop, const Analyses& analyses)
       : analyses_(analyses),
         loop_(loop),
         sent_(argument(call, collective, Role::sendbuf)),
@@ -102,7 +102,7 @@ class Overlap {
 
 }  // namespace
 
-Instruction* end_of_overlap(CallBase& call, const Collective& collective, const Loop& loop,
+Instruction* end_of_overlap(CallBase& call, const Procedure& collective, const Loop& loop,
                             const Analyses& analyses) {
   if (!call.use_empty()) return nullptr;
   return Overlap(call, collective, loop, analyses).find(call);

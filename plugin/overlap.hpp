@@ -10,7 +10,7 @@
 namespace herald::plans {
 
 // The instruction before which the call must have completed; null: there is no work worth an overlap.
-llvm::Instruction* end_of_overlap(llvm::CallBase& call, const Collective& collective, const llvm::Loop& loop,
+llvm::Instruction* end_of_overlap(llvm::CallBase& call, const Procedure& collective, const llvm::Loop& loop,
                                   const Analyses& analyses);
 
 }  // namespace herald::plans

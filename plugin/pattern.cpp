@@ -16,16 +16,17 @@ namespace {
 
 constexpr std::size_t kMostPatterns = 16;  // that a function hands to its callers
 
-Pattern pattern_of(CallBase& call, const KnownCall& known) {
+Pattern pattern_of(CallBase& call, const Procedure& procedure) {
   Pattern pattern;
-  pattern.collective = known.collective;
-  pattern.large = known.large;
+  pattern.procedure = &procedure;
+  pattern.large = is_large(call);
   pattern.at = &call;
   pattern.call = &call;
   for (unsigned i = 0; i < call.arg_size(); ++i)
-    pattern.arguments[static_cast<Role>(known.collective->roles[i])] = {call.getArgOperand(i)};
+    pattern.arguments[static_cast<Role>(procedure.roles[i])] = {call.getArgOperand(i)};
+  pattern.arguments.erase(Role::none);
   const auto in_place = [&](Role role) {
-    const Value* buffer = argument(call, *known.collective, role);
+    const Value* buffer = argument(call, procedure, role);
     return buffer != nullptr && is_in_place(buffer);
   };
   pattern.in_place = in_place(Role::sendbuf) || in_place(Role::recvbuf);
@@ -64,9 +65,10 @@ Patterns PatternFinder::in(Function& function) {
     auto* call = dyn_cast<CallBase>(&instruction);
     if (call == nullptr) continue;
     if (const KnownCall known = known_call(*call); known.collective != nullptr) {
-      found.push_back(pattern_of(*call, known));
+      found.push_back(pattern_of(*call, *known.collective));
       continue;
     }
+    for (const Procedure* message : messages_of(*call)) found.push_back(pattern_of(*call, *message));
     auto* callee = const_cast<Function*>(callee_of(*call));
     if (callee == nullptr || callee->isDeclaration() || callee->isInterposable()) continue;
     for (const Pattern& pattern : summary(*callee)) found.push_back(mapped(pattern, *call));

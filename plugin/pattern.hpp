@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// plugin/pattern.hpp: what is known of a collective at a place of a function: of its own calls, and of calls
-// in the functions that it calls.
+// plugin/pattern.hpp: what is known of a collective or message at a place of a function: of its own calls,
+// and of calls in the functions that it calls.
 #pragma once
 #include <llvm/IR/Instructions.h>
 
@@ -17,12 +17,12 @@ struct Known {
 };
 
 struct Pattern {
-  const Collective* collective = nullptr;
+  const Procedure* procedure = nullptr;
   bool large = false, in_place = false;
   bool always = true;                    // whenever `at` runs
   std::map<Role, Known> arguments;       // those that are missing are not known
   llvm::CallBase* at = nullptr;          // in this function
-  const llvm::CallBase* call = nullptr;  // the collective; may be in another function
+  const llvm::CallBase* call = nullptr;  // the call itself; may be in another function
 };
 
 using Patterns = std::vector<Pattern>;

@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "helpers.hpp"
 #include "mpi_calls.hpp"
 #include "shims.hpp"
 
@@ -16,91 +17,6 @@ namespace herald::plans {
 namespace {
 
 constexpr std::uint64_t kInfoNull = 0x130;  // of the ABI
-
-Constant* handle(LLVMContext& context, std::uint64_t value) {
-  return ConstantExpr::getIntToPtr(ConstantInt::get(Type::getInt64Ty(context), value), pointer_type(context));
-}
-
-// Functions that the pass adds to a module: int f(MPI_Request*).
-class Helpers {
- public:
-  explicit Helpers(Module& module)
-      : module_(module),
-        context_(module.getContext()),
-        pointer_(pointer_type(context_)),
-        int_(Type::getInt32Ty(context_)),
-        type_(FunctionType::get(int_, {pointer_}, false)) {}
-
-  FunctionCallee start() { return mpi("MPI_Start", {pointer_}); }
-  FunctionCallee run() {
-    return make("herald_plan_run", [this](IRBuilder<>& build, Function& function) {
-      Value* error = build.CreateCall(start(), {function.getArg(0)});
-      auto* good = BasicBlock::Create(context_, "good", &function);
-      auto* bad = BasicBlock::Create(context_, "bad", &function);
-      build.CreateCondBr(build.CreateIsNull(error), good, bad);
-      build.SetInsertPoint(bad);
-      build.CreateRet(error);
-      build.SetInsertPoint(good);
-      build.CreateRet(wait_call(build, function));
-    });
-  }
-  // Nothing to wait for if the call ran as it was.
-  FunctionCallee wait() {
-    return make("herald_plan_wait", [this](IRBuilder<>& build, Function& function) {
-      if_request(build, function);
-      build.CreateRet(wait_call(build, function));
-    });
-  }
-  FunctionCallee free() {
-    return make("herald_plan_free", [this](IRBuilder<>& build, Function& function) {
-      Value* flag = build.CreateAlloca(int_);
-      build.CreateStore(build.getInt32(0), flag);
-      if_request(build, function);
-      build.CreateCall(mpi("MPI_Finalized", {flag->getType()}), {flag});
-      auto* live = BasicBlock::Create(context_, "live", &function);
-      auto* done = BasicBlock::Create(context_, "done", &function);
-      build.CreateCondBr(build.CreateIsNull(build.CreateLoad(int_, flag)), live, done);
-      build.SetInsertPoint(live);
-      build.CreateRet(build.CreateCall(mpi("MPI_Request_free", {pointer_}), {function.getArg(0)}));
-      build.SetInsertPoint(done);
-      build.CreateRet(build.getInt32(0));
-    });
-  }
-
- private:
-  FunctionCallee mpi(StringRef name, ArrayRef<Type*> arguments) {
-    return module_.getOrInsertFunction(name, FunctionType::get(int_, arguments, false));
-  }
-  Value* wait_call(IRBuilder<>& build, Function& function) {
-    return build.CreateCall(mpi("MPI_Wait", {pointer_, pointer_}),
-                            {function.getArg(0), ConstantPointerNull::get(pointer_)});
-  }
-  void if_request(IRBuilder<>& build, Function& function) {
-    Value* at = build.CreatePointerCast(function.getArg(0), pointer_to(pointer_));
-    auto* some = BasicBlock::Create(context_, "request", &function);
-    auto* none = BasicBlock::Create(context_, "none", &function);
-    build.CreateCondBr(build.CreateIsNotNull(build.CreateLoad(pointer_, at)), some, none);
-    build.SetInsertPoint(none);
-    build.CreateRet(build.getInt32(0));
-    build.SetInsertPoint(some);
-  }
-  template <class Body>
-  FunctionCallee make(StringRef name, Body body) {
-    if (Function* made = module_.getFunction(name)) return made;
-    Function* made = Function::Create(type_, GlobalValue::LinkOnceODRLinkage, name, module_);
-    made->setVisibility(GlobalValue::HiddenVisibility);
-    made->addFnAttr(Attribute::NoUnwind);
-    IRBuilder<> build(BasicBlock::Create(context_, "", made));
-    body(build, *made);
-    return made;
-  }
-
-  Module& module_;
-  LLVMContext& context_;
-  PointerType* pointer_;
-  Type* int_;
-  FunctionType* type_;
-};
 
 // MPI_Bcast -> MPI_Bcast_init, MPI_Bcast_c -> MPI_Bcast_init_c. Weak: MPI-3 libraries do not have it.
 FunctionCallee init_of(const CallBase& call) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // plugin/plugin.cpp: the pass herald-plans, as a plugin of clang and opt (docs/plans.md).
 // Early in the pipeline it keeps loops with collectives from being unrolled away; at its end, after inlining
-// and the other passes on loops, it inserts hints or converts calls.
+// and the other passes on loops, it inserts hints or converts calls. With LTO both run in the link step too,
+// where functions of other modules are known.
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -19,7 +20,7 @@ using namespace llvm;
 namespace herald::plans {
 namespace {
 
-constexpr const char* kDone = "herald.plans";  // metadata of functions that the pass has seen
+constexpr const char* kDone = "herald.plans";  // metadata of calls that the pass has looked at
 
 bool has_collectives(Module& module) {
   return any_of(module, [](const Function& function) {
@@ -28,26 +29,55 @@ bool has_collectives(Module& module) {
   });
 }
 
+// The partner is the same in every iteration, or read from the same place. Another loop may be one over
+// partners, which unrolling names.
+bool has_fixed_partner(const CallBase& call, const Loop& loop) {
+  return any_of(messages_of(call), [&](const Procedure* message) {
+    const Value* partner = argument(call, *message, Role::partner);
+    if (const auto* load = dyn_cast<LoadInst>(partner)) partner = load->getPointerOperand();
+    return loop.isLoopInvariant(partner);
+  });
+}
+
 // Unrolling gains nothing where ranks communicate, and would leave calls without their loop.
 struct KeepLoops : PassInfoMixin<KeepLoops> {
   PreservedAnalyses run(Module& module, ModuleAnalysisManager& /*analyses*/) {
-    if (!has_collectives(module)) return PreservedAnalyses::all();
+    record_mode(module);
+    if (mode_of(module) == Mode::none || !has_collectives(module)) return PreservedAnalyses::all();
+    adopt_imported(module);
     for (Function& function : module) {
       if (function.isDeclaration()) continue;
       std::unique_ptr<DominatorTree> tree;
       std::unique_ptr<LoopInfo> loops;
       for (Instruction& instruction : instructions(function)) {
         const auto* call = dyn_cast<CallBase>(&instruction);
-        if (call == nullptr || known_call(*call).collective == nullptr) continue;
+        if (call == nullptr) continue;
+        const bool collective = known_call(*call).collective != nullptr;
+        if (!collective && messages_of(*call).empty()) continue;
         if (!tree) {
           tree = std::make_unique<DominatorTree>(function);
           loops = std::make_unique<LoopInfo>(*tree);
         }
         for (Loop* loop = loops->getLoopFor(call->getParent()); loop != nullptr; loop = loop->getParentLoop())
-          keep(*loop);
+          if (collective || has_fixed_partner(*call, *loop)) keep(*loop);
       }
     }
     return PreservedAnalyses::all();
+  }
+  // ThinLTO imports functions only until inlining is over. Those that communicate become functions of this
+  // module.
+  static void adopt_imported(Module& module) {
+    PatternFinder finder;
+    for (Function& function : module) {
+      const bool only_called = all_of(function.uses(), [](const Use& use) {
+        const auto* call = dyn_cast<CallBase>(use.getUser());
+        return call != nullptr && call->isCallee(&use);
+      });
+      if (!function.hasAvailableExternallyLinkage() || !only_called || finder.in(function).empty()) continue;
+      function.setComdat(nullptr);
+      function.setLinkage(GlobalValue::InternalLinkage);
+      function.setDSOLocal(true);
+    }
   }
   static void keep(Loop& loop) {
     LLVMContext& context = loop.getHeader()->getContext();
@@ -59,14 +89,14 @@ struct KeepLoops : PassInfoMixin<KeepLoops> {
 class Plans : public PassInfoMixin<Plans> {
  public:
   PreservedAnalyses run(Module& module, ModuleAnalysisManager& analyses) {
-    if (!has_collectives(module)) return PreservedAnalyses::all();
+    if (mode_of(module) == Mode::none || !has_collectives(module)) return PreservedAnalyses::all();
     auto& functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
     PatternFinder finder;
     Uniform uniform(module);
     bool changed = false;
     std::vector<Function*> defined;
     for (Function& function : module)
-      if (!function.isDeclaration() && function.getMetadata(kDone) == nullptr) defined.push_back(&function);
+      if (!function.isDeclaration()) defined.push_back(&function);
     for (Function* function : defined) changed |= one(*function, functions, finder, uniform);
     return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
   }
@@ -76,7 +106,7 @@ class Plans : public PassInfoMixin<Plans> {
   static bool one(Function& function, FunctionAnalysisManager& manager, PatternFinder& finder,
                   Uniform& uniform) {
     Patterns patterns = finder.in(function);
-    tell_partners(function, manager);
+    std::erase_if(patterns, [](const Pattern& one) { return one.at->getMetadata(kDone) != nullptr; });
     if (patterns.empty()) return false;
     auto& remarks = manager.getResult<OptimizationRemarkEmitterAnalysis>(function);
     if (function.hasOptNone()) {
@@ -91,7 +121,6 @@ class Plans : public PassInfoMixin<Plans> {
     simplify.addPass(LoopSimplifyPass());
     const PreservedAnalyses kept = simplify.run(function, manager);
     manager.invalidate(function, kept);
-    function.setMetadata(kDone, MDNode::get(function.getContext(), {}));
     const auto analyses = [&] {
       return Analyses{manager.getResult<LoopAnalysis>(function),
                       manager.getResult<DominatorTreeAnalysis>(function),
@@ -99,6 +128,7 @@ class Plans : public PassInfoMixin<Plans> {
                       manager.getResult<OptimizationRemarkEmitterAnalysis>(function)};
     };
     uniform.forget(function);
+    mark(patterns, manager.getResult<LoopAnalysis>(function));
     bool changed = !kept.areAllPreserved();
     if (convert(function, analyses(), uniform, patterns)) {
       manager.invalidate(function, PreservedAnalyses::none());
@@ -108,30 +138,20 @@ class Plans : public PassInfoMixin<Plans> {
     return prepare(function, analyses(), patterns) || changed;
   }
 
-  // Sends and receives with the same partner in every iteration are found, and left as they are.
-  static void tell_partners(Function& function, FunctionAnalysisManager& manager) {
-    for (Instruction& instruction : instructions(function)) {
-      const auto* call = dyn_cast<CallBase>(&instruction);
-      const int partner = call == nullptr ? -1 : partner_of(*call);
-      if (partner < 0) continue;
-      const Loop* loop = manager.getResult<LoopAnalysis>(function).getLoopFor(call->getParent());
-      if (loop == nullptr || !loop->isLoopInvariant(call->getArgOperand(static_cast<unsigned>(partner))))
-        continue;
-      remark<OptimizationRemarkAnalysis>(manager.getResult<OptimizationRemarkEmitterAnalysis>(function),
-                                         "SamePartner", *call,
-                                         "the same partner in every iteration of " + place_of(*loop) +
-                                             "; nothing to prepare, it is left as it is");
-    }
+  // A call outside of loops may be in one after the link step has inlined its function.
+  static void mark(const Patterns& patterns, const LoopInfo& loops) {
+    for (const Pattern& pattern : patterns)
+      if (loops.getLoopFor(pattern.at->getParent()) != nullptr)
+        pattern.at->setMetadata(kDone, MDNode::get(pattern.at->getContext(), {}));
   }
 };
 
 void add_passes(PassBuilder& builder) {
-  builder.registerPipelineEarlySimplificationEPCallback([](ModulePassManager& passes, auto... /*level*/) {
-    if (mode_of_option() != Mode::none) passes.addPass(KeepLoops());
-  });
-  builder.registerOptimizerLastEPCallback([](ModulePassManager& passes, auto... /*level*/) {
-    if (mode_of_option() != Mode::none) passes.addPass(Plans());
-  });
+  builder.registerPipelineEarlySimplificationEPCallback(
+      [](ModulePassManager& passes, auto... /*level*/) { passes.addPass(KeepLoops()); });
+  builder.registerOptimizerLastEPCallback(
+      [](ModulePassManager& passes, auto... /*level*/) { passes.addPass(Plans()); });
+  at_end_of_full_lto(builder, [](ModulePassManager& passes, auto... /*level*/) { passes.addPass(Plans()); });
   builder.registerPipelineParsingCallback(
       [](StringRef name, ModulePassManager& passes, ArrayRef<PassBuilder::PipelineElement> /*inner*/) {
         if (name == "herald-keep-loops") passes.addPass(KeepLoops());

@@ -8,6 +8,7 @@
 #include <string>
 #include <tuple>
 
+#include "helpers.hpp"
 #include "invariant.hpp"
 #include "options.hpp"
 #include "remarks.hpp"
@@ -21,12 +22,11 @@ namespace {
 // A function of our own in each module: calls the function of the library if there is one.
 FunctionCallee weak_call(Module& module, StringRef name, StringRef library_name, ArrayRef<Type*> arguments) {
   LLVMContext& context = module.getContext();
-  if (Function* made = module.getFunction(name)) return made;
   auto* outer = FunctionType::get(Type::getVoidTy(context), arguments, false);
   auto* inner = FunctionType::get(Type::getInt32Ty(context), arguments, false);
-  Function* made = Function::Create(outer, GlobalValue::LinkOnceODRLinkage, name, module);
-  made->setVisibility(GlobalValue::HiddenVisibility);
-  made->addFnAttr(Attribute::NoUnwind);
+  bool is_new = false;
+  Function* made = own_function(module, name.str(), outer, is_new);
+  if (!is_new) return made;
   made->addFnAttr(Attribute::NoInline);
   FunctionCallee library = module.getOrInsertFunction(library_name, inner);
   if (auto* declared = dyn_cast<Function>(library.getCallee()->stripPointerCasts());
@@ -63,9 +63,9 @@ class Hoist {
   bool knows(Role role) const { return known_.count(role) != 0; }
   std::string left_open() const {
     std::string names;
-    for (const char* letter = pattern_.collective->roles; *letter != '\0'; ++letter) {
+    for (const char* letter = pattern_.procedure->roles; *letter != '\0'; ++letter) {
       const Role role = static_cast<Role>(*letter);
-      if (role == Role::sendbuf || role == Role::recvbuf || knows(role)) continue;
+      if (is_buffer(role) || is_left_out(role) || knows(role)) continue;
       names += (names.empty() ? "" : ", ") + std::string(name_of(role));
     }
     return names;
@@ -78,7 +78,7 @@ class Hoist {
     const Invariant invariant(loop, analyses_.alias, analyses_.tree, false);
     const bool always = pattern_.always && invariant.always_runs(*pattern_.at);
     for (const auto& [role, argument] : pattern_.arguments) {
-      if (role == Role::sendbuf || role == Role::recvbuf) continue;
+      if (is_buffer(role) || is_left_out(role)) continue;
       const bool same =
           argument.loaded != nullptr ? invariant.unwritten(argument.value) : invariant.holds(argument.value);
       // An array is read by the hint: only if the call would read it for certain, with the same content.
@@ -114,9 +114,9 @@ SmallVector<Value*, 16> Hoist::arguments(Instruction* at) const {
   Type* const i32 = build.getInt32Ty();
   Type* const i64 = build.getInt64Ty();
   const int flags = (pattern_.large ? kLarge : 0) | (pattern_.in_place ? kInPlace : 0);
-  return {build.getInt32(static_cast<std::uint32_t>(pattern_.collective->operation)),
+  return {build.getInt32(static_cast<std::uint32_t>(pattern_.procedure->operation)),
           pointer(Role::comm),
-          number(Role::root, i32),
+          number(pattern_.procedure->is_message() ? Role::partner : Role::root, i32),
           pointer(Role::op),
           build.getInt32(static_cast<std::uint32_t>(flags)),
           number(Role::sendcount, i64),
@@ -150,6 +150,7 @@ class Inserter {
     if (!hoist.knows(Role::comm))
       return miss(pattern, "CommChanges",
                   "not prepared: the communicator is not known before the loop; make it before the loop");
+    if (pattern.procedure->is_message() && !has_partner(pattern, hoist)) return false;
     tell(pattern, hoist);
     return emit(hoist);
   }
@@ -159,10 +160,19 @@ class Inserter {
     remark<OptimizationRemarkMissed>(analyses_.remarks, name, *pattern.at, text);
     return false;
   }
+  bool has_partner(const Pattern& pattern, const Hoist& hoist) {
+    if (!hoist.knows(Role::partner))
+      return miss(pattern, "PartnerChanges",
+                  "not prepared: the partner is not known before the loop; compute it before the loop");
+    const auto* partner = dyn_cast<ConstantInt>(pattern.arguments.at(Role::partner).value);
+    if (partner == nullptr || !partner->isNegative()) return true;
+    return miss(pattern, "NoPartner", "not prepared: no rank is named; name the source if it is known");
+  }
   void tell(const Pattern& pattern, const Hoist& hoist) {
-    std::string text = "plan prepared before " + place_of(hoist.loop());
+    std::string text = (pattern.procedure->is_message() ? "partner" : "plan") +
+                       std::string(" prepared before ") + place_of(hoist.loop());
     if (pattern.call != pattern.at)
-      text = "plan of " + name_of_callee(*pattern.call).str() + " in it" + text.substr(4);
+      text.insert(text.find(' '), " of " + name_of_callee(*pattern.call).str() + " in it");
     if (const std::string open = hoist.left_open(); !open.empty()) text += "; not known there: " + open;
     remark<OptimizationRemark>(analyses_.remarks, "Prepared", *pattern.at, text);
   }

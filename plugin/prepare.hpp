@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// plugin/prepare.hpp: hints about collectives in loops: MPIX_Plan_prepare before the loop, MPIX_Plan_release
-// at its exits. The collective itself stays as it is.
+// plugin/prepare.hpp: hints about collectives and messages in loops: MPIX_Plan_prepare before the loop,
+// MPIX_Plan_release at its exits. The call itself stays as it is.
 #pragma once
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/Analysis/LoopInfo.h>

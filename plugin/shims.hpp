@@ -7,6 +7,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/LLVMContext.h>
+#include <llvm/Passes/PassBuilder.h>
 #if LLVM_VERSION_MAJOR >= 22
 #include <llvm/Plugins/PassPlugin.h>
 #else
@@ -29,6 +30,16 @@ inline llvm::PointerType* pointer_to(llvm::PointerType* type) {
   return type;
 #else
   return llvm::PointerType::get(type, 0);
+#endif
+}
+
+// The link step of -flto=full has an end of its own from LLVM 15 on; lld of LLVM 14 loads no passes.
+template <class Add>
+void at_end_of_full_lto(llvm::PassBuilder& builder, Add add) {
+#if LLVM_VERSION_MAJOR >= 15
+  builder.registerFullLinkTimeOptimizationLastEPCallback(add);
+#else
+  (void)builder, (void)add;
 #endif
 }
 

@@ -18,7 +18,6 @@ namespace {
 // Functions of the C library whose result depends on their arguments only (strings of the command line too).
 constexpr const char* kPure[] = {"atoi", "atol", "atoll", "atof",  "strtol", "strtoll", "strtoul", "strtod",
                                  "abs",  "sqrt", "fabs",  "floor", "ceil",   "pow",     "strcmp",  "strlen"};
-constexpr int kMostNames = 40;  // of one variable
 
 bool is_one_of(StringRef name, ArrayRef<const char*> names) {
   return any_of(names, [&](const char* one) { return name == one; });

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random MPI programs for random_test.py: loops, nests, branches by rank, aliases, buffers that change, functions.
+"""Random MPI programs for random_test.py: loops, nests, branches by rank, aliases, buffers that change, functions,
+messages around a ring.
 
-Every program is correct: all ranks call the same collectives in the same order. It prints a digest of all data of all
+Every program is correct: all ranks call the same collectives in the same order, and send what the next one receives. It prints a digest of all data of all
 ranks after each of its functions."""
 import random
 
@@ -16,6 +17,10 @@ static int counts[MOST], places[MOST], other[MOST], *alias = counts, errors;
 static int amount = 2, chief, *place = &amount;
 static MPI_Datatype types[MOST];
 static int bytes[MOST];
+static unsigned late[4];
+__attribute__((noinline)) static void aim(int* to, int* from, int distance) {
+  *to = (rank + distance) % size, *from = (rank + 3 * size - distance) % size;
+}
 static void spread(int* n, int each) {
   for (int i = 0; i < MOST; ++i) n[i] = each, places[i] = i * LEN, bytes[i] = i * LEN * 4, types[i] = MPI_UNSIGNED;
 }
@@ -112,6 +117,32 @@ class Writer:
             f'MPI_Barrier({comm})')
         return call + ';' if self.random.random() < 0.8 else f'errors += {call} != MPI_SUCCESS;'
 
+    def message(self):
+        """Every rank sends to `to`, and receives from `from`, which sends to it."""
+        send, recv = self.buffers()
+        comm = self.pick('MPI_COMM_WORLD', 'MPI_COMM_WORLD', 'copy')
+        tag = self.pick('3', '3', '4', *self.loops[-1:])
+        # Short blocking messages are not converted.
+        what = f'{self.pick(self.number(), "80")}, MPI_UNSIGNED'
+        sent, received = (f'{buffer}, {what}, {peer}, {tag}, {comm}' for buffer, peer in ((send, 'to'), (recv, 'from')))
+        any_tag = f'{recv}, {what}, from, MPI_ANY_TAG, {comm}'
+        down, up = (f'{what}, rank {sign} 1, {tag}, {comm}' for sign in '-+')
+        return self.pick(
+            f'MPI_Sendrecv({send}, {what}, to, {tag}, {recv}, {what}, from, {tag}, {comm}, &st); '
+            f'errors += st.MPI_SOURCE + st.MPI_TAG;',
+            f'MPI_Irecv({received}, &qs[0]); MPI_Isend({sent}, &qs[1]); {self.pick("", "m = (m + 1) % 9;")} '
+            f'MPI_Waitall(2, qs, MPI_STATUSES_IGNORE);',
+            f'MPI_Isend({sent}, &q); MPI_Recv({any_tag}, &st); MPI_Wait(&q, MPI_STATUS_IGNORE); errors += st.MPI_TAG;',
+            f'MPI_Irecv({received}, &q); MPI_Send({sent}); MPI_Wait(&q, &st); errors += st.MPI_SOURCE; '
+            f'errors += q != MPI_REQUEST_NULL;',
+            f'MPI_Send({sent}); MPI_Recv({received}, MPI_STATUS_IGNORE);',
+            f'if (rank % 2) {{ MPI_Send({send}, {down}); MPI_Recv({recv}, {down}, &st); }} '
+            f'else if (rank + 1 < size) {{ MPI_Recv({recv}, {up}, &st); MPI_Ssend({send}, {up}); }}',
+            # A request that lives on into the next iteration.
+            f'for (unsigned q = 0; q < 5; ++q) {{ MPI_Wait(&longer, MPI_STATUS_IGNORE); late[0] = q; '
+            f'MPI_Isend(late, 4, MPI_UNSIGNED, to, 9, {comm}, &longer); '
+            f'MPI_Recv({recv}, 4, MPI_UNSIGNED, from, 9, {comm}, &st); }} MPI_Wait(&longer, MPI_STATUS_IGNORE);')
+
     def compute(self):
         target, source = self.random.randrange(4), self.random.randrange(4)
         extra = self.pick(*self.loops, 'rank', '3') if self.loops else '3'
@@ -121,8 +152,10 @@ class Writer:
     def statement(self, depth):
         kind = self.random.random()
         inner = depth < 3
-        if kind < 0.35:
+        if kind < 0.25:
             return self.collective()
+        if kind < 0.36:
+            return self.message()
         if kind < 0.5:
             return self.compute()
         if kind < 0.68 and inner:
@@ -156,6 +189,8 @@ class Writer:
                          f'spread({self.pick("counts", "other")}, 1 + {turn} % 6);',
                          'for (int k = 0; k < MOST; ++k) alias[k] = 2;', f'amount = 1 + {turn} % 6;',
                          f'*place = {turn} % 2 * (size > 1);', f'chief = {turn} % size;',
+                         f'aim(&to, &from, {turn} % 3);',
+                         'to = (rank + 1 + n % 2) % size, from = (rank + 2 * size - 1 - n % 2) % size;',
                          'place = place == &chief ? &amount : &chief;', 'n = 1 + (n * 3 + 1) % 6;')
 
     def loop(self, depth):
@@ -165,7 +200,7 @@ class Writer:
         self.loops.append(name)
         body = self.block(depth + 1)
         if self.random.random() < 0.25:
-            body = ' '.join((self.collective(), self.compute(), self.change(), body))
+            body = ' '.join((self.pick(self.collective, self.message)(), self.compute(), self.change(), body))
         self.loops.pop()
         if self.random.random() < 0.2:
             return f'{{ int {name} = 0; while ({name} < {bound}) {{ {body} ++{name}; }} }}'
@@ -184,8 +219,9 @@ class Writer:
 
     def test(self, index):
         body = ' '.join(self.loop(0) + ' ' + self.statement(0) for _ in range(2))
-        self.functions.append(f'static void test{index}(int n, int m) {{ reset({index + 5}u); {body} '
-                              f'show("test{index}"); (void)n, (void)m; }}')
+        self.functions.append(f'static void test{index}(int n, int m) {{ reset({index + 5}u); int to, from; '
+                              f'MPI_Request q, qs[2], longer = MPI_REQUEST_NULL; MPI_Status st; aim(&to, &from, 1); {body} '
+                              f'show("test{index}"); (void)n, (void)m, (void)q, (void)qs, (void)longer, (void)st; }}')
 
 
 def make(seed, tests):

@@ -3,8 +3,8 @@
 """random_test.py BUILD VERSION [--seed N] [--programs N] [--tests N] [--break PROOF]: random MPI programs print the
 same without the pass, prepared and converted, on 1, 2, 4 and 7 ranks. A failure prints the seed.
 
---break leaves a proof of the pass out (stores, iterations, branches, overlap): the test of this test. It passes if one
-of the programs notices."""
+--break leaves a proof of the pass out (stores, iterations, branches, overlap, requests): the test of this test. It
+passes if one of the programs notices."""
 import argparse
 import os
 import subprocess
@@ -58,7 +58,8 @@ def check(args, seed, folder):
             pairs = zip(plain.splitlines(), other.splitlines())
             first = next(((a, b) for a, b in pairs if a != b), ('', other[-1500:]))
             raise Differs(f'seed {seed}, {mode}, {ranks} ranks: {first[0]!r} became {first[1]!r}')
-    return found['prepare'].count('prepared before'), found['convert'].count('made persistent')
+    return found['prepare'].count('prepared before'), found['convert'].count('made persistent'), \
+        found['convert'].count('by its first call')
 
 
 def main():
@@ -76,14 +77,15 @@ def main():
     for seed in range(args.seed, args.seed + args.programs):
         try:
             with tempfile.TemporaryDirectory() as folder:
-                prepared, converted = check(args, seed, folder)
+                prepared, converted, messages = check(args, seed, folder)
         except Differs as difference:
             if args.broken == 'none':
                 raise SystemExit(f'failed: {difference}') from None
             print(f'passed: noticed without the proof of {args.broken}: {difference}')
             return 0
-        print(f'seed {seed}: same output; {prepared} prepared, {converted} converted', flush=True)
-        if converted == 0:
+        print(f'seed {seed}: same output; {prepared} prepared, {converted} converted, {messages} of them messages',
+              flush=True)
+        if converted == messages or messages == 0:
             raise SystemExit(f'failed: seed {seed}: nothing was converted, so nothing was tested')
     if args.broken != 'none':
         raise SystemExit(f'failed: nothing noticed that the pass leaves out the proof of {args.broken}')

@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 import rules
+import rules_messages
 
 
 def compile_case(case, build, version, folder, language):
@@ -59,9 +60,9 @@ def main():
     if not os.path.exists(f'{build}/lib/herald/herald-plans-{version}.so'):
         print(f'skipped: herald-plans was not built for LLVM {version}')
         return 77
-    cases = [(case, language) for language, group in
-             (('c', rules.PREPARE + rules.CONVERT), ('c++', rules.CXX)) for case in group
-             if not only or case[0] in only]
+    in_c = rules.PREPARE + rules.CONVERT + rules_messages.PREPARE + rules_messages.CONVERT
+    cases = [(case, language) for language, group in (('c', in_c), ('c++', rules.CXX + rules_messages.CXX))
+             for case in group if not only or case[0] in only]
     names = [case[0] for case, _ in cases]
     assert len(set(names)) == len(names), 'two cases have the same name'
     failed = 0
