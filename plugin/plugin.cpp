@@ -39,12 +39,21 @@ bool has_fixed_partner(const CallBase& call, const Loop& loop) {
   });
 }
 
+// A function of another file that the link step may bring in. Those of the C library are known to free
+// nothing.
+bool may_communicate(const CallBase& call) {
+  const Function* callee = callee_of(call);
+  return callee != nullptr && callee->isDeclaration() && !callee->isIntrinsic() &&
+         !callee->hasFnAttribute(Attribute::NoFree) && name_of_callee(call).take_front(4) != "MPI_";
+}
+
 // Unrolling gains nothing where ranks communicate, and would leave calls without their loop.
 struct KeepLoops : PassInfoMixin<KeepLoops> {
   PreservedAnalyses run(Module& module, ModuleAnalysisManager& /*analyses*/) {
     record_mode(module);
     if (mode_of(module) == Mode::none || !has_collectives(module)) return PreservedAnalyses::all();
     adopt_imported(module);
+    const bool with_lto = module.getModuleFlag("EnableSplitLTOUnit") != nullptr;
     for (Function& function : module) {
       if (function.isDeclaration()) continue;
       std::unique_ptr<DominatorTree> tree;
@@ -52,14 +61,14 @@ struct KeepLoops : PassInfoMixin<KeepLoops> {
       for (Instruction& instruction : instructions(function)) {
         const auto* call = dyn_cast<CallBase>(&instruction);
         if (call == nullptr) continue;
-        const bool collective = known_call(*call).collective != nullptr;
-        if (!collective && messages_of(*call).empty()) continue;
+        const bool all = known_call(*call).collective != nullptr || (with_lto && may_communicate(*call));
+        if (!all && messages_of(*call).empty()) continue;
         if (!tree) {
           tree = std::make_unique<DominatorTree>(function);
           loops = std::make_unique<LoopInfo>(*tree);
         }
         for (Loop* loop = loops->getLoopFor(call->getParent()); loop != nullptr; loop = loop->getParentLoop())
-          if (collective || has_fixed_partner(*call, *loop)) keep(*loop);
+          if (all || has_fixed_partner(*call, *loop)) keep(*loop);
       }
     }
     return PreservedAnalyses::all();

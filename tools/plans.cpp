@@ -77,13 +77,18 @@ void read_file(const std::filesystem::path& path, std::set<Remark>& found) {
   }
 }
 
+// Written by the compiler, or with LTO by the linker: a.opt.yaml, a.opt.ld.yaml, a-opt.ld.yaml.thin.1.yaml.
+bool is_record(const std::string& name) {
+  return name.ends_with(".opt.yaml") || name.find("opt.ld.yaml") != std::string::npos;
+}
+
 void report(const std::string& folder) {
   std::set<Remark> found;
   std::size_t files = 0;
   std::error_code error;
   for (std::filesystem::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error))
-    if (entry->path().string().ends_with(".opt.yaml")) {
+    if (is_record(entry->path().filename().string())) {
       ++files;
       read_file(entry->path(), found);
     }
@@ -117,8 +122,7 @@ void report(const std::string& folder) {
 }  // namespace
 
 void add_plans(CLI::App& program) {
-  CLI::App* const plans =
-      program.add_subcommand("plans", "collectives that mpicc --plans prepared or converted");
+  CLI::App* const plans = program.add_subcommand("plans", "calls that mpicc --plans prepared or converted");
   plans->require_subcommand(1);
   CLI::App* const command =
       plans->add_subcommand("report", "all remarks below a folder, deepest loops first");

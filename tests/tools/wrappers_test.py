@@ -66,6 +66,33 @@ class Wrappers(unittest.TestCase):
         if tested == 0:
             self.skipTest('no clang, or herald-plans is not built for it')
 
+    def test_plans_with_lto_run_in_the_link_step(self):
+        tested = 0
+        for version in ('14', '19'):
+            plugin = f'{BUILD}/lib/herald/herald-plans-{version}.so'
+            if not os.path.exists(plugin) or shutil.which('clang-' + version) is None:
+                continue
+            tested += 1
+            command = [MPICC, '-show', '-cc=clang-' + version, '--plans', '-flto=thin']
+            load = '-Wl,--load-pass-plugin=' + plugin
+            done = run(*command, 'a.o')
+            if version != '14' and os.path.exists(f'/usr/lib/llvm-{version}/bin/ld.lld'):
+                self.assertIn(load, done.stdout.split())
+                self.assertIn('-fuse-ld=lld', done.stdout.split())
+                self.assertEqual(done.stderr, '')
+            else:
+                self.assertNotIn(load, done.stdout.split())
+                self.assertIn('use clang 15 or newer' if version == '14' else 'install lld-' + version, done.stderr)
+            for words in (['-c', 'a.c'], ['-fno-lto', 'a.o'], ['--plans=none', 'a.o']):
+                done = run(*command, *words)
+                self.assertNotIn(load, done.stdout.split())
+                self.assertEqual(done.stderr, '')
+            done = run(*command, '-fuse-ld=gold', 'a.o')
+            self.assertNotIn(load, done.stdout.split())
+            self.assertIn('does not look into functions of other files', done.stderr)
+        if tested == 0:
+            self.skipTest('no clang, or herald-plans is not built for it')
+
     def test_plans_without_clang_say_what_to_install(self):
         folder = self.folder.name + '/bin'
         os.mkdir(folder)
