@@ -7,13 +7,14 @@
 #include <llvm/Support/CommandLine.h>
 
 #include <optional>
+#include <string>
 
 using namespace llvm;
 
 namespace herald::plans {
 namespace {
 
-constexpr const char* kFlag = "herald-plans";  // of a module
+constexpr const char* kRecord = "herald-plans";  // attribute of functions
 
 cl::opt<Mode> option("herald-plans", cl::desc("what herald-plans does with collectives in loops"),
                      cl::values(clEnumValN(Mode::none, "none", "nothing"),
@@ -71,14 +72,16 @@ std::optional<Mode> mark_on(const Function& function) {
 
 }  // namespace
 
-Mode mode_of(const Module& module) {
-  const auto* recorded = mdconst::extract_or_null<ConstantInt>(module.getModuleFlag(kFlag));
-  return recorded == nullptr ? Mode{option} : static_cast<Mode>(recorded->getZExtValue());
+Mode mode_of(const Function& function) {
+  const Attribute recorded = function.getFnAttribute(kRecord);
+  if (!recorded.isValid()) return option;
+  return static_cast<Mode>(recorded.getValueAsString().front() - '0');
 }
 
 void record_mode(Module& module) {
-  if (module.getModuleFlag(kFlag) == nullptr)
-    module.addModuleFlag(Module::Max, kFlag, static_cast<std::uint32_t>(Mode{option}));
+  for (Function& function : module)
+    if (!function.isDeclaration() && !function.hasFnAttribute(kRecord))
+      function.addFnAttr(kRecord, std::to_string(static_cast<int>(Mode{option})));
 }
 
 bool is_broken(Broken proof) { return broken == proof; }
@@ -87,7 +90,7 @@ Permission permission(const Function& function, const Loop* loop) {
   for (; loop != nullptr; loop = loop->getParentLoop())
     if (const std::optional<Mode> mode = mark_in(*loop)) return {*mode, *mode == Mode::convert};
   if (const std::optional<Mode> mode = mark_on(function)) return {*mode, *mode == Mode::convert};
-  return {mode_of(*function.getParent()), false};
+  return {mode_of(function), false};
 }
 
 }  // namespace herald::plans

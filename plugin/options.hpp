@@ -13,8 +13,8 @@ struct Permission {
   bool vouched = false;  // the program says that all ranks run the loop alike
 };
 
-// The module records how it was compiled, and a link step with LTO goes by that.
-Mode mode_of(const llvm::Module& module);
+// Functions record how they were compiled, and a link step with LTO goes by that.
+Mode mode_of(const llvm::Function& function);
 void record_mode(llvm::Module& module);
 
 // Proofs that -mllvm -herald-plans-break=... leaves out, so that tests see whether random programs notice.

@@ -51,11 +51,11 @@ bool may_communicate(const CallBase& call) {
 struct KeepLoops : PassInfoMixin<KeepLoops> {
   PreservedAnalyses run(Module& module, ModuleAnalysisManager& /*analyses*/) {
     record_mode(module);
-    if (mode_of(module) == Mode::none || !has_collectives(module)) return PreservedAnalyses::all();
+    if (!has_collectives(module)) return PreservedAnalyses::all();
     adopt_imported(module);
     const bool with_lto = module.getModuleFlag("EnableSplitLTOUnit") != nullptr;
     for (Function& function : module) {
-      if (function.isDeclaration()) continue;
+      if (function.isDeclaration() || mode_of(function) == Mode::none) continue;
       std::unique_ptr<DominatorTree> tree;
       std::unique_ptr<LoopInfo> loops;
       for (Instruction& instruction : instructions(function)) {
@@ -98,14 +98,14 @@ struct KeepLoops : PassInfoMixin<KeepLoops> {
 class Plans : public PassInfoMixin<Plans> {
  public:
   PreservedAnalyses run(Module& module, ModuleAnalysisManager& analyses) {
-    if (mode_of(module) == Mode::none || !has_collectives(module)) return PreservedAnalyses::all();
+    if (!has_collectives(module)) return PreservedAnalyses::all();
     auto& functions = analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
     PatternFinder finder;
     Uniform uniform(module);
     bool changed = false;
     std::vector<Function*> defined;
     for (Function& function : module)
-      if (!function.isDeclaration()) defined.push_back(&function);
+      if (!function.isDeclaration() && mode_of(function) != Mode::none) defined.push_back(&function);
     for (Function* function : defined) changed |= one(*function, functions, finder, uniform);
     return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
   }
