@@ -37,16 +37,19 @@ void Aggregator::for_each_segment(Byte* data, Move move) noexcept {
   for (std::size_t i = 0; i < views_.size(); ++i) {
     if (bytes_[i] == 0) continue;
     type::Cursor memory;
+    Byte* at = data;
     if (i == own_) {
       memory = own_memory_;
       memory.narrow(static_cast<std::uint64_t>(positions_[i].begin - ranks_[i].position),
                     static_cast<std::uint64_t>(bytes_[i]));
+      at = memory.contiguous() ? static_cast<Byte*>(memory.contiguous_at()) : nullptr;
     }
     Walker walker(views_[i], positions_[i].begin, bytes_[i]);
-    for (Segment segment{}; walker.next(segment);) {
-      move(segment, i == own_ ? nullptr : data, memory);
-      if (i != own_) data += segment.bytes;
-    }
+    if (at == nullptr)
+      for (Segment segment{}; walker.next(segment);) move(segment, at, memory);
+    else
+      for (Segment segment{}; walker.next(segment); at += segment.bytes) move(segment, at, memory);
+    if (i != own_) data = at;
   }
 }
 
@@ -62,8 +65,9 @@ void Aggregator::cover(const Segment& segment) noexcept {
 }
 
 void Aggregator::scatter(const char* data) noexcept {
-  for_each_segment(data, [&](const Segment& segment, const char* from, type::Cursor& memory) {
-    char* const to = memory_.file.data() + (segment.offset - window_.offset);
+  for_each_segment(data, [this, file = memory_.file.data(), begin = window_.offset](
+                             const Segment& segment, const char* from, type::Cursor& memory) {
+    char* const to = file + (segment.offset - begin);
     const auto bytes = static_cast<std::size_t>(segment.bytes);
     if (from == nullptr)
       memory.pack(to, bytes);
@@ -126,8 +130,9 @@ int Aggregator::read(char* data) noexcept {
   const Outcome one = storage_.read(window_.offset, memory_.file.data(), window_.bytes);
   if (one.error != 0) return one.error;
   std::memset(memory_.file.data() + one.bytes, 0, static_cast<std::size_t>(window_.bytes - one.bytes));
-  for_each_segment(data, [&](const Segment& segment, char* to, type::Cursor& memory) {
-    const char* const from = memory_.file.data() + (segment.offset - window_.offset);
+  for_each_segment(data, [file = memory_.file.data(), begin = window_.offset](
+                             const Segment& segment, char* to, type::Cursor& memory) {
+    const char* const from = file + (segment.offset - begin);
     const auto bytes = static_cast<std::size_t>(segment.bytes);
     if (to == nullptr)
       memory.unpack(from, bytes);
