@@ -122,26 +122,32 @@ void TcpNet::cut_all() {
 }
 
 // Frames of a connection that is closed by now are lost.
+bool TcpNet::is_lost(HostId host, const Frame& frame) const {
+  if (frame.kind == Frame::Kind::closed) return false;
+  if (frame.of_bulk) {
+    const auto at = bulk_.find(frame.receives ? Pair{host, frame.from} : Pair{frame.from, host});
+    return at == bulk_.end() || at->second != frame.epoch;
+  }
+  const auto at = open_.find(std::minmax(host, frame.from));
+  return at == open_.end() || at->second != frame.epoch;
+}
+
 bool TcpNet::take(HostId host, Frame& frame) {
   auto& queue = inbox_[static_cast<std::size_t>(host)];
   while (!queue.empty() && queue.front().at <= net_.now()) {
     frame = std::move(queue.front());
     queue.pop_front();
-    if (frame.kind == Frame::Kind::closed) return true;
-    if (frame.of_bulk) {
-      const auto at = bulk_.find(frame.receives ? Pair{host, frame.from} : Pair{frame.from, host});
-      if (at != bulk_.end() && at->second == frame.epoch) return true;
-      continue;
-    }
-    const auto at = open_.find(std::minmax(host, frame.from));
-    if (at != open_.end() && at->second == frame.epoch) return true;
+    if (!is_lost(host, frame)) return true;
   }
   return false;
 }
 
+// Lost frames wake nobody.
 Instant TcpNet::next_arrival(HostId host) const {
   const auto& queue = inbox_[static_cast<std::size_t>(host)];
-  return queue.empty() ? kNever : queue.front().at;
+  const auto next =
+      std::find_if(queue.begin(), queue.end(), [&](const Frame& each) { return !is_lost(host, each); });
+  return next == queue.end() ? kNever : next->at;
 }
 
 void TcpEnd::send(const rel::Tx& tx) {

@@ -62,6 +62,7 @@ class TcpNet {
  private:
   using Pair = std::pair<HostId, HostId>;
   void put(HostId to, Frame frame, std::size_t bytes);
+  bool is_lost(HostId host, const Frame& frame) const;
 
   Net& net_;
   std::vector<std::deque<Frame>> inbox_;
