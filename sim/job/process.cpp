@@ -38,10 +38,11 @@ node::NodeConfig node_config(const ProcessConfig& config, HostId me, std::size_t
   out.lanes = config.lanes;
   out.lanes.me = me;
   out.lanes.peers = out.mesh.peers;
-  out.lanes.seal = config.mesh.seal;
+  out.mesh.seal.enveloped = config.security != wire::Security::tag;
+  out.lanes.seal = out.mesh.seal;
   if (config.security != wire::Security::tag) {
     out.security = security_of(config);
-    out.mesh.datagram_bytes -= wire::kSealedMost;
+    out.mesh.datagram_bytes = wire::longest_inside(config.security, out.mesh.datagram_bytes);
     out.mesh.probe_extra = wire::kSealedGroupExtra;
   }
   out.lanes.datagram_bytes = out.mesh.datagram_bytes;

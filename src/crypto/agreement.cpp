@@ -83,14 +83,14 @@ bool Agreement::add(int rank, std::string_view text) {
 
 std::string Agreement::seal(const SecretKey& key, const SecretKey& text) const {
   std::array<std::byte, kSealed> out;
-  library_.cipher(Aead::aes_256_gcm, key)->seal(kNonce, {}, text, {}, out.data());
+  library_.cipher(Aead::aes_128_gcm, key)->seal(kNonce, {}, text, {}, out.data());
   return write_hex(out);
 }
 
 bool Agreement::open(const SecretKey& key, std::string_view sealed, SecretKey& text) const {
   std::array<std::byte, kSealed> bytes;
   return read_hex(sealed, bytes) &&
-         library_.cipher(Aead::aes_256_gcm, key)->open(kNonce, {}, bytes, text.data());
+         library_.cipher(Aead::aes_128_gcm, key)->open(kNonce, {}, bytes, text.data());
 }
 
 // For each child the node secret; before them, for all ranks but 0, the key between us and our parent.

@@ -31,7 +31,7 @@ struct Functions {
   const Digest* (*sha256)();
   unsigned char* (*hmac)(const Digest* digest, const void* key, int key_bytes, const unsigned char* data,
                          std::size_t bytes, unsigned char* out, unsigned* out_bytes);
-  const CipherType* (*aes_256_gcm)();
+  const CipherType* (*aes_128_gcm)();
   const CipherType* (*chacha20_poly1305)();
   CipherContext* (*new_cipher)();
   void (*free_cipher)(CipherContext* context);

@@ -12,6 +12,7 @@
 
 #include "base/fatal.hpp"
 #include "crypto/functions.hpp"
+#include "crypto/gnutls.hpp"
 
 namespace herald::crypto {
 namespace {
@@ -39,7 +40,7 @@ bool find_all(void* handle, Functions& f) noexcept {
   find(f.derive, "EVP_PKEY_derive");
   find(f.sha256, "EVP_sha256");
   find(f.hmac, "HMAC");
-  find(f.aes_256_gcm, "EVP_aes_256_gcm");
+  find(f.aes_128_gcm, "EVP_aes_128_gcm");
   find(f.chacha20_poly1305, "EVP_chacha20_poly1305");
   find(f.new_cipher, "EVP_CIPHER_CTX_new");
   find(f.free_cipher, "EVP_CIPHER_CTX_free");
@@ -63,11 +64,12 @@ bool open_library(Functions& functions, std::string& why) {
   return false;
 }
 
-// Contexts for both directions, each made at its first use.
+// Contexts for both directions, each made at its first use. GnuTLS takes over once so many texts went through
+// that loading it pays.
 class LibraryCipher final : public wire::Cipher {
  public:
-  LibraryCipher(const Functions& functions, const CipherType* type, const SecretKey& key) noexcept
-      : f_(functions), type_(type), key_(key) {}
+  LibraryCipher(const Functions& functions, Aead aead, const CipherType* type, const SecretKey& key) noexcept
+      : f_(functions), aead_(aead), type_(type), key_(key) {}
   ~LibraryCipher() override {
     for (CipherContext* const context : contexts_)
       if (context != nullptr) f_.free_cipher(context);
@@ -76,6 +78,10 @@ class LibraryCipher final : public wire::Cipher {
 
   void seal(const wire::Nonce& nonce, const wire::ClearText& clear, std::span<const std::byte> first,
             std::span<const std::byte> rest, std::byte* out) noexcept override {
+    if (clear.rest.empty() && rest.empty() && is_quick(clear.first.size() + first.size())) {
+      quick_->seal(nonce, clear.first, first, out);
+      return;
+    }
     CipherContext* const context = begin(nonce, kSeal);
     int got = 0;
     const bool good = add(context, nullptr, clear.first) && add(context, nullptr, clear.rest) &&
@@ -87,6 +93,9 @@ class LibraryCipher final : public wire::Cipher {
 
   bool open_text(const wire::Nonce& nonce, const wire::ClearText& clear, std::span<const std::byte> sealed,
                  std::span<const std::byte, wire::kCipherTag> tag, std::byte* out) noexcept override {
+    const bool joined = sealed.data() + sealed.size() == tag.data() || sealed.empty();
+    if (clear.rest.empty() && joined && is_quick(clear.first.size() + sealed.size()))
+      return quick_->open(nonce, clear.first, {tag.data() - sealed.size(), sealed.size() + tag.size()}, out);
     CipherContext* const context = begin(nonce, kOpen);
     std::byte* const read_only = const_cast<std::byte*>(tag.data());
     int got = 0;
@@ -97,6 +106,17 @@ class LibraryCipher final : public wire::Cipher {
 
  private:
   static constexpr int kOpen = 0, kSeal = 1;
+  static constexpr std::uint32_t kSlowTexts = 4096;
+  static constexpr std::size_t kShortBytes = 16 << 10;  // for longer texts both take as long
+
+  bool is_quick(std::size_t bytes) noexcept {
+    if (bytes > kShortBytes || aead_ != Aead::aes_128_gcm) return false;
+    if (quick_ == nullptr) {
+      if (++texts_ <= kSlowTexts) return false;
+      quick_ = std::make_unique<GnutlsCipher>(key_);
+    }
+    return quick_->is_open();
+  }
 
   CipherContext* begin(const wire::Nonce& nonce, int direction) noexcept {
     CipherContext*& context = contexts_[direction];
@@ -105,7 +125,7 @@ class LibraryCipher final : public wire::Cipher {
     if (context == nullptr ||
         f_.cipher_init(context, made ? nullptr : type_, nullptr, made ? nullptr : raw(key_.data()),
                        raw(nonce.data()), direction) != 1)
-      fatal("libcrypto failed to start AES-256-GCM or ChaCha20-Poly1305");
+      fatal("libcrypto failed to start AES-128-GCM or ChaCha20-Poly1305");
     return context;
   }
   bool add(CipherContext* context, std::byte* out, std::span<const std::byte> bytes) noexcept {
@@ -115,9 +135,12 @@ class LibraryCipher final : public wire::Cipher {
   }
 
   const Functions& f_;
+  const Aead aead_;
   const CipherType* const type_;
   SecretKey key_;
   CipherContext* contexts_[2] = {};
+  std::unique_ptr<GnutlsCipher> quick_;
+  std::uint32_t texts_ = 0;  // short ones, until GnuTLS was tried
 };
 
 }  // namespace
@@ -173,8 +196,8 @@ SecretKey Library::derive(const SecretKey& key, std::span<const std::byte> label
 
 std::unique_ptr<wire::Cipher> Library::cipher(Aead aead, const SecretKey& key) const noexcept {
   const CipherType* const type =
-      aead == Aead::aes_256_gcm ? functions_.aes_256_gcm() : functions_.chacha20_poly1305();
-  return std::make_unique<LibraryCipher>(functions_, type, key);
+      aead == Aead::aes_128_gcm ? functions_.aes_128_gcm() : functions_.chacha20_poly1305();
+  return std::make_unique<LibraryCipher>(functions_, aead, type, key);
 }
 
 bool has_aes_instructions() noexcept {

@@ -13,7 +13,7 @@ namespace herald::crypto {
 
 using wire::SecretKey;
 
-enum class Aead : std::uint8_t { aes_256_gcm, chacha20_poly1305 };
+enum class Aead : std::uint8_t { aes_128_gcm, chacha20_poly1305 };
 
 struct Functions;  // of libcrypto
 struct Pkey;

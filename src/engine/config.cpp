@@ -66,10 +66,11 @@ node::NodeConfig node_config(int rank, int size, const Knobs& knobs, const path:
   mesh.seal = {start.key, start.epoch};
   config.security = security_of(knobs, start);
   const bool is_sealed = config.security.level != wire::Security::tag;
-  const std::uint32_t sealed = is_sealed ? wire::kSealedMost : 0;
+  mesh.seal.enveloped = is_sealed;
   mesh.probe_extra = is_sealed ? wire::kSealedGroupExtra : 0;
-  mesh.datagram_bytes = udp.datagram_bytes() - sealed;
-  mesh.largest_bytes = std::max(udp.largest_bytes(), udp.datagram_bytes()) - sealed;
+  mesh.datagram_bytes = wire::longest_inside(config.security.level, udp.datagram_bytes());
+  mesh.largest_bytes =
+      wire::longest_inside(config.security.level, std::max(udp.largest_bytes(), udp.datagram_bytes()));
   mesh.row_packets = udp.gso_packets();
   mesh.burst_packets = std::max(1u, mesh.burst_packets / mesh.row_packets) * mesh.row_packets;
   const std::uint32_t window = start.window_bytes != 0 ? start.window_bytes : knobs.tuning.net_switch_bytes;

@@ -63,7 +63,7 @@ std::string take_word(std::string& text, char end) {
 
 const wire::CipherSuite& suite_of(const crypto::Library& library, bool aes) {
   static const crypto::Suite suites[] = {{library, crypto::Aead::chacha20_poly1305},
-                                         {library, crypto::Aead::aes_256_gcm}};
+                                         {library, crypto::Aead::aes_128_gcm}};
   return suites[aes ? 1 : 0];
 }
 

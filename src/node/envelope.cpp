@@ -72,11 +72,25 @@ Envelope::CipherPtr Envelope::lane_cipher(const LaneKey& key) const noexcept {
   return security_.suite->make(security_.suite->derive(security_.key, bytes_of(label)));
 }
 
+wire::Cipher* Envelope::find_lane(const LaneKey& key) noexcept {
+  if (last_cipher_ != nullptr && last_lane_ == key) return last_cipher_;
+  const auto known = lanes_.find(key);
+  if (known == lanes_.end()) return nullptr;
+  last_lane_ = key;
+  return last_cipher_ = known->second.get();
+}
+
+void Envelope::keep_lane(const LaneKey& key, CipherPtr cipher) noexcept {
+  if (lanes_.size() > kMostLaneKeys) {
+    lanes_.clear();
+    last_cipher_ = nullptr;
+  }
+  lanes_.emplace(key, std::move(cipher));
+}
+
 wire::Cipher& Envelope::lane_tx(const LaneKey& key) noexcept {
-  if (lanes_.size() > kMostLaneKeys) lanes_.clear();
-  CipherPtr& cipher = lanes_[key];
-  if (cipher == nullptr) cipher = lane_cipher(key);
-  return *cipher;
+  if (find_lane(key) == nullptr) keep_lane(key, lane_cipher(key));
+  return *find_lane(key);
 }
 
 std::span<const std::byte> Envelope::seal_one(const rel::Tx& tx, std::byte* room) noexcept {
@@ -111,11 +125,15 @@ std::span<const std::byte> Envelope::seal_one(const rel::Tx& tx, std::byte* room
   HERALD_ASSERT(head_bytes + bytes + wire::kCipherTag <= sealed_bytes_);
   const wire::Nonce nonce = wire::nonce_of(foreign != nullptr ? foreign->names.me : me_, number);
   std::byte* const text = room + head_bytes;
-  // Copied first: a cipher is faster with one text than with two.
-  std::memcpy(text, tx.datagram.data(), tx.datagram.size());
-  if (!tx.rest.empty()) std::memcpy(text + tx.datagram.size(), tx.rest.data(), tx.rest.size());
-  if (security_.level == wire::Security::encrypt)
-    cipher->seal(nonce, {{room, head_bytes}}, {text, bytes}, {}, text);
+  const bool encrypts = security_.level == wire::Security::encrypt;
+  std::span<const std::byte> clear = tx.datagram;
+  if (!encrypts || !tx.rest.empty()) {  // a cipher is faster with one text than with two
+    std::memcpy(text, tx.datagram.data(), tx.datagram.size());
+    if (!tx.rest.empty()) std::memcpy(text + tx.datagram.size(), tx.rest.data(), tx.rest.size());
+    clear = {text, bytes};
+  }
+  if (encrypts)
+    cipher->seal(nonce, {{room, head_bytes}}, clear, {}, text);
   else
     cipher->seal(nonce, {{room, head_bytes + bytes}}, {}, {}, text + bytes);
   return {room, head_bytes + bytes + wire::kCipherTag};
@@ -155,13 +173,12 @@ bool Envelope::open_pair(const wire::SealedView& view, std::byte* out) noexcept 
 
 bool Envelope::open_group(const wire::SealedView& view, std::byte* out) noexcept {
   const LaneKey key{view.lane, wire::generation_of(view.number)};
-  if (const auto known = lanes_.find(key); known != lanes_.end()) {
-    if (!decrypt(*known->second, view.from, view, out)) return false;
+  if (wire::Cipher* const known = find_lane(key); known != nullptr) {
+    if (!decrypt(*known, view.from, view, out)) return false;
   } else {
     CipherPtr cipher = lane_cipher(key);
     if (!decrypt(*cipher, view.from, view, out)) return false;
-    if (lanes_.size() > kMostLaneKeys) lanes_.clear();
-    lanes_.emplace(key, std::move(cipher));
+    keep_lane(key, std::move(cipher));
   }
   std::uint32_t& newest = group_generations_[view.from];
   newest = std::max(newest, key.generation);

@@ -78,6 +78,8 @@ class Envelope {
 
   CipherPtr pair_cipher(std::uint32_t peer, std::uint32_t generation) const noexcept;
   CipherPtr lane_cipher(const LaneKey& key) const noexcept;
+  wire::Cipher* find_lane(const LaneKey& key) noexcept;  // null: no such key is kept
+  void keep_lane(const LaneKey& key, CipherPtr cipher) noexcept;
   wire::Cipher& lane_tx(const LaneKey& key) noexcept;
   std::span<const std::byte> seal_one(const rel::Tx& tx, std::byte* room) noexcept;
   bool decrypt(wire::Cipher& cipher, std::uint32_t sender, const wire::SealedView& view,
@@ -92,6 +94,8 @@ class Envelope {
   std::vector<std::uint32_t> group_generations_;     // by peer: newest of its datagrams to groups
   std::uint64_t group_number_ = wire::kFirstNumber;  // of our next datagram to a group
   std::unordered_map<LaneKey, CipherPtr, LaneKeyHash> lanes_;
+  LaneKey last_lane_{};
+  wire::Cipher* last_cipher_ = nullptr;  // of last_lane_, in lanes_
   std::vector<std::byte> sealed_, opened_;
   EnvelopeCounters counters_;
 };

@@ -31,7 +31,7 @@ void Splitter::split(const Tx& whole, std::size_t segment, const wire::Seal& sea
     wire::write_head(bytes, wire::DatagramKind::fragment, 0, seal, from, number_);
     std::memcpy(bytes + kHead, &place, sizeof place);
     copy_range(whole, at, count, bytes + wire::kFragmentHead);
-    wire::seal(seal, receiver, wire::crc32c({bytes + kHead, sizeof place + count}), {bytes, kHead});
+    wire::seal(seal, receiver, seal.body_crc({bytes + kHead, sizeof place + count}), {bytes, kHead});
     parts_.push_back(std::move(part));
   }
 }

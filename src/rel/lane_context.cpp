@@ -74,7 +74,7 @@ void LaneContext::seal(const Destination& to, wire::DatagramKind kind, unsigned 
                        std::span<std::byte> datagram) const noexcept {
   wire::write_head(datagram.data(), kind, static_cast<std::uint8_t>(flags), config.seal, config.me,
                    static_cast<Seq>(number));
-  wire::seal(config.seal, to.seal, wire::crc32c(datagram.subspan(kHead)), datagram.first(kHead),
+  wire::seal(config.seal, to.seal, config.seal.body_crc(datagram.subspan(kHead)), datagram.first(kHead),
              {upper_half(number), 0});
 }
 

@@ -91,7 +91,7 @@ void LaneSource::commit(std::size_t bytes) noexcept {
   std::memcpy(at + sizeof(wire::DatagramHead), &part, sizeof part);
   entry.slot = context_.reserved;
   entry.body_bytes = static_cast<std::uint16_t>(body);
-  entry.body_crc = wire::crc32c({at + sizeof(wire::DatagramHead), body});
+  entry.body_crc = context_.config.seal.body_crc({at + sizeof(wire::DatagramHead), body});
   context_.reserved = PacketPool::kNone;
   wake();
 }

@@ -79,16 +79,16 @@ bool Transmitter::next_to_send(Connection& ch, Instant now, Seq& seq) noexcept {
   return true;
 }
 
-void Transmitter::update_crc(Entry& entry) const noexcept {
-  entry.body_crc = wire::crc32c(mesh_.body_of(entry));
+void Transmitter::update_crc(const Connection& ch, Entry& entry) const noexcept {
+  entry.body_crc = ch.seal->body_crc(mesh_.body_of(entry));
   if (entry.borrowed != nullptr)
-    entry.body_crc = wire::crc32c({entry.borrowed, entry.borrowed_bytes}, entry.body_crc);
+    entry.body_crc = ch.seal->body_crc({entry.borrowed, entry.borrowed_bytes}, entry.body_crc);
 }
 
 void Transmitter::on_first_transmission(Connection& ch, Seq seq, Entry& entry) noexcept {
   SendState& tx = ch.tx;
   const std::uint32_t eager = ch.seal->eager_packets;
-  update_crc(entry);
+  update_crc(ch, entry);
   tx.upper.on_growth(tx.next_tx, seq + 1);
   tx.next_tx = seq + 1;
   ++mesh_.counters.sent;
@@ -110,7 +110,8 @@ Tx Transmitter::emit_data(Connection& ch, Instant now, Seq seq) noexcept {
   if (entry.state == EntryState::lost) {
     --tx.lost;
     ++mesh_.counters.resent;
-    if (entry.borrowed != nullptr) update_crc(entry);  // the owner may have changed the bytes that it lent
+    if (entry.borrowed != nullptr)
+      update_crc(ch, entry);  // the owner may have changed the bytes that it lent
   } else {
     on_first_transmission(ch, seq, entry);
   }
@@ -195,7 +196,7 @@ void Transmitter::emit_probes(Connection& ch, Instant now, TxBatch& out) noexcep
     wire::write_head(room.data(), kind, 0, *ch.seal, ch.seal->from, ch.tx.next_tx);
     std::memcpy(room.data() + kProbeHead, &body, sizeof body);
     wire::seal(*ch.seal, ch.name(),
-               wire::crc32c(padding, wire::crc32c({room.data() + kProbeHead, sizeof body})),
+               ch.seal->body_crc(padding, ch.seal->body_crc({room.data() + kProbeHead, sizeof body})),
                {room.data(), kProbeHead});
     out.entries[out.count++] = {ch.peer, by, {room.data(), kProbeBytes}, padding};
   };

@@ -24,7 +24,7 @@ class Transmitter {
   Tx emit_data(Connection& ch, Instant now, Seq seq) noexcept;
   void on_first_transmission(Connection& ch, Seq seq, Entry& entry) noexcept;
   void check_segment(Connection& ch, Instant now, std::uint8_t by, const Entry& entry) noexcept;
-  void update_crc(Entry& entry) const noexcept;
+  void update_crc(const Connection& ch, Entry& entry) const noexcept;
   void emit_ack(Connection& ch, Instant now, TxBatch& out) noexcept;
   void emit_probes(Connection& ch, Instant now, TxBatch& out) noexcept;
 

@@ -170,10 +170,6 @@ Opened parse(const Seal& seal, std::span<const std::byte> datagram, DatagramView
   return Opened::good;
 }
 
-std::uint32_t body_crc_of(const DatagramView& view) noexcept {
-  return view.body.empty() ? 0 : crc32c(view.body);
-}
-
 bool has_tag(std::span<const std::byte> datagram, std::uint64_t tag) noexcept {
   return reinterpret_cast<const DatagramHead*>(datagram.data())->tag == tag;
 }
@@ -185,7 +181,7 @@ Opened open_datagram(const Seal& seal, std::uint32_t me, std::span<const std::by
   DatagramView seen;
   const Opened opened = parse(seal, datagram, seen);
   if (opened != Opened::good) return opened;
-  if (!has_tag(datagram, tag_of(seal, me, body_crc_of(seen), datagram.data(), seen.ack.size(), upper)))
+  if (!has_tag(datagram, tag_of(seal, me, seal.body_crc(seen.body), datagram.data(), seen.ack.size(), upper)))
     return Opened::bad_tag;
   view = seen;
   return Opened::good;
@@ -205,12 +201,12 @@ void open_datagrams(const Seal& seal, std::uint32_t me, std::span<OpenedDatagram
     one.opened = parse(seal, one.datagram, one.view);
     if (one.opened != Opened::good) continue;
     if (!one.view.ack.empty()) {
-      const std::uint32_t crc = body_crc_of(one.view);
+      const std::uint32_t crc = seal.body_crc(one.view.body);
       if (!has_tag(one.datagram, tag_of(seal, me, crc, one.datagram.data(), one.view.ack.size(), one.upper)))
         one.opened = Opened::bad_tag;
       continue;
     }
-    asked[count] = {one.datagram.data(), me, body_crc_of(one.view), one.upper.seq};
+    asked[count] = {one.datagram.data(), me, seal.body_crc(one.view.body), one.upper.seq};
     of[count++] = &one;
     if (count == kTagsAtOnce) judge();
   }

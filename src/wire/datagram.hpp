@@ -149,6 +149,9 @@ using JobKey = std::array<std::uint64_t, 2>;
 struct Seal {
   JobKey key{};
   std::uint32_t epoch = 0;  // counts the openings of the engine in the processes of the job
+  bool enveloped = false;   // a cipher proves every byte (wire/sealed.hpp): bodies count as CRC 0
+  // Of a body, or of its rest after `before`.
+  std::uint32_t body_crc(std::span<const std::byte> body, std::uint32_t before = 0) const noexcept;
 };
 
 // Numbers have 64 bits, of which a datagram carries the lower half. Both ends know the upper halves.
@@ -158,6 +161,9 @@ struct UpperHalves {
 };
 
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0) noexcept;
+inline std::uint32_t Seal::body_crc(std::span<const std::byte> body, std::uint32_t before) const noexcept {
+  return enveloped || body.empty() ? before : crc32c(body, before);
+}
 std::uint64_t siphash24(const JobKey& key, std::span<const std::byte> bytes) noexcept;
 
 // Writes a head without its tag. In whole words: the tag and the kernel read whole words next, and would

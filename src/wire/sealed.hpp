@@ -16,7 +16,7 @@
 
 namespace herald::wire {
 
-constexpr std::uint8_t kSealedVersion = 2;  // differs from kDatagramVersion
+constexpr std::uint8_t kSealedVersion = 3;  // differs from kDatagramVersion
 
 // The protection of the datagrams of a job; the same on all ranks.
 enum class Security : std::uint8_t { tag, auth, encrypt };
@@ -37,6 +37,15 @@ constexpr std::size_t kSealedHead = sizeof(SealedHead),
                       kSealedGroupHead = kSealedHead + sizeof(std::uint64_t);
 constexpr std::uint32_t kSealedGroupExtra = kSealedGroupHead - kSealedHead;
 constexpr std::uint32_t kSealedMost = kSealedGroupHead + kCipherTag;  // bytes beside the datagram, at most
+
+// The longest datagram that fits into a sealed one of so many bytes. A cipher works on blocks of 16 bytes,
+// and takes 7 % longer for a part of one: the encrypted text, or with `auth` head and text together, is whole
+// blocks.
+constexpr std::uint32_t longest_inside(Security security, std::uint32_t sealed_bytes) noexcept {
+  if (security == Security::tag) return sealed_bytes;
+  const std::uint32_t clear = security == Security::encrypt ? 0u : kSealedGroupHead;
+  return (sealed_bytes - kSealedMost + clear) / kCipherTag * kCipherTag - clear;
+}
 
 // Numbers of one key. Far fewer than the 2^32 after which a sequence wraps around, and than AES-GCM allows.
 constexpr int kGenerationBits = 22;

@@ -93,7 +93,7 @@ struct EnvelopeTest : testing::TestWithParam<Security> {
     if (library == nullptr) GTEST_SKIP() << why;
   }
   Envelope make(int me, std::byte key = std::byte{1}, std::uint32_t epoch = 3,
-                crypto::Aead aead = crypto::Aead::aes_256_gcm) {
+                crypto::Aead aead = crypto::Aead::aes_128_gcm) {
     static std::vector<std::unique_ptr<crypto::Suite>> suites;
     suites.push_back(std::make_unique<crypto::Suite>(*library, aead));
     return Envelope({GetParam(), suites.back().get(), {key}}, mesh_config(me, epoch));
@@ -109,7 +109,7 @@ bool is_in(View all, std::string_view text) {
 }  // namespace
 
 TEST_P(EnvelopeTest, the_receiver_reads_it_and_others_only_if_it_is_not_encrypted) {
-  for (const crypto::Aead aead : {crypto::Aead::aes_256_gcm, crypto::Aead::chacha20_poly1305}) {
+  for (const crypto::Aead aead : {crypto::Aead::aes_128_gcm, crypto::Aead::chacha20_poly1305}) {
     Envelope one = make(1, std::byte{1}, 3, aead), two = make(2, std::byte{1}, 3, aead);
     const Bytes text = text_of(77);
     for (int i = 0; i < 300; ++i) {  // beyond the first change of keys
@@ -122,6 +122,17 @@ TEST_P(EnvelopeTest, the_receiver_reads_it_and_others_only_if_it_is_not_encrypte
       ASSERT_TRUE(std::equal(opened.begin(), opened.end(), text.begin(), text.end())) << i;
     }
     EXPECT_EQ(two.counters().all(), 0u);
+  }
+}
+
+TEST_P(EnvelopeTest, a_full_datagram_fits_and_is_whole_blocks) {
+  for (std::uint32_t room = 500; room < 600; ++room) {
+    const std::uint32_t most = wire::longest_inside(GetParam(), room);
+    const std::uint32_t blocks = most + (GetParam() == Security::auth ? wire::kSealedGroupHead : 0u);
+    EXPECT_EQ(blocks % 16, 0u);
+    EXPECT_LE(most + wire::kSealedMost, room);
+    EXPECT_GT(most + wire::kSealedMost + 16, room);
+    EXPECT_EQ(wire::longest_inside(Security::tag, room), room);
   }
 }
 
@@ -156,7 +167,7 @@ TEST_P(EnvelopeTest, other_ranks_jobs_epochs_and_levels_refuse_it) {
     EXPECT_TRUE(make(2, std::byte{2}).open(group, 0, all).empty());
     EXPECT_TRUE(make(2, std::byte{1}, 4).open(group, 0, all).empty());
     const Security other = GetParam() == Security::auth ? Security::encrypt : Security::auth;
-    const crypto::Suite suite(*library, crypto::Aead::aes_256_gcm);
+    const crypto::Suite suite(*library, crypto::Aead::aes_128_gcm);
     EXPECT_TRUE(Envelope({other, &suite, {std::byte{1}}}, mesh_config(2)).open(group, 0, all).empty());
   }
 }

@@ -225,6 +225,24 @@ TEST(Datagram, any_wrong_bit_is_detected) {
   }
 }
 
+// What could go wrong: the cipher around a datagram is paid for, and the checksum too; or one end omits it
+// alone.
+TEST(Datagram, inside_an_envelope_the_body_has_no_checksum_and_the_head_has_its_tag) {
+  Seal inside = kSeal;
+  inside.enveloped = true;
+  Bytes bytes = make(DatagramKind::data, 0, 1, Bytes(33, 'd'));
+  DatagramView view;
+  EXPECT_EQ(open(bytes, view, inside), Opened::bad_tag);
+  EXPECT_EQ(inside.body_crc(std::as_bytes(std::span(bytes)), 7), 7u);
+  seal(inside, kMe, 0, std::as_writable_bytes(std::span(bytes)).first(sizeof(DatagramHead)));
+  ASSERT_EQ(open(bytes, view, inside), Opened::good);
+  EXPECT_EQ(open(bytes), Opened::bad_tag);
+  bytes.back() ^= 1;
+  EXPECT_EQ(open(bytes, view, inside), Opened::good);
+  bytes[8] ^= 1;
+  EXPECT_EQ(open(bytes, view, inside), Opened::bad_tag);
+}
+
 TEST(Datagram, a_truncated_or_longer_datagram_is_refused) {
   for (const Bytes& good :
        {make(DatagramKind::data, kFlagAck, 1, Bytes(9, 'd')), make(DatagramKind::ack, kFlagAck, 1, {}),
