@@ -190,6 +190,8 @@ Knobs read_knobs(char** environment, std::vector<std::string>& complaints) {
     if (!known)
       complaints.push_back("HERALD_" + name + " is not a setting of Herald; `herald info` lists them");
   }
+  // Casts are UDP: without it each would wait for multicast in vain, and then go to every member alone.
+  if (!knobs.path.empty() && !list_has(knobs.path, "udp")) knobs.lanes = "off";
   return knobs;
 }
 

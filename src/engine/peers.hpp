@@ -44,6 +44,10 @@ class Peers {
   std::uint32_t gone_count() const noexcept { return node_.core().counters().peers_gone; }
   bool is_gone(p2p::PeerId peer) const noexcept { return node_.core().is_gone(peer); }
 
+  // Of a peer on another host that died: its host said so.
+  bool was_refused(p2p::PeerId peer) const noexcept {
+    return net_ != nullptr && node_.mesh().liveness().was_refused(peer);
+  }
   // Called once for each peer that ended without a goodbye, within about a second of waiting. Everything it
   // had sent was delivered, and operations that need it have failed with peer_lost.
   using PeerDied = void (*)(p2p::PeerId peer);

@@ -2,6 +2,7 @@
 #include "engine/tcp_links.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -121,7 +122,7 @@ bool TcpLinks::take_events(Instant now) {
       case Kind::opened: break;  // the other end begins
       case Kind::accepted: on_accepted(now, event.id); break;
       case Kind::frame: on_frame(now, event.id, event.frame); break;
-      case Kind::closed: on_closed(now, event.id); break;
+      case Kind::closed: on_closed(now, event.id, event.refused); break;
     }
   }
   flush_row(now);
@@ -144,7 +145,9 @@ void TcpLinks::on_accepted(Instant now, path::TcpId id) {
   send_frame(id, wire::StreamKind::challenge, challenge);
 }
 
-void TcpLinks::on_connect_failed(Instant now, p2p::PeerId peer, wire::StreamUse use) {
+void TcpLinks::on_connect_failed(Instant now, p2p::PeerId peer, wire::StreamUse use, bool refused) {
+  if (refused && use == wire::StreamUse::datagrams)
+    node_.mesh().liveness().on_refused(now, peer, config_.tcp_only || udp_.take_no_port(peer));
   if (use == wire::StreamUse::bulk)
     bulk_.on_failed(peer, now);
   else
@@ -159,7 +162,7 @@ void TcpLinks::connect(Instant now, p2p::PeerId peer, wire::StreamUse use) {
                              ? 0
                              : path_->connect(reinterpret_cast<const sockaddr&>(ends.ours),
                                               reinterpret_cast<const sockaddr&>(ends.theirs), ends.length);
-  if (id == 0) return on_connect_failed(now, peer, use);
+  if (id == 0) return on_connect_failed(now, peer, use, ends.length != 0 && errno == ECONNREFUSED);
   Connection& connection = connections_[id];
   connection.peer = peer;
   connection.ours = true;
@@ -284,13 +287,13 @@ void TcpLinks::refuse(Instant now, path::TcpId id) {
 }
 
 // A connection that came and ends without a proof is a stranger's, or a forgery.
-void TcpLinks::on_closed(Instant now, path::TcpId id) {
+void TcpLinks::on_closed(Instant now, path::TcpId id, bool refused) {
   const auto at = connections_.find(id);
   if (at == connections_.end()) return;
   const Connection gone = at->second;
   connections_.erase(at);
   if (!gone.proven && !gone.ours) ++refused_;
-  if (!gone.proven && gone.ours) on_connect_failed(now, gone.peer, gone.use);
+  if (!gone.proven && gone.ours) on_connect_failed(now, gone.peer, gone.use, refused);
   const auto used = current_.find(gone.peer);
   if (!gone.proven || used == current_.end() || used->second != id) return;
   current_.erase(used);

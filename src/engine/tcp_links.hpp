@@ -67,11 +67,11 @@ class TcpLinks {
   bool is_peer(std::uint32_t rank) const noexcept;
   void act(Instant now);
   void connect(Instant now, p2p::PeerId peer, wire::StreamUse use);
-  void on_connect_failed(Instant now, p2p::PeerId peer, wire::StreamUse use);
+  void on_connect_failed(Instant now, p2p::PeerId peer, wire::StreamUse use, bool refused = false);
   void prove_bulk(Instant now, path::TcpId id, const Connection& connection);
   bool take_events(Instant now);
   void on_accepted(Instant now, path::TcpId id);
-  void on_closed(Instant now, path::TcpId id);
+  void on_closed(Instant now, path::TcpId id, bool refused = false);
   void on_frame(Instant now, path::TcpId id, const path::TcpFrame& frame);
   bool on_challenge(path::TcpId id, Connection& connection, std::span<const std::byte> body);
   bool on_hello(Instant now, path::TcpId id, Connection& connection, const path::TcpFrame& frame);

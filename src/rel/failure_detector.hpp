@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rel/failure_detector.hpp: decides whether a peer is silent or dead. There is one object per peer, which
 // every transport to that peer feeds.
-// In:  news from the peer, questions that await an answer, gaps in the local clock.
+// In:  news from the peer, questions that await an answer, refusals by its host, gaps in the local clock.
 // Out: when the next keep-alive probe is due; when to warn of the peer's silence; when it counts as dead.
-// Invariants: only a peer that owes an answer can be dead, and none that was not probed. Only news counts as
-// life: a new sequence number, an ack that advances, the answer to a numbered probe. A replay is none of
-// them.
+// Invariants: only a peer that owes an answer can be dead, and none that was not probed or refused. Only news
+// counts as life: a new sequence number, an ack that advances, the answer to a numbered probe. A replay is
+// none of them.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -15,9 +15,11 @@
 
 namespace herald::rel {
 
-// The tenth beyond the detection time leaves a peer that was unreachable for all of it, and no longer is,
-// time to answer one more question.
-constexpr Duration give_up_after(Duration detect) noexcept { return {detect.ns + detect.ns / 10}; }
+// The time beyond the detection time leaves a peer that was unreachable for all of it, and no longer is, time
+// to answer one more question.
+constexpr Duration give_up_after(Duration detect) noexcept {
+  return {detect.ns + std::min(detect.ns / 10, milliseconds(300).ns)};
+}
 // A process that serves a deadline this late was stopped, and could not receive; its peers may have been
 // stopped with it. Such time does not count as their silence.
 constexpr Duration most_late(Duration pace) noexcept {
@@ -64,6 +66,15 @@ class FailureDetector {
     probing_ = true;
     probe_at_ = now + Duration{pace().ns / kProbes};
   }
+  // The peer's host has refused a TCP connection, and by now a datagram too (`port_closed`): no process has
+  // the peer's ports. Only a host that sees our packets can refuse a connection. A firewall that rejects both
+  // while its rules are loaded does so too: one refusal is not enough. node/path_choice.hpp paces them.
+  void on_refused(bool port_closed) noexcept {
+    if (asked_since_ == kNever) return;
+    port_closed_ = port_closed_ || port_closed;
+    if (refusals_ < kRefusals) ++refusals_;
+  }
+  bool is_refused() const noexcept { return refusals_ == kRefusals && port_closed_; }
   void on_clock_gap(Instant now, Duration late) noexcept {
     if (asked_since_ != kNever) asked_since_ = std::min(asked_since_ + late, now);
     last_news_ = std::min(last_news_ + late, now);
@@ -90,12 +101,15 @@ class FailureDetector {
   }
   void on_warned() noexcept { warned_ = true; }
   // When the peer counts as dead unless it answers.
-  Instant deadline() const noexcept { return after(give_up_after(milliseconds(give_up_ms_))); }
+  Instant deadline() const noexcept {
+    return is_refused() ? last_news_ : after(give_up_after(milliseconds(give_up_ms_)));
+  }
   bool is_dead(Instant now) const noexcept { return deadline() <= now; }
 
  private:
   static constexpr std::int64_t kProbes = 32;     // within the shorter time
   static constexpr std::int64_t kSilentPart = 8;  // of the shorter time
+  static constexpr std::uint8_t kRefusals = 3;
 
   static std::uint32_t in_ms(Duration time) noexcept {
     return static_cast<std::uint32_t>(std::min<std::int64_t>(time.ns / 1'000'000, INT32_MAX));
@@ -107,15 +121,19 @@ class FailureDetector {
   void withdraw() noexcept {
     asked_since_ = probe_at_ = kNever;
     probing_ = false;
+    port_closed_ = false;
+    refusals_ = 0;
   }
 
   Instant last_news_{};
   Instant asked_since_ = kNever;
   Instant probe_at_ = kNever;
   std::uint32_t give_up_ms_, warn_ms_;
-  bool probing_ = false;  // a probe has left since the last news
-  bool warned_ = false;
-  bool heard_ = false;  // at least once
+  std::uint8_t refusals_ : 4 = 0;  // since the last news
+  bool port_closed_ : 1 = false;   // the host refused a datagram since then
+  bool probing_ : 1 = false;       // a probe has left since then
+  bool warned_ : 1 = false;
+  bool heard_ : 1 = false;  // at least once
 };
 
 }  // namespace herald::rel

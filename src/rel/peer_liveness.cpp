@@ -31,6 +31,11 @@ void PeerLiveness::on_unanswered(Instant now, PeerId peer) noexcept {
   sender_.on_unanswered(*ch, now, ch->lane_tx_link);
 }
 
+void PeerLiveness::on_refused(Instant now, PeerId peer, bool port_closed) noexcept {
+  Connection* const ch = obtain(now, peer);
+  if (ch != nullptr) ch->detector.on_refused(port_closed);
+}
+
 void PeerLiveness::probe(Instant now, PeerId peer) noexcept {
   const Connection* const known = peers_.find(peer);
   if (known != nullptr &&

@@ -25,6 +25,13 @@ class PeerLiveness {
   // A question to the peer had no answer in its time: the peer is probed unless it sends news, and another
   // link is tried.
   void on_unanswered(Instant now, PeerId peer) noexcept;
+  // The peer's host refused a TCP connection, and `port_closed`: a datagram.
+  void on_refused(Instant now, PeerId peer, bool port_closed) noexcept;
+  // Of a peer that was lost: for this reason, not for its silence.
+  bool was_refused(PeerId peer) const noexcept {
+    const Connection* const ch = peers_.find(peer);
+    return ch != nullptr && ch->detector.is_refused();
+  }
   // Sends a numbered probe to a peer without recent news: if it does not answer within give_up it is lost,
   // also if nothing was sent to it. Cheap enough for 64 peers at a time.
   void probe(Instant now, PeerId peer) noexcept;

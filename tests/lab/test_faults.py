@@ -7,6 +7,7 @@ import os
 import random
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -17,7 +18,7 @@ if LONG:
 
 from lab_case import BUILD, HERE, LIMIT, main, wait_until  # noqa: E402
 from lab_job import Job  # noqa: E402
-from heraldlab import hosts, state, tool  # noqa: E402
+from heraldlab import hosts, jobs, state, tool  # noqa: E402
 
 PROGRAM = BUILD + '/tests/programs/mix'
 SPY = HERE + '/eavesdropper.py'
@@ -158,6 +159,29 @@ class OneLink(Faults):
             limit = 3 if engine == 'mpirun' else 1
             # The machine may be busy, but hardly three times.
             self.assertTrue(any(self.kill_a_rank() < limit for _ in range(3)), f'{engine}: not named within {limit} s')
+
+    def test_a_killed_process_is_named_though_the_launcher_does_not_tell(self):
+        """As under Slurm, which leaves the other ranks alone."""
+        if 'hydra' not in self.engines:
+            self.skipTest('Hydra is not installed')
+        names = [row['name'] for row in state.load(self.name)['hosts']]
+        words = jobs.launcher_words('hydra', len(names), 1, names, [PROGRAM, '60', '7'])
+        words.insert(1, '-disable-auto-cleanup')
+
+        for _ in range(8):
+            child = self.start('head', *words, stderr=subprocess.STDOUT)
+            self.assertEqual(child.stdout.readline(), 'started\n')
+            time.sleep(1)
+            killed = time.time()
+            os.kill(self.ranks_on('h3')[0], signal.SIGKILL)
+            out, named = self.read_until(child, 'rank 2 has ended without MPI_Finalize: its host h3', 30)
+            if named is None:  # now and then Hydra ends the others all the same
+                self.assertIn('YOUR APPLICATION TERMINATED', out)
+                continue
+            self.report(f'named after {named - killed:.2f} s')
+            if named - killed < 1:
+                return
+        self.fail('not named within 1 s')
 
     def test_a_host_that_is_switched_off_is_named_within_the_limit(self):
         # Open MPI's mpirun waits for ever for the daemon of a host that is gone.

@@ -44,6 +44,11 @@ void peer_died(p2p::PeerId peer) {
                   "herald: %s: a process of another job that is connected (peer %d, on host %s) has not "
                   "answered for %g s (HERALD_DETECT_MS): aborting the job",
                   who_am_i(), peer, host.c_str(), limit_s);
+  else if (engine.peers().was_refused(peer))
+    std::snprintf(text, sizeof text,
+                  "herald: %s: rank %d has ended without MPI_Finalize: its host %s refuses packets to its "
+                  "ports: aborting the job",
+                  who_am_i(), peer, host.c_str());
   else
     std::snprintf(
         text, sizeof text,

@@ -90,7 +90,9 @@ TcpId TcpPath::connect(const sockaddr& from, const sockaddr& to, socklen_t lengt
   reinterpret_cast<sockaddr_in&>(local).sin_port = 0;
   const bool bound = ::bind(fd, reinterpret_cast<const sockaddr*>(&local), length) == 0;
   if (!bound || (::connect(fd, &to, length) != 0 && errno != EINPROGRESS)) {
+    const int why = errno;
     ::close(fd);
+    errno = why;
     return 0;
   }
   return add(fd, true);
@@ -104,7 +106,7 @@ void TcpPath::trust(TcpId id) {
   std::erase(untrusted_, id);
 }
 
-void TcpPath::drop(TcpId id, bool tell) {
+void TcpPath::drop(TcpId id, bool tell, bool refused) {
   const auto at = connections_.find(id);
   if (at == connections_.end()) return;
   (void)::epoll_ctl(epoll_, EPOLL_CTL_DEL, at->second->stream.fd(), nullptr);
@@ -113,7 +115,7 @@ void TcpPath::drop(TcpId id, bool tell) {
   graveyard_.push_back(std::move(at->second));
   connections_.erase(at);
   std::erase(untrusted_, id);
-  if (tell) events_.push_back({TcpEvent::Kind::closed, id});
+  if (tell) events_.push_back({TcpEvent::Kind::closed, id, {}, refused});
 }
 
 void TcpPath::close(TcpId id) { drop(id, false); }
@@ -189,7 +191,7 @@ void TcpPath::serve(TcpId id, std::uint32_t what) {
     int error = 0;
     socklen_t length = sizeof error;
     if (::getsockopt(connection.stream.fd(), SOL_SOCKET, SO_ERROR, &error, &length) != 0 || error != 0)
-      return drop(id, true);
+      return drop(id, true, error == ECONNREFUSED);
     if ((what & EPOLLOUT) == 0) return;
     connection.connecting = false;
     (void)watch(id, connection, false);

@@ -29,6 +29,7 @@ struct TcpEvent {
   Kind kind;
   TcpId id;
   TcpFrame frame = {};
+  bool refused = false;  // closed: the host has no process with that port
 };
 
 class TcpPath {
@@ -42,7 +43,7 @@ class TcpPath {
 
   // False: the port is in use, or TCP is not available.
   bool listen(const sockaddr& at, socklen_t length);
-  // 0: it failed at once.
+  // 0: it failed at once, for the reason in errno.
   TcpId connect(const sockaddr& from, const sockaddr& to, socklen_t length);
   void trust(TcpId id);
   void close(TcpId id);
@@ -69,7 +70,7 @@ class TcpPath {
   void serve(TcpId id, std::uint32_t what);
   void read_frames(TcpId id, Connection& connection);
   bool take_frames(TcpId id, Connection& connection);
-  void drop(TcpId id, bool tell);
+  void drop(TcpId id, bool tell, bool refused = false);
 
   int epoll_ = -1;
   TcpId last_id_ = 0;

@@ -42,7 +42,8 @@ int read_errors(Socket& socket, std::uint8_t socket_index, Links& links) noexcep
     message.msg_control = control;
     message.msg_controllen = sizeof control;
     if (::recvmsg(socket.fd(), &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) break;
-    switch (error_in(message)) {
+    const int error = error_in(message);
+    switch (error) {
       case EMSGSIZE: (void)socket.allow_fragments(); break;
       case ECONNREFUSED:
       case EHOSTUNREACH:
@@ -50,7 +51,10 @@ int read_errors(Socket& socket, std::uint8_t socket_index, Links& links) noexcep
       case ENETUNREACH:
       case ENETDOWN:
       case EACCES:
-        if (Link* link = links.find(socket_index, about)) link->refused = 1;
+        if (Link* link = links.find(socket_index, about)) {
+          link->refused = 1;
+          if (error == ECONNREFUSED) link->no_port = 1;
+        }
         break;
       default: break;
     }

@@ -23,6 +23,7 @@ struct Link {
   std::uint8_t socket = 0;       // index of ours
   std::uint8_t number : 4 = 0;   // among the peer's links
   std::uint8_t refused : 1 = 0;  // an error came back: the next send fails
+  std::uint8_t no_port : 1 = 0;  // its host said that no process has the port; until take_no_port()
 };
 static_assert(sizeof(Link) <= 40);
 

@@ -61,6 +61,7 @@ class Path final : public UdpPath {
   std::size_t send(std::span<const UdpSend> batch, std::ptrdiff_t& failed) noexcept override {
     return sender_.send(batch, failed);
   }
+  bool take_no_port(int peer) noexcept override;
   std::span<const UdpArrival> receive() noexcept override { return receiver_.receive(); }
   bool may_have_more() const noexcept override { return receiver_.may_have_more(); }
   std::span<const int> descriptors() const noexcept override { return descriptors_; }
@@ -246,6 +247,15 @@ std::uint32_t Path::payload_to(int peer) const noexcept {
   for (std::uint8_t i = 0; const Link* link = links_.find(peer, i); ++i)
     least = std::min<std::uint32_t>(least, link->payload);
   return least;
+}
+
+bool Path::take_no_port(int peer) noexcept {
+  bool any = false;
+  for (std::uint8_t i = 0; Link* const link = links_.find(peer, i); ++i) {
+    any = any || link->no_port != 0;
+    link->no_port = 0;
+  }
+  return any;
 }
 
 std::string Path::link_name(int peer, std::uint8_t number) const {

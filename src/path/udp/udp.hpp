@@ -92,6 +92,8 @@ class UdpPath {
   // Sends in order; returns how many were sent. Fewer: the socket is full (try later), or `failed` is set to
   // the entry that cannot be sent at all (no route, interface down): skip that entry.
   virtual std::size_t send(std::span<const UdpSend> batch, std::ptrdiff_t& failed) noexcept = 0;
+  // The peer's host said that no process has one of its ports, since the last call. Anyone can forge that.
+  virtual bool take_no_port(int peer) noexcept = 0;
   // Datagrams that have arrived, at most one batch (about 64). The spans are valid until the next call.
   virtual std::span<const UdpArrival> receive() noexcept = 0;
   // The last receive() filled its batch: more datagrams are probably queued.

@@ -228,6 +228,18 @@ TEST(JobKnobs, other_rows_are_another_library) {
     EXPECT_NE(find_disagreement(std::vector{usual, other}).find("same library"), std::string::npos);
 }
 
+// What could go wrong: a job that may not use UDP waits for multicast, and tells the user that the switch
+// drops it.
+TEST(Knobs, a_job_without_udp_has_no_multicast) {
+  for (const char* const paths : {"", "udp", "shm,udp", "shm,tcp", "tcp", "shm"}) {
+    std::string entry = std::string("HERALD_PATH=") + paths;
+    char* environment[] = {entry.data(), nullptr};
+    std::vector<std::string> complaints;
+    const bool udp = *paths == 0 || std::string_view(paths).find("udp") != std::string_view::npos;
+    EXPECT_EQ(read_knobs(environment, complaints).lanes, udp ? "on" : "off") << paths;
+  }
+}
+
 TEST(ListHas, finds_whole_words_only) {
   EXPECT_TRUE(list_has("leaks", "leaks"));
   EXPECT_TRUE(list_has("a,leaks,b", "leaks"));

@@ -176,6 +176,27 @@ TEST(TcpLinks, forged_replayed_and_misdirected_handshakes_are_refused) {
   must_fail(0, 1, [&] { return recorded; });
 }
 
+// What could go wrong: a process that was killed is waited for until the detection time is over.
+TEST(TcpLinks, a_peer_whose_host_refuses_its_port_is_lost_within_a_second) {
+  Two two;
+  if (!two.ready) GTEST_SKIP();
+  two.ranks[1].links.reset();
+  two.ranks[1].udp.reset();
+  Rank& one = two.ranks[0];
+  rel::PeerLiveness& liveness = one.node->mesh().liveness();
+  const Instant asked = two.now;
+  liveness.probe(asked, 1);
+  for (int i = 0; i < 2000 && !liveness.was_refused(1); ++i) {
+    two.now = two.now + milliseconds(1);
+    two.send(0);
+    (void)one.links->turn(two.now, true);
+    ::usleep(100);
+  }
+  EXPECT_TRUE(liveness.was_refused(1));
+  EXPECT_LT(two.now - asked, milliseconds(1000));
+  EXPECT_TRUE(liveness.detector(two.now, 1)->is_dead(two.now));
+}
+
 TEST(TcpLinks, a_connection_that_says_nothing_is_closed_within_a_second) {
   Two two;
   if (!two.ready) GTEST_SKIP();

@@ -53,6 +53,38 @@ TEST(FailureDetector, a_probe_stays_open_when_no_packet_is_outstanding) {
   EXPECT_LT(detector.next_probe(), detector.deadline());
 }
 
+TEST(FailureDetector, a_peer_is_given_up_soon_after_the_detection_time) {
+  EXPECT_EQ(give_up_after(milliseconds(1000)), milliseconds(1100));
+  EXPECT_EQ(give_up_after(milliseconds(60'000)), milliseconds(60'300));
+}
+
+// What could go wrong: a dead process is waited for although its host refuses packets; a live one is lost
+// since a firewall was loaded, a stranger forged ICMP errors, or it only has no TCP port.
+TEST(FailureDetector, refusals_in_a_row_by_udp_and_tcp_end_the_wait) {
+  FailureDetector detector(kDetect);
+  detector.on_news(kStart);
+  for (int i = 0; i < 9; ++i) detector.on_refused(true);  // it owes no answer
+  EXPECT_FALSE(detector.is_refused());
+  detector.on_asked(kStart + milliseconds(1));
+  for (int i = 0; i < 9; ++i) detector.on_refused(false);  // by TCP only
+  EXPECT_FALSE(detector.is_dead(kStart + milliseconds(5)));
+  detector.on_refused(true);
+  EXPECT_TRUE(detector.is_refused());
+  EXPECT_TRUE(detector.is_dead(kStart + milliseconds(5)));
+}
+
+TEST(FailureDetector, news_between_refusals_proves_life) {
+  FailureDetector detector(kDetect);
+  for (int i = 0; i < 9; ++i) {
+    detector.on_asked(kStart + milliseconds(i));
+    detector.on_refused(true);
+    detector.on_refused(true);
+    EXPECT_FALSE(detector.is_dead(kStart + milliseconds(i)));
+    detector.on_news(kStart + milliseconds(i));
+  }
+  EXPECT_EQ(detector.deadline(), kNever);
+}
+
 TEST(FailureDetector, a_peer_with_recent_news_is_not_silent) {
   FailureDetector detector(kDetect);
   EXPECT_TRUE(detector.is_silent(kStart));
