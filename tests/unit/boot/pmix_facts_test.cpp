@@ -16,6 +16,7 @@ namespace {
 static_assert(std::is_same_v<Code, pmix_status_t> && std::is_same_v<Rank, pmix_rank_t>);
 static_assert(kSuccess == PMIX_SUCCESS && kErrTimeout == PMIX_ERR_TIMEOUT);
 static_assert(kErrUnreach == PMIX_ERR_UNREACH && kErrNotFound == PMIX_ERR_NOT_FOUND);
+static_assert(kErrNotSupported == PMIX_ERR_NOT_SUPPORTED);
 static_assert(kRankWildcard == PMIX_RANK_WILDCARD);
 static_assert(kLongestNamespace == PMIX_MAX_NSLEN && kLongestKey == PMIX_MAX_KEYLEN);
 static_assert(sizeof(pmix_scope_t) == sizeof kScopeGlobal && kScopeGlobal == PMIX_GLOBAL);
@@ -49,6 +50,17 @@ static_assert(offsetof(Info, flags) == offsetof(pmix_info_t, flags));
 static_assert(offsetof(Info, value) == offsetof(pmix_info_t, value));
 static_assert(sizeof(Info::flags) == sizeof(pmix_info_directives_t));
 
+static_assert(sizeof(App) == sizeof(pmix_app_t) && offsetof(App, command) == offsetof(pmix_app_t, cmd));
+static_assert(offsetof(App, arguments) == offsetof(pmix_app_t, argv));
+static_assert(offsetof(App, environment) == offsetof(pmix_app_t, env));
+static_assert(offsetof(App, directory) == offsetof(pmix_app_t, cwd));
+static_assert(offsetof(App, processes) == offsetof(pmix_app_t, maxprocs));
+static_assert(offsetof(App, info) == offsetof(pmix_app_t, info));
+static_assert(offsetof(App, info_count) == offsetof(pmix_app_t, ninfo));
+static_assert(sizeof(Query) == sizeof(pmix_query_t) && offsetof(Query, keys) == offsetof(pmix_query_t, keys));
+static_assert(offsetof(Query, qualifiers) == offsetof(pmix_query_t, qualifiers));
+static_assert(offsetof(Query, qualifier_count) == offsetof(pmix_query_t, nqual));
+
 // Our signatures must equal those of PMIx when its own types are substituted. An array parameter is a
 // pointer.
 static_assert(std::is_same_v<decltype(&PMIx_Init), Code (*)(pmix_proc_t*, pmix_info_t*, std::size_t)>);
@@ -60,6 +72,10 @@ static_assert(std::is_same_v<decltype(&PMIx_Fence),
 static_assert(std::is_same_v<decltype(&PMIx_Get), Code (*)(const pmix_proc_t*, const char*,
                                                            const pmix_info_t*, std::size_t, pmix_value_t**)>);
 static_assert(std::is_same_v<decltype(&PMIx_Abort), Code (*)(int, const char*, pmix_proc_t*, std::size_t)>);
+static_assert(std::is_same_v<decltype(&PMIx_Spawn), Code (*)(const pmix_info_t*, std::size_t,
+                                                             const pmix_app_t*, std::size_t, char*)>);
+static_assert(std::is_same_v<decltype(&PMIx_Query_info),
+                             Code (*)(pmix_query_t*, std::size_t, pmix_info_t**, std::size_t*)>);
 static_assert(std::is_same_v<decltype(&PMIx_Error_string), const char* (*)(Code)>);
 
 TEST(PmixFacts, keys_are_spelled_as_in_the_headers) {
@@ -73,6 +89,11 @@ TEST(PmixFacts, keys_are_spelled_as_in_the_headers) {
   EXPECT_STREQ(kOptional, PMIX_OPTIONAL);
   EXPECT_STREQ(kImmediate, PMIX_IMMEDIATE);
   EXPECT_STREQ(kTimeout, PMIX_TIMEOUT);
+  EXPECT_STREQ(kHost, PMIX_HOST);
+  EXPECT_STREQ(kHostFile, PMIX_HOSTFILE);
+  EXPECT_STREQ(kAddHost, PMIX_ADD_HOST);
+  EXPECT_STREQ(kMapBy, PMIX_MAPBY);
+  EXPECT_STREQ(kQueryNamespaces, PMIX_QUERY_NAMESPACES);
 }
 
 TEST(PmixFacts, members_of_a_value_have_the_offsets_of_libpmix) {
