@@ -4,8 +4,15 @@
 #include <algorithm>
 #include <string>
 
+#include "engine/processors.hpp"
+#include "engine/self.hpp"
+#include "path/random.hpp"
+
 namespace herald::engine {
 namespace {
+
+constexpr std::uint32_t kLeastPayload = 4096;  // of a cell
+constexpr std::uint32_t kMostPayload = 65536;
 
 p2p::PushMode push_mode_of(const Knobs& knobs) {
   const std::string_view mode = list_value(knobs.baseline, "push");
@@ -37,6 +44,26 @@ node::SecurityConfig security_of(const Knobs& knobs, const NetStart& start) {
 }
 
 }  // namespace
+
+std::size_t packet_bytes(const Knobs& knobs) noexcept {
+  return wire::kLargestHeader + std::clamp(knobs.tuning.push_bytes, kLeastPayload, kMostPayload);
+}
+
+path::ShmConfig shm_config(int rank, int size, const Knobs& knobs) {
+  path::ShmConfig config;
+  config.job = job_name();
+  config.rank = rank;
+  config.size = size;
+  config.cells = knobs.tuning.shm_cells;
+  config.packet_bytes = packet_bytes(knobs);
+  config.most_bytes = static_cast<std::uint64_t>(knobs.shm_inbox_bytes);
+  config.rings = knobs.tuning.shm_rings;
+  config.nonce = path::random_number();
+  config.cpus = read_affinity();
+  config.cma = knobs.cma != "off";
+  config.host = knobs.host;
+  return config;
+}
 
 p2p::CoreConfig core_config(int rank, int size, const Knobs& knobs) {
   p2p::CoreConfig config;

@@ -5,6 +5,7 @@
 #include "base/knobs.hpp"
 #include "node/config.hpp"
 #include "p2p/config.hpp"
+#include "path/shm/shm.hpp"
 #include "path/udp/udp.hpp"
 #include "wire/cipher.hpp"
 
@@ -22,6 +23,8 @@ struct NetStart {
   std::uint32_t window_bytes = 0;  // on their way to this host; 0: as Tuning::net_switch_bytes
 };
 
+std::size_t packet_bytes(const Knobs& knobs) noexcept;  // of packets within a host, the header included
+path::ShmConfig shm_config(int rank, int size, const Knobs& knobs);
 p2p::CoreConfig core_config(int rank, int size, const Knobs& knobs);
 node::NodeConfig node_config(int rank, int size, const Knobs& knobs, const path::UdpPath& udp,
                              const NetStart& start, const group::Pool& pool) noexcept;

@@ -100,6 +100,7 @@ class Engine {
  private:
   friend class Opener;
   friend class ForeignPeers;
+  friend class ForeignMemory;
   friend JobModel* model_of(Engine& engine) noexcept;
   Engine(int rank, int size, const Knobs& knobs, bool threads_multiple) noexcept;
   bool turn_net() noexcept;

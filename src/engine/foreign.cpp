@@ -22,9 +22,9 @@ constexpr std::uint64_t kFarewellContext = 4;  // no communicator has it
 constexpr std::int32_t kFarewell = 1;          // tags: the sender has forgotten the receiver
 constexpr std::int32_t kGoodbye = 2;           // the sender ends MPI, and waits for the same message
 
-// The words of a card: version, job, rank, security, bytes of a datagram, eager window, host, address.
-struct Card {
-  ProcessName name;
+// The words of a card: version, job, rank, security, bytes of a datagram, eager window, host, memory,
+// address.
+struct Card : ProcessCard {
   std::string security, host, address;
   std::uint32_t datagram_bytes = 0, eager_packets = 0;
 };
@@ -33,8 +33,8 @@ bool read_card(const std::string& text, Card& card) {
   std::istringstream in(text);
   std::string version;
   in >> version >> std::hex >> card.name.job >> std::dec >> card.name.rank >> card.security >>
-      card.datagram_bytes >> card.eager_packets >> card.host;
-  if (!in || version != "foreign1" || card.name.rank < 0 || card.datagram_bytes < 256 ||
+      card.datagram_bytes >> card.eager_packets >> card.host >> card.memory;
+  if (!in || version != "foreign2" || card.name.rank < 0 || card.datagram_bytes < 256 ||
       card.eager_packets == 0 || in.get() != ' ')
     return false;
   return static_cast<bool>(std::getline(in, card.address));
@@ -67,6 +67,13 @@ wire::JobKey tag_key(const wire::SecretKey& secret, const PairLabel& label) noex
 
 }  // namespace
 
+bool read_process_card(const std::string& text, ProcessCard& card) {
+  Card read;
+  const bool good = read_card(text, read);
+  card = read;
+  return good;
+}
+
 ForeignPeers::Peer* ForeignPeers::find(p2p::PeerId peer) const noexcept {
   const auto at = static_cast<std::size_t>(peer - size_);
   return peer >= size_ && at < peers_.size() ? peers_[at].get() : nullptr;
@@ -75,6 +82,7 @@ ForeignPeers::Peer* ForeignPeers::find(p2p::PeerId peer) const noexcept {
 bool ForeignPeers::open(bool& locked, std::string& why) {
   locked = false;
   open_ = true;
+  memory_.open();
   if (engine_.net_ != nullptr) return true;
   if (!knobs_.path.empty() && !list_has(knobs_.path, "udp")) {
     why = "processes of other jobs are reached by UDP, and HERALD_PATH=" + knobs_.path +
@@ -96,7 +104,7 @@ bool ForeignPeers::open(bool& locked, std::string& why) {
   engine_.waiter_.open_sockets(*engine_.net_);
   // Ranks of this host cannot write to a doorbell that sleeps on sockets: its name is gone. So sleeps are
   // short.
-  if (engine_.shm_) engine_.waiter_.begin_polling();
+  if (engine_.shm_ && size_ > 1) engine_.waiter_.begin_polling();
   if (!engine_.lock_.active()) {
     engine_.lock_.activate();
     engine_.call_lock_.enter();
@@ -108,20 +116,13 @@ bool ForeignPeers::open(bool& locked, std::string& why) {
 std::string ForeignPeers::card() const {
   const rel::MeshConfig& mesh = engine_.node_.mesh().config();
   std::ostringstream out;
-  out << "foreign1 " << std::hex << job_ << std::dec << ' ' << rank_ << ' ' << security_of(knobs_, suite_)
+  out << "foreign2 " << std::hex << job_ << std::dec << ' ' << rank_ << ' ' << security_of(knobs_, suite_)
       << ' ' << std::max(mesh.datagram_bytes, mesh.largest_bytes) << ' ' << mesh.eager_packets << ' '
-      << host_name() << ' ' << engine_.net_->udp_->card();
+      << host_name() << ' ' << memory_.card() << ' ' << engine_.net_->udp_->card();
   return out.str();
 }
 
 std::vector<std::string> ForeignPeers::addresses() const { return engine_.net_->udp_->addresses(); }
-
-bool ForeignPeers::read_name(const std::string& card, ProcessName& name) noexcept {
-  Card read;
-  if (!read_card(card, read)) return false;
-  name = read.name;
-  return true;
-}
 
 ProcessName ForeignPeers::name_of(p2p::PeerId peer) const noexcept {
   const Peer* const foreign = find(peer);
@@ -149,17 +150,22 @@ p2p::PeerId ForeignPeers::reserve(int count) noexcept {
   return first;
 }
 
-// 0: there are none. The sockets of interfaces that no peer was reached by before are watched from now on.
-rel::LinkId ForeignPeers::add_links(p2p::PeerId peer, const std::string& address, bool we_are_first,
-                                    const std::string& host, std::string& why) {
+// The sockets of interfaces that no peer was reached by before are watched from now on.
+bool ForeignPeers::add_remote(p2p::PeerId peer, const std::string& address, rel::PairIdentity pair,
+                              const wire::SecretKey& secret, std::string& why) {
   Net& net = *engine_.net_;
   const std::size_t watched = net.udp_->descriptors().size();
-  const int links = net.udp_->add_foreign(peer, address, we_are_first, why);
-  net.hosts_.set(peer, host);
+  const int found = net.udp_->add_foreign(peer, address, pair.me == 1, why);
   net.watch_.resume();
   for (std::size_t i = watched; i < net.udp_->descriptors().size(); ++i)
     net.watch_.add(net.udp_->descriptors()[i], Net::kPeers);
-  return static_cast<rel::LinkId>(std::clamp<int>(links, 0, rel::kMostLinks));
+  const auto links = static_cast<rel::LinkId>(std::clamp<int>(found, 0, rel::kMostLinks));
+  if (links == 0) return false;
+  const std::uint32_t sealed = knobs_.secure == "tag" ? 0 : wire::kSealedMost;
+  pair.datagram_bytes = std::min(pair.datagram_bytes, net.udp_->payload_to(peer) - sealed);
+  engine_.node_.add_peer(peer, links, &pair, secret);
+  engine_.transport_.add_remote(peer);
+  return true;
 }
 
 bool ForeignPeers::add(const Newcomer& newcomer, std::string& why) {
@@ -175,35 +181,36 @@ bool ForeignPeers::add(const Newcomer& newcomer, std::string& why) {
   }
   const ProcessName own{job_, rank_};
   const bool first = own < card.name;
-  std::string detail;
-  const rel::LinkId links = add_links(newcomer.id, card.address, first, card.host, detail);
-  if (links == 0) {
-    why = "rank " + std::to_string(rank_) + " on host " + host_name() + " has no way to a process on host " +
-          card.host + ": " + detail;
-    return false;
-  }
   PairLabel label;
   const ProcessName &low = first ? own : card.name, &high = first ? card.name : own;
   label.first_job = low.job;
   label.second_job = high.job;
   label.first_rank = static_cast<std::uint32_t>(low.rank);
   label.second_rank = static_cast<std::uint32_t>(high.rank);
-  rel::PairIdentity pair;
-  pair.key = tag_key(newcomer.secret, label);
-  pair.from = newcomer.own_id;
-  pair.me = first ? 1 : 2;
-  pair.to = first ? 2 : 1;
-  const std::uint32_t sealed = knobs_.secure == "tag" ? 0 : wire::kSealedMost;
-  pair.datagram_bytes = std::min(card.datagram_bytes, engine_.net_->udp_->payload_to(newcomer.id) - sealed);
-  pair.eager_packets = card.eager_packets;
-  const wire::SecretKey secret =
-      sealed != 0 ? suite_->derive(newcomer.secret, bytes_of(label)) : newcomer.secret;
-  engine_.node_.add_peer(newcomer.id, links, &pair, secret);
-  engine_.transport_.add_remote(newcomer.id);
   Peer& peer = *find(newcomer.id);
   peer.name = card.name;
   peer.own_id = newcomer.own_id;
-  peer.key = pair.key;
+  peer.key = tag_key(newcomer.secret, label);
+  engine_.net_->hosts_.set(newcomer.id, card.host);
+  if (newcomer.shares_memory) {
+    memory_.use(newcomer.id, newcomer.own_id);
+  } else {
+    rel::PairIdentity pair;
+    pair.key = peer.key;
+    pair.from = newcomer.own_id;
+    pair.me = first ? 1 : 2;
+    pair.to = first ? 2 : 1;
+    pair.datagram_bytes = card.datagram_bytes;
+    pair.eager_packets = card.eager_packets;
+    const bool seals = knobs_.secure != "tag";
+    const wire::SecretKey secret = seals ? suite_->derive(newcomer.secret, bytes_of(label)) : newcomer.secret;
+    if (std::string detail; !add_remote(newcomer.id, card.address, pair, secret, detail)) {
+      peer.own_id = -1;
+      why = "rank " + std::to_string(rank_) + " on host " + host_name() +
+            " has no way to a process on host " + card.host + ": " + detail;
+      return false;
+    }
+  }
   p2p::RecvOp& op = peer.from_peer;
   op.context = kFarewellContext;
   op.tag = p2p::kAnyTag;
@@ -245,12 +252,14 @@ void ForeignPeers::release(p2p::PeerId peer) noexcept {
 
 bool ForeignPeers::is_connected(p2p::PeerId peer) const noexcept {
   const Peer* const foreign = find(peer);
-  return foreign == nullptr || (foreign->users > 0 && !foreign->gone && !foreign->said_goodbye);
+  return foreign == nullptr ||
+         (foreign->users > 0 && !foreign->gone && !foreign->said_goodbye && !foreign->from_peer.done);
 }
 
 void ForeignPeers::forget(p2p::PeerId id, Peer& peer) noexcept {
   if (std::exchange(peer.gone, true)) return;
   engine_.node_.on_peer_gone(id);
+  memory_.forget(id);
 }
 
 // A farewell ends the connection at once; our own does when it is acknowledged. A goodbye only tells that the
@@ -293,14 +302,19 @@ void ForeignPeers::say_goodbye() noexcept {
 }
 
 bool ForeignPeers::has_left() noexcept {
-  for (const auto& peer : peers_)
-    if (peer->own_id >= 0 && !peer->gone && peer->users > 0 && !peer->said_goodbye) return false;
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    const Peer& peer = *peers_[i];
+    if (peer.own_id >= 0 && !peer.gone && peer.users > 0 && !peer.said_goodbye &&
+        !engine_.peers_.is_gone(size_ + static_cast<p2p::PeerId>(i)))
+      return false;
+  }
   return true;
 }
 
 bool ForeignPeers::is_flushed() const noexcept {
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     const Peer& peer = *peers_[i];
+    if (peer.own_id >= 0 && !peer.gone && peer.leaving && !peer.farewell.done) return false;
     if (peer.own_id >= 0 && !peer.gone &&
         !engine_.node_.mesh().is_flushed(size_ + static_cast<p2p::PeerId>(i)))
       return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // engine/foreign.hpp: processes of other jobs as peers. Their ids follow the ranks of our job, in the order
 // in which they came; each process numbers them by itself, and an id is not used again. They are reached by
-// UDP, on the same host too, with a key of each pair of processes. In:  the cards of such processes, and a
-// secret that both groups share (mpi/dyn exchanges them). Out: peers; farewells, by which two processes
+// shared memory on the same host, else by UDP with a key of each pair. In:  the cards of such processes, and
+// a secret that both groups share (mpi/dyn exchanges them). Out: peers; farewells, by which two processes
 // forget each other; peers that said farewell.
 //
 //   reserve --add--> connected --(last user gone: farewell)--> leaving --(acknowledged)--> gone
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/knobs.hpp"
+#include "engine/foreign_memory.hpp"
 #include "p2p/ops.hpp"
 #include "rel/mesh.hpp"
 #include "wire/cipher.hpp"
@@ -30,10 +31,18 @@ struct ProcessName {
   auto operator<=>(const ProcessName&) const = default;
 };
 
+// The part of a card that is used before its process is a peer.
+struct ProcessCard {
+  ProcessName name;
+  std::string memory;  // for ForeignMemory
+};
+// False: the text is no card.
+bool read_process_card(const std::string& text, ProcessCard& card);
+
 class ForeignPeers {
  public:
   ForeignPeers(Engine& engine, int rank, int size, const Knobs& knobs) noexcept
-      : engine_(engine), knobs_(knobs), rank_(rank), size_(size) {}
+      : engine_(engine), knobs_(knobs), rank_(rank), size_(size), memory_(engine, rank, size, knobs) {}
   ForeignPeers(const ForeignPeers&) = delete;
   ForeignPeers& operator=(const ForeignPeers&) = delete;
 
@@ -49,7 +58,6 @@ class ForeignPeers {
   // Tells another job all that it must know of this process, in one line.
   std::string card() const;
   std::vector<std::string> addresses() const;  // of this host
-  static bool read_name(const std::string& card, ProcessName& name) noexcept;
   ProcessName name_of(p2p::PeerId peer) const noexcept;
   wire::JobKey key_of(p2p::PeerId peer) const noexcept;  // of this pair; 0: of our job
   // Our id in the tables of that peer.
@@ -61,8 +69,12 @@ class ForeignPeers {
     p2p::PeerId id = 0, own_id = 0;  // its id here, and ours there
     const std::string& card;
     const wire::SecretKey& secret;  // of the two groups
+    bool shares_memory = false;     // both have attached it
   };
   bool add(const Newcomer& newcomer, std::string& why);
+
+  // Attach memory between reserve() and add(): both processes must know whether both could.
+  ForeignMemory& memory() noexcept { return memory_; }
 
   // Users of a connection: communicators. After the last one both processes forget each other.
   void retain(p2p::PeerId peer) noexcept;
@@ -96,12 +108,13 @@ class ForeignPeers {
   static bool advance(void* self) noexcept;
   bool take_farewells() noexcept;
   void arm() noexcept;
-  rel::LinkId add_links(p2p::PeerId peer, const std::string& address, bool we_are_first,
-                        const std::string& host, std::string& why);
+  bool add_remote(p2p::PeerId peer, const std::string& address, rel::PairIdentity pair,
+                  const wire::SecretKey& secret, std::string& why);
 
   Engine& engine_;
   const Knobs& knobs_;
   const int rank_, size_;
+  ForeignMemory memory_;
   std::uint64_t job_ = 0;
   const wire::CipherSuite* suite_ = nullptr;
   bool open_ = false, hooked_ = false;

@@ -94,7 +94,8 @@ void LocalMemory::open(path::ShmPath& shm, p2p::Core& core, int rank, int size, 
   regions_.open(&regions_in(shm.own_side()));
   core.direct().open(split_copies_in(shm.own_side()));
   for (int peer = 0; peer < size; ++peer)
-    if (peer != rank && shm.can_reach(peer)) core.direct().add_peer(peer, split_copies_in(shm.side_of(peer)));
+    if (peer != rank && shm.can_reach(peer))
+      core.direct().add_peer(peer, split_copies_in(shm.side_of(peer)), rank);
   mover_ = std::make_unique<LocalMover>(shm);
 }
 

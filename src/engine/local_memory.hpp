@@ -26,6 +26,9 @@ class LocalMover final : public p2p::Mover {
   Status write(std::int32_t peer, std::span<const type::Run> here,
                std::span<const type::Run> there) noexcept override;
   void notify(std::int32_t peer) noexcept override;
+  void forget(std::int32_t peer) noexcept {
+    if (static_cast<std::size_t>(peer) < regions_.size()) regions_[static_cast<std::size_t>(peer)].reset();
+  }
   bool reaches(std::int32_t peer) const noexcept { return shm_.can_reach(peer); }
   std::uint64_t mapped_bytes() const noexcept { return mapped_bytes_; }
   std::uint64_t kernel_bytes() const noexcept { return kernel_bytes_; }
@@ -48,6 +51,11 @@ class LocalMemory {
   // Null: the kernel does not let us reach the memory of this peer.
   p2p::Mover* mover_to(std::int32_t peer) noexcept {
     return mover_ && peer < size_ && mover_->reaches(peer) ? mover_.get() : nullptr;
+  }
+
+  // Before the memory of a peer is unmapped.
+  void forget(std::int32_t peer) noexcept {
+    if (mover_) mover_->forget(peer);
   }
 
   // Memory for messages that peers on this host can map, so that they need no system call; zeroed, aligned to

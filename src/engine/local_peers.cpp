@@ -18,35 +18,37 @@ constexpr std::uint64_t kInFirstLine = 16;  // bytes of a message in the cache l
 }  // namespace
 
 LocalPeers::LocalPeers(int rank, int size, p2p::Core& core, LocalTraffic& traffic) noexcept
-    : rank_(rank),
-      core_(core),
-      traffic_(traffic),
-      senders_(static_cast<std::size_t>(size)),
-      receiver_of_(static_cast<std::size_t>(size), -1) {}
+    : rank_(rank), size_(size), core_(core), traffic_(traffic), senders_(static_cast<std::size_t>(size)) {
+  receivers_.set_peers(senders_.size());
+}
 
 bool LocalPeers::open_self(std::uint32_t cells, std::size_t packet_bytes) noexcept {
   if (!self_.open(cells, packet_bytes, static_cast<std::uint32_t>(senders_.size()))) return false;
-  sender(rank_).open(&self_.inbox());
+  sender(rank_).open(&self_.inbox(), rank_);
   return true;
 }
 
 void LocalPeers::attach(path::ShmPath& shm, std::size_t rings) {
   shm_ = &shm;
   own_ = &shm.own();
-  receivers_.reserve(rings);  // they stay where they are while they are read
+  receivers_.reserve(rings + path::ForeignRings::kRings);
   for (int peer = 0; peer < static_cast<int>(senders_.size()); ++peer)
-    if (peer != rank_) sender(peer).open(shm.peer(peer));
+    if (peer != rank_) sender(peer).open(shm.peer(peer), rank_);
+}
+
+std::int64_t LocalPeers::remove(p2p::PeerId peer) noexcept {
+  sender(peer).close();
+  return receivers_.close(peer);
 }
 
 void LocalPeers::close() noexcept {
   own_ = nullptr;
   for (LocalSender& each : senders_) each.close();
   receivers_.clear();
-  std::fill(receiver_of_.begin(), receiver_of_.end(), -1);
 }
 
 void LocalPeers::ring(p2p::PeerId peer) noexcept {
-  if (sender(peer).is_open()) sender(peer).bell().ring_if_asleep();
+  if (reaches(peer)) sender(peer).bell().ring_if_asleep();
 }
 
 bool LocalPeers::pump(p2p::PeerId peer, bool expects_many) noexcept {
@@ -54,11 +56,11 @@ bool LocalPeers::pump(p2p::PeerId peer, bool expects_many) noexcept {
   const bool to_self = peer == rank_;
   bool moved = false;
   if (expects_many && !to_self && to.expect_many()) {
-    to.take_ring(*shm_, rank_, peer);
+    to.take_ring(*shm_, peer);
     moved = true;
   }
   for (int left = kPumpPackets; left != 0 && core_.wants_to_send(peer); --left) {
-    if (!to_self && to.wants_ring()) to.take_ring(*shm_, rank_, peer);
+    if (!to_self && to.wants_ring()) to.take_ring(*shm_, peer);
     const std::span<std::byte> room = to.claim();
     if (room.empty()) {
       if (to.is_closed()) closed_.push_back(peer);
@@ -67,7 +69,7 @@ bool LocalPeers::pump(p2p::PeerId peer, bool expects_many) noexcept {
     }
     // Core may have nothing after all: the place is claimed, and an empty packet fills it.
     const std::size_t size = core_.poll_transmit(peer, room);
-    to.publish(rank_, size);
+    to.publish(size);
     moved = true;
     if (!to_self && traffic_.add(size)) drain_after_many(peer);
   }
@@ -88,8 +90,8 @@ bool LocalPeers::write_packet(Send& send, std::uint64_t bytes) noexcept {
   if (room == nullptr) return false;
   ring.hand_over(static_cast<std::uint32_t>(core_.sender().send_now(send, room)));
   to.bell().ring_if_asleep();
-  const int at = receiver_of_[static_cast<std::size_t>(peer)];
-  ring.prepare(at >= 0 && to.heard_since(receivers_[static_cast<std::size_t>(at)].ring.position()));
+  LocalReceiver* const from = receivers_.of(peer);
+  ring.prepare(from != nullptr && to.heard_since(from->ring.position()));
   if (traffic_.add(bytes)) [[unlikely]]
     drain_after_many(peer);
   return true;
@@ -104,15 +106,16 @@ bool LocalPeers::try_send(p2p::SendOp& op) noexcept {
 void LocalPeers::request_space() noexcept {
   for (std::size_t n = core_.peers().wanting(); n != 0; --n) {
     const p2p::PeerId peer = core_.peers().next_wanting();
-    if (peer >= 0 && sender(peer).is_open()) sender(peer).request_space(rank_);
+    if (peer >= 0 && sender(peer).is_open()) sender(peer).request_space();
   }
 }
 
 bool LocalPeers::try_receive(p2p::RecvOp& op, int polls) noexcept {
-  const int at = op.awaited >= 0 ? receiver_of_[static_cast<std::size_t>(op.awaited)] : -1;
-  if (at < 0 || draining_ || core_.sends_under_way() != 0 || core_.wants_to_send() || core_.direct().busy())
+  LocalReceiver* const from = op.awaited >= 0 ? receivers_.of(op.awaited) : nullptr;
+  if (from == nullptr || draining_ || core_.sends_under_way() != 0 || core_.wants_to_send() ||
+      core_.direct().busy())
     return false;
-  path::RingReader& ring = receivers_[static_cast<std::size_t>(at)].ring;
+  path::RingReader& ring = from->ring;
   if (core_.ads().expects_long(op)) polls = 1;
   (void)ring.is_empty();  // begins to fetch the line that a message may have come in
   core_.start(op);
@@ -151,14 +154,19 @@ bool LocalPeers::drain(path::Inbox& inbox) noexcept {
   int taken = 0;
   for (; taken < kDrainPackets; ++taken) {
     path::Cell* cell = inbox.front();
-    const bool misnamed =
-        cell != nullptr && &inbox == own_ && (cell->from == rank_ || !sender(cell->from).is_open());
+    const bool unknown = cell != nullptr && &inbox == own_ && (cell->from == rank_ || !reaches(cell->from));
+    const bool misnamed = unknown && cell->from < size_;
     if (inbox.damage() != nullptr || misnamed)
       fatal("a rank of this host has damaged the shared memory of rank %d: %s", rank_,
             misnamed ? "a cell names a rank of another host" : inbox.damage());
     if (cell == nullptr) break;
+    if (unknown) {  // a process of another job, which we have forgotten
+      inbox.pop();
+      continue;
+    }
     if ((cell->size & path::Cell::kRing) != 0) {
-      open_receiver(cell->from, cell->size & ~path::Cell::kRing);
+      if (shm_ == nullptr || !receivers_.open(*shm_, cell->from, cell->size & ~path::Cell::kRing))
+        on_damage(cell->from, "it announces a ring that does not exist");
       inbox.pop();
       continue;
     }
@@ -182,7 +190,7 @@ bool LocalPeers::drain(bool calls_only) noexcept {
   traffic_.on_look();
   bool moved = drain(self_.inbox());
   if (own_ != nullptr) {
-    for (LocalReceiver& receiver : receivers_) moved = drain(receiver) || moved;
+    receivers_.for_each([&](LocalReceiver& receiver) { moved = drain(receiver) || moved; });
     moved = drain(*own_) || moved;
   }
   draining_ = calls_only_ = false;
@@ -192,8 +200,8 @@ bool LocalPeers::drain(bool calls_only) noexcept {
 bool LocalPeers::drain_from(p2p::PeerId peer) noexcept {
   if (draining_ || own_ == nullptr) return false;
   draining_ = true;
-  const int at = receiver_of_[static_cast<std::size_t>(peer)];
-  const bool moved = at >= 0 ? drain(receivers_[static_cast<std::size_t>(at)]) : drain(*own_);
+  LocalReceiver* const from = receivers_.of(peer);
+  const bool moved = from != nullptr ? drain(*from) : drain(*own_);
   draining_ = false;
   return moved;
 }
@@ -204,24 +212,14 @@ bool LocalPeers::drain_from(p2p::PeerId peer) noexcept {
   (void)drain_from(peer);
 }
 
-bool LocalPeers::is_drained(p2p::PeerId peer) const noexcept {
-  const int at = receiver_of_[static_cast<std::size_t>(peer)];
-  return own_ == nullptr ||
-         (own_->is_empty() && (at < 0 || receivers_[static_cast<std::size_t>(at)].ring.is_empty()));
+bool LocalPeers::is_drained(p2p::PeerId peer) noexcept {
+  LocalReceiver* const from = receivers_.of(peer);
+  return own_ == nullptr || (own_->is_empty() && (from == nullptr || from->ring.is_empty()));
 }
 
 bool LocalPeers::has_news() noexcept {
   return self_.inbox().front() != nullptr || (own_ != nullptr && own_->front() != nullptr) ||
-         std::any_of(receivers_.begin(), receivers_.end(),
-                     [](const LocalReceiver& each) { return !each.ring.is_empty(); });
-}
-
-void LocalPeers::open_receiver(p2p::PeerId from, std::uint32_t index) noexcept {
-  if (shm_ == nullptr || from == rank_ || !shm_->has_ring(index) ||
-      receiver_of_[static_cast<std::size_t>(from)] >= 0)
-    return on_damage(from, "it announces a ring that does not exist");
-  receiver_of_[static_cast<std::size_t>(from)] = static_cast<int>(receivers_.size());
-  receivers_.push_back({shm_->ring(index), from});
+         receivers_.has_news();
 }
 
 // The peer is treated as closed: nothing of it is read any more, and operations with it fail.
@@ -246,7 +244,7 @@ void LocalPeers::say_goodbye() noexcept {
     const std::span<std::byte> room = sender(peer).claim();
     if (room.empty()) continue;
     std::memcpy(room.data(), &packet, sizeof packet);
-    sender(peer).publish(rank_, sizeof packet);
+    sender(peer).publish(sizeof packet);
   }
 }
 

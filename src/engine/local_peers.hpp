@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/local_receivers.hpp"
 #include "engine/local_sender.hpp"
 #include "engine/local_traffic.hpp"
 #include "p2p/core.hpp"
@@ -23,11 +24,16 @@ class LocalPeers {
   bool open_self(std::uint32_t cells, std::size_t packet_bytes) noexcept;
   void attach(path::ShmPath& shm, std::size_t rings);
   void close() noexcept;
-  // There are so many peers now; those that came are not on this host.
+  // There are so many peers now; those that came are not on this host before add().
   void grow(std::size_t peers) {
     senders_.resize(peers);
-    receiver_of_.resize(peers, -1);
+    receivers_.set_peers(peers);
   }
+
+  // A process of another job that shm has attached, and our number there. remove(): nothing of it is read any
+  // more; the number of the ring that it wrote to, -1: none.
+  void add(p2p::PeerId peer, int self) noexcept { sender(peer).open(shm_->peer(peer), self); }
+  std::int64_t remove(p2p::PeerId peer) noexcept;
 
   bool reaches(p2p::PeerId peer) const noexcept {
     return peer >= 0 && static_cast<std::size_t>(peer) < senders_.size() &&
@@ -54,13 +60,12 @@ class LocalPeers {
   // Starts a receive and polls the ring of its sender for its message. False: nothing happened.
   bool try_receive(p2p::RecvOp& op, int polls) noexcept;
   bool has_news() noexcept;
-  bool is_drained(p2p::PeerId peer) const noexcept;
+  bool is_drained(p2p::PeerId peer) noexcept;
 
   // Tells all that we read no more. Nobody is woken or waited for.
   void say_goodbye() noexcept;
-  // Peers that were seen to be closed since the last call.
-  std::vector<p2p::PeerId> take_closed() noexcept { return std::exchange(closed_, {}); }
-  bool some_closed() const noexcept { return !closed_.empty(); }
+  // Peers that were seen to be closed; the caller takes them.
+  std::vector<p2p::PeerId>& closed() noexcept { return closed_; }
 
  private:
   LocalSender& sender(p2p::PeerId peer) noexcept { return senders_[static_cast<std::size_t>(peer)]; }
@@ -68,7 +73,6 @@ class LocalPeers {
   bool write_packet(Send& send, std::uint64_t bytes) noexcept;
   bool drain(path::Inbox& inbox) noexcept;
   bool drain(LocalReceiver& receiver) noexcept;
-  void open_receiver(p2p::PeerId from, std::uint32_t index) noexcept;
   void drain_after_many(p2p::PeerId peer) noexcept;
   bool deliver(p2p::PeerId from, std::span<const std::byte> packet) noexcept {
     if (packet.empty()) return true;
@@ -78,15 +82,14 @@ class LocalPeers {
   void notify_space() noexcept;
   void on_damage(p2p::PeerId peer, const char* damage) noexcept;
 
-  const int rank_;
+  const int rank_, size_;
   p2p::Core& core_;
   LocalTraffic& traffic_;
   path::SelfPath self_;
   path::ShmPath* shm_ = nullptr;
   path::Inbox* own_ = nullptr;        // in shared memory; null: none
   std::vector<LocalSender> senders_;  // by peer; not open: not on this host
-  std::vector<LocalReceiver> receivers_;
-  std::vector<int> receiver_of_;  // by peer; -1: none
+  LocalReceivers receivers_;
   std::vector<p2p::PeerId> closed_;
   std::vector<p2p::PeerId> damaged_;  // their shared memory was reported
   bool draining_ = false;

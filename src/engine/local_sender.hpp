@@ -13,7 +13,11 @@ namespace herald::engine {
 
 class LocalSender {
  public:
-  void open(path::Inbox* inbox) noexcept { inbox_ = inbox; }
+  // `self`: our number in the tables of the peer.
+  void open(path::Inbox* inbox, int self) noexcept {
+    inbox_ = inbox;
+    self_ = self;
+  }
   void close() noexcept { *this = LocalSender(); }
   bool is_open() const noexcept { return inbox_ != nullptr; }
   bool has_ring() const noexcept { return ring_.is_open(); }
@@ -21,10 +25,10 @@ class LocalSender {
 
   std::size_t packet_bytes() const noexcept { return inbox_->packet_bytes(); }
   path::Doorbell& bell() noexcept { return inbox_->bell(); }
-  bool is_closed() const noexcept { return inbox_->is_closed(); }
+  bool is_closed() const noexcept { return inbox_ == nullptr || inbox_->is_closed(); }
   const char* damage() const noexcept { return ring_.damage(); }
   // Asks the peer to ring when there is room; the caller then tries once more.
-  void request_space(int self) noexcept { inbox_->request_space(static_cast<std::uint32_t>(self)); }
+  void request_space() noexcept { inbox_->request_space(static_cast<std::uint32_t>(self_)); }
 
   // Room for the longest packet; empty: full. The caller publishes what it claimed, empty if need be.
   std::span<std::byte> claim() noexcept {
@@ -35,11 +39,11 @@ class LocalSender {
       room = cell_->packet();
     return {room, room == nullptr ? 0 : inbox_->packet_bytes()};
   }
-  void publish(int self, std::size_t size) noexcept {
+  void publish(std::size_t size) noexcept {
     if (ring_.is_open())
       ring_.publish(static_cast<std::uint32_t>(size));
     else
-      inbox_->publish(*cell_, position_, self, static_cast<std::uint32_t>(size));
+      inbox_->publish(*cell_, position_, self_, static_cast<std::uint32_t>(size));
   }
 
   // The peer has sent since the last question: it is likely to wait for an answer.
@@ -58,7 +62,7 @@ class LocalSender {
     sent_ = kBeforeRing;
     return true;
   }
-  void take_ring(path::ShmPath& shm, int self, int peer) noexcept {
+  void take_ring(path::ShmPath& shm, int peer) noexcept {
     cell_ = inbox_->claim(position_);
     std::uint32_t index = 0;
     if (cell_ == nullptr) {
@@ -66,7 +70,7 @@ class LocalSender {
       return;
     }
     const bool given = shm.take_ring(peer, ring_, index);
-    inbox_->publish(*cell_, position_, self, given ? path::Cell::kRing | index : 0);
+    inbox_->publish(*cell_, position_, self_, given ? path::Cell::kRing | index : 0);
   }
 
  private:
@@ -78,12 +82,7 @@ class LocalSender {
   std::uint64_t position_ = 0;
   std::uint64_t heard_ = 0;  // position in the ring from there
   std::uint32_t sent_ = 0;
-};
-
-// The receiving end of such a ring.
-struct LocalReceiver {
-  path::RingReader ring;
-  int from = -1;
+  int self_ = -1;
 };
 
 }  // namespace herald::engine

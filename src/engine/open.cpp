@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/trace.hpp"
+#include "engine/config.hpp"
 #include "engine/knob_check.hpp"
 #include "engine/model_exchange.hpp"
 #include "engine/processors.hpp"
@@ -17,8 +18,6 @@ namespace herald::engine {
 namespace {
 
 constexpr std::uint32_t kSelfCells = 64;
-constexpr std::uint32_t kLeastPayload = 4096;  // of a cell
-constexpr std::uint32_t kMostPayload = 65536;
 constexpr Duration kKeepAliveEvery = milliseconds(100);
 constexpr std::uint64_t kMemoryShare =
     8;  // of the memory of a host, for unexpected messages of all its ranks
@@ -26,10 +25,6 @@ constexpr std::uint64_t kMemoryShare =
 // The card of rank 0 has random numbers, so that no other job gets the same name.
 std::uint64_t name_job(const std::string& card) noexcept {
   return wire::siphash24({}, {reinterpret_cast<const std::byte*>(card.data()), card.size()});
-}
-
-std::size_t packet_bytes(const Knobs& knobs) {
-  return wire::kLargestHeader + std::clamp(knobs.tuning.push_bytes, kLeastPayload, kMostPayload);
 }
 
 }  // namespace
@@ -79,18 +74,7 @@ bool Opener::open_paths(std::string& why) {
 }
 
 bool Opener::open_shm(std::string& why) {
-  path::ShmConfig config;
-  config.job = job_name();
-  config.rank = rank_;
-  config.size = size_;
-  config.cells = knobs_.tuning.shm_cells;
-  config.packet_bytes = packet_bytes(knobs_);
-  config.most_bytes = static_cast<std::uint64_t>(knobs_.shm_inbox_bytes);
-  config.rings = knobs_.tuning.shm_rings;
-  config.nonce = path::random_number();
-  config.cpus = read_affinity();
-  config.cma = knobs_.cma != "off";
-  config.host = knobs_.host;
+  const path::ShmConfig config = shm_config(rank_, size_, knobs_);
   std::unique_ptr<path::ShmPath>& shm = engine_.shm_;
   shm = path::ShmPath::open(config, why);
   Cards cards(static_cast<std::size_t>(size_));

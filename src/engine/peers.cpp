@@ -38,7 +38,7 @@ void Peers::depart(p2p::PeerId peer) noexcept {
 }
 
 void Peers::drain_departing() noexcept {
-  for (const p2p::PeerId peer : local_.take_closed()) depart(peer);
+  for (const p2p::PeerId peer : std::exchange(local_.closed(), {})) depart(peer);
   for (const p2p::PeerId peer : std::exchange(departing_, {})) {
     if (!local_.is_drained(peer)) {
       departing_.push_back(peer);
@@ -55,9 +55,10 @@ void Peers::check_local() noexcept {
   const Instant now = read_clock();
   if (now < next_check_) return;
   next_check_ = now + kCheckEvery;
-  for (int i = 0; i < std::min(size_, kCheckedAtOnce); ++i) {
+  const auto all = static_cast<int>(node_.core().peers().size());  // processes of other jobs included
+  for (int i = 0; i < std::min(all, kCheckedAtOnce); ++i) {
     const p2p::PeerId peer = next_checked_;
-    next_checked_ = (next_checked_ + 1) % size_;
+    next_checked_ = (next_checked_ + 1) % all;
     if (peer != rank_ && shm_->is_attached(peer) && !is_gone(peer) && !shm_->is_alive(peer)) depart(peer);
   }
 }

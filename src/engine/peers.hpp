@@ -57,7 +57,7 @@ class Peers {
   void lose(p2p::PeerId peer) noexcept;  // the network cannot reach it
   void report_death(p2p::PeerId peer) noexcept;
   void check_local() noexcept;  // finds local peers that died, some at a time
-  bool some_depart() const noexcept { return local_.some_closed() || !departing_.empty(); }
+  bool some_depart() const noexcept { return !local_.closed().empty() || !departing_.empty(); }
   void drain_departing() noexcept;
 
  private:

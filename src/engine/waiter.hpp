@@ -28,6 +28,9 @@ class Waiter {
   // The doorbell goes: from now on this one rings.
   void set_doorbell(path::Doorbell& doorbell) noexcept { doorbell_ = &doorbell; }
 
+  // A peer that shares this host's memory has come.
+  void on_local_peer() noexcept { only_remote_ = false; }
+
   const WaitPolicy& policy() const noexcept { return policy_; }
   // With the lock: a turn, and when nothing moves, the next steps of the policy up to one block. Returns
   // the end of that block; 0 ns: it has not blocked.

@@ -35,10 +35,16 @@ bool has_long_runs(const type::Cursor& data) noexcept {
 
 }  // namespace
 
-void DirectCopy::add_peer(PeerId id, SplitCopy* theirs) noexcept {
+void DirectCopy::add_peer(PeerId id, SplitCopy* theirs, PeerId me) noexcept {
   peers_[id].direct = true;
   if (theirs_.size() < peers_.size()) theirs_.resize(peers_.size());
-  theirs_[static_cast<std::size_t>(id)] = theirs;
+  theirs_[static_cast<std::size_t>(id)] = {theirs, me};
+}
+
+// Sends that write to its memory end by themselves.
+void DirectCopy::on_peer_gone(PeerId id) noexcept {
+  split_copies_.release_all(id);
+  if (static_cast<std::size_t>(id) < theirs_.size()) theirs_[static_cast<std::size_t>(id)] = {};
 }
 
 bool DirectCopy::runs_fit(const SendOp& op, std::size_t room) const noexcept {
@@ -117,7 +123,7 @@ bool DirectCopy::on_split_copy(PeerId from, const SplitCopyPacket& packet) noexc
   SendOp* op = sender_.find(from, packet.send_id, packet.seq);
   const bool good = op != nullptr && op->phase == SendPhase::pushed && op->direct &&
                     op->split_copy == nullptr && packet.bytes <= op->data.total();
-  SplitCopy* theirs = peers_[from].direct ? split_copies_of(from) : nullptr;
+  SplitCopy* theirs = peers_[from].direct ? theirs_of(from).split_copies : nullptr;
   if (theirs == nullptr) {  // the receiver may use the split copy again
     peers_.send_control(from, SplitCopyDonePacket{p2p_prefix(P2pKind::split_copy_done), packet.split_copy});
     return good;
@@ -140,11 +146,11 @@ void DirectCopy::await_receiver(SendOp& op) noexcept {
 }
 
 bool DirectCopy::take_ad(SendOp& op) noexcept {
-  SplitCopy* theirs = split_copies_of(op.to);
-  if (theirs == nullptr || config_.me < 0) return false;
-  SplitCopy& split_copy = theirs[kSplitCopies + static_cast<std::uint32_t>(config_.me) % kAds];
+  const Theirs theirs = theirs_of(op.to);
+  if (theirs.split_copies == nullptr || theirs.me < 0) return false;
+  SplitCopy& split_copy = theirs.split_copies[kSplitCopies + static_cast<std::uint32_t>(theirs.me) % kAds];
   const std::uint64_t where = split_copy.take_ad(
-      {.context = op.context, .from = config_.me, .tag = op.tag, .seen = op.seq}, op.data.total());
+      {.context = op.context, .from = theirs.me, .tag = op.tag, .seen = op.seq}, op.data.total());
   if (where == 0) return false;
   op.split_copy = &split_copy;
   op.there = where;

@@ -28,8 +28,8 @@ class DirectCopy {
 
   // Our split copies, kAllSplitCopies of them, in memory shared with peers; null: no peer helps us.
   void open(SplitCopy* ours) noexcept { split_copies_.open(ours); }
-  // We can access the memory of the peer; its split copies, if we can help it.
-  void add_peer(PeerId id, SplitCopy* theirs) noexcept;
+  // We can access the memory of the peer; its split copies, if we can help it. `me`: our number there.
+  void add_peer(PeerId id, SplitCopy* theirs, PeerId me) noexcept;
   // Ranks outnumber processors: one side copies a message alone, for the other is probably not running.
   void set_oversubscribed(bool oversubscribed) noexcept { oversubscribed_ = oversubscribed; }
   bool oversubscribed() const noexcept { return oversubscribed_; }
@@ -37,7 +37,7 @@ class DirectCopy {
   bool advance(Mover& mover) noexcept;
   bool busy() const noexcept { return !reads_.empty() || !writes_.empty(); }
   bool awaits_ads() const noexcept { return !awaiting_ads_.empty(); }
-  void on_peer_gone(PeerId id) noexcept { split_copies_.release_all(id); }
+  void on_peer_gone(PeerId id) noexcept;
 
   // For sends. Whether the whole message lies in few enough runs to be named in its eager packet.
   bool runs_fit(const SendOp& op, std::size_t room) const noexcept;
@@ -62,9 +62,13 @@ class DirectCopy {
   void drop_record(RecvOp& op) noexcept;  // its ad, if it had one, is withdrawn
 
  private:
-  SplitCopy* split_copies_of(PeerId id) const noexcept {
+  struct Theirs {
+    SplitCopy* split_copies = nullptr;
+    PeerId me = -1;  // our number there
+  };
+  Theirs theirs_of(PeerId id) const noexcept {
     const auto at = static_cast<std::size_t>(id);
-    return at < theirs_.size() ? theirs_[at] : nullptr;
+    return at < theirs_.size() ? theirs_[at] : Theirs{};
   }
   bool take_ad(SendOp& op) noexcept;
   bool read_runs(DirectRead& direct, const Envelope& envelope, const std::byte* runs,
@@ -84,7 +88,7 @@ class DirectCopy {
   List<SendOp> awaiting_ads_;  // sends that wait for an ad, a split copy or an ack
   std::uint32_t turns_awaiting_ads_ = 0;
   SplitCopies split_copies_;
-  std::vector<SplitCopy*> theirs_;  // by peer, if any is direct
+  std::vector<Theirs> theirs_;  // by peer, if any is direct
   DirectPool pool_;
   bool oversubscribed_ = false;
 };

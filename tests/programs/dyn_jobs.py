@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Two jobs, each with its own mpiexec, meet: by a port in a file, or by a name of `herald names`.
 
-usage: dyn_jobs.py MPIEXEC PROGRAM port|names|dies SERVER_RANKS CLIENT_RANKS [HERALD]"""
+usage: dyn_jobs.py MPIEXEC PROGRAM port|names|dies|killed SERVER_RANKS CLIENT_RANKS [HERALD]"""
 import os
 import subprocess
 import sys
@@ -34,8 +34,8 @@ def must_pass(jobs):
 
 def main():
     mpiexec, program, mode, servers, clients = sys.argv[1:6]
-    if mode == 'dies':  # the children's death shows in the exit code only
-        text, code = finish(start(mpiexec, servers, program, 'dies'), 'parents')
+    if mode in ('dies', 'killed'):  # the children's death shows in the exit code only
+        text, code = finish(start(mpiexec, servers, program, mode), 'parents')
         sys.exit(0 if 'passed' in text and 'failed' not in text and code != 0 else 'failed')
     with tempfile.TemporaryDirectory() as folder:
         if mode == 'port':

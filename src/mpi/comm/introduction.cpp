@@ -35,6 +35,15 @@ void set_text(std::span<char> to, const std::string& text) noexcept {
   std::snprintf(to.data(), to.size(), "%s", text.c_str());
 }
 
+// A member of the other group.
+struct Member {
+  std::string text;  // its card
+  engine::ProcessCard card;
+  std::int32_t own_id = -1;    // ours there
+  bool is_rank = false;        // of our own job
+  bool shares_memory = false;  // with us
+};
+
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
@@ -52,10 +61,15 @@ class Introduction {
 
  private:
   bool is_root() const noexcept { return local_.rank == root_; }
+  std::int32_t id_of(std::size_t member) const noexcept {
+    return first_id_ + static_cast<std::int32_t>(member);
+  }
   engine::ForeignPeers& foreign() noexcept { return runtime().engine().foreign(); }
   bool agree_terms() noexcept;
   void meet_root() noexcept;
   bool exchange_cards() noexcept;
+  bool read_cards() noexcept;
+  bool attach_memory() noexcept;
   bool add_members() noexcept;
   bool all_good(const Outcome& mine) noexcept;
   bool gather_cards(const std::string& own, std::string& all) noexcept;
@@ -71,7 +85,8 @@ class Introduction {
   const Meeting& meeting_;
   Terms terms_;
   std::int32_t first_id_ = 0;
-  std::vector<std::string> cards_;  // of the other group: id of its first newcomer, card
+  std::vector<std::string> cards_;  // of the other group
+  std::vector<Member> members_;     // the same, read
   std::vector<std::int32_t> peers_;
 };
 
@@ -146,24 +161,55 @@ bool Introduction::exchange_cards() noexcept {
   return true;
 }
 
+bool Introduction::read_cards() noexcept {
+  if (cards_.size() != static_cast<std::size_t>(terms_.remote_size))
+    return fail(MPI_ERR_OTHER, "the other job sent a list of processes that is not complete");
+  const std::uint64_t own_job = foreign().name_of(runtime().engine().peers().rank()).job;
+  for (const std::string& line : cards_) {
+    Member& member = members_.emplace_back();
+    char* rest = nullptr;
+    const long first = std::strtol(line.c_str(), &rest, 10);
+    member.own_id = static_cast<std::int32_t>(first) + local_.rank;
+    member.text = *rest == ' ' ? rest + 1 : rest;
+    if (!engine::read_process_card(member.text, member.card))
+      return fail(MPI_ERR_OTHER,
+                  "the other job sent an address that cannot be read; both must load the same library");
+    member.is_rank = member.card.name.job == own_job;
+  }
+  return true;
+}
+
+// A line for each member: for each of the other group, whether its memory is attached.
+bool Introduction::attach_memory() noexcept {
+  engine::ForeignMemory& memory = foreign().memory();
+  std::string mine, all, other, why;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const Member& member = members_[i];
+    mine += !member.is_rank && memory.attach(id_of(i), member.card.memory) ? '1' : '0';
+  }
+  if (!gather_cards(mine, all)) return fail(MPI_ERR_OTHER, "the members could not reach each other");
+  if (is_root() && !meeting_.channel->exchange(all, other, why)) other.clear();
+  if (!share(other)) return fail(MPI_ERR_OTHER, "the members could not reach each other");
+  const std::vector<std::string> theirs = lines_of(other);
+  const auto me = static_cast<std::size_t>(local_.rank);
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const bool here = mine[i] == '1';
+    const bool there = i < theirs.size() && me < theirs[i].size() && theirs[i][me] == '1';
+    members_[i].shares_memory = here && there;
+    if (here && !there) memory.forget(id_of(i));
+  }
+  return true;
+}
+
 bool Introduction::add_members() noexcept {
   Outcome mine;
   std::string why;
-  if (cards_.size() != static_cast<std::size_t>(terms_.remote_size))
-    why = "the other job sent a list of processes that is not complete";
-  for (std::size_t i = 0; i < cards_.size() && why.empty(); ++i) {
-    char* rest = nullptr;
-    const long first = std::strtol(cards_[i].c_str(), &rest, 10);
-    const std::string card = *rest == ' ' ? rest + 1 : rest;
-    engine::ProcessName name;
-    if (!engine::ForeignPeers::read_name(card, name))
-      why = "the other job sent an address that cannot be read; both must load the same library";
-    else if (name.job == foreign().name_of(runtime().engine().peers().rank()).job)
-      peers_.push_back(name.rank);
-    else if (foreign().add({first_id_ + static_cast<std::int32_t>(i),
-                            static_cast<std::int32_t>(first) + local_.rank, card, terms_.secret},
-                           why))
-      peers_.push_back(first_id_ + static_cast<std::int32_t>(i));
+  for (std::size_t i = 0; i < members_.size() && why.empty(); ++i) {
+    const Member& member = members_[i];
+    if (member.is_rank)
+      peers_.push_back(member.card.name.rank);
+    else if (foreign().add({id_of(i), member.own_id, member.text, terms_.secret, member.shares_memory}, why))
+      peers_.push_back(id_of(i));
   }
   for (const std::int32_t peer : local_.group->peers)
     if (why.empty() && std::find(peers_.begin(), peers_.end(), peer) != peers_.end())
@@ -188,7 +234,8 @@ bool Introduction::all_good(const Outcome& mine) noexcept {
 }
 
 Comm* Introduction::run() noexcept {
-  if (!agree_terms() || !exchange_cards() || !add_members()) return nullptr;
+  if (!agree_terms() || !exchange_cards() || !read_cards() || !attach_memory() || !add_members())
+    return nullptr;
   retain(local_.group);
   Comm* const made = make_inter(local_.group, make_group(std::move(peers_), local_.session),
                                 terms_.lower != 0, terms_.context, local_.errhandler, local_.session);

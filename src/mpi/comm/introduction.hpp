@@ -4,8 +4,10 @@
 //
 //   1. The roots exchange sizes and a context; each tells its group.
 //   2. Each member reserves ids for the other group, and gives its card to its root (engine/foreign.hpp).
-//   3. The roots exchange the cards of their groups; each member adds the members of the other group.
-//   4. The roots exchange whether all could. Then all have the inter-communicator, or none.
+//   3. The roots exchange the cards of their groups; each member attaches the memory of those on its host.
+//   4. The roots exchange which members could; each member adds the members of the other group. Two share
+//      memory if both could.
+//   5. The roots exchange whether all are added. Then all have the inter-communicator, or none.
 #pragma once
 #include <string>
 

@@ -35,11 +35,17 @@ void peer_died(p2p::PeerId peer) {
   const std::string host = engine.peers().host_of(peer);
   const double limit_s = static_cast<double>(runtime().knobs().detect_ms) / 1000;
   char text[300];
-  if (engine.peers().is_local(peer))
+  const bool is_local = engine.peers().is_local(peer), is_foreign = engine.foreign().is_foreign(peer);
+  if (is_local && is_foreign)
+    std::snprintf(text, sizeof text,
+                  "herald: %s: a process of another job that is connected (peer %d, on this host) has ended "
+                  "without MPI_Finalize: aborting the job",
+                  who_am_i(), peer);
+  else if (is_local)
     std::snprintf(text, sizeof text,
                   "herald: %s: rank %d on this host (%s) has ended without MPI_Finalize: aborting the job",
                   who_am_i(), peer, host.c_str());
-  else if (engine.foreign().is_foreign(peer))
+  else if (is_foreign)
     std::snprintf(text, sizeof text,
                   "herald: %s: a process of another job that is connected (peer %d, on host %s) has not "
                   "answered for %g s (HERALD_DETECT_MS): aborting the job",

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -60,8 +61,9 @@ bool name_file(int fd, const std::string& path) noexcept {
   return ::linkat(AT_FDCWD, through.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
-int open_fifo(const std::string& path) noexcept {
-  const int fd = safe_fd(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+int open_fifo(const std::string& path, bool by_link) noexcept {
+  const int links = by_link ? 0 : O_NOFOLLOW;
+  const int fd = safe_fd(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | links));
   struct stat info {};
   if (fd < 0 || (::fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode) && (info.st_mode & 077) == 0)) return fd;
   ::close(fd);
@@ -86,6 +88,16 @@ int reserve_file(int fd, std::size_t bytes, std::uint64_t& there) noexcept {
   int error = EINTR;
   while (error == EINTR) error = ::posix_fallocate(fd, 0, static_cast<off_t>(bytes));
   return error;
+}
+
+void populate(std::byte* begin, std::size_t bytes) noexcept {
+#ifdef MADV_POPULATE_WRITE
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto offset = reinterpret_cast<std::uintptr_t>(begin) % page;
+  (void)::madvise(begin - offset, bytes + offset, MADV_POPULATE_WRITE);
+#else
+  (void)begin, (void)bytes;
+#endif
 }
 
 }  // namespace herald::path

@@ -47,17 +47,6 @@ bool reserve(int fd, const SegmentName& name, const SegmentShape& shape, std::st
   return false;
 }
 
-// Page faults happen here and not during the first messages. Linux before 5.14 cannot.
-void touch(std::byte* begin, std::size_t bytes) noexcept {
-#ifdef MADV_POPULATE_WRITE
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto offset = reinterpret_cast<std::uintptr_t>(begin) % page;
-  (void)::madvise(begin - offset, bytes + offset, MADV_POPULATE_WRITE);
-#else
-  (void)begin, (void)bytes;
-#endif
-}
-
 // An open descriptor per peer detects its death; given up when descriptors are scarce.
 bool may_keep(int fd) noexcept {
   rlimit limit{};
@@ -99,7 +88,7 @@ bool Segment::create(const SegmentName& name, const SegmentShape& shape, const C
   }
   bool good = reserve(fd_, name, shape, why) && map(shape.bytes(), why);
   if (good) {
-    touch(static_cast<std::byte*>(base_), bytes_);
+    populate(static_cast<std::byte*>(base_), bytes_);
     auto* head = new (base_) SegmentHeader{};
     head->version = kSegmentVersion;
     head->header_bytes = sizeof(SegmentHeader);
@@ -136,13 +125,14 @@ bool Segment::create(const SegmentName& name, const SegmentShape& shape, const C
 
 bool Segment::attach(const SegmentName& name, std::string& why) {
   const std::string path = name.path();
-  fd_ = safe_fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  const int links = name.by_descriptor ? O_NONBLOCK : O_NOFOLLOW;
+  fd_ = safe_fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | links));
   if (fd_ < 0) {
     why = reason("cannot open", path);
     return false;
   }
   struct stat info {};
-  if (::fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode) ||
+  if (::fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != ::geteuid() ||
       static_cast<std::size_t>(info.st_size) < sizeof(SegmentHeader)) {
     why = path + " is not an inbox of Herald";
     close();
@@ -161,7 +151,7 @@ bool Segment::attach(const SegmentName& name, std::string& why) {
 }
 
 bool Segment::attach_bell(const SegmentName& name, std::string& why) {
-  bell_fd_ = open_fifo(name.bell_path());
+  bell_fd_ = open_fifo(name.bell_path(), name.by_descriptor);
   inbox_.bell().set_descriptor(bell_fd_);
   if (bell_fd_ < 0) why = reason("cannot open", name.bell_path());
   return bell_fd_ >= 0;
@@ -188,7 +178,7 @@ bool Segment::take_ring(RingWriter& ring, std::uint32_t& index) noexcept {
   if (header().rings_given.load(std::memory_order_relaxed) >= shape_.rings) return false;
   index = header().rings_given.fetch_add(1, std::memory_order_relaxed);
   if (index >= shape_.rings) return false;
-  touch(at(shape_.ring_at(index)), shape_.ring.bytes());
+  populate(at(shape_.ring_at(index)), shape_.ring.bytes());
   ring = RingWriter(at(shape_.ring_at(index)), shape_.ring);
   return true;
 }

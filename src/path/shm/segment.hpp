@@ -61,10 +61,12 @@ struct SegmentName {
   std::string file;
   std::uint64_t nonce = 0;
   std::int32_t rank = -1;
+  bool by_descriptor = false;  // directory and file are /proc/PID/fd and a descriptor; `bell` is one too
+  std::string bell;
   std::string path() const { return directory + "/" + file; }
   // The FIFO that wakes the owner. It gets its name after the segment and loses it before, so
   // that the removal of a stale segment finds it.
-  std::string bell_path() const { return path() + "-bell"; }
+  std::string bell_path() const { return by_descriptor ? directory + "/" + bell : path() + "-bell"; }
 };
 
 class Segment {
@@ -82,6 +84,9 @@ class Segment {
   void close() noexcept;
 
   bool is_open() const noexcept { return base_ != nullptr; }
+  // Of our own segment and its FIFO: processes of other jobs open them through /proc.
+  int descriptor() const noexcept { return fd_; }
+  int bell_descriptor() const noexcept { return bell_fd_; }
   SegmentHeader& header() noexcept { return *static_cast<SegmentHeader*>(base_); }
   Inbox& inbox() noexcept { return inbox_; }
   // The rings of our own segment, to read from.

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <map>
+#include <sstream>
 
 #include "base/fd.hpp"
 
@@ -23,6 +24,8 @@ namespace {
 // Rings of one process, in total and each; more if packets are long. With few ranks the rings are long:
 // streams of messages of 4 and 8 KiB are then faster by a third.
 constexpr std::uint64_t kLeastCells = 8;
+constexpr std::uint32_t kForeignProducers = 4096;  // in the life of a process
+constexpr std::size_t kForeignRingBytes = 65536;
 constexpr std::size_t kAllRingBytes = 262144, kLeastRingBytes = 32768, kMostRingBytes = 262144;
 
 std::string boot_id() {
@@ -89,7 +92,8 @@ namespace {
 
 SegmentShape shape_of(const ShmConfig& config, std::uint64_t cells, std::uint64_t rings) noexcept {
   SegmentShape shape;
-  shape.inbox = InboxShape::make(cells, config.packet_bytes, static_cast<std::uint32_t>(config.size));
+  shape.inbox = InboxShape::make(cells, config.packet_bytes,
+                                 static_cast<std::uint32_t>(config.size) + kForeignProducers);
   shape.rings = static_cast<std::uint32_t>(std::min(
       {rings, std::uint64_t{SegmentShape::kMostRings}, static_cast<std::uint64_t>(config.size - 1)}));
   if (shape.rings != 0)
@@ -191,6 +195,11 @@ Inbox* ShmPath::peer(int rank) noexcept {
 }
 
 bool ShmPath::take_ring(int rank, RingWriter& ring, std::uint32_t& index) noexcept {
+  if (rank >= config_.size) {
+    const bool given = rings_of_[static_cast<std::size_t>(rank - config_.size)].take(ring, index);
+    index += kForeignRing;
+    return given;
+  }
   Segment& segment = peers_[static_cast<std::size_t>(rank)];
   return segment.is_open() && segment.take_ring(ring, index);
 }
@@ -209,6 +218,54 @@ bool ShmPath::can_reach(int rank) noexcept {
   return true;
 }
 
+// The words of a card between jobs: host, process, descriptors, nonce, rank; nothing in it is secret.
+std::string ShmPath::foreign_card() {
+  if (!own_.is_open()) return {};
+  const RingShape shape = RingShape::make(kForeignRingBytes, own_.inbox().packet_bytes());
+  if (!foreign_rings_.is_open() && !foreign_rings_.create(shape, card_.nonce)) return {};
+  std::ostringstream out;
+  out << card_.host_id << ',' << ::getpid() << ',' << own_.descriptor() << ',' << own_.bell_descriptor()
+      << ',' << foreign_rings_.descriptor() << ',' << config_.rank << ',' << hex(card_.nonce);
+  return out.str();
+}
+
+bool ShmPath::attach_foreign(int peer, const std::string& card) {
+  std::istringstream in(card);
+  std::string host, pid, file, bell, rings, rank, nonce, why;
+  for (std::string* word : {&host, &pid, &file, &bell, &rings, &rank, &nonce})
+    if (!std::getline(in, *word, ',')) return false;
+  for (const std::string* word : {&pid, &file, &bell, &rings, &rank})
+    if (word->empty() || word->size() > 9 || word->find_first_not_of("0123456789") != std::string::npos)
+      return false;
+  const auto id = static_cast<std::size_t>(peer);
+  const std::size_t behind = id - static_cast<std::size_t>(config_.size);
+  if (host != card_.host_id || !own_.is_open() || behind >= kForeignProducers) return false;
+  SegmentName name{"/proc/" + pid + "/fd",  file, std::strtoull(nonce.c_str(), nullptr, 16),
+                   std::atoi(rank.c_str()), true, bell};
+  Segment segment;
+  ForeignRings theirs;
+  if (!segment.attach(name, why) || !segment.attach_bell(name, why) ||
+      !theirs.attach(name.directory + "/" + rings, name.nonce) ||
+      theirs.packet_bytes() != segment.inbox().packet_bytes())
+    return false;
+  if (peers_.size() <= id) {
+    peers_.resize(id + 1);
+    pids_.resize(id + 1, -1);
+    rings_of_.resize(behind + 1);
+  }
+  peers_[id] = std::move(segment);
+  rings_of_[behind] = std::move(theirs);
+  return true;
+}
+
+void ShmPath::detach_foreign(int peer, std::int64_t ring) noexcept {
+  if (!is_attached(peer)) return;
+  if (ring >= kForeignRing)
+    foreign_rings_.on_reader_left(static_cast<std::uint32_t>(ring) - kForeignRing, !is_alive(peer));
+  rings_of_[static_cast<std::size_t>(peer - config_.size)].close();
+  peers_[static_cast<std::size_t>(peer)].close();
+}
+
 bool ShmPath::all_attached() noexcept {
   return own_.header().attached.load(std::memory_order_acquire) >= others_;
 }
@@ -225,6 +282,8 @@ void ShmPath::close() noexcept {
   if (own_.is_open()) own_.inbox().close();
   own_.close();
   for (Segment& segment : peers_) segment.close();
+  for (ForeignRings& rings : rings_of_) rings.close();
+  foreign_rings_.close();
 }
 
 }  // namespace herald::path

@@ -4,13 +4,16 @@
 // In:  our rank; then the cards of all ranks. Out: our card (host, segment name, nonce); an inbox to write to
 // for each peer. A peer shares this host if its segment can be attached. The file loses its name as soon as
 // all have attached, so that a killed job leaves nothing behind.
+// Processes of other jobs attach later, through /proc/PID/fd; their numbers follow the ranks.
 #pragma once
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "path/shm/cma.hpp"
+#include "path/shm/foreign_rings.hpp"
 #include "path/shm/segment.hpp"
 
 namespace herald::path {
@@ -55,7 +58,16 @@ class ShmPath {
   bool is_one_host() const noexcept { return others_ + 1 == static_cast<std::uint32_t>(config_.size); }
   // The lowest rank on the host where `rank` is.
   int first_on_host_of(int rank) const noexcept { return first_[static_cast<std::size_t>(rank)]; }
-  bool is_attached(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].is_open(); }
+  bool is_attached(int peer) const noexcept {
+    return static_cast<std::size_t>(peer) < peers_.size() && peers_[static_cast<std::size_t>(peer)].is_open();
+  }
+
+  // Processes of other jobs. The card: one word that says how they attach our memory; empty: they cannot.
+  std::string foreign_card();
+  // False, and nothing done: the process cannot be attached, or runs on another host.
+  bool attach_foreign(int peer, const std::string& card);
+  // `ring`: of ours that the peer wrote to; -1: none. Nothing of it is read or written any more.
+  void detach_foreign(int peer, std::int64_t ring) noexcept;
 
   const std::string& own_path() const noexcept { return own_path_; }
   Inbox& own() noexcept { return own_.inbox(); }
@@ -63,8 +75,12 @@ class ShmPath {
   Inbox* peer(int rank) noexcept;
   // A ring of its own to an attached peer; and the reading end, by the index that the peer sent.
   bool take_ring(int rank, RingWriter& ring, std::uint32_t& index) noexcept;
-  bool has_ring(std::uint32_t index) noexcept { return own_.has_ring(index); }
-  RingReader ring(std::uint32_t index) noexcept { return own_.ring(index); }
+  bool has_ring(std::uint32_t index) noexcept {
+    return index < kForeignRing ? own_.has_ring(index) : foreign_rings_.has(index - kForeignRing);
+  }
+  RingReader ring(std::uint32_t index) noexcept {
+    return index < kForeignRing ? own_.ring(index) : foreign_rings_.reader(index - kForeignRing);
+  }
   const CpuMask& cpus_of(int rank) noexcept;
   // kSideBytes of shared memory beside our inbox and beside that of an attached peer, zero at first.
   std::byte* own_side() noexcept { return own_.side(); }
@@ -84,6 +100,7 @@ class ShmPath {
 
  private:
   ShmPath(const ShmConfig& config) : config_(config) {}
+  static constexpr std::uint32_t kForeignRing = SegmentShape::kMostRings;  // indices of foreign_rings_
   bool attach(int rank, const Card& card, std::uint32_t others, std::string& why);
   ShmConfig config_;
   Card card_;
@@ -91,9 +108,12 @@ class ShmPath {
   std::uint32_t others_ = 0;  // other ranks on this host
   Segment own_;
   std::optional<Cma> cma_;
-  std::vector<pid_t> pids_;     // of peers whose memory we can access; else -1
-  std::vector<int> first_;      // by rank: the lowest rank on its host
-  std::vector<Segment> peers_;  // by rank; our own stays empty
+  std::vector<pid_t> pids_;  // of peers whose memory we can access; else -1
+  std::vector<int> first_;   // by rank: the lowest rank on its host
+  // By rank; our own stays empty; processes of other jobs follow. A deque: users keep addresses of inboxes.
+  std::deque<Segment> peers_;
+  ForeignRings foreign_rings_;          // ours, for processes of other jobs
+  std::vector<ForeignRings> rings_of_;  // theirs, by peer behind the ranks
 };
 
 }  // namespace herald::path

@@ -89,7 +89,7 @@ class World {
       for (int peer = 0; peer < peers_; ++peer)
         if (peer != i)
           core(i).direct().add_peer(peer,
-                                    &split_copies_[static_cast<std::size_t>(peer) * p2p::kAllSplitCopies]);
+                                    &split_copies_[static_cast<std::size_t>(peer) * p2p::kAllSplitCopies], i);
     }
   }
   bool move(int peer) {
