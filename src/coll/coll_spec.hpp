@@ -82,6 +82,7 @@ struct CollSpec {
   bool fast = false;                // Shape::fast
   std::uint64_t segment_bytes = 0;  // Shape::segment_bytes
   Incast incast;                    // Shape::incast
+  double link_byte_ns = 0;          // Shape::link_byte_ns
   Groups groups = Groups::pick;
   const Cluster* cluster = nullptr;  // placement of ranks; null: one per host, or all on one
   // Not null: rank and size are those of this rank's group, and the root is a rank of the other one.

@@ -26,6 +26,7 @@ Sample::Sample(Op op, std::uint64_t bytes, const Shape& shape, const Cluster* cl
   common_.fast = shape.fast;
   common_.segment_bytes = shape.segment_bytes;
   common_.incast = shape.incast;
+  common_.link_byte_ns = shape.link_byte_ns;
   if (shape.hosts > 1 && shape.hosts < shape.ranks) common_.cluster = cluster;
   if (op == Op::barrier) return;
   const auto n = static_cast<std::uint64_t>(shape.ranks);

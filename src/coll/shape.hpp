@@ -38,6 +38,7 @@ struct Shape {
   bool fast = false;                // between hosts: processors, not links, limit long collectives
   std::uint64_t segment_bytes = 0;  // of pipelines between hosts, as measured; 0: as usual
   Incast incast;                    // between hosts
+  double link_byte_ns = 0;          // a byte by the slowest link between hosts; 0: not known
   Cost cost;
 };
 
@@ -48,6 +49,14 @@ constexpr Shape shape_of(int ranks, int hosts, bool commutes) noexcept {
   shape.hosts = hosts;
   shape.commutes = commutes;
   if (hosts > 1) shape.cost = kNetworkCost, shape.incast = kUsualIncast;
+  return shape;
+}
+
+// A link slower than usual, as its interface or casts have told. A faster one changes nothing: there the
+// kernels take most of the time.
+constexpr Shape with_link(Shape shape, double byte_ns) noexcept {
+  shape.link_byte_ns = byte_ns;
+  if (shape.hosts > 1 && byte_ns > shape.cost.byte_ns) shape.cost.byte_ns = byte_ns;
   return shape;
 }
 

@@ -25,6 +25,10 @@ std::uint64_t Lanes::proven_rate() const noexcept {
 
 std::uint64_t Lanes::uplink_rate() const noexcept { return net_ != nullptr ? net_->uplink_rate : 0; }
 
+std::uint64_t Lanes::interface_rate() const noexcept {
+  return net_ != nullptr ? std::uint64_t{net_->slowest_mbit} * 125'000 : 0;
+}
+
 void Lanes::flush(std::int32_t lane) noexcept {
   (void)transport_.pump_lane(lane);
   transport_.complete();

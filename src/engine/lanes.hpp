@@ -32,6 +32,9 @@ class Lanes {
   std::uint64_t proven_rate() const noexcept;
   // Bytes per second that casts have passed through our own interface; 0: not known.
   std::uint64_t uplink_rate() const noexcept;
+  // Bytes per second of the slowest interface among the hosts of the job, as their kernels say; the same on
+  // all ranks. 0: not known.
+  std::uint64_t interface_rate() const noexcept;
   // Sends with SendOp::bundled may wait for this.
   void flush(std::int32_t lane) noexcept;
 

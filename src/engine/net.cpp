@@ -63,7 +63,8 @@ std::string text_of(const node::NodeEvent& event, const path::UdpPath& udp) {
 
 Net::Net(int rank, const Knobs& knobs, node::Node& node, std::unique_ptr<path::UdpPath> udp,
          std::shared_ptr<TcpLinks> tcp, std::vector<std::unique_ptr<path::McastPath>> mcast, HostNames hosts)
-    : rank_(rank),
+    : slowest_mbit(udp->slowest_mbit()),
+      rank_(rank),
       verbose_(knobs.verbose > 0),
       use_lanes_(knobs.lanes == "on"),
       node_(node),

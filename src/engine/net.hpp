@@ -32,7 +32,8 @@ class Net final : node::GroupMembership {
   rel::LaneId open_lane(std::uint64_t name, std::span<const p2p::PeerId> members) noexcept {
     return use_lanes_ ? node_.lanes().open(name, members) : -1;
   }
-  std::uint64_t uplink_rate = 0;  // bytes per second that our interfaces have passed on; 0: not known
+  const std::uint32_t slowest_mbit;  // of the job's hosts; 0: not known
+  std::uint64_t uplink_rate = 0;     // bytes per second that our interfaces have passed on; 0: not known
   // Send what Core has for the peer or the lane, as far as windows go.
   bool pump(Instant now, p2p::PeerId peer) noexcept;
   bool pump_lane(Instant now, rel::LaneId lane) noexcept;

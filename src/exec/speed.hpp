@@ -22,7 +22,8 @@ class Speed {
   static constexpr std::uint64_t kLongBytes = 64 << 10;
   // The duration of such a call tells the speed: several times what buffers hold for a rank that comes late.
   static constexpr std::uint64_t kTellingBytes = 8 << 20;
-  // A cast only to measure: an eighth of the call, within these bounds.
+  // A cast only to measure: an eighth of the call, within these bounds. Calls for which the least is more
+  // make one only if no cast has proven anything.
   static constexpr std::uint64_t kLeastProbe = 64 << 10, kMostProbe = 1 << 20;
 
   // Bytes per second.
@@ -33,6 +34,8 @@ class Speed {
   };
 
   bool is_fast() const noexcept { return fast_; }
+  // Of links that are not fast, in bytes per second: a power of two, so that it seldom changes. 0: not known.
+  std::uint64_t link_rate() const noexcept { return link_rate_; }
   // A call of so many bytes took so long. True: all ranks compare now, at the same call.
   bool on_run(Duration took, std::uint64_t bytes) noexcept {
     bytes_ = bytes;
@@ -56,17 +59,21 @@ class Speed {
     for (const Rates& each : rates)
       if (each.uplink != 0) uplink = std::min(uplink, each.uplink);
     fast_ = fast_ || (uplink != UINT64_MAX && uplink >= kFastRate && proven >= kSlowRate);
-    if (fast_ || slow || runs_ < next_probe_ || bytes_ < 8 * kLeastProbe) return 0;
+    link_rate_ = fast_ || proven == 0 ? 0 : std::bit_floor(std::max(proven + proven / 3, kLeastLinkRate));
+    const bool worth_it = proven == 0 || bytes_ >= 8 * kLeastProbe;
+    if (fast_ || slow || runs_ < next_probe_ || !worth_it) return 0;
     next_probe_ = runs_ < kLastProbe ? kLastProbe : UINT32_MAX;
-    return std::min(bytes_ / 8, kMostProbe);
+    return std::clamp(bytes_ / 8, kLeastProbe, kMostProbe);
   }
 
  private:
-  static constexpr std::uint64_t kFastRate = 160'000'000;  // no link of 1 Gbit/s has it
-  static constexpr std::uint64_t kSlowRate = 20'000'000;   // a link of 100 Mbit/s has less
+  static constexpr std::uint64_t kFastRate = 160'000'000;   // no link of 1 Gbit/s has it
+  static constexpr std::uint64_t kSlowRate = 20'000'000;    // a link of 100 Mbit/s has less
+  static constexpr std::uint64_t kLeastLinkRate = 1 << 23;  // slower casts were held up by something else
   static constexpr std::uint32_t kMostRuns = 1 << 16;
   static constexpr std::uint32_t kLastProbe = 8;
   std::uint64_t rate_ = 0, bytes_ = 0;  // of the last call
+  std::uint64_t link_rate_ = 0;
   std::uint32_t runs_ = 0;
   std::uint32_t next_probe_ = 0;  // by runs_
   bool fast_ = false;

@@ -10,6 +10,24 @@
 #include "exec/wait.hpp"
 
 namespace herald::exec {
+namespace {
+
+bool holds_other_jobs(engine::Engine& engine, std::span<const p2p::PeerId> peers) noexcept {
+  return std::any_of(peers.begin(), peers.end(),
+                     [&](p2p::PeerId peer) { return peer >= engine.peers().size(); });
+}
+
+// The interfaces tell at once, and casts the truth: a switch may be slower than they are. Jobs do not know
+// the interfaces of each other.
+double link_byte_ns_of(engine::Engine& engine, std::span<const p2p::PeerId> peers, const Speed& speed,
+                       int hosts) noexcept {
+  if (speed.is_fast() || hosts < 2) return 0;
+  const auto ns_of = [](std::uint64_t rate) { return rate == 0 ? 0 : 1e9 / static_cast<double>(rate); };
+  const std::uint64_t interfaces = holds_other_jobs(engine, peers) ? 0 : engine.lanes().interface_rate();
+  return std::max(ns_of(speed.link_rate()), ns_of(interfaces));
+}
+
+}  // namespace
 
 Team::Team(engine::Engine& engine, const Knobs& knobs, const Identity& identity) noexcept
     : engine_(engine), knobs_(knobs), identity_(identity) {}
@@ -74,7 +92,8 @@ std::int32_t Team::find_sub_lane(const std::vector<int>& members, bool at_once) 
 
 coll::Shape Team::shape_for(const coll::CollSpec& spec) noexcept {
   const coll::Cluster& all = cluster();
-  coll::Shape shape = coll::shape_of(size(), all.hosts(), spec.commutes);
+  coll::Shape shape = coll::with_link(coll::shape_of(size(), all.hosts(), spec.commutes),
+                                      link_byte_ns_of(engine_, identity_.peers, speed, all.hosts()));
   shape.leaders_lane = all.lane;
   shape.lane = all.lane && all.hosts() == size();
   shape.largest_host = all.largest();
@@ -96,10 +115,7 @@ coll::Shape Team::shape_for(const coll::CollSpec& spec) noexcept {
 
 const model::Parameters* Team::measured() const noexcept {
   const engine::JobModel* const model = engine::model_of(engine_);
-  if (model == nullptr) return nullptr;
-  const auto joined_later = [&](p2p::PeerId peer) { return peer >= model->ranks; };
-  return std::any_of(identity_.peers.begin(), identity_.peers.end(), joined_later) ? nullptr
-                                                                                   : &model->parameters;
+  return model == nullptr || holds_other_jobs(engine_, identity_.peers) ? nullptr : &model->parameters;
 }
 
 model::Tried Team::kind_of(coll::Op op, std::uint64_t bytes) const {
@@ -138,6 +154,7 @@ coll::CollSpec Team::place(const coll::CollSpec& spec, const coll::Shape& shape)
   placed.fast = shape.fast;
   placed.segment_bytes = shape.segment_bytes;
   placed.incast = shape.incast;
+  placed.link_byte_ns = shape.link_byte_ns;
   placed.groups = knobs_.groups == "auto"     ? coll::Groups::pick
                   : knobs_.groups == "static" ? coll::Groups::whole
                                               : coll::Groups::part;

@@ -14,9 +14,9 @@ inline bool fits_two_level(const Shape& shape) noexcept {
   return shape.hosts > 1 && shape.ranks > shape.hosts && (shape.commutes || shape.host_order);
 }
 
-inline Shape shape_of_leaders(int hosts, bool commutes, bool lane, bool in_order,
-                              const Incast& incast) noexcept {
-  Shape shape = shape_of(hosts, hosts, commutes);
+inline Shape shape_of_leaders(int hosts, bool commutes, bool lane, bool in_order, const Incast& incast,
+                              double link_byte_ns) noexcept {
+  Shape shape = with_link(shape_of(hosts, hosts, commutes), link_byte_ns);
   shape.incast = incast;
   shape.lane = lane;
   shape.in_order = in_order;
@@ -34,9 +34,9 @@ inline double part_ns(Op op, std::uint64_t bytes, const Shape& shape) noexcept {
   return shape.ranks < 2 ? 0 : choose(op, bytes, shape).estimate(bytes, shape);
 }
 inline double leaders_ns(Op op, std::uint64_t bytes, const Shape& shape) noexcept {
-  return part_ns(
-      op, bytes,
-      shape_of_leaders(shape.hosts, shape.commutes, shape.leaders_lane, shape.in_order, shape.incast));
+  return part_ns(op, bytes,
+                 shape_of_leaders(shape.hosts, shape.commutes, shape.leaders_lane, shape.in_order,
+                                  shape.incast, shape.link_byte_ns));
 }
 inline double host_ns(Op op, std::uint64_t bytes, const Shape& shape) noexcept {
   return part_ns(op, bytes,
@@ -89,9 +89,10 @@ class Levels {
     part.rank = host;
     part.size = all.hosts();
     part.incast = spec.incast;
+    part.link_byte_ns = spec.link_byte_ns;
     b.map_ranks(representatives != nullptr ? *representatives : all.leaders());
     make(part, shape_of_leaders(all.hosts(), spec.commutes, all.lane && representatives == nullptr,
-                                spec.in_order, spec.incast));
+                                spec.in_order, spec.incast, spec.link_byte_ns));
   }
   // The leaders, except that the root represents its host.
   std::vector<int> representatives() const noexcept {

@@ -14,13 +14,13 @@
 namespace herald::mpi {
 namespace {
 
-// After a long call the ranks may agree that their network is fast. True: algorithms are to be chosen anew.
+// After a long call the ranks may agree how fast their network is. True: algorithms are to be chosen anew.
 bool note_speed(Comm& comm, Duration took, std::uint64_t bytes) noexcept {
   CommColl& state = coll_state(comm);
   exec::Speed& speed = state.team.speed;
   if (!speed.on_run(took, bytes)) return false;
   std::vector<exec::Speed::Rates> rates(static_cast<std::size_t>(comm.size));
-  const std::uint64_t rate = speed.rate();
+  const std::uint64_t rate = speed.rate(), before = speed.link_rate();
   std::vector<std::byte> probe;
   do {
     if (!probe.empty() && bcast_bytes(comm, probe.data(), probe.size(), 0) != MPI_SUCCESS) return false;
@@ -28,7 +28,7 @@ bool note_speed(Comm& comm, Duration took, std::uint64_t bytes) noexcept {
     if (allgather_bytes(comm, &own, rates.data(), sizeof own) != MPI_SUCCESS) return false;
     probe.resize(speed.compare(rates));
   } while (!probe.empty() && state.team.cluster().lane);
-  return speed.is_fast();
+  return speed.is_fast() || speed.link_rate() != before;
 }
 
 // HERALD_EXPLAIN=1

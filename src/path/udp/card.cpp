@@ -120,6 +120,12 @@ void add_candidate(const NetCard& ours, const NetCard& theirs, std::size_t i, st
 
 }  // namespace
 
+std::uint32_t fastest_mbit(const NetCard& card) noexcept {
+  std::uint32_t mbit = 0;
+  for (const CardInterface& each : card.interfaces) mbit = std::max(mbit, each.mbit);
+  return mbit;
+}
+
 std::string write_card(const NetCard& card) {
   char net[17];
   const auto end = std::to_chars(net, net + sizeof net, card.net, 16).ptr;

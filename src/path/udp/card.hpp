@@ -39,6 +39,8 @@ struct NetCard {
 constexpr std::size_t kMostCardInterfaces = 16;
 constexpr std::size_t kMostCardBytes = 4096;
 
+// 0: not known.
+std::uint32_t fastest_mbit(const NetCard& card) noexcept;
 std::string write_card(const NetCard& card);
 // False with `why` if the text is not a card of this version.
 bool read_card(std::string_view text, NetCard& card, std::string& why);

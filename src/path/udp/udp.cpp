@@ -55,6 +55,9 @@ class Path final : public UdpPath {
   UdpLocal local_of(int peer, std::uint8_t link) const override;
   UdpEnds ends_of(int peer, std::uint8_t link) const override;
   std::uint32_t datagram_bytes() const noexcept override { return datagram_bytes_; }
+  std::uint32_t slowest_mbit() const noexcept override {
+    return std::min(slowest_mbit_, fastest_mbit(card_));
+  }
   std::uint32_t gso_packets() const noexcept override { return sender_.gso_packets(datagram_bytes_); }
   std::uint32_t largest_bytes() const noexcept override { return largest_bytes_; }
   std::uint32_t receive_bytes() const noexcept override { return receive_bytes_; }
@@ -88,6 +91,7 @@ class Path final : public UdpPath {
   Receiver receiver_;
   std::vector<int> descriptors_;
   std::uint32_t datagram_bytes_ = 65507;
+  std::uint32_t slowest_mbit_ = UINT32_MAX;  // of the peers of the job
   std::uint32_t largest_bytes_ = 0;
   std::uint32_t receive_bytes_ = 0;
   bool out_of_ports_ = false;  // an address has no free port of the range
@@ -195,6 +199,7 @@ int Path::add_links(int peer, const std::string& text, bool we_are_first, std::s
     why = "rank " + std::to_string(peer) + ": " + why;
     return 0;
   }
+  if (peer < config_.size) slowest_mbit_ = std::min(slowest_mbit_, fastest_mbit(theirs));
   std::vector<Link> found;
   for (const Pair& pair : pair_up(card_, theirs, we_are_first)) {
     Link link = make_link(pair, theirs);

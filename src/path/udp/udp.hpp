@@ -82,6 +82,8 @@ class UdpPath {
   virtual UdpEnds ends_of(int peer, std::uint8_t link) const = 0;
   // Largest datagram that all links of all peers carry without fragments.
   virtual std::uint32_t datagram_bytes() const noexcept = 0;
+  // Of the fastest interface of each host, the slowest in the job. 0: a host does not know its own.
+  virtual std::uint32_t slowest_mbit() const noexcept = 0;
   // Datagrams of that size that one UDP_SEGMENT call sends.
   virtual std::uint32_t gso_packets() const noexcept = 0;
   // Largest datagram that a peer may send to us.

@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <string>
+#include <tuple>
 
 #include "coll/sample.hpp"
 
@@ -24,6 +25,25 @@ Shape shape_on(int hosts, int each) {
     shape.reads_peers = true;
   }
   return shape;
+}
+
+// What could go wrong: on a slow network algorithms are chosen that save messages, where bytes count.
+TEST(Choice, follows_the_rate_of_the_links) {
+  for (const auto& [op, bytes, usual, slow] : {std::tuple{Op::allreduce, 16384u, "doubling", "scatter_cast"},
+                                               {Op::reduce, 16384u, "binomial", "rabenseifner"},
+                                               {Op::scatter, 4096u, "cast", "binomial"}}) {
+    const Shape shape = shape_on(4, 1);
+    EXPECT_STREQ(choose(op, bytes, shape).name, usual);
+    EXPECT_STREQ(choose(op, bytes, with_link(shape, 0)).name, usual);
+    EXPECT_STREQ(choose(op, bytes, with_link(shape, 0.1)).name, usual)
+        << "the kernels cost more than this link";
+    EXPECT_STREQ(choose(op, bytes, with_link(shape, 80)).name, slow);
+  }
+  // Among the leaders of hosts too.
+  const Shape hosts = shape_on(4, 2);
+  const Algorithm& together = *find_algorithm(Op::allreduce, "two_level");
+  EXPECT_GT(together.estimate(16384, with_link(hosts, 80)), 10 * together.estimate(16384, hosts));
+  EXPECT_EQ(with_link(shape_on(1, 4), 80).cost.byte_ns, Cost{}.byte_ns);
 }
 
 TEST(Predict, walks_the_plans_of_every_algorithm_that_fits) {

@@ -48,6 +48,25 @@ TEST(Speed, interfaces_tell_where_busy_processors_delay_acks) {
   EXPECT_TRUE(speed.is_fast());
 }
 
+// What could go wrong: algorithms for a fast network are used on a slow one, or are chosen anew again and
+// again.
+TEST(Speed, links_have_the_rate_that_casts_have_proven) {
+  Speed speed;
+  EXPECT_EQ(speed.link_rate(), 0u);
+  speed.compare(Rates{{0, kSlow}, {0, kSlow / 2}});
+  EXPECT_EQ(speed.link_rate(), 1u << 27);
+  for (std::uint64_t more = kSlow; more < kSlow + kSlow / 4; more += 1'000'000) {
+    speed.compare(Rates{{0, more}, {}});
+    EXPECT_EQ(speed.link_rate(), 1u << 27);
+  }
+  speed.compare(Rates{{0, 1000}, {}});
+  EXPECT_EQ(speed.link_rate(), 1u << 23) << "no link is so slow";
+  speed.compare(Rates{{}, {}});
+  EXPECT_EQ(speed.link_rate(), 0u);
+  speed.compare(Rates{{0, kFast}, {0, kFast}});
+  EXPECT_EQ(speed.link_rate(), 0u) << "the usual costs are those of fast links";
+}
+
 TEST(Speed, a_short_call_tells_nothing) {
   Speed speed;
   (void)speed.on_run(microseconds(1), kMiB);
@@ -72,7 +91,8 @@ TEST(Speed, no_cast_is_made_to_measure_where_it_would_take_long) {
   int probes = 0;
   for (int call = 1; call <= 100; ++call) {
     if (shorter.on_run(milliseconds(1), Speed::kLongBytes)) {
-      EXPECT_EQ(shorter.compare(Rates{{}, {}}), 0u);
+      EXPECT_EQ(shorter.compare(Rates{{}, {0, call < 4 ? 0 : kSlow}}), call < 4 ? Speed::kLeastProbe : 0u);
+      EXPECT_EQ(shorter.compare(Rates{{}, {0, kSlow}}), 0u);
     }
     if (slow.on_run(milliseconds(100), kMiB) && slow.compare(Rates{{}, {0, kSlow / 10}}) != 0) ++probes;
   }

@@ -19,6 +19,12 @@ NetCard card_of(const std::string& text) {
   return card;
 }
 
+// What could go wrong: ranks take the network to be faster or slower than its slowest host, or differ in it.
+TEST(UdpCard, the_fastest_interface_tells_the_rate_of_a_host) {
+  EXPECT_EQ(fastest_mbit(card_of("udp1 1 a,1500,100,p,10.0.0.1/24:9 b,1500,2500,p,10.0.1.1/24:9")), 2500u);
+  EXPECT_EQ(fastest_mbit(card_of("udp1 1 a,1500,0,p,10.0.0.1/24:9")), 0u);
+}
+
 // Links as text: "eth0 10.0.0.1 > eth0 10.0.0.2".
 std::vector<std::string> links(const NetCard& ours, const NetCard& theirs, bool first = true) {
   std::vector<std::string> words;
