@@ -116,8 +116,11 @@ p2p::CoreCounters Engine::counters() const noexcept {
   all.held = node_.core().messages_held();
   all.mapped_bytes = memory_.mapped_bytes();
   all.kernel_bytes = memory_.kernel_bytes();
-  all.paths.shm_packets = local_traffic_.packets();
-  all.paths.shm_bytes = local_traffic_.bytes();
+  const PacketTally& whole = local_traffic_.messages();
+  all.sent += whole.packets();
+  all.sent_bytes += whole.bytes();
+  all.paths.shm_packets = whole.packets() + local_traffic_.packets().packets();
+  all.paths.shm_bytes = whole.bytes() + local_traffic_.packets().bytes();
   if (!net_) return all;
   const rel::LaneCounters& lanes = node_.lanes().lanes().counters();
   all.unheard = lanes.multicast_lost;

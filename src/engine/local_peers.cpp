@@ -71,7 +71,7 @@ bool LocalPeers::pump(p2p::PeerId peer, bool expects_many) noexcept {
     const std::size_t size = core_.poll_transmit(peer, room);
     to.publish(size);
     moved = true;
-    if (!to_self && traffic_.add(size)) drain_after_many(peer);
+    if (!to_self && traffic_.add_packet(size)) drain_after_many(peer);
   }
   if (moved && !to_self) to.bell().ring_if_asleep();
   return moved;
@@ -92,7 +92,7 @@ bool LocalPeers::write_packet(Send& send, std::uint64_t bytes) noexcept {
   to.bell().ring_if_asleep();
   LocalReceiver* const from = receivers_.of(peer);
   ring.prepare(from != nullptr && to.heard_since(from->ring.position()));
-  if (traffic_.add(bytes)) [[unlikely]]
+  if (traffic_.add_message(bytes)) [[unlikely]]
     drain_after_many(peer);
   return true;
 }
@@ -187,7 +187,6 @@ bool LocalPeers::drain(bool calls_only) noexcept {
   if (draining_) return false;
   draining_ = true;
   calls_only_ = calls_only;
-  traffic_.on_look();
   bool moved = drain(self_.inbox());
   if (own_ != nullptr) {
     receivers_.for_each([&](LocalReceiver& receiver) { moved = drain(receiver) || moved; });

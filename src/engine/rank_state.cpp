@@ -49,6 +49,7 @@ void RankState::open(int rank, int size, const std::string& job, const std::stri
   page_->size = size;
   copy_text(page_->job, job);
   copy_text(page_->host, host);
+  wanted_ = &page_->wanted;
   page_->magic = RankPage::kMagic;
   set_phase(RankPhase::starting);
 }
@@ -86,7 +87,7 @@ void RankState::clear(int slot) noexcept {
 }
 
 void RankState::write_counters() noexcept {
-  const std::uint32_t wanted = page_->wanted.load(std::memory_order_relaxed);
+  served_ = wanted_->load(std::memory_order_relaxed);
   const p2p::CoreCounters all = engine_.counters();
   const auto set = [&](RankCounter which, std::uint64_t value) {
     page_->counters[static_cast<std::size_t>(which)].store(value, std::memory_order_relaxed);
@@ -109,7 +110,7 @@ void RankState::write_counters() noexcept {
   set(RankCounter::cast_repaired, all.paths.cast_resent);
   set(RankCounter::cast_missed, all.cast_missed);
   page_->counted_ns.store(read_clock().ns, std::memory_order_relaxed);
-  page_->served.store(wanted, std::memory_order_release);
+  page_->served.store(served_, std::memory_order_release);
 }
 
 // Once: the program has ended as far as it knows, and nobody else would say why the job goes on.

@@ -31,11 +31,8 @@ class RankState {
   void begin(ShownWait& wait, Instant since) noexcept;
   void show(int slot, const ShownWait& wait) noexcept;  // and the counters
   void clear(int slot) noexcept;
-  // A reader wants new counters.
-  bool is_wanted() const noexcept {
-    return page_ != nullptr &&
-           page_->wanted.load(std::memory_order_relaxed) != page_->served.load(std::memory_order_relaxed);
-  }
+  // A reader wants new counters. Every turn looks.
+  bool is_wanted() const noexcept { return wanted_->load(std::memory_order_relaxed) != served_; }
   void write_counters() noexcept;
 
  private:
@@ -44,6 +41,9 @@ class RankState {
   Engine& engine_;
   path::RankMemory memory_;
   RankPage* page_ = nullptr;
+  const std::atomic<std::uint32_t> never_wanted_{0};
+  const std::atomic<std::uint32_t>* wanted_ = &never_wanted_;  // in the page, if there is one
+  std::uint32_t served_ = 0;
   DescribeCall describe_call_ = nullptr;
   bool used_[RankPage::kWaits] = {};
   bool warned_ = false;

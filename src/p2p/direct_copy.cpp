@@ -239,7 +239,7 @@ bool DirectCopy::end_read(RecvOp& op) noexcept {
   envelope.from = op.from_peer;
   if (!direct.split_copy->is_all_written(direct.bytes)) receiver_.ack(envelope);
   op.bytes = direct.bytes;
-  receiver_.finish(op, op.status);
+  receiver_.finish(op);
   return true;
 }
 

@@ -13,6 +13,17 @@ namespace herald::p2p {
 
 using namespace wire;
 
+namespace {
+
+void trace_growth(Trace& trace, std::uint64_t held, const Envelope& envelope) noexcept {
+  constexpr std::uint64_t kFirst = 16;
+  if (held >= kFirst && std::has_single_bit(held))
+    trace.add(TraceEvent::unexpected, std::uint64_t{0}, static_cast<std::int64_t>(held), envelope.source,
+              envelope.tag);
+}
+
+}  // namespace
+
 Receiver::Receiver(const CoreConfig& config, PeerTable& peers, FlowControl& flow, HeaderContext& headers,
                    Matcher& matcher, DirectCopy& direct, PostedRecvAds& ads, Services& services,
                    BulkReceiver& bulk, Completions& done) noexcept
@@ -40,7 +51,7 @@ void Receiver::prepare(RecvOp& op) noexcept {
                      op.tag);
 }
 
-void Receiver::finish(RecvOp& op, Status status) noexcept {
+void Receiver::end(RecvOp& op, Status status) noexcept {
   op.unlink();
   op.arriving.unlink();
   release_id(op);
@@ -50,11 +61,14 @@ void Receiver::finish(RecvOp& op, Status status) noexcept {
   if (done_.trace != nullptr) [[unlikely]]
     done_.trace->add(TraceEvent::recv_done, &op, op.awaited >= 0 ? op.awaited : op.from_source,
                      static_cast<std::int64_t>(op.bytes), op.from_tag);
-  if (!op.cancelled && (status == Status::ok || status == Status::truncated)) {
-    ++done_.counters.received;
-    done_.counters.received_bytes += op.bytes;
-  }
   done_.finish(op, status);
+}
+
+// Not inline: a caller would spend more on saving registers than on the counters.
+[[gnu::noinline]] void Receiver::finish(RecvOp& op) noexcept {
+  ++done_.counters.received;
+  done_.counters.received_bytes += op.bytes;
+  end(op, op.status);
 }
 
 // The message has found its receive: stores what has come and requests what is not pushed and fits.
@@ -79,7 +93,7 @@ void Receiver::finish(RecvOp& op, Status status) noexcept {
     op.data.unpack(payload, placed);
   if (op.bytes != wanted) return deliver_rest(op, envelope, payload, arrived, wanted);
   ack(envelope);
-  finish(op, op.status);
+  finish(op);
 }
 
 void Receiver::deliver(RecvOp& op, Message* message) noexcept {
@@ -88,14 +102,6 @@ void Receiver::deliver(RecvOp& op, Message* message) noexcept {
                      static_cast<std::int64_t>(message->envelope.bytes), message->envelope.tag);
   deliver(op, message->envelope, message->payload(), message->arrived);
   matcher_.drop(message);
-}
-
-void Receiver::trace_growth(const Envelope& envelope) noexcept {
-  constexpr std::uint64_t kFirst = 16;
-  const std::uint64_t held = matcher_.messages_held();
-  if (held >= kFirst && std::has_single_bit(held))
-    done_.trace->add(TraceEvent::unexpected, std::uint64_t{0}, static_cast<std::int64_t>(held),
-                     envelope.source, envelope.tag);
 }
 
 [[gnu::always_inline]] inline Status Receiver::accept(const Envelope& envelope,
@@ -120,7 +126,7 @@ void Receiver::trace_growth(const Envelope& envelope) noexcept {
   Message* message = matcher_.store(*context, envelope, body);
   if (message == nullptr) return Status::no_memory;
   if (done_.trace != nullptr) [[unlikely]]
-    trace_growth(envelope);
+    trace_growth(*done_.trace, matcher_.messages_held(), envelope);
   if (arrived < envelope.pushed) {
     message->arriving.message = message;
     await_rest(message->arriving, envelope);
@@ -145,12 +151,12 @@ Status Receiver::on_eager(PeerId from, bool compact, std::span<const std::byte> 
 void Receiver::start(RecvOp& op) noexcept {
   prepare(op);
   Context* context = matcher_.open(op.context);
-  if (context == nullptr) return finish(op, Status::no_memory);
+  if (context == nullptr) return end(op, Status::no_memory);
   if (Message* message = context->unexpected.find(op.source, op.tag)) {
     context->unexpected.remove(*message);
     return deliver(op, message);
   }
-  if (op.awaited >= 0 && peers_[op.awaited].gone) return finish(op, Status::peer_lost);
+  if (op.awaited >= 0 && peers_[op.awaited].gone) return end(op, Status::peer_lost);
   const bool advertised = op.data.total() >= config_.direct_bytes && ads_.is_suitable(op, *context);
   op.phase = RecvPhase::posted;
   context->posted.add(op);
@@ -169,7 +175,7 @@ void Receiver::cancel(RecvOp& op) noexcept {
   if (op.direct != nullptr && !withdraw_ad(op)) return;  // its sender copies already
   matcher_.remove_posted(op);
   op.cancelled = true;
-  finish(op, Status::ok);
+  end(op, Status::ok);
 }
 
 std::uint64_t Receiver::forget_context(std::uint64_t context) noexcept {
@@ -185,11 +191,11 @@ std::uint64_t Receiver::forget_context(std::uint64_t context) noexcept {
 
 void Receiver::deliver_rest(RecvOp& op, const Envelope& envelope, const std::byte* payload,
                             std::uint32_t arrived, std::uint64_t wanted) noexcept {
-  if (peers_[envelope.from].gone) return finish(op, Status::peer_lost);
+  if (peers_[envelope.from].gone) return end(op, Status::peer_lost);
   if (op.id == 0) op.id = ids_.add(op);
   if (op.id == 0) {
     ack(envelope);
-    return finish(op, Status::no_memory);
+    return end(op, Status::no_memory);
   }
   op.phase = RecvPhase::pulling;
   op.by_bulk = false;
@@ -218,7 +224,7 @@ void Receiver::on_bulk(RecvOp& op, std::uint32_t bytes) noexcept {
   if (op.data.position() != op.expected) return;
   bulk_.on_pulled(op);
   peers_.send_control(op.from_peer, AckPacket{p2p_prefix(P2pKind::ack), op.send_id, op.send_seq});
-  finish(op, op.status);
+  finish(op);
 }
 
 void Receiver::resume(RecvOp& op) noexcept {
@@ -274,7 +280,7 @@ Status Receiver::on_data(PeerId from, std::span<const std::byte> packet) noexcep
   if (op->pull_at.ns != 0) bulk_.on_bytes(bytes);
   if (op->data.position() != op->expected) return Status::ok;
   bulk_.on_pulled(*op);
-  finish(*op, op->status);
+  finish(*op);
   return Status::ok;
 }
 
@@ -307,7 +313,7 @@ Status Receiver::on_pushed(PeerId from, std::span<const std::byte> packet) noexc
   const auto placed = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, op.expected - arrived));
   op.data.unpack(payload, placed);
   op.bytes += placed;
-  if (op.data.position() == op.expected) finish(op, op.status);
+  if (op.data.position() == op.expected) finish(op);
   if (!cast) flow_.consume(from, bytes);
   return Status::ok;
 }
@@ -347,9 +353,9 @@ void Receiver::on_peer_gone(PeerId id) noexcept {
     if (op.direct != nullptr && op.direct->split_copy->is_all_written(op.direct->bytes))
       (void)direct_.end_read(op);  // the sender exited when it had written all
     else
-      finish(op, Status::peer_lost);
+      end(op, Status::peer_lost);
   });
-  matcher_.take_awaiting(id, [&](RecvOp& op) { finish(op, Status::peer_lost); });
+  matcher_.take_awaiting(id, [&](RecvOp& op) { end(op, Status::peer_lost); });
 }
 
 }  // namespace herald::p2p

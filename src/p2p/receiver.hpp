@@ -58,12 +58,12 @@ class Receiver {
   void ack(const Envelope& envelope) noexcept {
     if (envelope.send_id != 0) send_ack(envelope);
   }
-  void finish(RecvOp& op, Status status) noexcept;
+  void finish(RecvOp& op) noexcept;  // its message is complete
   void leave_direct(RecvOp& op) noexcept;
 
  private:
   void prepare(RecvOp& op) noexcept;
-  void trace_growth(const Envelope& envelope) noexcept;
+  void end(RecvOp& op, Status status) noexcept;
   Status accept(const Envelope& envelope, std::span<const std::byte> body) noexcept;
   void deliver(RecvOp& op, const Envelope& envelope, const std::byte* payload,
                std::uint32_t arrived) noexcept;

@@ -51,8 +51,6 @@ void Sender::start(SendOp& op) noexcept {
 [[gnu::always_inline]] inline std::size_t Sender::write_header(Peer& to, const Envelope& message, bool whole,
                                                                std::byte* room) noexcept {
   flow_.on_pushed(to, message.pushed, message.send_id != 0);
-  ++done_.counters.sent;
-  done_.counters.sent_bytes += message.bytes;
   return headers_.write(to, message, whole, room);
 }
 
@@ -122,6 +120,8 @@ std::size_t Sender::write_first(Peer& to, SendOp& op, std::span<std::byte> room)
   op.phase = SendPhase::pushed;
   op.push_end = push.all;
   op.held_back = push.held_back && op.id != 0;
+  ++done_.counters.sent;
+  done_.counters.sent_bytes += bytes;
   const std::uint32_t runs = op.direct ? DirectCopy::write_runs(op, room.subspan(sizeof(EagerPacket))) : 0;
   const std::size_t head = write_header(to,
                                         {.context = op.context,

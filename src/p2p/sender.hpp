@@ -31,7 +31,7 @@ class Sender {
   void start(SendOp& op) noexcept;
   void cancel(SendOp& op) noexcept;
   // Whether a standard message can leave as one packet now: nothing waits for the peer, and a packet may have
-  // `room` bytes. Then send_now() writes the packet, and the send is done.
+  // `room` bytes. Then send_now() writes the packet, and the send is done. The caller counts it as sent.
   bool can_send_now(PeerId id, std::uint64_t bytes, std::size_t room) const noexcept {
     const Peer& to = peers_[id];
     return !to.linked() && !to.gone && bytes + sizeof(wire::EagerPacket) <= room &&

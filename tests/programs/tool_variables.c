@@ -157,6 +157,38 @@ static void test_pvars(void) {
   CHECK(session == MPI_T_PVAR_SESSION_NULL);
 }
 
+/* What could go wrong: a short message to a rank of this host is not counted, or counted twice. */
+static void test_message_counters(void) {
+  enum { kMessages = 1000, kLongest = 3000 };
+  static const char* const names[2][2] = {{"herald_messages_sent", "herald_bytes_sent"},
+                                          {"herald_messages_received", "herald_bytes_received"}};
+  static char data[kLongest];
+  MPI_T_pvar_session session;
+  MPI_T_pvar_handle messages, bytes;
+  unsigned long long expected = 0;
+  int rank, size, index, count, i;
+  OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  if (size < 2 || rank > 1) return;
+  OK(MPI_T_pvar_session_create(&session));
+  OK(MPI_T_pvar_get_index(names[rank][0], MPI_T_PVAR_CLASS_COUNTER, &index));
+  OK(MPI_T_pvar_handle_alloc(session, index, NULL, &messages, &count));
+  OK(MPI_T_pvar_get_index(names[rank][1], MPI_T_PVAR_CLASS_AGGREGATE, &index));
+  OK(MPI_T_pvar_handle_alloc(session, index, NULL, &bytes, &count));
+  OK(MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES));
+  for (i = 0; i < kMessages; i++) {
+    count = i % 3 == 0 ? 8 : i * 7 % kLongest;
+    if (rank == 0)
+      OK(MPI_Send(data, count, MPI_CHAR, 1, 5, MPI_COMM_WORLD));
+    else
+      OK(MPI_Recv(data, kLongest, MPI_CHAR, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    expected += (unsigned)count;
+  }
+  CHECK(read_pvar(session, messages) == kMessages);
+  CHECK(read_pvar(session, bytes) == expected);
+  OK(MPI_T_pvar_session_free(&session));
+}
+
 static void test_frozen(void) {
   int index, count, scope = -1, value = 99;
   MPI_T_cvar_handle handle;
@@ -186,6 +218,7 @@ int main(int argc, char** argv) {
   OK(MPI_T_finalize());
   MPI_Init(&argc, &argv);
   test_pvars();
+  test_message_counters();
   test_frozen();
   OK(MPI_T_finalize());
   CHECK(MPI_T_pvar_get_num(&n) == MPI_T_ERR_NOT_INITIALIZED);
