@@ -15,6 +15,9 @@ import sys
 from gen import header, manual, removed, status, stubs, table
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path += [str(HERE.parent), str(HERE.parent.parent)]
+
+from fortran.gen import synopsis  # noqa: E402
 
 
 def write(path, text):
@@ -51,7 +54,7 @@ def main():
             chosen = [f for f in functions if f.status == part]
             write(args.out / f"entry_{part}.cpp", stubs.write_entry_points(chosen))
     if args.manual:
-        for name, text in manual.write_pages(functions, manual.read_purposes(HERE / "purpose.tbl")).items():
+        for name, text in manual.write_pages(functions, manual.read_purposes(HERE / "purpose.tbl"), synopsis.write).items():
             write(args.manual / name, text)
     if args.status:
         write(args.status, status.write_status(functions))
