@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """What could go wrong: `herald doctor` hangs, or leaves files; its JSON is malformed; its exit code contradicts its
-findings; under a launcher every rank prints; a wrong HERALD_IF is not reported; a partition, a switch without multicast
+findings; under a launcher every rank prints, or a file gets colours; a wrong HERALD_IF is not reported; a partition, a switch without multicast
 or a small MTU is missed, or reported without cause."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import unittest
@@ -56,6 +57,15 @@ class Alone(unittest.TestCase):
         self.assertEqual((report['ranks'], len(report['hosts'])), (2, 1))
         self.assertEqual(report['hosts'][0]['ranks'], [0, 1])
         self.assertEqual(done.returncode, 0 if report['well'] else 1)
+
+    def test_a_file_gets_no_colours_under_mpirun(self):
+        """It gives each rank a pseudo-terminal."""
+        mpirun = shutil.which('mpirun.openmpi')
+        if not mpirun:
+            self.skipTest('no mpirun of Open MPI')
+        done = run(mpirun, '--allow-run-as-root', '-n', '1', HERALD, 'doctor', TERM='xterm')
+        self.assertIn('1 rank on 1 host', done.stdout, done.stderr)
+        self.assertNotIn('\033', done.stdout)
 
     def test_invalid_setting_is_a_finding(self):
         done = run(HERALD, 'doctor', '--json', HERALD_IF='nosuch0')
