@@ -3,7 +3,7 @@
 """hang.py MPIEXEC HERALD PROGRAM: a job that hangs is asked why: at --timeout, at Ctrl-C, by SIGUSR1 and by `herald ps`;
 with stacks.
 What could go wrong: it says nothing, or not which call of which rank waits for which rank; a cycle is not named; ranks
-that compute are accused; SIGUSR1 kills the ranks."""
+that compute are accused; SIGUSR1 kills the ranks; 64 ranks take long."""
 import os
 import re
 import signal
@@ -137,6 +137,24 @@ def test_waitall():
     end(job)
 
 
+def test_many_ranks():
+    """64 ranks: the answer comes within a second, on a machine that has one to spare."""
+    job = start("cycle", ranks=64)
+    name = name_of(job)
+    asked(job, name, "deadlock: rank 0 waits for rank 1")
+    least = LIMIT
+    for _ in range(20):
+        begin = time.monotonic()
+        asked(job, name, "deadlock: rank 0 waits for rank 1")
+        least = min(least, time.monotonic() - begin)
+        if least < 1:
+            break
+    job.send_signal(signal.SIGINT)
+    end(job)
+    if least >= 1:
+        fail(f"herald ps answers 64 ranks in {least:.1f} s", "")
+
+
 def test_stacks():
     """By gdb, if it is there and may attach; else by the ranks themselves."""
     words = [MPIEXEC, "-n", "3", "--timeout", "4", "--stack-traces", PROGRAM, "cycle"]
@@ -150,6 +168,6 @@ def test_stacks():
             fail("no MPI_Recv in each stack", done.stderr)
 
 
-for test in (test_stacks, test_timeout, test_ps_then_interrupt, test_usr1, test_finalize, test_waitall):
+for test in (test_stacks, test_timeout, test_ps_then_interrupt, test_usr1, test_finalize, test_waitall, test_many_ranks):
     test()
 print("passed")
