@@ -16,6 +16,7 @@
 #include "mpir.hpp"
 #include "rank_starter.hpp"
 #include "text.hpp"
+#include "watch/read_ranks.hpp"
 
 namespace herald::launch {
 namespace {
@@ -166,6 +167,7 @@ void Job::on_signals() {
       case SIGCHLD: on_exits(static_cast<pid_t>(info->ssi_pid)); break;
       case SIGUSR1:
         report_waits(0);
+        watch::want_timelines(plan_.job_id);
         children_.signal_catching(number);
         break;
       case SIGUSR2: children_.signal_alive(number); break;

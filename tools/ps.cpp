@@ -7,6 +7,7 @@
 
 #include "colour.hpp"
 #include "commands.hpp"
+#include "watch/read_ranks.hpp"
 #include "watch/sampler.hpp"
 
 namespace herald::tools {
@@ -35,6 +36,7 @@ void list_jobs() {
 }
 
 void show_job(const std::string& name) {
+  watch::want_timelines(name);
   watch::Sampler sampler(name, watch::kAllLevels);
   std::vector<watch::RankView> views = sampler.sample();
   if (views.empty()) {

@@ -76,7 +76,7 @@ enum class RankCounter : std::uint32_t {
 };
 
 struct RankPage {
-  static constexpr std::uint64_t kMagic = 0x32656761504b6e52;  // changes with the layout
+  static constexpr std::uint64_t kMagic = 0x33656761504b6e52;  // changes with the layout
   static constexpr std::uint32_t kWaits = 4;                   // threads that wait at the same time
   std::uint64_t magic;
   std::int32_t pid, rank, size;
@@ -89,6 +89,8 @@ struct RankPage {
   std::atomic<std::uint32_t> wanted;     // a reader adds 1: it wants new counters
   std::atomic<std::uint32_t> served;     // `wanted` when the counters were written
   std::atomic<std::int64_t> counted_ns;  // when that was: CLOCK_MONOTONIC
+  // A reader adds 1, before `wanted`: the rank writes its timeline too, if it records one.
+  std::atomic<std::uint32_t> timelines_wanted;
 };
 static_assert(std::is_trivially_copyable_v<ShownWait>);
 

@@ -111,6 +111,8 @@ void RankState::write_counters() noexcept {
   set(RankCounter::cast_missed, all.cast_missed);
   page_->counted_ns.store(read_clock().ns, std::memory_order_relaxed);
   page_->served.store(served_, std::memory_order_release);
+  const std::uint32_t timelines = page_->timelines_wanted.load(std::memory_order_relaxed);
+  if (std::exchange(timelines_, timelines) != timelines && write_timeline_ != nullptr) write_timeline_();
 }
 
 // Once: the program has ended as far as it knows, and nobody else would say why the job goes on.

@@ -25,6 +25,9 @@ class RankState {
   // adds operations.
   using DescribeCall = void (*)(ShownWait&);
   void when_described(DescribeCall describe) noexcept { describe_call_ = describe; }
+  // Writes the timeline of this process; the job goes on.
+  using WriteTimeline = void (*)();
+  void when_timeline_wanted(WriteTimeline write) noexcept { write_timeline_ = write; }
 
   // A slot of the page for a call that waits since then; -1: none is free.
   int take() noexcept;
@@ -43,7 +46,8 @@ class RankState {
   RankPage* page_ = nullptr;
   const std::atomic<std::uint32_t> never_wanted_{0};
   const std::atomic<std::uint32_t>* wanted_ = &never_wanted_;  // in the page, if there is one
-  std::uint32_t served_ = 0;
+  std::uint32_t served_ = 0, timelines_ = 0;
+  WriteTimeline write_timeline_ = nullptr;
   DescribeCall describe_call_ = nullptr;
   bool used_[RankPage::kWaits] = {};
   bool warned_ = false;

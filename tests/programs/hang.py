@@ -3,12 +3,14 @@
 """hang.py MPIEXEC HERALD PROGRAM: a job that hangs is asked why: at --timeout, at Ctrl-C, by SIGUSR1 and by `herald ps`;
 with stacks.
 What could go wrong: it says nothing, or not which call of which rank waits for which rank; a cycle is not named; ranks
-that compute are accused; SIGUSR1 kills the ranks; 64 ranks take long."""
+that compute are accused; SIGUSR1 kills the ranks, or
+no timeline is written; 64 ranks take long."""
 import os
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 MPIEXEC, HERALD, PROGRAM = sys.argv[1:4]
@@ -25,8 +27,9 @@ def expect(output, *patterns):
             fail(f"no {pattern!r}", output)
 
 
-def start(case, *options, ranks=3):
-    return subprocess.Popen([MPIEXEC, "-n", str(ranks), *options, PROGRAM, case], stderr=subprocess.PIPE, text=True)
+def start(case, *options, ranks=3, **env):
+    return subprocess.Popen([MPIEXEC, "-n", str(ranks), *options, PROGRAM, case], stderr=subprocess.PIPE, text=True,
+                            env={**os.environ, **env})
 
 
 def end(job):
@@ -137,6 +140,30 @@ def test_waitall():
     end(job)
 
 
+def test_timelines():
+    """By SIGUSR1 and by `herald ps`; each time the files have more, and the job goes on."""
+    def are_whole(paths):
+        return all(os.path.exists(path) and open(path).read().endswith("]}\n") for path in paths)
+
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [f"{folder}/{rank}" for rank in range(3)]
+        job = start("cycle", HERALD_TRACE=folder + "/%r")
+        name = name_of(job)
+        asked(job, name, "deadlock")
+        for ask in (lambda: job.send_signal(signal.SIGUSR1), lambda: asked(job, name, "deadlock")):
+            time.sleep(0.5)  # those asked for before are written
+            for path in filter(os.path.exists, paths):
+                os.unlink(path)
+            ask()
+            deadline = time.monotonic() + LIMIT
+            while not are_whole(paths):
+                if time.monotonic() > deadline or job.poll() is not None:
+                    fail("no timelines of a job that goes on", str(os.listdir(folder)))
+                time.sleep(0.05)
+        job.send_signal(signal.SIGINT)
+        end(job)
+
+
 def test_many_ranks():
     """64 ranks: the answer comes within a second, on a machine that has one to spare."""
     job = start("cycle", ranks=64)
@@ -168,6 +195,6 @@ def test_stacks():
             fail("no MPI_Recv in each stack", done.stderr)
 
 
-for test in (test_stacks, test_timeout, test_ps_then_interrupt, test_usr1, test_finalize, test_waitall, test_many_ranks):
+for test in (test_stacks, test_timeout, test_ps_then_interrupt, test_usr1, test_finalize, test_waitall, test_timelines, test_many_ranks):
     test()
 print("passed")

@@ -95,6 +95,10 @@ RankReader& RankReader::operator=(RankReader&& other) noexcept {
 }
 
 void RankReader::want_counters() const noexcept { page_->wanted.fetch_add(1, std::memory_order_relaxed); }
+void RankReader::want_timeline() const noexcept {
+  page_->timelines_wanted.fetch_add(1, std::memory_order_relaxed);
+  page_->wanted.fetch_add(1, std::memory_order_release);
+}
 
 bool RankReader::has_answered() const noexcept {
   return page_->served.load(std::memory_order_acquire) == page_->wanted.load(std::memory_order_relaxed);
@@ -141,6 +145,10 @@ std::vector<RankView> read_ranks(const std::string& job) {
   std::vector<RankView> out;
   for (const RankReader& reader : open_ranks(job)) out.push_back(reader.read());
   return out;
+}
+
+void want_timelines(const std::string& job) {
+  for (const RankReader& each : open_ranks(job)) each.want_timeline();
 }
 
 }  // namespace herald::watch

@@ -21,6 +21,8 @@ class RankReader {
   RankView read() const;
   // Asks the rank to write its counters at its next turn.
   void want_counters() const noexcept;
+  // The same, and its timeline, if it records one.
+  void want_timeline() const noexcept;
   bool has_answered() const noexcept;
   bool is_alive() const noexcept;
 
@@ -28,5 +30,7 @@ class RankReader {
   RankPage* page_;
 };
 std::vector<RankReader> open_ranks(const std::string& job);
+// Asks all ranks of the job on this host for their timelines; nothing waits for them.
+void want_timelines(const std::string& job);
 
 }  // namespace herald::watch

@@ -147,6 +147,7 @@ int Runtime::start(Call& call, bool threads_multiple, std::string& why) noexcept
     start_timeline();
     engine_->peers().when_peer_dies(peer_died);
     engine_->state().when_described(show_call);
+    engine_->state().when_timeline_wanted(save_timeline);
     engine_->state().set_phase(RankPhase::running);
     threads_ = threads_multiple;
     context_count_ = 0;

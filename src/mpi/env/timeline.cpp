@@ -74,7 +74,7 @@ void open_timeline() noexcept {
 
 void start_timeline() noexcept { process_trace.restart(); }
 
-void write_timeline() noexcept {
+void save_timeline() noexcept {
   if (!process_trace.is_recording()) return;
   TraceFacts facts;
   facts.rank = runtime().boot().rank();
@@ -93,6 +93,10 @@ void write_timeline() noexcept {
                  file == nullptr && error == EEXIST
                      ? "it exists, and is no timeline of yours; remove it, or name another file"
                      : std::strerror(error));
+}
+
+void write_timeline() noexcept {
+  save_timeline();
   process_trace.close();
 }
 

@@ -10,7 +10,9 @@ namespace herald::mpi {
 void open_timeline() noexcept;
 // After a barrier: the times of all timelines count from here.
 void start_timeline() noexcept;
-// Writes once; later calls have no effect.
+// Writes what there is; the recording goes on. With the lock of the engine.
+void save_timeline() noexcept;
+// The last time; later calls have no effect.
 void write_timeline() noexcept;
 
 }  // namespace herald::mpi
