@@ -4,9 +4,11 @@
 What could go wrong: pip refuses the wheel, or its programs are not executable; mpicc or mpiexec of the environment do not
 find their own library, also after it was moved; another MPI's wheel in the environment goes unnoticed.
 
-wheel_test.py BUILD SOURCE --mpi4py: also builds mpi4py from source and runs programs of it; needs PyPI."""
+wheel_test.py BUILD SOURCE --mpi4py: also builds mpi4py from source, and runs programs of it and its whole test suite, on
+ranks of this host and on hosts of the lab; needs PyPI."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -29,6 +31,17 @@ from mpi4py import MPI
 with MPICommExecutor(MPI.COMM_WORLD, root=0) as pool:
     if pool is not None: print('squares', sum(pool.map(lambda n: n * n, range(10))))
 """
+
+
+# Tests of the suite that fail because of themselves or of mpi4py 4.1. Nothing is skipped: all others must pass.
+KNOWN = {
+    # mpi4py cannot rebuild or convert a pair type of the library that has no name, and its test calls it not predefined.
+    'test_datatype.TestDatatypeCreate.testValueIndex', 'test_datatype.TestDatatypePickle.testValueIndex',
+    'test_util_dtlib.TestUtilDTLib.testPair',
+    # mpi4py agrees by MPI_Iallreduce, and the test calls it and MPI_Barrier in another order on one rank.
+    'test_ulfm.TestULFMWorld.testIAgree',
+}
+TESTS = 2000  # of mpi4py 4.1, at least
 
 
 def run(*words, **more):
@@ -92,11 +105,42 @@ def test_mpi4py(place, folder):
         must(place / 'bin/mpiexec', '-n', '3', place / 'bin/python', folder / name, expect=words)
 
 
+def check_suite(words, ranks, cwd):
+    """Runs it, and compares what failed on any rank with KNOWN."""
+    code, text = run(*words, cwd=cwd)
+    ran = [int(number) for number in re.findall(r'Ran (\d+) tests in', text)]
+    failed = set(re.findall(r'(?:FAIL|ERROR): \w+ \((\S+?)\)', text))
+    if len(ran) != ranks or min(ran) < TESTS or failed - KNOWN or (code != 0) != bool(failed):
+        sys.exit(f'failed: the suite of mpi4py on {ranks} ranks: code {code}, tests {ran}, failed: {sorted(failed - KNOWN)}\n'
+                 f'{text[-6000:]}')
+    print(f'suite of mpi4py on {ranks} ranks: {min(ran)} tests, {len(failed)} fail by themselves')
+
+
+def test_suite(place, folder):
+    must(place / 'bin/python', '-m', 'pip', 'install', 'numpy')
+    must(place / 'bin/python', '-m', 'pip', 'download', '--no-deps', '--no-binary', 'mpi4py', '--dest', folder, 'mpi4py')
+    (source,) = folder.glob('mpi4py-*.tar.gz')
+    must('tar', '-xf', source, '-C', folder)
+    (tests,) = folder.glob('mpi4py-*/test')
+    program = [place / 'bin/python', 'main.py', '-q']
+    for ranks in (1, 2, 3, 5):
+        check_suite([place / 'bin/mpiexec', '--timeout', '1400', '-n', ranks, *program], ranks, tests)
+    lab, name = f'{SOURCE}/lab/herald-lab', f'mpi4py{os.getpid()}'
+    if run(lab, 'check')[0] != 0:
+        return print('skipped: the suite on hosts of the lab (herald-lab check says why)')
+    must(lab, 'up', '2', '--name', name)
+    try:
+        check_suite([lab, 'run', '--name', name, '--timeout', '1400', '-n', 2, *program], 2, tests)
+    finally:
+        must(lab, 'down', '--name', name)
+
+
 with tempfile.TemporaryDirectory() as temporary:
     scratch = pathlib.Path(temporary)
     environment = test_environment(scratch)
     test_rival(environment, scratch)
     if '--mpi4py' in sys.argv:
         test_mpi4py(environment, scratch)
+        test_suite(environment, scratch)
     test_moved(environment, scratch)
 print('passed')
