@@ -55,22 +55,6 @@ Levels find_pair(Kind kind, type::Basic basic) noexcept {
     case type::Basic::long_double_int: return pair_kernel<long double, int>(kind);
     case type::Basic::two_real: return pair_kernel<float, float>(kind);
     case type::Basic::two_double_precision: return pair_kernel<double, double>(kind);
-    case type::Basic::float_int64: return pair_kernel<float, std::int64_t>(kind);
-    case type::Basic::double_int64: return pair_kernel<double, std::int64_t>(kind);
-    case type::Basic::int32_int64: return pair_kernel<std::int32_t, std::int64_t>(kind);
-    case type::Basic::int64_int64: return pair_kernel<std::int64_t, std::int64_t>(kind);
-    case type::Basic::int8_int: return pair_kernel<std::int8_t, int>(kind);
-    case type::Basic::uint8_int: return pair_kernel<std::uint8_t, int>(kind);
-    case type::Basic::uint16_int: return pair_kernel<std::uint16_t, int>(kind);
-    case type::Basic::uint32_int: return pair_kernel<std::uint32_t, int>(kind);
-    case type::Basic::uint64_int: return pair_kernel<std::uint64_t, int>(kind);
-    case type::Basic::int8_int64: return pair_kernel<std::int8_t, std::int64_t>(kind);
-    case type::Basic::int16_int64: return pair_kernel<std::int16_t, std::int64_t>(kind);
-    case type::Basic::uint8_int64: return pair_kernel<std::uint8_t, std::int64_t>(kind);
-    case type::Basic::uint16_int64: return pair_kernel<std::uint16_t, std::int64_t>(kind);
-    case type::Basic::uint32_int64: return pair_kernel<std::uint32_t, std::int64_t>(kind);
-    case type::Basic::uint64_int64: return pair_kernel<std::uint64_t, std::int64_t>(kind);
-    case type::Basic::long_double_int64: return pair_kernel<long double, std::int64_t>(kind);
     default: return {};
   }
 }

@@ -150,8 +150,6 @@ static void check_predefined(void) {
   CHECK_CLASS(MPI_Type_free(&t), MPI_ERR_TYPE);
   OK(MPI_Type_create_f90_integer(7, &t));
   expect(t, MPI_COMBINER_F90_INTEGER, INTS(7), NONE, NONE, NONE);
-  OK(MPI_Type_get_value_index(MPI_FLOAT, MPI_INT64_T, &t));
-  expect(t, MPI_COMBINER_VALUE_INDEX, NONE, NONE, NONE, 2, (MPI_Datatype[]){MPI_FLOAT, MPI_INT64_T});
   CHECK_CLASS(MPI_Type_get_contents(MPI_INT, 4, 4, 2, i, a, d), MPI_ERR_TYPE);
 }
 

@@ -95,21 +95,15 @@ const Named kNamed[] = {
 
 Datatype* by_basic[type::kBasics] = {};
 
-// Predefined datatypes without a name: made at the first request, the same one every time. They are never
+// The datatypes of MPI_Type_create_f90_*: made at the first request, the same one every time. They are never
 // freed.
-Datatype* unnamed(int combiner, std::tuple<int, int> key, Basic basic, MPI_Datatype first = MPI_DATATYPE_NULL,
-                  MPI_Datatype second = MPI_DATATYPE_NULL) {
+Datatype* unnamed(int combiner, std::tuple<int, int> key, Basic basic) {
   static auto* made = new std::map<std::tuple<int, std::tuple<int, int>>, Datatype*>;
   Datatype*& slot = (*made)[{combiner, key}];
   if (slot != nullptr) return slot;
   auto contents = std::make_shared<Contents>(combiner);
-  if (combiner == MPI_COMBINER_VALUE_INDEX) {
-    contents->add(*find(first));
-    contents->add(*find(second));
-  } else {
-    contents->integers.push_back(std::get<0>(key));
-    if (combiner != MPI_COMBINER_F90_INTEGER) contents->integers.push_back(std::get<1>(key));
-  }
+  contents->integers.push_back(std::get<0>(key));
+  if (combiner != MPI_COMBINER_F90_INTEGER) contents->integers.push_back(std::get<1>(key));
   slot = tables().datatypes.create();
   slot->layout = type::LayoutRef{&type::basic_layout(basic)};
   slot->committed = slot->predefined = true;
@@ -146,27 +140,6 @@ int make_f90(Call& call, int combiner, int p, int r, MPI_Datatype* newtype) {
   }
   return call.fail(MPI_ERR_ARG,
                    "no number here has %d digits and an exponent range of %d; at most 33 and 4931", p, r);
-}
-
-// Representations that differ in name only.
-type::Repr plain(type::Repr repr) noexcept {
-  if (repr == type::Repr::word) return type::Repr::i64;
-  if (repr == type::Repr::uword) return type::Repr::u64;
-  return repr;
-}
-
-bool is_number(Basic basic) noexcept {
-  switch (type::row_of(basic).klass) {
-    case type::Class::c_integer:
-    case type::Class::f_integer:
-    case type::Class::shared_integer:
-    case type::Class::floating: return true;
-    default: return false;
-  }
-}
-
-bool is_integer(Basic basic) noexcept {
-  return is_number(basic) && type::row_of(basic).klass != type::Class::floating;
 }
 
 }  // namespace
@@ -238,7 +211,7 @@ int type_match_size(Call& call, int typeclass, int size, MPI_Datatype* datatype)
   return call.fail(MPI_ERR_ARG, "argument 2 (size) is %d; there is no datatype of this class and size", size);
 }
 
-// The pair of the two kinds if it has a name, else one of the same representation, else MPI_DATATYPE_NULL.
+// The pair of the two kinds if it has a name, else MPI_DATATYPE_NULL.
 int type_get_value_index(Call& call, Datatype* value_type, Datatype* index_type, MPI_Datatype* pair_type) {
   for (const auto& [datatype, number, name] :
        {std::tuple{value_type, 1, "value_type"}, std::tuple{index_type, 2, "index_type"}}) {
@@ -247,22 +220,10 @@ int type_get_value_index(Call& call, Datatype* value_type, Datatype* index_type,
                      number, name);
   }
   const Basic value = value_type->layout->basic(), index = index_type->layout->basic();
+  *pair_type = MPI_DATATYPE_NULL;
   for (const type::BasicRow& row : type::basic_rows()) {
     if (row.klass != type::Class::pair || row.value != value || row.index != index) continue;
-    if (Datatype* named = predefined_datatype(row.basic); named != nullptr) {
-      *pair_type = handle_of(named);
-      return MPI_SUCCESS;
-    }
-  }
-  *pair_type = MPI_DATATYPE_NULL;
-  if (!is_number(value) || !is_integer(index)) return MPI_SUCCESS;
-  for (const type::BasicRow& row : type::basic_rows()) {
-    if (row.klass != type::Class::pair) continue;
-    if (plain(type::row_of(row.value).repr) != plain(type::row_of(value).repr)) continue;
-    if (plain(type::row_of(row.index).repr) != plain(type::row_of(index).repr)) continue;
-    const std::tuple<int, int> key{static_cast<int>(value), static_cast<int>(index)};
-    *pair_type = handle_of(
-        unnamed(MPI_COMBINER_VALUE_INDEX, key, row.basic, handle_of(value_type), handle_of(index_type)));
+    *pair_type = handle_of(predefined_datatype(row.basic));  // each pair of the table has a name
     break;
   }
   return MPI_SUCCESS;

@@ -42,22 +42,6 @@ inline void pair_by_basic(Kind kind, Basic basic, const unsigned char* in, unsig
     case Basic::long_double_int: return pair_oracle<long double, int>(kind, in, inout);
     case Basic::two_real: return pair_oracle<float, float>(kind, in, inout);
     case Basic::two_double_precision: return pair_oracle<double, double>(kind, in, inout);
-    case Basic::float_int64: return pair_oracle<float, std::int64_t>(kind, in, inout);
-    case Basic::double_int64: return pair_oracle<double, std::int64_t>(kind, in, inout);
-    case Basic::int32_int64: return pair_oracle<std::int32_t, std::int64_t>(kind, in, inout);
-    case Basic::int64_int64: return pair_oracle<std::int64_t, std::int64_t>(kind, in, inout);
-    case Basic::int8_int: return pair_oracle<std::int8_t, int>(kind, in, inout);
-    case Basic::uint8_int: return pair_oracle<std::uint8_t, int>(kind, in, inout);
-    case Basic::uint16_int: return pair_oracle<std::uint16_t, int>(kind, in, inout);
-    case Basic::uint32_int: return pair_oracle<std::uint32_t, int>(kind, in, inout);
-    case Basic::uint64_int: return pair_oracle<std::uint64_t, int>(kind, in, inout);
-    case Basic::int8_int64: return pair_oracle<std::int8_t, std::int64_t>(kind, in, inout);
-    case Basic::int16_int64: return pair_oracle<std::int16_t, std::int64_t>(kind, in, inout);
-    case Basic::uint8_int64: return pair_oracle<std::uint8_t, std::int64_t>(kind, in, inout);
-    case Basic::uint16_int64: return pair_oracle<std::uint16_t, std::int64_t>(kind, in, inout);
-    case Basic::uint32_int64: return pair_oracle<std::uint32_t, std::int64_t>(kind, in, inout);
-    case Basic::uint64_int64: return pair_oracle<std::uint64_t, std::int64_t>(kind, in, inout);
-    case Basic::long_double_int64: return pair_oracle<long double, std::int64_t>(kind, in, inout);
     default: FAIL();
   }
 }
