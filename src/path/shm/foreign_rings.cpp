@@ -17,7 +17,7 @@
 namespace herald::path {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x31676e6972656868u;  // "hhering1"
+constexpr std::uint64_t kRingsMagic = 0x31676e6972656868u;  // "hhering1"
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr std::uint32_t kAllRings = (1u << ForeignRings::kRings) - 1;
 
@@ -53,7 +53,7 @@ bool ForeignRings::create(const RingShape& shape, std::uint64_t nonce) noexcept 
   head->total_bytes = bytes_;
   head->lines = shape.lines;
   head->packet_bytes = shape.packet_bytes;
-  head->magic = kMagic;
+  head->magic = kRingsMagic;
   return true;
 }
 
@@ -67,7 +67,7 @@ bool ForeignRings::attach(const std::string& path, std::uint64_t nonce) noexcept
   if (good) {
     const Header& head = header();
     shape_ = {.lines = head.lines, .packet_bytes = head.packet_bytes};
-    good = head.magic == kMagic && head.nonce == nonce && shape_.sane() && head.total_bytes == bytes_ &&
+    good = head.magic == kRingsMagic && head.nonce == nonce && shape_.sane() && head.total_bytes == bytes_ &&
            total_bytes() == bytes_;
   }
   if (!good) {
