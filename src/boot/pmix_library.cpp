@@ -5,17 +5,9 @@
 
 #include <cstring>
 
+#include "base/symbol.hpp"
+
 namespace herald::boot::pmix {
-
-namespace {
-
-template <class Call>
-bool find(void* handle, const char* name, Call& call) noexcept {
-  call = reinterpret_cast<Call>(::dlsym(handle, name));
-  return call != nullptr;
-}
-
-}  // namespace
 
 bool load(Library& library, std::string& why) {
   constexpr char kFile[] = "libpmix.so.2";
@@ -27,12 +19,12 @@ bool load(Library& library, std::string& why) {
           "; install it (Debian, Ubuntu: libpmix2), or start with srun --mpi=pmi2, Hydra or Herald's mpiexec";
     return false;
   }
-  bool all = find(handle, "PMIx_Init", library.init) && find(handle, "PMIx_Finalize", library.finalize) &&
-             find(handle, "PMIx_Put", library.put) && find(handle, "PMIx_Commit", library.commit) &&
-             find(handle, "PMIx_Fence", library.fence) && find(handle, "PMIx_Get", library.get) &&
-             find(handle, "PMIx_Abort", library.abort) && find(handle, "PMIx_Spawn", library.spawn) &&
-             find(handle, "PMIx_Query_info", library.query) &&
-             find(handle, "PMIx_Error_string", library.error_string);
+  const auto find = [handle](const char* name, auto& call) { return find_symbol(handle, name, call); };
+  const bool all = find("PMIx_Init", library.init) && find("PMIx_Finalize", library.finalize) &&
+                   find("PMIx_Put", library.put) && find("PMIx_Commit", library.commit) &&
+                   find("PMIx_Fence", library.fence) && find("PMIx_Get", library.get) &&
+                   find("PMIx_Abort", library.abort) && find("PMIx_Spawn", library.spawn) &&
+                   find("PMIx_Query_info", library.query) && find("PMIx_Error_string", library.error_string);
   if (!all) why = std::string{kFile} + " is not a PMIx library of version 4 or later";
   return all;
 }

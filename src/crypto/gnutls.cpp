@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include "base/fatal.hpp"
+#include "base/symbol.hpp"
 
 namespace herald::crypto {
 namespace {
@@ -26,17 +27,11 @@ struct GnutlsFunctions {
 };
 
 bool find_gnutls(void* library, GnutlsFunctions& f) noexcept {
-  bool all = true;
-  const auto find = [&](auto& call, const char* name) {
-    call = reinterpret_cast<std::remove_reference_t<decltype(call)>>(::dlsym(library, name));
-    all = all && call != nullptr;
-  };
-  find(f.id_of, "gnutls_cipher_get_id");
-  find(f.init, "gnutls_aead_cipher_init");
-  find(f.deinit, "gnutls_aead_cipher_deinit");
-  find(f.encrypt, "gnutls_aead_cipher_encrypt");
-  find(f.decrypt, "gnutls_aead_cipher_decrypt");
-  return all;
+  return find_symbol(library, "gnutls_cipher_get_id", f.id_of) &&
+         find_symbol(library, "gnutls_aead_cipher_init", f.init) &&
+         find_symbol(library, "gnutls_aead_cipher_deinit", f.deinit) &&
+         find_symbol(library, "gnutls_aead_cipher_encrypt", f.encrypt) &&
+         find_symbol(library, "gnutls_aead_cipher_decrypt", f.decrypt);
 }
 
 // Null: there is none. It is never unloaded.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/fatal.hpp"
+#include "base/symbol.hpp"
 #include "crypto/functions.hpp"
 #include "crypto/gnutls.hpp"
 
@@ -23,32 +24,17 @@ const unsigned char* raw(const std::byte* at) noexcept { return reinterpret_cast
 unsigned char* raw(std::byte* at) noexcept { return reinterpret_cast<unsigned char*>(at); }
 
 bool find_all(void* handle, Functions& f) noexcept {
-  bool all = true;
-  const auto find = [&](auto& call, const char* name) {
-    call = reinterpret_cast<std::remove_reference_t<decltype(call)>>(::dlsym(handle, name));
-    all = all && call != nullptr;
-  };
-  find(f.init, "OPENSSL_init_crypto");
-  find(f.new_private_key, "EVP_PKEY_new_raw_private_key");
-  find(f.new_public_key, "EVP_PKEY_new_raw_public_key");
-  find(f.get_public_key, "EVP_PKEY_get_raw_public_key");
-  find(f.free_key, "EVP_PKEY_free");
-  find(f.new_key_context, "EVP_PKEY_CTX_new");
-  find(f.free_key_context, "EVP_PKEY_CTX_free");
-  find(f.derive_init, "EVP_PKEY_derive_init");
-  find(f.derive_set_peer, "EVP_PKEY_derive_set_peer");
-  find(f.derive, "EVP_PKEY_derive");
-  find(f.sha256, "EVP_sha256");
-  find(f.hmac, "HMAC");
-  find(f.aes_128_gcm, "EVP_aes_128_gcm");
-  find(f.chacha20_poly1305, "EVP_chacha20_poly1305");
-  find(f.new_cipher, "EVP_CIPHER_CTX_new");
-  find(f.free_cipher, "EVP_CIPHER_CTX_free");
-  find(f.control, "EVP_CIPHER_CTX_ctrl");
-  find(f.cipher_init, "EVP_CipherInit_ex");
-  find(f.cipher_update, "EVP_CipherUpdate");
-  find(f.cipher_final, "EVP_CipherFinal_ex");
-  return all;
+  const auto find = [handle](const char* name, auto& call) { return find_symbol(handle, name, call); };
+  return find("OPENSSL_init_crypto", f.init) && find("EVP_PKEY_new_raw_private_key", f.new_private_key) &&
+         find("EVP_PKEY_new_raw_public_key", f.new_public_key) &&
+         find("EVP_PKEY_get_raw_public_key", f.get_public_key) && find("EVP_PKEY_free", f.free_key) &&
+         find("EVP_PKEY_CTX_new", f.new_key_context) && find("EVP_PKEY_CTX_free", f.free_key_context) &&
+         find("EVP_PKEY_derive_init", f.derive_init) && find("EVP_PKEY_derive_set_peer", f.derive_set_peer) &&
+         find("EVP_PKEY_derive", f.derive) && find("EVP_sha256", f.sha256) && find("HMAC", f.hmac) &&
+         find("EVP_aes_128_gcm", f.aes_128_gcm) && find("EVP_chacha20_poly1305", f.chacha20_poly1305) &&
+         find("EVP_CIPHER_CTX_new", f.new_cipher) && find("EVP_CIPHER_CTX_free", f.free_cipher) &&
+         find("EVP_CIPHER_CTX_ctrl", f.control) && find("EVP_CipherInit_ex", f.cipher_init) &&
+         find("EVP_CipherUpdate", f.cipher_update) && find("EVP_CipherFinal_ex", f.cipher_final);
 }
 
 // The program may use libcrypto too: its exit handlers stay its own affair.
