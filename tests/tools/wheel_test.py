@@ -29,7 +29,7 @@ FUTURES = """
 from mpi4py.futures import MPICommExecutor
 from mpi4py import MPI
 with MPICommExecutor(MPI.COMM_WORLD, root=0) as pool:
-    if pool is not None: print('squares', sum(pool.map(lambda n: n * n, range(10))))
+    if pool is not None: print('squares', sum(pool.map(pow, range(10), [2] * 10)))
 """
 
 # mpi4py agrees by MPI_Iallreduce, and the test calls it and MPI_Barrier in another order on one rank: 3 ranks then wait for
