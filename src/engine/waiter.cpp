@@ -35,7 +35,9 @@ void Waiter::open_sockets(Net& net) noexcept {
   net.set_bell(doorbell_->descriptor());
 }
 
-Duration Waiter::longest_block() const noexcept { return pollers_ != 0 ? kPolledBlock : kLongestBlock; }
+Duration Waiter::longest_block() const noexcept {
+  return pollers_ != 0 || doorbell_->is_missed() ? kPolledBlock : kLongestBlock;
+}
 
 std::uint32_t Waiter::where() const noexcept {
   return net_ != nullptr ? path::Doorbell::kOnDescriptor : path::Doorbell::kOnFutex;

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "path/doorbell.hpp"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <ctime>
 
 #include "base/fd.hpp"
@@ -49,11 +52,39 @@ void Doorbell::ring() noexcept {
   const std::uint32_t where = words_->sleeping.exchange(0, std::memory_order_seq_cst);
   if (where == 0) return;
   words_->rings.fetch_add(1, std::memory_order_seq_cst);
-  if (where == kOnDescriptor && write_descriptor()) return;
+  if (where == kOnDescriptor && (fd_ >= 0 || find_descriptor()) && write_descriptor()) return;
   futex(words_->rings, FUTEX_WAKE, INT_MAX, nullptr);
+  if (where != kOnDescriptor) return;
   // The futex does not wake a consumer that polls its descriptor: the next producer tries again.
+  words_->missed.store(1, std::memory_order_relaxed);
   std::uint32_t none = 0;
-  if (where == kOnDescriptor) words_->sleeping.compare_exchange_strong(none, where);
+  words_->sleeping.compare_exchange_strong(none, where);
+}
+
+void Doorbell::publish_descriptor(int fd) noexcept {
+  fd_ = fd;
+  struct stat info {};
+  if (fd < 0 || ::fstat(fd, &info) != 0) return;
+  words_->descriptor = fd;
+  words_->device = info.st_dev;
+  words_->inode = info.st_ino;
+  words_->process = ::getpid();
+}
+
+// The file must be the consumer's: in another pid namespace its number names some other process.
+bool Doorbell::find_descriptor() noexcept {
+  if (words_->process == 0) return false;
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/fd/%d", words_->process, words_->descriptor);
+  struct stat info {};
+  if (::stat(path, &info) != 0 || info.st_dev != words_->device || info.st_ino != words_->inode) return false;
+  const int fd = safe_fd(::open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  if (fd < 0) return false;
+  if (::fstat(fd, &info) == 0 && info.st_dev == words_->device && info.st_ino == words_->inode)
+    fd_ = fd;
+  else
+    ::close(fd);
+  return fd_ >= 0;
 }
 
 // A full FIFO is readable, which is all that a ring wants. Eight bytes: what an eventfd accepts.

@@ -23,6 +23,10 @@ struct alignas(kCacheLine) DoorbellWords {
   std::atomic<std::uint32_t> rings;       // the futex
   std::atomic<std::uint32_t> sleeping;    // 0, Doorbell::kOnFutex or Doorbell::kOnDescriptor
   std::atomic<std::uint32_t> membarrier;  // the consumer runs the barrier for both sides
+  std::atomic<std::uint32_t> missed;      // a producer had no descriptor to ring by
+  // The descriptor of the consumer, for producers that did not open it at first; process 0: it has none.
+  std::int32_t process, descriptor;
+  std::uint64_t device, inode;
 };
 
 // One process's view of a doorbell. Owns neither the memory nor the descriptor.
@@ -35,6 +39,9 @@ class Doorbell {
 
   // Both sides: what wakes a consumer that sleeps on a descriptor. -1: nothing.
   void set_descriptor(int fd) noexcept { fd_ = fd; }
+  // Consumer: the same, and producers of this user may find it in /proc. The owner of the producer's view
+  // closes what ring() has opened so.
+  void publish_descriptor(int fd) noexcept;
   int descriptor() const noexcept { return fd_; }
 
   // Consumer. Usage: v = before_sleep(); check once more; sleep(v, ...) or awake(). The count is read first:
@@ -53,6 +60,9 @@ class Doorbell {
   void drain() noexcept;  // the descriptor is not readable until the next ring
   std::uint32_t rings() const noexcept { return words_->rings.load(std::memory_order_seq_cst); }
 
+  // Consumer: some producer cannot wake it from its descriptor, so it must not sleep long.
+  bool is_missed() const noexcept { return words_->missed.load(std::memory_order_relaxed) != 0; }
+
   // Consumer: runs the barrier for both sides from here on, if the kernel can; or no longer.
   void use_membarrier() noexcept;
   void use_fences() noexcept;
@@ -69,6 +79,7 @@ class Doorbell {
 
  private:
   static void run_membarrier() noexcept;
+  bool find_descriptor() noexcept;
   bool write_descriptor() noexcept;
 
   DoorbellWords* words_ = nullptr;

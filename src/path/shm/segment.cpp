@@ -119,7 +119,7 @@ bool Segment::create(const SegmentName& name, const SegmentShape& shape, const C
     if (named) ::unlink(name.path().c_str());
     close();
   }
-  inbox_.bell().set_descriptor(bell_fd_);
+  if (good) inbox_.bell().publish_descriptor(bell_fd_);
   return good;
 }
 
@@ -186,6 +186,7 @@ bool Segment::take_ring(RingWriter& ring, std::uint32_t& index) noexcept {
 void Segment::close() noexcept {
   if (base_ != nullptr) ::munmap(base_, bytes_);
   if (fd_ >= 0) ::close(fd_);
+  if (const int found = inbox_.bell().descriptor(); found >= 0 && found != bell_fd_) ::close(found);
   if (bell_fd_ >= 0) ::close(bell_fd_);
   base_ = nullptr;
   bytes_ = 0;

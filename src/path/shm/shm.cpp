@@ -218,6 +218,13 @@ bool ShmPath::can_reach(int rank) noexcept {
   return true;
 }
 
+std::uint64_t ShmPath::host_token() const noexcept {
+  struct stat processes {};
+  const bool known = ::stat("/proc/self/ns/pid", &processes) == 0;
+  return hash_text(card_.host_id + "/" + std::to_string(::geteuid()) + "/" +
+                   std::to_string(known ? processes.st_ino : 0));
+}
+
 // The words of a card between jobs: host, process, descriptors, nonce, rank; nothing in it is secret.
 std::string ShmPath::foreign_card() {
   if (!own_.is_open()) return {};

@@ -64,6 +64,8 @@ class ShmPath {
 
   // Processes of other jobs. The card: one word that says how they attach our memory; empty: they cannot.
   std::string foreign_card();
+  // Equal for processes of any jobs that may share memory: on one kernel, of one user, with one /dev/shm.
+  std::uint64_t host_token() const noexcept;
   // False, and nothing done: the process cannot be attached, or runs on another host.
   bool attach_foreign(int peer, const std::string& card);
   // `ring`: of ours that the peer wrote to; -1: none. Nothing of it is read or written any more.

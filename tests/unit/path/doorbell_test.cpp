@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: a rank in another network namespace cannot wake a consumer that sleeps on sockets; a
-// failed ring leaves the consumer asleep with the flag cleared; another user can ring; a writer gets SIGPIPE
+// failed ring leaves the consumer asleep with the flag cleared; somebody else's file is written to; another
+// user can ring; a writer gets SIGPIPE
 // when the reader has died.
 #include "path/doorbell.hpp"
 
@@ -34,11 +35,11 @@ class Bells : public testing::Test {
     folder = name;
   }
   void TearDown() override { ASSERT_EQ(std::system(("rm -rf " + folder).c_str()), 0); }
-  std::unique_ptr<ShmPath> open(int rank) const {
+  std::unique_ptr<ShmPath> open(int rank, int size = 3) const {
     ShmConfig config;
     config.directory = folder;
     config.rank = rank;
-    config.size = 3;
+    config.size = size;
     config.nonce = 0x7700000000000000u + static_cast<unsigned>(rank);
     std::string why;
     auto shm = ShmPath::open(config, why);
@@ -109,6 +110,36 @@ TEST_F(Bells, only_this_user_can_open_the_fifo_and_it_has_no_name_when_all_have_
   ASSERT_TRUE(first->attach_all(all, why) && second->attach_all(all, why)) << why;
   EXPECT_NE(stat(path.c_str(), &info), 0);
   EXPECT_EQ(rmdir(folder.c_str()), 0);
+}
+
+// A job on one host needs no descriptors at first; then one of its processes meets another job.
+TEST_F(Bells, a_consumer_that_begins_to_sleep_on_sockets_is_found) {
+  auto consumer = open(0, 2), producer = open(1, 2);
+  const std::vector<std::string> all = {consumer->card(), producer->card()};
+  std::string why;
+  ASSERT_TRUE(consumer->attach_all(all, why) && producer->attach_all(all, why)) << why;
+  Doorbell &own = consumer->own().bell(), &theirs = producer->peer(0)->bell();
+  EXPECT_LT(theirs.descriptor(), 0);
+  (void)own.before_sleep(Doorbell::kOnDescriptor);
+  theirs.ring_if_asleep();
+  EXPECT_TRUE(is_readable(own.descriptor(), 0));
+  EXPECT_FALSE(own.is_missed());
+}
+
+// Such as in another pid namespace, where the number of the process names another one.
+TEST(Doorbell, a_descriptor_of_another_file_is_not_rung) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  DoorbellWords words{};
+  Doorbell consumer(words), producer(words);
+  consumer.publish_descriptor(pipe_ends[1]);
+  words.inode += 1;
+  (void)consumer.before_sleep(Doorbell::kOnDescriptor);
+  producer.ring_if_asleep();
+  EXPECT_FALSE(is_readable(pipe_ends[0], 0));
+  EXPECT_TRUE(consumer.is_missed());
+  close(pipe_ends[0]);
+  close(pipe_ends[1]);
 }
 
 // The next producer rings again, instead of taking the consumer for awake.
