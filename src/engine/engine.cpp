@@ -55,6 +55,7 @@ Engine::Engine(int rank, int size, const Knobs& knobs, bool threads_multiple) no
       call_lock_(lock_, progress_thread_),
       stalls_(rank, knobs),
       foreign_(*this, rank, size, knobs),
+      job_hosts_(peers_, size),
       verbose_(knobs.verbose > 0) {}
 
 Engine::~Engine() {

@@ -14,6 +14,7 @@
 #include "engine/call_lock.hpp"
 #include "engine/foreign.hpp"
 #include "engine/hooks.hpp"
+#include "engine/job_hosts.hpp"
 #include "engine/lanes.hpp"
 #include "engine/local_memory.hpp"
 #include "engine/local_peers.hpp"
@@ -102,6 +103,7 @@ class Engine {
   friend class ForeignPeers;
   friend class ForeignMemory;
   friend JobModel* model_of(Engine& engine) noexcept;
+  friend JobHosts& job_hosts_of(Engine& engine) noexcept;
   Engine(int rank, int size, const Knobs& knobs, bool threads_multiple) noexcept;
   bool turn_net() noexcept;
   void keep_alive() noexcept;
@@ -126,10 +128,13 @@ class Engine {
   RankState state_{*this};
   StallReport stalls_;
   ForeignPeers foreign_;
+  JobHosts job_hosts_;
   std::unique_ptr<JobModel> model_;
   const bool verbose_;
   bool in_turn_ = false;
 };
+
+inline JobHosts& job_hosts_of(Engine& engine) noexcept { return engine.job_hosts_; }
 
 // Measured parameters of the cluster, the same at all ranks of the job; null: there are none.
 inline JobModel* model_of(Engine& engine) noexcept { return engine.model_.get(); }

@@ -22,10 +22,10 @@ constexpr std::uint64_t kFarewellContext = 4;  // no communicator has it
 constexpr std::int32_t kFarewell = 1;          // tags: the sender has forgotten the receiver
 constexpr std::int32_t kGoodbye = 2;           // the sender ends MPI, and waits for the same message
 
-// The words of a card: version, job, rank, security, bytes of a datagram, eager window, host, memory,
-// address.
+// The words of a card: version, job, rank, security, bytes of a datagram, eager window, host, its name,
+// memory, address.
 struct Card : ProcessCard {
-  std::string security, host, address;
+  std::string security, host_name, address;
   std::uint32_t datagram_bytes = 0, eager_packets = 0;
 };
 
@@ -33,8 +33,9 @@ bool read_card(const std::string& text, Card& card) {
   std::istringstream in(text);
   std::string version;
   in >> version >> std::hex >> card.name.job >> std::dec >> card.name.rank >> card.security >>
-      card.datagram_bytes >> card.eager_packets >> card.host >> card.memory;
-  if (!in || version != "foreign2" || card.name.rank < 0 || card.datagram_bytes < 256 ||
+      card.datagram_bytes >> card.eager_packets >> std::hex >> card.host >> std::dec >> card.host_name >>
+      card.memory;
+  if (!in || version != "foreign3" || card.name.rank < 0 || card.datagram_bytes < 256 ||
       card.eager_packets == 0 || in.get() != ' ')
     return false;
   return static_cast<bool>(std::getline(in, card.address));
@@ -83,6 +84,8 @@ bool ForeignPeers::open(bool& locked, std::string& why) {
   locked = false;
   open_ = true;
   memory_.open();
+  // A process without shared memory counts as a host of its own.
+  own_host_ = engine_.shm_ ? engine_.shm_->host_token() : path::random_number();
   if (engine_.net_ != nullptr) return true;
   if (!knobs_.path.empty() && !list_has(knobs_.path, "udp")) {
     why = "processes of other jobs are reached by UDP, and HERALD_PATH=" + knobs_.path +
@@ -102,9 +105,6 @@ bool ForeignPeers::open(bool& locked, std::string& why) {
   engine_.transport_.open(*engine_.net_, std::vector<bool>(static_cast<std::size_t>(size_)));
   engine_.peers_.use(*engine_.net_);
   engine_.waiter_.open_sockets(*engine_.net_);
-  // Ranks of this host cannot write to a doorbell that sleeps on sockets: its name is gone. So sleeps are
-  // short.
-  if (engine_.shm_ && size_ > 1) engine_.waiter_.begin_polling();
   if (!engine_.lock_.active()) {
     engine_.lock_.activate();
     engine_.call_lock_.enter();
@@ -116,9 +116,10 @@ bool ForeignPeers::open(bool& locked, std::string& why) {
 std::string ForeignPeers::card() const {
   const rel::MeshConfig& mesh = engine_.node_.mesh().config();
   std::ostringstream out;
-  out << "foreign2 " << std::hex << job_ << std::dec << ' ' << rank_ << ' ' << security_of(knobs_, suite_)
+  out << "foreign3 " << std::hex << job_ << std::dec << ' ' << rank_ << ' ' << security_of(knobs_, suite_)
       << ' ' << std::max(mesh.datagram_bytes, mesh.largest_bytes) << ' ' << mesh.eager_packets << ' '
-      << host_name() << ' ' << memory_.card() << ' ' << engine_.net_->udp_->card();
+      << std::hex << own_host_ << std::dec << ' ' << host_name() << ' ' << memory_.card() << ' '
+      << engine_.net_->udp_->card();
   return out.str();
 }
 
@@ -191,7 +192,8 @@ bool ForeignPeers::add(const Newcomer& newcomer, std::string& why) {
   peer.name = card.name;
   peer.own_id = newcomer.own_id;
   peer.key = tag_key(newcomer.secret, label);
-  engine_.net_->hosts_.set(newcomer.id, card.host);
+  engine_.net_->hosts_.set(newcomer.id, card.host_name);
+  engine_.job_hosts_.set(newcomer.id, card.host);
   if (newcomer.shares_memory) {
     memory_.use(newcomer.id, newcomer.own_id);
   } else {
@@ -207,7 +209,7 @@ bool ForeignPeers::add(const Newcomer& newcomer, std::string& why) {
     if (std::string detail; !add_remote(newcomer.id, card.address, pair, secret, detail)) {
       peer.own_id = -1;
       why = "rank " + std::to_string(rank_) + " on host " + host_name() +
-            " has no way to a process on host " + card.host + ": " + detail;
+            " has no way to a process on host " + card.host_name + ": " + detail;
       return false;
     }
   }

@@ -34,6 +34,7 @@ struct ProcessName {
 // The part of a card that is used before its process is a peer.
 struct ProcessCard {
   ProcessName name;
+  std::uint64_t host = 0;
   std::string memory;  // for ForeignMemory
 };
 // False: the text is no card.
@@ -119,6 +120,7 @@ class ForeignPeers {
   const wire::CipherSuite* suite_ = nullptr;
   bool open_ = false, hooked_ = false;
   std::vector<std::unique_ptr<Peer>> peers_;  // by id - size_
+  std::uint64_t own_host_ = 0;                // for cards
   std::uint64_t strangers_ = 0;
 };
 

@@ -30,9 +30,9 @@ class Peers {
   bool is_local(p2p::PeerId peer) const noexcept { return local_.reaches(peer); }
   // Some peers are on other hosts.
   bool has_remote() const noexcept { return net_ != nullptr; }
-  // Numbers the hosts: the same number on all ranks, equal for peers that share a host.
+  // Numbers the hosts of the job: the same number on all ranks, equal for peers that share a host. Other jobs
+  // number theirs by themselves (engine/job_hosts.hpp).
   int host_number(p2p::PeerId peer) const noexcept {
-    if (peer >= size_) return peer;  // of another job
     return shm_ != nullptr ? shm_->first_on_host_of(peer) : net_ != nullptr ? peer : 0;
   }
   // The name of the host where a peer runs, for messages.

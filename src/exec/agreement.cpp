@@ -130,6 +130,9 @@ bool Agreement::attach() noexcept {
   ranks.place = place;
   for (const int rank : cluster.on_host(host)) ranks.peers.push_back(team_.peer(rank));
   if (ranks.count() == 1) return true;
+  // Processes of two jobs may run on one host without being allowed to share memory.
+  for (const p2p::PeerId peer : ranks.peers)
+    if (peer != team_.peer(team_.rank()) && !team_.engine().peers().is_local(peer)) return false;
   ad_.path[sizeof ad_.path - 1] = '\0';
   const path::CollSegmentShape shape = Segment::shape_of(cluster, host, ad_.sizes);
   if (ad_.path[0] == '\0' || shape.place_bytes == 0) return false;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
 #include "coll/measured_shape.hpp"
 #include "exec/agreement.hpp"
@@ -12,18 +11,14 @@
 namespace herald::exec {
 namespace {
 
-bool holds_other_jobs(engine::Engine& engine, std::span<const p2p::PeerId> peers) noexcept {
-  return std::any_of(peers.begin(), peers.end(),
-                     [&](p2p::PeerId peer) { return peer >= engine.peers().size(); });
-}
-
 // The interfaces tell at once, and casts the truth: a switch may be slower than they are. Jobs do not know
 // the interfaces of each other.
 double link_byte_ns_of(engine::Engine& engine, std::span<const p2p::PeerId> peers, const Speed& speed,
                        int hosts) noexcept {
   if (speed.is_fast() || hosts < 2) return 0;
   const auto ns_of = [](std::uint64_t rate) { return rate == 0 ? 0 : 1e9 / static_cast<double>(rate); };
-  const std::uint64_t interfaces = holds_other_jobs(engine, peers) ? 0 : engine.lanes().interface_rate();
+  const std::uint64_t interfaces =
+      engine::job_hosts_of(engine).span_jobs(peers) ? 0 : engine.lanes().interface_rate();
   return std::max(ns_of(speed.link_rate()), ns_of(interfaces));
 }
 
@@ -40,13 +35,8 @@ Team::~Team() {
 
 const coll::Cluster& Team::cluster() noexcept {
   if (cluster_) return *cluster_;
-  std::vector<int> numbers;
-  for (const p2p::PeerId peer : identity_.peers) numbers.push_back(engine_.peers().host_number(peer));
-  // Members of two jobs number each other's hosts differently: each counts as a host of its own.
-  const bool one_job = std::none_of(identity_.peers.begin(), identity_.peers.end(),
-                                    [this](p2p::PeerId peer) { return engine_.foreign().is_foreign(peer); });
-  if (!one_job) std::iota(numbers.begin(), numbers.end(), 0);
-  cluster_ = std::make_unique<coll::Cluster>(numbers);
+  const bool one_job = !engine::job_hosts_of(engine_).span_jobs(identity_.peers);
+  cluster_ = std::make_unique<coll::Cluster>(engine::job_hosts_of(engine_).numbers(identity_.peers));
   cluster_->lane = one_job && cluster_->hosts() > 2 && knobs_.lanes == "on";
   if (!cluster_->lane || cluster_->place_of(rank()) != 0) return *cluster_;
   std::vector<p2p::PeerId> leaders;
@@ -115,7 +105,8 @@ coll::Shape Team::shape_for(const coll::CollSpec& spec) noexcept {
 
 const model::Parameters* Team::measured() const noexcept {
   const engine::JobModel* const model = engine::model_of(engine_);
-  return model == nullptr || holds_other_jobs(engine_, identity_.peers) ? nullptr : &model->parameters;
+  return model == nullptr || engine::job_hosts_of(engine_).span_jobs(identity_.peers) ? nullptr
+                                                                                      : &model->parameters;
 }
 
 model::Tried Team::kind_of(coll::Op op, std::uint64_t bytes) const {

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Two jobs, each with its own mpiexec, meet: by a port in a file, or by a name of `herald names`.
 
-usage: dyn_jobs.py MPIEXEC PROGRAM port|names|dies|killed SERVER_RANKS CLIENT_RANKS [HERALD]"""
+usage: dyn_jobs.py MPIEXEC PROGRAM port|names|dies|killed SERVER_RANKS CLIENT_RANKS [HERALD]; 5:2: 5 ranks,
+2 on each pretended host; both jobs use the same hosts"""
 import os
 import subprocess
 import sys
@@ -9,7 +10,9 @@ import tempfile
 
 
 def start(mpiexec, ranks, *words, env=None):
-    return subprocess.Popen([mpiexec, '-n', ranks, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    ranks, _, per_host = ranks.partition(':')
+    options = ['--pretend-hosts', per_host] if per_host else []
+    return subprocess.Popen([mpiexec, '-n', ranks, *options, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             env=env)
 
 

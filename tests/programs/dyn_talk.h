@@ -66,6 +66,65 @@ static void talk_window(MPI_Comm all) {
   OK(MPI_Win_free(&win));
 }
 
+/* Ranks of both jobs on one host share memory: also where the jobs number their hosts differently. */
+static void talk_shared(MPI_Comm all) {
+  int rank, size, unit, *own, *first;
+  MPI_Comm host;
+  MPI_Win win;
+  MPI_Aint bytes;
+  OK(MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host));
+  MPI_Comm_rank(host, &rank);
+  MPI_Comm_size(host, &size);
+  OK(MPI_Win_allocate_shared(sizeof *own, sizeof *own, MPI_INFO_NULL, host, &own, &win));
+  OK(MPI_Win_shared_query(win, 0, &bytes, &unit, &first));
+  OK(MPI_Win_fence(0, win));
+  *own = 100 + rank;
+  OK(MPI_Win_fence(0, win));
+  for (int i = 0; i < size; i++) CHECK(first[i] == 100 + i);
+  OK(MPI_Win_free(&win));
+  OK(MPI_Comm_free(&host));
+}
+
+/* All ranks agree where each is, although each job numbers hosts by itself. */
+static void talk_topology(MPI_Comm all) {
+  int size, rank, old, left, right, dims[1] = {0}, periods[1] = {1}, in[2] = {-1, -1};
+  int seen[64] = {0}, places[64];
+  MPI_Comm ring;
+  MPI_Comm_size(all, &size);
+  MPI_Comm_rank(all, &old);
+  dims[0] = size;
+  OK(MPI_Cart_create(all, 1, dims, periods, 1, &ring));
+  OK(MPI_Comm_rank(ring, &rank));
+  OK(MPI_Allgather(&rank, 1, MPI_INT, places, 1, MPI_INT, all));
+  for (int i = 0; i < size && size <= 64; i++)
+    CHECK(places[i] >= 0 && places[i] < size && seen[places[i]]++ == 0);
+  OK(MPI_Cart_shift(ring, 0, 1, &left, &right));
+  OK(MPI_Neighbor_allgather(&rank, 1, MPI_INT, in, 1, MPI_INT, ring));
+  CHECK(in[0] == left && in[1] == right);
+  OK(MPI_Comm_free(&ring));
+}
+
+/* Often enough that ranks of a host agree on shared memory for it. */
+static void talk_often(MPI_Comm all) {
+  int rank, size, sum;
+  MPI_Request request;
+  MPI_Comm_rank(all, &rank);
+  MPI_Comm_size(all, &size);
+  for (int i = 0; i < 30; i++) {
+    int one = rank + i, sent = i;
+    OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, all));
+    CHECK(sum == size * (size - 1) / 2 + size * i);
+    OK(MPI_Bcast(&sent, 1, MPI_INT, i % size, all));
+  }
+  OK(MPI_Allreduce_init(&rank, &sum, 1, MPI_INT, MPI_SUM, all, MPI_INFO_NULL, &request));
+  for (int i = 0; i < 3; i++) {
+    OK(MPI_Start(&request));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK(sum == size * (size - 1) / 2);
+  }
+  OK(MPI_Request_free(&request));
+}
+
 static void talk_merged(MPI_Comm all) {
   int rank, size, i, sum = 0;
   MPI_Comm_rank(all, &rank);
@@ -98,7 +157,10 @@ static void talk_merged(MPI_Comm all) {
   OK(MPI_Barrier(again));
   OK(MPI_Comm_free(&again));
   OK(MPI_Group_free(&group));
+  talk_often(all);
   talk_window(all);
+  talk_shared(all);
+  talk_topology(all);
 }
 
 static void talk(MPI_Comm inter, int first) {

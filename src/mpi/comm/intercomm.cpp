@@ -70,12 +70,9 @@ struct Side {
 };
 
 bool spans_jobs(const Comm& comm) noexcept {
-  const engine::ForeignPeers& foreign = runtime().engine().foreign();
-  const auto is_foreign = [&](std::int32_t peer) { return foreign.is_foreign(peer); };
-  const auto some = [&](const Group& group) {
-    return std::any_of(group.peers.begin(), group.peers.end(), is_foreign);
-  };
-  return some(*comm.group) || (comm.remote != nullptr && some(*comm.remote));
+  const engine::JobHosts& hosts = engine::job_hosts_of(runtime().engine());
+  return hosts.span_jobs(comm.group->peers) ||
+         (comm.remote != nullptr && hosts.span_jobs(comm.remote->peers));
 }
 
 // Between leaders that have a communicator in common.

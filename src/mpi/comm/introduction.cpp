@@ -53,6 +53,11 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+// A line of the exchange has the first id that its process reserved, and its card.
+std::string text_of(const std::string& line) {
+  return line.substr(std::min(line.find(' '), line.size() - 1) + 1);
+}
+
 class Introduction {
  public:
   Introduction(Call& call, Comm& local, int root, const Meeting& meeting) noexcept
@@ -68,6 +73,7 @@ class Introduction {
   bool agree_terms() noexcept;
   void meet_root() noexcept;
   bool exchange_cards() noexcept;
+  void note_hosts(const std::vector<std::string>& own_cards) noexcept;
   bool read_cards() noexcept;
   bool attach_memory() noexcept;
   bool add_members() noexcept;
@@ -158,7 +164,17 @@ bool Introduction::exchange_cards() noexcept {
   for (const auto& lines : {lines_of(all), cards_})
     for (const std::string& line : lines)
       if (line.starts_with('!')) return fail(MPI_ERR_OTHER, line.c_str() + 1);
+  note_hosts(lines_of(all));
   return true;
+}
+
+// Of our own group: what the other group learns of it.
+void Introduction::note_hosts(const std::vector<std::string>& own_cards) noexcept {
+  for (std::size_t i = 0; i < own_cards.size(); ++i) {
+    engine::ProcessCard card;
+    if (engine::read_process_card(text_of(own_cards[i]), card))
+      engine::job_hosts_of(runtime().engine()).set(local_.group->peers[i], card.host);
+  }
 }
 
 bool Introduction::read_cards() noexcept {
@@ -167,10 +183,8 @@ bool Introduction::read_cards() noexcept {
   const std::uint64_t own_job = foreign().name_of(runtime().engine().peers().rank()).job;
   for (const std::string& line : cards_) {
     Member& member = members_.emplace_back();
-    char* rest = nullptr;
-    const long first = std::strtol(line.c_str(), &rest, 10);
-    member.own_id = static_cast<std::int32_t>(first) + local_.rank;
-    member.text = *rest == ' ' ? rest + 1 : rest;
+    member.own_id = static_cast<std::int32_t>(std::strtol(line.c_str(), nullptr, 10)) + local_.rank;
+    member.text = text_of(line);
     if (!engine::read_process_card(member.text, member.card))
       return fail(MPI_ERR_OTHER,
                   "the other job sent an address that cannot be read; both must load the same library");
@@ -206,10 +220,13 @@ bool Introduction::add_members() noexcept {
   std::string why;
   for (std::size_t i = 0; i < members_.size() && why.empty(); ++i) {
     const Member& member = members_[i];
-    if (member.is_rank)
+    if (member.is_rank) {
       peers_.push_back(member.card.name.rank);
-    else if (foreign().add({id_of(i), member.own_id, member.text, terms_.secret, member.shares_memory}, why))
+      engine::job_hosts_of(runtime().engine()).set(member.card.name.rank, member.card.host);
+    } else if (foreign().add({id_of(i), member.own_id, member.text, terms_.secret, member.shares_memory},
+                             why)) {
       peers_.push_back(id_of(i));
+    }
   }
   for (const std::int32_t peer : local_.group->peers)
     if (why.empty() && std::find(peers_.begin(), peers_.end(), peer) != peers_.end())

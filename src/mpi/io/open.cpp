@@ -90,7 +90,7 @@ class Opener {
   };
 
   int host() const noexcept {
-    return runtime().engine().peers().host_number(comm_.group->peers[static_cast<std::size_t>(comm_.rank)]);
+    return engine::job_hosts_of(runtime().engine()).number(comm_.group->peers, comm_.rank);
   }
 
   // The others know the number of the file once rank 0 has told them.

@@ -308,7 +308,7 @@ CollectiveEntry entry_of(Access& access, bool failed) noexcept {
   entry.nodes = static_cast<std::int32_t>(hints.cb_nodes);
   entry.quota = io::aggregators_on(hints.cb_config_list, host_name());
   const Comm& comm = *access.file().comm;
-  entry.host = runtime().engine().peers().host_number(comm.group->peers[static_cast<std::size_t>(comm.rank)]);
+  entry.host = engine::job_hosts_of(runtime().engine()).number(comm.group->peers, comm.rank);
   entry.choice = state.atomic ? io::Choice::disable : access.writes() ? hints.cb_write : hints.cb_read;
   entry.ordered = state.view.ordered() ? 1 : 0;
   entry.system = state.system;

@@ -85,13 +85,12 @@ class WindowMaker {
   bool exchange() noexcept {
     const std::string* noncontiguous =
         spec_.info == nullptr ? nullptr : info_value(*spec_.info, "alloc_shared_noncontig");
-    const Entry mine{
-        comm_.rank == 0 ? propose_context() : 0,
-        reinterpret_cast<std::uintptr_t>(spec_.base),
-        static_cast<std::uint64_t>(spec_.size),
-        spec_.disp_unit,
-        runtime().engine().peers().host_number(comm_.group->peers[static_cast<std::size_t>(comm_.rank)]),
-        noncontiguous != nullptr && *noncontiguous == "true" ? 1 : 0};
+    const Entry mine{comm_.rank == 0 ? propose_context() : 0,
+                     reinterpret_cast<std::uintptr_t>(spec_.base),
+                     static_cast<std::uint64_t>(spec_.size),
+                     spec_.disp_unit,
+                     engine::job_hosts_of(runtime().engine()).number(comm_.group->peers, comm_.rank),
+                     noncontiguous != nullptr && *noncontiguous == "true" ? 1 : 0};
     if (!fail_exchange(allgather_bytes(comm_, &mine, entries_.data(), sizeof mine))) return false;
     for (int rank = 0; rank < comm_.size; ++rank) {
       single_host_ = single_host_ && entry(rank).host == mine.host;

@@ -40,8 +40,8 @@ bool check_rank(Call& call, int rank, int size, Arg arg) noexcept {
 }
 
 std::vector<int> hosts_of(const Comm& comm, int count) noexcept {
-  std::vector<int> hosts;
-  for (int i = 0; i < count; ++i) hosts.push_back(runtime().engine().peers().host_number(comm.peer(i)));
+  std::vector<int> hosts = engine::job_hosts_of(runtime().engine()).numbers(comm.partners->peers);
+  hosts.resize(static_cast<std::size_t>(count));
   return hosts;
 }
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/job_hosts.hpp"
+
+#include <algorithm>
+
+namespace herald::engine {
+
+void JobHosts::set(p2p::PeerId peer, std::uint64_t host) {
+  if (static_cast<std::size_t>(peer) >= hosts_.size()) hosts_.resize(static_cast<std::size_t>(peer) + 1);
+  hosts_[static_cast<std::size_t>(peer)] = host;
+}
+
+bool JobHosts::span_jobs(std::span<const p2p::PeerId> peers) const noexcept {
+  return std::any_of(peers.begin(), peers.end(), [this](p2p::PeerId peer) { return peer >= ranks_; });
+}
+
+// The first process of a host names it. One whose host is not known has its own.
+int JobHosts::first_on_host(std::span<const p2p::PeerId> peers, std::size_t of) const noexcept {
+  const std::uint64_t host = host_of(peers[of]);
+  std::size_t first = 0;
+  while (first < of && (host == 0 || host_of(peers[first]) != host)) ++first;
+  return static_cast<int>(first);
+}
+
+int JobHosts::number(std::span<const p2p::PeerId> peers, int of) const noexcept {
+  const auto at = static_cast<std::size_t>(of);
+  return span_jobs(peers) ? first_on_host(peers, at) : peers_.host_number(peers[at]);
+}
+
+std::vector<int> JobHosts::numbers(std::span<const p2p::PeerId> peers) const {
+  const bool several_jobs = span_jobs(peers);
+  std::vector<int> numbers;
+  for (std::size_t i = 0; i < peers.size(); ++i)
+    numbers.push_back(several_jobs ? first_on_host(peers, i) : peers_.host_number(peers[i]));
+  return numbers;
+}
+
+}  // namespace herald::engine
