@@ -100,7 +100,7 @@ static void be_killed(MPI_Comm inter, int is_child) {
   if (is_child) raise(SIGKILL);
   const double begin = MPI_Wtime();
   CHECK(MPI_Recv(&word, 1, MPI_INT, 0, 9, inter, MPI_STATUS_IGNORE) != MPI_SUCCESS);
-  CHECK(MPI_Wtime() - begin < 5);
+  CHECK(MPI_Wtime() - begin < 30); /* over the network it would take the detection time, 60 s */
 }
 
 static MPI_Comm spawn(const char* self, const char* mode, int count) {

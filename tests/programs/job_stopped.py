@@ -11,7 +11,7 @@ import sys
 import time
 
 MPIEXEC, PROGRAM = sys.argv[1:3]
-SETTING = {'HERALD_IF': 'lo', 'HERALD_DETECT_MS': '1000'}
+SETTING = {'HERALD_IF': 'lo', 'HERALD_DETECT_MS': '3000'}  # far longer than the first to run waits for the last
 
 
 def ranks_of(pid):
@@ -25,13 +25,13 @@ def ranks_of(pid):
     return found
 
 
-with subprocess.Popen([MPIEXEC, '-n', '4', '--pretend-hosts', '1', PROGRAM, '6', '20000'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+with subprocess.Popen([MPIEXEC, '-n', '4', '--pretend-hosts', '1', PROGRAM, '9', '20000'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                       text=True, stdin=subprocess.DEVNULL, env={**os.environ, **SETTING}) as job:
     begun = job.stdout.readline()
     ranks = ranks_of(job.pid)
     for rank in ranks:
         os.kill(rank, signal.SIGSTOP)
-    time.sleep(4)
+    time.sleep(6)
     for rank in ranks:  # one begins long before the last
         with contextlib.suppress(ProcessLookupError):
             os.kill(rank, signal.SIGCONT)
