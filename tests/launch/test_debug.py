@@ -59,14 +59,18 @@ class Table(Case):
         self.addCleanup(job.wait, LIMIT)
         self.addCleanup(job.send_signal, signal.SIGTERM)
         self.assertTrue(wait_until(lambda: len([n for n in os.listdir(self.dir) if n.isdigit()]) == 3))
-        time.sleep(0.3)  # hosts tell their processes
         return job
 
     def attached(self, job):
-        done = gdb("print MPIR_proctable_size", *(f"print MPIR_proctable[{i}]" for i in range(3)),
-                   args=["-p", str(job.pid)])
-        self.assertIn("$1 = 3", done.stdout, done.stderr)
-        return entries(done.stdout)
+        """The table of mpiexec, when hosts have told it all processes."""
+        def table():
+            done = gdb("print MPIR_proctable_size", *(f"print MPIR_proctable[{i}]" for i in range(3)),
+                       args=["-p", str(job.pid)])
+            self.assertIn("$1 = 3", done.stdout, done.stderr)
+            return entries(done.stdout)
+
+        self.assertTrue(wait_until(lambda: len(table()) == 3))
+        return table()
 
     def check_pids(self, table):
         for rank, (_, _, pid) in enumerate(table):

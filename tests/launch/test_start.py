@@ -115,7 +115,7 @@ class Start(Case):
         self.assertEqual((done.stdout, done.stderr), ("out 0\nerr 0\n", ""))
         self.assertRegex(self.run_job("--timestamp-output", "-l", "-n", 1, *words).stdout,
                          r"^\d\d:\d\d:\d\d\.\d\d\d \[0\] out 0\n$")
-        done = self.run_job("-print-all-exitcodes", "-n", 2, "sh", "-c", "exit $PMI_RANK")
+        done = self.run_job("-print-all-exitcodes", "-disable-auto-cleanup", "-n", 2, "sh", "-c", "exit $PMI_RANK")
         self.assertIn("mpiexec: rank 0: code 0\nmpiexec: rank 1: code 1\n", done.stderr)
         self.assertIn("2 ranks", self.run_job("--display", "map", "-n", 2, "true").stderr)
 

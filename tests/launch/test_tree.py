@@ -4,6 +4,7 @@
 see what others put; their output, input or exit code does not arrive; a host that cannot be reached is not named;
 a slow host is given up; remote shells share the processor time of one session; processes stay when the job ends. And the places of a rankfile, and files of output."""
 import os
+import re
 import signal
 import subprocess
 import unittest
@@ -13,6 +14,11 @@ from mpiexec_case import LIMIT, PY, SOURCE, Case, alive, text_of, wait_until
 HOSTS = 40
 LINKS = 32
 assert f"kMostLinks = {LINKS};" in text_of(SOURCE + "/launch/tree.hpp")
+
+
+def without_notices(text):
+    """On a busy machine each of many hosts may be named as slow."""
+    return re.sub(r"mpiexec: host \w+ has not answered for 10 s: .*\n", "", text)
 
 
 def links_of(pid):
@@ -41,7 +47,7 @@ class Tree(Case):
         self.assertEqual(len(links_of(job.pid)), LINKS)
         self.file("go")
         out, err = job.communicate(timeout=LIMIT)
-        self.assertEqual((job.returncode, out, err), (0, "", ""))
+        self.assertEqual((job.returncode, out, without_notices(err)), (0, "", ""))
         self.assertEqual(sorted(lines), sorted(f"rank {r} of {HOSTS}\n" for r in range(HOSTS)))
 
     def test_exit_code_and_name_of_a_far_rank(self):
@@ -60,7 +66,7 @@ class Tree(Case):
             ask('cmd=finalize')""")
         done = self.run_job("-n", HOSTS, *self.words(PY, script))
         self.assertEqual(done.returncode, 7, done.stderr)
-        self.assertEqual(done.stderr, "mpiexec: rank 37 called MPI_Abort with code 7 on a communicator of 3 ranks; "
+        self.assertEqual(without_notices(done.stderr), "mpiexec: rank 37 called MPI_Abort with code 7 on a communicator of 3 ranks; "
                          "the other 37 went on\n")
         self.assertEqual(sorted(done.stdout.splitlines()), sorted(f"rank {r}" for r in range(HOSTS) if r not in ended))
 
@@ -80,7 +86,8 @@ class Tree(Case):
         done = self.run_job("-n", HOSTS, *self.words("sh", "-c", "echo $PMI_RANK", agent=agent))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(done.stdout.split()), HOSTS)
-        self.assertRegex(done.stderr, r"^mpiexec: host h3 has not answered for 10 s: .*: loading modules\n$")
+        self.assertEqual(len(re.findall(r"mpiexec: host h3 has not answered for 10 s: .*: loading modules\n", done.stderr)), 1)
+        self.assertEqual(without_notices(done.stderr), "")
 
     def test_each_remote_shell_has_a_session_of_its_own(self):
         # On a busy machine autogroup gives one session of all shells no more than one shell in its session gets.
