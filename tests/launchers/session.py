@@ -171,7 +171,7 @@ class Result:
 SILENCE, _END = os.pipe()
 
 
-def run_job(command, environment, directory, limit_s, stdin=SILENCE, echo=False, grace_s=3.0):
+def run_job(command, environment, directory, limit_s, stdin=SILENCE, echo=False, grace_s=12.0):
     """Runs a launcher. After it has exited, its processes have grace_s to exit; the rest is killed and reported."""
     mark = uuid.uuid4().hex
     # A separate directory: two mpirun of Open MPI that start at once conflict in a shared one.

@@ -45,7 +45,7 @@ class RunTest(unittest.TestCase):
 
     def run_py(self, *arguments):
         process = self.start(*arguments)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=120)
         self.assertEqual(os.listdir(self.temporary), [], "files were left")
         return process.returncode, output
 
@@ -57,7 +57,7 @@ class RunTest(unittest.TestCase):
         return self.run_py("--suite", path)
 
     def wait_for(self, condition):
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while not condition():
             self.assertLess(time.monotonic(), end, "waited in vain")
             time.sleep(0.02)
