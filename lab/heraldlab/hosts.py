@@ -2,6 +2,7 @@
 """Hosts. A host is a set of namespaces (network, UTS, IPC, mount) kept by one sleeping process, its pause process.
 Nothing is bound or mounted outside of them, so the kernel removes a host when all its processes have exited. A pause
 process has the variable HERALDLAB_HOST=LAB/HOST in its environment."""
+import contextlib
 import os
 import subprocess
 
@@ -71,27 +72,25 @@ def pause_processes(lab_name):
 
 
 def members(lab_name):
-    """Processes of the lab other than its pause processes: those in its network namespaces, and those of a killed `run`
-    outside of them, which have the variable HERALDLAB_RUN."""
+    """Processes of the lab other than its pause processes: those with the variables of `run` and `exec`, in its network
+    namespaces or not, and all others in these namespaces. The kernel soon gives the number of a namespace that is gone to
+    another one, of a stranger: numbers count only of namespaces that are held open meanwhile, and not those of the state."""
     holding = pause_processes(lab_name)
-    inside = {tool.namespace_of(pid) for pid in holding}
-    try:
-        lab = state.load(lab_name)
-        inside |= {row['net'] for row in lab['hosts'] + [lab['head']]}
-    except (tool.LabError, ValueError):
-        pass
-    inside.discard(None)
-    inside.discard(tool.namespace_of(os.getpid()))  # never the machine's own network, even if the state is wrong
     mark = f'HERALDLAB={lab_name}'
-    found = []
+    marked, others = [], []
     for pid in tool.processes():
         if pid == os.getpid() or pid in holding:
             continue
         environment = tool.environment_of(pid)
-        marked = mark in environment and any(row.startswith('HERALDLAB_RUN=') for row in environment)
-        if tool.namespace_of(pid) in inside or marked:
-            found.append(pid)
-    return found
+        has_mark = mark in environment and any(row.startswith('HERALDLAB_RUN=') for row in environment)
+        (marked if has_mark else others).append(pid)
+    with contextlib.ExitStack() as held:
+        inside = set()
+        for pid in holding + marked:
+            with contextlib.suppress(OSError):
+                inside.add(os.fstat(held.enter_context(open(f'/proc/{pid}/ns/net', 'rb')).fileno()).st_ino)
+        inside.discard(tool.namespace_of(os.getpid()))  # a marked process may be in the machine's own network
+        return marked + [pid for pid in others if tool.namespace_of(pid) in inside]
 
 
 def enter(row, words, wd=None):

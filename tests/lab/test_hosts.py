@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 from lab_case import BUILD, LAB, LabCase, lab, main, unique, wait_until
-from heraldlab import hosts, tool
+from heraldlab import hosts, state, tool
 
 
 def traces(name):
@@ -66,6 +66,29 @@ class UpAndDown(unittest.TestCase):
         self.assertIsNone(other.poll())
         other.kill()
         other.wait()
+
+    def test_a_stranger_in_a_namespace_with_a_number_of_the_lab_is_left_alone(self):
+        lab('up', 2, name=self.name)
+        rows = state.load(self.name)
+        numbers = {row['net'] for row in rows['hosts'] + [rows['head']]}
+        tool.end(hosts.pause_processes(self.name))  # the kernel gives their numbers to the next namespaces
+
+        def stranger():
+            child = subprocess.Popen(['unshare', '--net', 'sh', '-c', 'echo ready; exec sleep 1000'], stdout=subprocess.PIPE)
+            for end in (child.stdout.close, child.wait, child.kill):
+                self.addCleanup(end)
+            self.assertEqual(child.stdout.readline(), b'ready\n')
+            return child
+
+        for _ in range(100):
+            child = stranger()
+            if tool.namespace_of(child.pid) in numbers:
+                break
+        else:
+            self.skipTest('no number was given out again')
+        self.assertEqual(hosts.members(self.name), [])
+        lab('down', name=self.name)
+        self.assertIsNone(child.poll())
 
     def test_failed_up_leaves_nothing(self):
         done = lab('up', 3, name=self.name, code=1, env=self.instead('ethtool', 'echo no such feature >&2; exit 1'))
