@@ -106,14 +106,21 @@ class Faulty(Lanes):
                 self.lab('fault', 'loss', share)
                 self.casts(0, rounds=4, env=[f'HERALD_BASELINE=cast={mode}'])
 
-    def test_multicast_stops_and_recovers_during_a_job(self):
-        child = self.begin(PROGRAM, '6', '300000')
+    def interrupted(self, seconds):
+        """Output of a job whose multicast stops and comes back; None if it ended before that."""
+        child = self.begin(PROGRAM, str(seconds), '300000')
         for words in (['100%'], ['100%', '--at', 'h2,h3'], ['30%'], ['0%']):
             self.lab('fault', 'multicast', *words)
             time.sleep(0.8)
+        under_way = child.poll() is None
         out, _ = child.communicate(timeout=120)
         self.assertEqual(child.returncode, 0, out)
         self.assertIn('passed', out)
+        return out if under_way else None
+
+    def test_multicast_stops_and_recovers_during_a_job(self):
+        out = self.interrupted(6) or self.interrupted(30)  # the machine may be busy
+        self.assertIsNotNone(out)
         self.reported(out, ALL)
         self.assertGreater(self.counters(out)['multicast_heard_again'], 0)
 

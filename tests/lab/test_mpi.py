@@ -86,6 +86,25 @@ class Many(Job):
         text = self.lab('exec', 'h2', 'cat', '/proc/net/udp').stdout
         return [int(port, 16) for port in re.findall(r'^ *\d+: 02004D0A:([0-9A-F]{4}) ', text, re.MULTILINE)]
 
+    def attacked(self, seconds, old, timeline):
+        """Runs a job, to one of whose hosts another sends forged packets and those of the file `old`. Datagrams that this
+        host dropped, by the job's timeline; None if the job ended before they were sent."""
+        child = self.begin(PROGRAM, str(seconds), '30000', ranks=4, env=[f'HERALD_TRACE={timeline}'])
+        ports, under_way = self.ports_of_h2(), False
+        self.assertNotEqual(ports, [])
+        while child.poll() is None:  # until the end: a timeline keeps the last events
+            senders = [self.start('h8', sys.executable, TOOL, *map(str, words)) for port in ports
+                         for words in (('forge', '10.77.0.2', port, '300'), ('replay', old, '10.77.0.2', port))]
+            for sender in senders:
+                self.assertEqual(sender.wait(LIMIT), 0)
+            under_way = under_way or child.poll() is None
+        self.must_pass(child)
+        if not under_way:
+            return None
+        with open(timeline.replace('%r', '1'), encoding='utf-8') as file:  # rank 1 is on h2
+            dropped = [int(total) for total in re.findall(r'"dropped datagrams".*"total":(\d+)', file.read())]
+        return max(dropped, default=0)  # lanes count theirs separately
+
     def test_forged_packets_and_packets_of_an_earlier_job(self):
         old, timeline = f'/tmp/{self.name}-old', f'/tmp/{self.name}-%r.json'
         files = [old] + [timeline.replace('%r', str(rank)) for rank in range(4)]
@@ -94,18 +113,11 @@ class Many(Job):
         self.assertEqual(recorder.stdout.readline(), 'ready\n')
         self.job(PROGRAM, '1', '30000', ranks=4)
         recorder.wait(LIMIT)
-        child = self.begin(PROGRAM, '4', '30000', ranks=4, env=[f'HERALD_TRACE={timeline}'])
-        ports = self.ports_of_h2()
-        self.assertNotEqual(ports, [])
-        while child.poll() is None:  # until the end: a timeline keeps the last events
-            senders = [self.start('h8', sys.executable, TOOL, *map(str, words)) for port in ports
-                         for words in (('forge', '10.77.0.2', port, '300'), ('replay', old, '10.77.0.2', port))]
-            for sender in senders:
-                self.assertEqual(sender.wait(LIMIT), 0)
-        self.must_pass(child)
-        with open(files[2], encoding='utf-8') as file:  # rank 1 is on h2
-            dropped = [int(total) for total in re.findall(r'"dropped datagrams".*"total":(\d+)', file.read())]
-        self.assertGreaterEqual(max(dropped, default=0), 300)  # lanes count theirs separately
+        dropped = self.attacked(4, old, timeline)
+        if dropped is None:  # the machine may be busy
+            dropped = self.attacked(30, old, timeline)
+        self.assertIsNotNone(dropped)
+        self.assertGreaterEqual(dropped, 300)
 
     def test_collectives(self):
         self.job(BUILD + '/tests/programs/coll_blocking', ranks=4)

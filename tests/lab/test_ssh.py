@@ -144,7 +144,7 @@ class Ssh(LabCase):
         self.assertIn('host h2 cannot be reached: ', done.stderr)
         took = time.monotonic() - begin
         print(f'a host behind a dead link was named after {took:.1f} s')
-        self.assertLess(took, 15)  # 10 on an idle machine
+        self.assertLess(took, 40)  # 10 on an idle machine; mpiexec itself gives up after 60
 
     def test_nothing_is_left_when_mpiexec_or_a_proxy_is_killed(self):
         for victim in ('mpiexec', 'proxy'):
