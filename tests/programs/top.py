@@ -131,13 +131,15 @@ def test_terminal():
     screen.check_left()
 
 
-# A remote shell into a PID namespace of its own: its ranks cannot be seen from here.
+# A remote shell into a PID namespace of its own: its ranks cannot be seen from here. The first call for a host makes the
+# namespace; its ranks start when the later calls can find it.
 AGENT = """#!/bin/bash
 host=$1; shift
 inside=$(cat {folder}/$host 2>/dev/null)
 if [ -n "$inside" ]; then exec nsenter -t $inside -p -m sh -c "$*"; fi
-unshare --pid --fork --mount-proc sh -c "$*; true" <&0 &
-while [ ! -s {folder}/$host ]; do pgrep -P $! > {folder}/$host; done
+unshare --pid --fork --mount-proc sh -c "until [ -s {folder}/$host ]; do sleep 0.02; done; $*; true" <&0 &
+until pgrep -P $! > {folder}/$host.new; do :; done
+mv {folder}/$host.new {folder}/$host
 wait $!
 """
 
@@ -154,8 +156,8 @@ def test_other_hosts():
         with Job("--engine", "ssh", "--rsh-agent", agent, "--host", "first:3,second:2") as job:
             name = job.name()
             frame(name, *STATES[1:4], r"^ +4 sends")
-            text = subprocess.run([HERALD, "ps", name], capture_output=True, text=True, timeout=LIMIT).stdout
-            expect(text, r"rank 1 on \S+: MPI_Recv from 0", r"rank 4 on \S+: MPI_Ssend to 0")
+            done = subprocess.run([HERALD, "ps", name], capture_output=True, text=True, timeout=LIMIT)
+            expect(done.stdout + done.stderr, r"rank 1 on \S+: MPI_Recv from 0", r"rank 4 on \S+: MPI_Ssend to 0")
             listed = subprocess.run([HERALD, "ps"], capture_output=True, text=True, timeout=LIMIT).stdout
             expect(listed, f"^{name} ")
 
