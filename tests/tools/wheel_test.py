@@ -36,12 +36,14 @@ with MPICommExecutor(MPI.COMM_WORLD, root=0) as pool:
 # ever, as MPI allows. It is the only test that is left out.
 LEFT_OUT = 'testIAgree'
 TESTS = 2000  # of mpi4py 4.1, at least
+LIMIT = 3000  # seconds: 5 ranks on two busy processors take half of it
 
 
 def run(*words, **more):
     clean = {k: v for k, v in os.environ.items() if not k.startswith(('HERALD_', 'PIP_', 'PYTHON'))}
     clean.update(more.pop('env', {}))
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=1500, env=clean, **more)
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=LIMIT + 100, env=clean,
+                          **more)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -119,13 +121,15 @@ def test_suite(place, folder):
     (tests,) = folder.glob('mpi4py-*/test')
     program = [place / 'bin/python', 'main.py', '-q', '-x', LEFT_OUT]
     for ranks in (1, 2, 3, 5):
-        check_suite([place / 'bin/mpiexec', '--timeout', '1400', '-n', ranks, *program], ranks, tests)
+        check_suite([place / 'bin/mpiexec', '--timeout', LIMIT, '-n', ranks, *program], ranks, tests)
     lab, name = f'{SOURCE}/lab/herald-lab', f'mpi4py{os.getpid()}'
     if run(lab, 'check')[0] != 0:
         return print('skipped: the suite on hosts of the lab (herald-lab check says why)')
     must(lab, 'up', '2', '--name', name)
     try:
-        check_suite([lab, 'run', '--name', name, '--timeout', '1400', '-n', 2, *program], 2, tests)
+        # The launcher of the lab, Open MPI's mpirun, keeps no names for MPI_Publish_name.
+        check_suite([lab, 'run', '--name', name, '--timeout', '1400', '-n', 2, *program,
+                     '-x', 'testNamePublishing'], 2, tests)
     finally:
         must(lab, 'down', '--name', name)
 
