@@ -85,7 +85,7 @@ bool ForeignPeers::open(bool& locked, std::string& why) {
   open_ = true;
   memory_.open();
   // A process without shared memory counts as a host of its own.
-  own_host_ = engine_.shm_ ? engine_.shm_->host_token() : path::random_number();
+  if (own_host_ == 0) own_host_ = engine_.shm_ ? engine_.shm_->host_token() : path::random_number();
   if (engine_.net_ != nullptr) return true;
   if (!knobs_.path.empty() && !list_has(knobs_.path, "udp")) {
     why = "processes of other jobs are reached by UDP, and HERALD_PATH=" + knobs_.path +
