@@ -83,10 +83,10 @@ class Boot {
 
  protected:
   virtual Status refuse(Status status, std::string why) = 0;  // sets last_error()
+  Status refuse_names();
 
  private:
   // The virtual functions are inline: subclasses in tests have run-time type information, this room has none.
-  Status refuse_names();
   Status refuse_spawn();
   static std::string take_parent_port();
 };

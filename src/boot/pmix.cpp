@@ -17,6 +17,7 @@
 #include "boot/environment.hpp"
 #include "boot/local_peers.hpp"
 #include "boot/pmix_library.hpp"
+#include "boot/pmix_names.hpp"
 #include "boot/pmix_spawn.hpp"
 #include "boot/ways.hpp"
 
@@ -92,6 +93,13 @@ class Pmix final : public Boot {
   Status spawn(std::span<const SpawnApp> apps, std::string_view port) override {
     return spawner_.spawn(apps, port, error_);
   }
+  Status publish(std::string_view service, std::string_view port) override {
+    return of_names(names_.publish(service, port, error_));
+  }
+  Status lookup(std::string_view service, std::string& port) override {
+    return of_names(names_.lookup(service, port, error_));
+  }
+  Status unpublish(std::string_view service) override { return of_names(names_.unpublish(service, error_)); }
   bool has_spawn_ended() override { return spawner_.has_ended(error_); }
   void abort(const Abort& abort) noexcept override;
   Status finalize() override;
@@ -107,9 +115,11 @@ class Pmix final : public Boot {
   int job_int(pmix::Rank rank, const char* key);
   void find_local_ranks();
   Status barrier(bool collect);
+  Status of_names(Status status) { return status == Status::unsupported ? refuse_names() : status; }
 
   const pmix::Library library_;
   PmixSpawn spawner_{library_};
+  PmixNames names_{library_};
   pmix::Proc me_{};
   int size_ = 0;
   int app_number_ = -1;

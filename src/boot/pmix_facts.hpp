@@ -16,6 +16,7 @@ inline constexpr Code kErrTimeout = -24;
 inline constexpr Code kErrUnreach = -25;
 inline constexpr Code kErrNotFound = -46;
 inline constexpr Code kErrNotSupported = -47;
+inline constexpr Code kErrDuplicateKey = -53;
 inline constexpr Rank kRankWildcard = UINT32_MAX - 1;
 inline constexpr std::size_t kLongestNamespace = 255;
 inline constexpr std::size_t kLongestKey = 511;
@@ -105,6 +106,13 @@ struct Query {
   std::size_t qualifier_count;
 };
 
+// PMIx_Lookup reads the key and fills in its value and the process that has published it.
+struct Published {
+  Proc proc;
+  char key[kLongestKey + 1];
+  Value value;
+};
+
 using InitCall = Code (*)(Proc*, Info*, std::size_t);
 using FinalizeCall = Code (*)(const Info*, std::size_t);
 using PutCall = Code (*)(std::uint8_t, const char*, Value*);
@@ -114,6 +122,9 @@ using GetCall = Code (*)(const Proc*, const char*, const Info*, std::size_t, Val
 using AbortCall = Code (*)(int, const char*, Proc*, std::size_t);
 using SpawnCall = Code (*)(const Info*, std::size_t, const App*, std::size_t, char*);
 using QueryCall = Code (*)(Query*, std::size_t, Info**, std::size_t*);
+using PublishCall = Code (*)(const Info*, std::size_t);
+using LookupCall = Code (*)(Published*, std::size_t, const Info*, std::size_t);
+using UnpublishCall = Code (*)(char**, const Info*, std::size_t);
 using ErrorStringCall = const char* (*)(Code);
 
 }  // namespace herald::boot::pmix

@@ -24,7 +24,9 @@ bool load(Library& library, std::string& why) {
                    find("PMIx_Put", library.put) && find("PMIx_Commit", library.commit) &&
                    find("PMIx_Fence", library.fence) && find("PMIx_Get", library.get) &&
                    find("PMIx_Abort", library.abort) && find("PMIx_Spawn", library.spawn) &&
-                   find("PMIx_Query_info", library.query) && find("PMIx_Error_string", library.error_string);
+                   find("PMIx_Query_info", library.query) && find("PMIx_Publish", library.publish) &&
+                   find("PMIx_Lookup", library.lookup) && find("PMIx_Unpublish", library.unpublish) &&
+                   find("PMIx_Error_string", library.error_string);
   if (!all) why = std::string{kFile} + " is not a PMIx library of version 4 or later";
   return all;
 }

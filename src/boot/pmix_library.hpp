@@ -17,6 +17,9 @@ struct Library {
   AbortCall abort;
   SpawnCall spawn;
   QueryCall query;
+  PublishCall publish;
+  LookupCall lookup;
+  UnpublishCall unpublish;
   ErrorStringCall error_string;
 };
 

@@ -127,9 +127,7 @@ def test_suite(place, folder):
         return print('skipped: the suite on hosts of the lab (herald-lab check says why)')
     must(lab, 'up', '2', '--name', name)
     try:
-        # The launcher of the lab, Open MPI's mpirun, keeps no names for MPI_Publish_name.
-        check_suite([lab, 'run', '--name', name, '--timeout', '1400', '-n', 2, *program,
-                     '-x', 'testNamePublishing'], 2, tests)
+        check_suite([lab, 'run', '--name', name, '--timeout', '1400', '-n', 2, *program], 2, tests)
     finally:
         must(lab, 'down', '--name', name)
 

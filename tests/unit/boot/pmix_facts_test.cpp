@@ -16,7 +16,7 @@ namespace {
 static_assert(std::is_same_v<Code, pmix_status_t> && std::is_same_v<Rank, pmix_rank_t>);
 static_assert(kSuccess == PMIX_SUCCESS && kErrTimeout == PMIX_ERR_TIMEOUT);
 static_assert(kErrUnreach == PMIX_ERR_UNREACH && kErrNotFound == PMIX_ERR_NOT_FOUND);
-static_assert(kErrNotSupported == PMIX_ERR_NOT_SUPPORTED);
+static_assert(kErrNotSupported == PMIX_ERR_NOT_SUPPORTED && kErrDuplicateKey == PMIX_ERR_DUPLICATE_KEY);
 static_assert(kRankWildcard == PMIX_RANK_WILDCARD);
 static_assert(kLongestNamespace == PMIX_MAX_NSLEN && kLongestKey == PMIX_MAX_KEYLEN);
 static_assert(sizeof(pmix_scope_t) == sizeof kScopeGlobal && kScopeGlobal == PMIX_GLOBAL);
@@ -61,6 +61,11 @@ static_assert(sizeof(Query) == sizeof(pmix_query_t) && offsetof(Query, keys) == 
 static_assert(offsetof(Query, qualifiers) == offsetof(pmix_query_t, qualifiers));
 static_assert(offsetof(Query, qualifier_count) == offsetof(pmix_query_t, nqual));
 
+static_assert(sizeof(Published) == sizeof(pmix_pdata_t));
+static_assert(offsetof(Published, proc) == offsetof(pmix_pdata_t, proc));
+static_assert(offsetof(Published, key) == offsetof(pmix_pdata_t, key));
+static_assert(offsetof(Published, value) == offsetof(pmix_pdata_t, value));
+
 // Our signatures must equal those of PMIx when its own types are substituted. An array parameter is a
 // pointer.
 static_assert(std::is_same_v<decltype(&PMIx_Init), Code (*)(pmix_proc_t*, pmix_info_t*, std::size_t)>);
@@ -76,6 +81,10 @@ static_assert(std::is_same_v<decltype(&PMIx_Spawn), Code (*)(const pmix_info_t*,
                                                              const pmix_app_t*, std::size_t, char*)>);
 static_assert(std::is_same_v<decltype(&PMIx_Query_info),
                              Code (*)(pmix_query_t*, std::size_t, pmix_info_t**, std::size_t*)>);
+static_assert(std::is_same_v<decltype(&PMIx_Publish), Code (*)(const pmix_info_t*, std::size_t)>);
+static_assert(std::is_same_v<decltype(&PMIx_Lookup),
+                             Code (*)(pmix_pdata_t*, std::size_t, const pmix_info_t*, std::size_t)>);
+static_assert(std::is_same_v<decltype(&PMIx_Unpublish), Code (*)(char**, const pmix_info_t*, std::size_t)>);
 static_assert(std::is_same_v<decltype(&PMIx_Error_string), const char* (*)(Code)>);
 
 TEST(PmixFacts, keys_are_spelled_as_in_the_headers) {
