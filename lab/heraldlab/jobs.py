@@ -39,8 +39,8 @@ def placement(lab, ranks, ppn, chosen=None):
 
 def launcher_words(engine, ranks, ppn, names, more=()):
     path = find_engine(engine)
-    if engine == 'hydra':
-        return [path, '-launcher', 'ssh', '-launcher-exec', AGENT, '-hosts', ','.join(names), '-ppn', str(ppn),
+    if engine == 'hydra':  # as rsh: with ssh it pauses after eight spawned jobs
+        return [path, '-launcher', 'rsh', '-launcher-exec', AGENT, '-hosts', ','.join(names), '-ppn', str(ppn),
                 '-n', str(ranks), *more]
     exported = [word for name in sorted(os.environ) if name.startswith('HERALD_') or name == 'LD_LIBRARY_PATH'
               for word in ('-x', name)]
