@@ -96,7 +96,9 @@ def launchers(options, folder):
 def measure(options, folder, name):
     found, samples = launchers(options, folder), {}
     for library, (compiler, _) in found.items():
-        subprocess.run([compiler, '-O2', '-w', '-o', f'{folder}/{library}', f'{HERE}/startup.c'], check=True)
+        # TMPDIR: a compiler that is killed when the benchmark is interrupted leaves files there.
+        subprocess.run([compiler, '-O2', '-w', '-o', f'{folder}/{library}', f'{HERE}/startup.c'], check=True,
+                       env=dict(os.environ, TMPDIR=folder))
     for _ in range(options.rounds):
         for library, (_, words) in found.items():
             _, ended = timed([*words, '-n', str(options.ranks), 'true'], name)
