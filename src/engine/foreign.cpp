@@ -23,7 +23,7 @@ constexpr std::int32_t kFarewell = 1;          // tags: the sender has forgotten
 constexpr std::int32_t kGoodbye = 2;           // the sender ends MPI, and waits for the same message
 
 // The words of a card: version, job, rank, security, bytes of a datagram, eager window, host, its name,
-// memory, address.
+// whether the job has lanes, memory, address.
 struct Card : ProcessCard {
   std::string security, host_name, address;
   std::uint32_t datagram_bytes = 0, eager_packets = 0;
@@ -34,8 +34,8 @@ bool read_card(const std::string& text, Card& card) {
   std::string version;
   in >> version >> std::hex >> card.name.job >> std::dec >> card.name.rank >> card.security >>
       card.datagram_bytes >> card.eager_packets >> std::hex >> card.host >> std::dec >> card.host_name >>
-      card.memory;
-  if (!in || version != "foreign3" || card.name.rank < 0 || card.datagram_bytes < 256 ||
+      card.casts >> card.memory;
+  if (!in || version != "foreign4" || card.name.rank < 0 || card.datagram_bytes < 256 ||
       card.eager_packets == 0 || in.get() != ' ')
     return false;
   return static_cast<bool>(std::getline(in, card.address));
@@ -86,7 +86,10 @@ bool ForeignPeers::open(bool& locked, std::string& why) {
   memory_.open();
   // A process without shared memory counts as a host of its own.
   if (own_host_ == 0) own_host_ = engine_.shm_ ? engine_.shm_->host_token() : path::random_number();
+  // A network that is opened for other jobs has a key that no other rank of ours knows.
+  casts_ = casts_ || (engine_.net_ != nullptr && !opened_net_ && knobs_.lanes == "on");
   if (engine_.net_ != nullptr) return true;
+  opened_net_ = true;
   if (!knobs_.path.empty() && !list_has(knobs_.path, "udp")) {
     why = "processes of other jobs are reached by UDP, and HERALD_PATH=" + knobs_.path +
           " excludes it: it must name udp, or be unset";
@@ -116,10 +119,10 @@ bool ForeignPeers::open(bool& locked, std::string& why) {
 std::string ForeignPeers::card() const {
   const rel::MeshConfig& mesh = engine_.node_.mesh().config();
   std::ostringstream out;
-  out << "foreign3 " << std::hex << job_ << std::dec << ' ' << rank_ << ' ' << security_of(knobs_, suite_)
+  out << "foreign4 " << std::hex << job_ << std::dec << ' ' << rank_ << ' ' << security_of(knobs_, suite_)
       << ' ' << std::max(mesh.datagram_bytes, mesh.largest_bytes) << ' ' << mesh.eager_packets << ' '
-      << std::hex << own_host_ << std::dec << ' ' << host_name() << ' ' << memory_.card() << ' '
-      << engine_.net_->udp_->card();
+      << std::hex << own_host_ << std::dec << ' ' << host_name() << ' ' << casts_ << ' ' << memory_.card()
+      << ' ' << engine_.net_->udp_->card();
   return out.str();
 }
 
@@ -193,7 +196,7 @@ bool ForeignPeers::add(const Newcomer& newcomer, std::string& why) {
   peer.own_id = newcomer.own_id;
   peer.key = tag_key(newcomer.secret, label);
   engine_.net_->hosts_.set(newcomer.id, card.host_name);
-  engine_.job_hosts_.set(newcomer.id, card.host);
+  engine_.job_hosts_.set(newcomer.id, {card.name.job, card.host, card.casts});
   if (newcomer.shares_memory) {
     memory_.use(newcomer.id, newcomer.own_id);
   } else {

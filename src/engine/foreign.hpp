@@ -35,6 +35,7 @@ struct ProcessName {
 struct ProcessCard {
   ProcessName name;
   std::uint64_t host = 0;
+  bool casts = false;  // its job has lanes
   std::string memory;  // for ForeignMemory
 };
 // False: the text is no card.
@@ -119,6 +120,8 @@ class ForeignPeers {
   std::uint64_t job_ = 0;
   const wire::CipherSuite* suite_ = nullptr;
   bool open_ = false, hooked_ = false;
+  bool opened_net_ = false;                   // the network, which our job did not have
+  bool casts_ = false;                        // our job has lanes
   std::vector<std::unique_ptr<Peer>> peers_;  // by id - size_
   std::uint64_t own_host_ = 0;                // for cards
   std::uint64_t strangers_ = 0;

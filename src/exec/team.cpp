@@ -35,9 +35,17 @@ Team::~Team() {
 
 const coll::Cluster& Team::cluster() noexcept {
   if (cluster_) return *cluster_;
-  const bool one_job = !engine::job_hosts_of(engine_).span_jobs(identity_.peers);
-  cluster_ = std::make_unique<coll::Cluster>(engine::job_hosts_of(engine_).numbers(identity_.peers));
-  cluster_->lane = one_job && cluster_->hosts() > 2 && knobs_.lanes == "on";
+  const engine::JobHosts& jobs = engine::job_hosts_of(engine_);
+  const std::vector<int> numbers = jobs.numbers(identity_.peers);
+  cluster_ = std::make_unique<coll::Cluster>(numbers);
+  if (cluster_->hosts() < 3) return *cluster_;
+  if (!jobs.span_jobs(identity_.peers)) {
+    cluster_->lane = knobs_.lanes == "on";
+  } else if (const auto casters = jobs.casters(identity_.peers, numbers); !casters.empty()) {
+    // A job that is on all hosts: its processes lead, and use a lane of that job.
+    cluster_ = std::make_unique<coll::Cluster>(numbers, casters);
+    cluster_->lane = true;
+  }
   if (!cluster_->lane || cluster_->place_of(rank()) != 0) return *cluster_;
   std::vector<p2p::PeerId> leaders;
   for (const int leader : cluster_->leaders()) leaders.push_back(peer(leader));

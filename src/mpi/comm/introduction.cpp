@@ -173,7 +173,8 @@ void Introduction::note_hosts(const std::vector<std::string>& own_cards) noexcep
   for (std::size_t i = 0; i < own_cards.size(); ++i) {
     engine::ProcessCard card;
     if (engine::read_process_card(text_of(own_cards[i]), card))
-      engine::job_hosts_of(runtime().engine()).set(local_.group->peers[i], card.host);
+      engine::job_hosts_of(runtime().engine())
+          .set(local_.group->peers[i], {card.name.job, card.host, card.casts});
   }
 }
 
@@ -222,7 +223,8 @@ bool Introduction::add_members() noexcept {
     const Member& member = members_[i];
     if (member.is_rank) {
       peers_.push_back(member.card.name.rank);
-      engine::job_hosts_of(runtime().engine()).set(member.card.name.rank, member.card.host);
+      engine::job_hosts_of(runtime().engine())
+          .set(member.card.name.rank, {member.card.name.job, member.card.host, member.card.casts});
     } else if (foreign().add({id_of(i), member.own_id, member.text, terms_.secret, member.shares_memory},
                              why)) {
       peers_.push_back(id_of(i));

@@ -47,8 +47,8 @@ inline std::string text_of(const Algorithm& algorithm, const Case& c, std::uint6
 
 // Hosts of unequal size, of equal size, with one rank, and ranks distributed round-robin.
 inline const std::vector<Cluster>& clusters() {
-  const auto make = [](std::vector<int> numbers, bool lane) {
-    Cluster cluster(numbers);
+  const auto make = [](std::vector<int> numbers, bool lane, const std::vector<bool>& leads = {}) {
+    Cluster cluster(numbers, leads);
     cluster.lane = lane;
     cluster.reads_peers = true;
     return cluster;
@@ -61,6 +61,9 @@ inline const std::vector<Cluster>& clusters() {
       make({4, 3, 2, 4, 2, 2, 1, 4, 3}, true),
       make({0, 1, 2, 0, 1, 2}, true),
       make({0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 3, 3, 4}, true),
+      // Ranks of another job come first on some hosts.
+      make({0, 0, 0, 1, 1, 2, 2}, true, {false, true, true, true, true, true, true}),
+      make({0, 1, 2, 0, 1, 0, 2, 2}, true, {false, true, false, false, true, true, true, true}),
   };
   return all;
 }
