@@ -36,8 +36,10 @@ bool Receiver::on_data(Connection& ch, Instant now, std::uint8_t link,
   if (before(view.seq, rx.next) || rx.reorder.has(view.seq)) {
     ++mesh_.counters.duplicates;  // our ack was lost, or is late
     rx.ack_now = true;
-  } else if (view.seq - rx.delivered >= Reorder::kMost) {  // modulo 2^32: too far either way
-    ++mesh_.counters.stale;
+  } else if (const Seq ahead = view.seq - rx.delivered; ahead >= Reorder::kMost) {
+    // Short packets may outrun the credit: those that cannot be kept count as lost. None is further ahead
+    // than the sender's log is long; modulo 2^32, such packets are too old.
+    if (ahead >= 2 * Reorder::kMost) ++mesh_.counters.stale;
   } else if (accept(ch, now, view)) {
     if (ch.gone) return true;
     grant(rx);
