@@ -129,7 +129,7 @@ struct Connection {
   bool gone = false;
   bool resting = false;           // rings were empty at the last sweep
   std::uint8_t lane_link = 0;     // that brought the last datagram of a lane to us alone
-  std::uint8_t lane_tx_link = 0;  // that took our last
+  std::uint8_t lane_tx_link = 0;  // that took our last that wants an answer
   LinkSet links;
   SendState tx;
   RecvState rx;

@@ -47,13 +47,15 @@ void PeerLiveness::probe(Instant now, PeerId peer) noexcept {
   sender_.probe(*ch, now);
 }
 
-LinkId PeerLiveness::link_to(Instant now, PeerId peer) noexcept {
+LinkId PeerLiveness::link_to(Instant now, PeerId peer, bool wants_answer) noexcept {
   const Connection* const known = peers_.find(peer);
   if (known != nullptr && known->links.size() == 1) return 0;
   Connection* const ch = obtain(now, peer);
   if (ch == nullptr || ch->links.size() == 1) return 0;
   ch->links.on_sent(now);
-  return ch->lane_tx_link = ch->links.best(ch->lane_link);
+  const LinkId link = ch->links.best(ch->lane_link);
+  if (wants_answer) ch->lane_tx_link = link;
+  return link;
 }
 
 void PeerLiveness::suspect_segment(Instant now, PeerId peer, std::size_t bytes) noexcept {

@@ -40,8 +40,9 @@ class PeerLiveness {
     Connection* const ch = peers_.find(peer);
     if (ch != nullptr && link < ch->links.size()) ch->lane_link = link;
   }
-  // The link for a datagram of a lane: the one that the peer uses, as long as it works.
-  LinkId link_to(Instant now, PeerId peer) noexcept;
+  // The link for a datagram of a lane: the one that the peer uses, as long as it works. `wants_answer`:
+  // on_unanswered() holds it against this link.
+  LinkId link_to(Instant now, PeerId peer, bool wants_answer) noexcept;
   // The largest datagram for the peer by this link; for all peers by all links.
   std::uint16_t segment_to(PeerId peer, LinkId link) const noexcept {
     const Connection* const ch = peers_.find(peer);

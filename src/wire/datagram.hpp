@@ -112,9 +112,11 @@ inline bool is_lane_datagram(std::span<const std::byte> datagram) noexcept {
   return datagram.size() > 1 && std::to_integer<std::uint8_t>(datagram[1]) >= 5;
 }
 
+inline bool has_kind(std::span<const std::byte> datagram, DatagramKind kind) noexcept {
+  return datagram.size() > 1 && std::to_integer<std::uint8_t>(datagram[1]) == static_cast<std::uint8_t>(kind);
+}
 inline bool is_fragment(std::span<const std::byte> datagram) noexcept {
-  return datagram.size() > 1 &&
-         std::to_integer<std::uint8_t>(datagram[1]) == static_cast<std::uint8_t>(DatagramKind::fragment);
+  return has_kind(datagram, DatagramKind::fragment);
 }
 
 // By its kind alone: of a fused exchange.
