@@ -69,7 +69,7 @@ class Helpers(unittest.TestCase):
 
 
 class Agent(unittest.TestCase):
-    def test_options_of_ssh_are_ignored_and_words_joined(self):
+    def test_options_of_ssh_are_ignored_words_joined_and_input_passed_on(self):
         with tempfile.TemporaryDirectory() as folder:
             with open(SOURCE + '/lab/agent', encoding='utf-8') as file:
                 text = file.read().replace('/run/herald-lab', folder)
@@ -80,15 +80,15 @@ class Agent(unittest.TestCase):
             with open(folder + '/x/table', 'w', encoding='utf-8') as file:
                 file.write(f'h1 10.77.0.1 1\nh2 10.77.0.2 {child.pid}\n')
             with open(folder + '/nsenter', 'w', encoding='utf-8') as file:
-                file.write('#!/bin/sh\necho "$@"\n')
+                file.write('#!/bin/sh\necho "$@"\ncat\n')
             os.chmod(folder + '/nsenter', 0o755)
 
             def call(*words):
-                return subprocess.run(['sh', '-c', text, 'agent', *words], capture_output=True, text=True,
+                return subprocess.run(['sh', '-c', text, 'agent', *words], capture_output=True, text=True, input='input\n',
                                       env={**os.environ, 'HERALDLAB': 'x', 'PATH': folder + ':' + os.environ['PATH']})
 
             for words in (('-x', 'h2', 'a', 'b'), ('-o', 'Any=1', '-q', '10.77.0.2', 'a b'), ('-l', 'me', 'you@h2', '-n', 'a', 'b')):
-                self.assertEqual(call(*words).stdout, f'--target {child.pid} --net --uts --ipc --mount -- sh -c a b\n')
+                self.assertEqual(call(*words).stdout, f'--target {child.pid} --net --uts --ipc --mount -- sh -c a b\ninput\n')
             for host in ('h1', 'h3'):  # h1: another process has its pid
                 self.assertEqual(call(host, 'true').returncode, 255)
 
