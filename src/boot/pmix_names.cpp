@@ -34,11 +34,10 @@ Status PmixNames::publish(std::string_view service, std::string_view port, std::
   const std::string key = key_of(service);
   const std::string text(port);
   const pmix::Info info = pmix::make_text(key.c_str(), text.c_str());
-  pmix::Code code;
-  const bool exists = is_published(key, nullptr, code);
-  if (!exists) code = library_.publish(&info, 1);
-  if (!exists && code == pmix::kSuccess) return Status::ok;
-  if (!exists && code != pmix::kErrDuplicateKey) return explain(code, "PMIx_Publish", why);
+  pmix::Code looked_up, code = pmix::kErrDuplicateKey;
+  if (!is_published(key, nullptr, looked_up)) code = library_.publish(&info, 1);
+  if (code == pmix::kSuccess) return Status::ok;
+  if (code != pmix::kErrDuplicateKey) return explain(code, "PMIx_Publish", why);
   why = "this name is published already";
   return Status::bad_argument;
 }

@@ -40,8 +40,10 @@ void LaneContext::on_unanswered(Instant now, PeerId peer) noexcept {
 void LaneContext::push(const Destination& to, std::span<const std::byte> datagram, TxBatch& out) noexcept {
   const bool direct = to.to >= 0 && peers != nullptr;
   // Nobody answers an ack, so its link is not to blame for what stays unanswered.
-  const bool wants_answer = !wire::has_kind(datagram, wire::DatagramKind::cast_ack);
-  const Tx one{to.to, direct ? peers->link_to(clock, to.to, wants_answer) : to.interface, datagram};
+  const auto link_to_peer = [&] {
+    return peers->link_to(clock, to.to, !wire::has_kind(datagram, wire::DatagramKind::cast_ack));
+  };
+  const Tx one{to.to, direct ? link_to_peer() : to.interface, datagram};
   if (peers != nullptr && datagram.size() > peers->least_segment()) [[unlikely]] {
     const std::size_t segment = direct ? peers->segment_to(one.to, one.link) : peers->least_segment();
     const wire::Seal& seal_of_parts = direct ? peers->seal_to(one.to) : config.seal;
