@@ -62,7 +62,14 @@ bool FusedOps::attempt(FusedOp& op) noexcept {
   return op.step == FusedStep::contribute ? contribute(op) : gather(op);
 }
 
+// Again after each success: an operation that finishes makes room for a later one, which may come first here.
 bool FusedOps::look() noexcept {
+  bool some = false;
+  while (look_once()) some = true;
+  return some;
+}
+
+bool FusedOps::look_once() noexcept {
   bool some = false;
   for (std::size_t i = 0; i < ops_.size();) {
     if (!attempt(*ops_[i])) {

@@ -26,6 +26,7 @@ class FusedOps {
   void drop(rel::LaneId lane) noexcept;
 
  private:
+  bool look_once() noexcept;
   bool attempt(FusedOp& op) noexcept;
   bool contribute(FusedOp& op) noexcept;
   bool gather(FusedOp& op) noexcept;

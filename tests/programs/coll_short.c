@@ -120,7 +120,7 @@ int main(int argc, char** argv) {
   if (size > 64) return 1;
   blocking(MPI_COMM_WORLD);
   types(MPI_COMM_WORLD);
-  at_once(MPI_COMM_WORLD);
+  for (int i = 0; i < 20; ++i) at_once(MPI_COMM_WORLD);
   persistent(MPI_COMM_WORLD);
   short_lives();
   return check_finalize();

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What could go wrong: a part or a result comes to the wrong place of the program's memory, or beyond it; a
-// call that does not match the others ends the program, or goes unnoticed.
+// call that does not match the others ends the program, or goes unnoticed; calls that begin in any order wait
+// for each other for ever.
 #include "p2p/fused_ops.hpp"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/prng.hpp"
@@ -35,6 +38,7 @@ struct Node {
   rel::Lanes lanes;
   FusedOps fused_ops{core, lanes};
   rel::LaneId lane = -1;
+  bool arrived = false;
 };
 
 class FusedExchanges : public ::testing::Test {
@@ -55,7 +59,7 @@ class FusedExchanges : public ::testing::Test {
     start(id, op, step, data, data.size());
   }
   Node& node(PeerId id) { return *nodes_[static_cast<std::size_t>(id)]; }
-  // All that is on its way arrives.
+  // All that is on its way arrives; nodes look when something has come.
   void deliver() {
     for (bool moved = true; moved;) {
       moved = false;
@@ -65,7 +69,8 @@ class FusedExchanges : public ::testing::Test {
           for (std::size_t i = 0; i < batch_.count; ++i) hand_on(id, batch_.entries[i]);
         }
       }
-      for (PeerId id = 0; id < kNodes; ++id) moved = node(id).fused_ops.look() || moved;
+      for (PeerId id = 0; id < kNodes; ++id)
+        if (std::exchange(node(id).arrived, false)) node(id).fused_ops.look();
     }
   }
   const Instant now_{1'000'000};
@@ -76,6 +81,7 @@ class FusedExchanges : public ::testing::Test {
     for (PeerId to = 0; to < kNodes; ++to)
       if (to != from && (tx.to < 0 || tx.to == to)) {
         EXPECT_TRUE(node(to).lanes.on_datagram(now_, tx.to < 0, tx.datagram));
+        node(to).arrived = true;
       }
   }
   rel::TxBatch batch_;
@@ -128,6 +134,29 @@ TEST_F(FusedExchanges, who_sends_more_or_less_than_the_others_is_noticed_and_bre
     EXPECT_EQ(got[3], -1) << items;
     ++number_;
   }
+}
+
+TEST_F(FusedExchanges, later_calls_that_begin_before_earlier_ones_finish_too) {
+  constexpr std::uint32_t kCalls = 24;  // three times as many as a member may have open
+  std::vector<int> mine{7};
+  std::vector<std::vector<int>> all(kCalls, std::vector<int>(kNodes, 1)), got(2 * kCalls, all[0]);
+  std::array<FusedOp, kCalls> collect, tell;
+  std::array<FusedOp, 2 * kCalls> give;
+  for (number_ = 0; number_ < kCalls; ++number_) start(0, collect[number_], FusedStep::gather, all[number_]);
+  for (std::uint32_t i = 0; i < 2 * kCalls; ++i) {
+    const PeerId id = i < kCalls ? 1 : 2;
+    number_ = id == 1 ? kCalls - 1 - i : i - kCalls;  // node 1 begins with the last
+    give[i].into = type::Cursor::bytes(got[i].data(), kNodes * sizeof(int));
+    start(id, give[i], FusedStep::contribute, mine);
+  }
+  std::array<bool, kCalls> told{};
+  for (std::uint32_t round = 0; round < kCalls; ++round) {
+    deliver();
+    for (number_ = 0; number_ < kCalls; ++number_)
+      if (collect[number_].done && !std::exchange(told[number_], true))
+        start(0, tell[number_], FusedStep::announce, all[number_]);
+  }
+  for (const FusedOp& op : give) EXPECT_TRUE(op.done) << op.number;
 }
 
 }  // namespace
