@@ -8,9 +8,9 @@
 namespace herald::sim {
 namespace {
 
-// Turns in which a process neither heard nor said anything, for each datagram and each virtual second: more
-// is a timer that fires for nothing.
-constexpr double kIdlePerDatagram = 0.5;
+// Turns in which a process neither heard nor said anything, for each time that a datagram or a TCP frame is
+// sent or delivered, and for each virtual second: more is a timer that fires for nothing.
+constexpr double kIdlePerTransfer = 0.5;
 constexpr double kIdlePerSecond = 200;
 // Datagrams that a pair of processes without work may exchange in a second.
 constexpr double kChatPerSecond = 20;
@@ -219,9 +219,9 @@ Result run_job(const Setup& setup, Watcher* watcher, Waits* waits) {
   }
   const std::uint64_t sent = net.counters().sent, under_way = net.under_way();
   summarize(net, processes, result);
-  const double datagrams = static_cast<double>(result.net.sent + result.net.delivered);
+  const auto transfers = static_cast<double>(result.net.sent + result.net.delivered + 2 * tcp.frames());
   const double allowed =
-      kIdlePerDatagram * datagrams + kIdlePerSecond * seconds * setup.net.hosts + 4.0 * setup.net.hosts;
+      kIdlePerTransfer * transfers + kIdlePerSecond * seconds * setup.net.hosts + 4.0 * setup.net.hosts;
   if (static_cast<double>(result.idle_turns) > allowed)
     result.wrong.push_back(words("busy timers: %.0f turns for nothing, at most %.0f are right",
                                  static_cast<double>(result.idle_turns), allowed));

@@ -16,6 +16,7 @@ constexpr std::size_t kMostWritten = 24'000;   // bytes in one call
 }  // namespace
 
 void TcpNet::put(HostId to, Frame frame, std::size_t bytes) {
+  ++frames_;
   const NetConfig& config = net_.config();
   Instant& free = line_free_[{frame.from, to}];
   const auto line_ns = static_cast<std::int64_t>(static_cast<double>(bytes + kSmall) * 8e9 /

@@ -54,6 +54,7 @@ class TcpNet {
   void set_silent(bool silent) { silent_ = silent; }  // frames vanish, and nothing says so
   void set_refusing(bool refusing) { refuses_ = refusing; }
   void corrupt_next() { corrupts_ = true; }
+  std::uint64_t frames() const noexcept { return frames_; }
   std::uint64_t datagrams() const noexcept { return datagrams_; }
   void count_resumed(std::uint64_t more) noexcept { bulk_resumed_ += more; }
   std::uint64_t bulk_resumed() const noexcept { return bulk_resumed_; }
@@ -71,7 +72,7 @@ class TcpNet {
   std::map<Pair, Instant> line_free_;   // by direction
   std::uint32_t last_epoch_ = 0;
   bool silent_ = false, refuses_ = false, corrupts_ = false;
-  std::uint64_t datagrams_ = 0, bulk_bytes_ = 0, bulk_resumed_ = 0;
+  std::uint64_t frames_ = 0, datagrams_ = 0, bulk_bytes_ = 0, bulk_resumed_ = 0;
 };
 
 class TcpEnd {
