@@ -47,6 +47,7 @@ Job::Job(JobPlan plan)
            static_cast<std::size_t>(plan_.size)),
       aborted_(plan_, children_, pmi_.server()),
       output_(poller_, plan_),
+      waits_(plan_, children_, pmi_.server(), output_),
       spawned_(poller_),
       now_(clock_now()) {
   poller_.watch(signals_.fd(), EPOLLIN, Tag::signals);
@@ -57,7 +58,7 @@ Job::Job(JobPlan plan)
 }
 
 int Job::run() {
-  if (plan_.timeout_s > 0) timeout_at_ = now_ + plan_.timeout_s * 1000;
+  if (plan_.timeout_s > 0) at_.timeout = now_ + plan_.timeout_s * 1000;
   start();
   on_timers();
   flush_output();
@@ -70,7 +71,7 @@ void Job::start() {
   if (const int code = starter.start_all()) {
     code_ = code;
     end_job(0);
-    kill_at_ = now_;  // no rank has started its work
+    at_.kill = now_;  // no rank has started its work
   } else {
     guard_.start(children_.groups(), plan_.job_id);
     if (plan_.world_size() > 1 && !has_links()) foreign_.due = now_ + kLookAfter;
@@ -88,10 +89,10 @@ int Job::wait_ms() const {
   const auto sooner = [&](const std::optional<Millis>& at) {
     if (at && (!first || *at < *first)) first = at;
   };
-  for (const auto& at : {timeout_at_, foreign_.due, term_at_, kill_at_, drain_at_, output_.next_deadline(),
-                         aborted_.next_deadline()})
+  for (const auto& at : {at_.timeout, foreign_.due, at_.term, at_.kill, at_.drain, output_.next_deadline(),
+                         aborted_.next_deadline(), waits_.next_deadline()})
     sooner(at);
-  if (children_.alive() == 0) sooner(give_up_at_);
+  if (children_.alive() == 0) sooner(at_.give_up);
   if (input_) sooner(input_->next_deadline());
   if (!first) return -1;
   return static_cast<int>(std::clamp<Millis>(*first - clock_now(), 0, 1000 * 1000));
@@ -105,10 +106,10 @@ void Job::run_once() {
     on_signals();
   for (const Ready& each : ready) dispatch(each);
   spawned_.start_requested(pmi_.server(), plan_, ending_, inherited_);
-  pmi_.flush();
-  write_upstream();
   check_pmi();
   on_timers();
+  pmi_.flush();
+  write_upstream();
   flush_output();
 }
 
@@ -130,19 +131,20 @@ void Job::dispatch(const Ready& ready) {
 }
 
 void Job::on_timers() {
-  if (timeout_at_ && *timeout_at_ <= now_) {
-    timeout_at_.reset();
+  if (at_.timeout && *at_.timeout <= now_) {
+    at_.timeout.reset();
     user_ended_ = true;
-    if (!ending_) {
-      const Millis delay = report_waits(0);
-      fail(kTimeoutCode, cat("timeout: the job did not end within ", plan_.timeout_s,
-                             " seconds (--timeout or MPIEXEC_TIMEOUT); ending it"));
-      end_job(delay);
-    }
+    if (!ending_)
+      waits_.ask(now_, 0, [this](Millis stacks) {
+        fail(kTimeoutCode, cat("timeout: the job did not end within ", plan_.timeout_s,
+                               " seconds (--timeout or MPIEXEC_TIMEOUT); ending it"));
+        end_job(stacks);
+      });
   }
+  waits_.on_time(now_);
   if (foreign_.due && *foreign_.due <= now_) look_at_libraries();
-  if (term_at_ && *term_at_ <= now_) {
-    term_at_.reset();
+  if (at_.term && *at_.term <= now_) {
+    at_.term.reset();
     if (unfinalized_rank_ >= 0 && !code_ && children_.alive() > 0)
       fail(1, cat(children_.describe(unfinalized_rank_),
                   " exited with code 0 without MPI_Finalize; ending the job"));
@@ -150,14 +152,14 @@ void Job::on_timers() {
     children_.signal_groups(SIGCONT);
     spawned_.signal(SIGTERM);
   }
-  if (kill_at_ && *kill_at_ <= now_) {
-    kill_at_.reset();
+  if (at_.kill && *at_.kill <= now_) {
+    at_.kill.reset();
     children_.signal_groups(SIGKILL);
   }
   aborted_.on_time(now_);
   if (input_) input_->on_time(now_);
   output_.on_time(now_);
-  if (drain_at_ && *drain_at_ <= now_ && children_.alive() == 0) drain();
+  if (at_.drain && *at_.drain <= now_ && children_.alive() == 0) drain();
 }
 
 void Job::on_signals() {
@@ -166,9 +168,9 @@ void Job::on_signals() {
     switch (number) {
       case SIGCHLD: on_exits(static_cast<pid_t>(info->ssi_pid)); break;
       case SIGUSR1:
-        report_waits(0);
+        if (plan_.upstream < 0) waits_.ask(now_, 0, {});  // else the mpiexec of the whole job asks
         watch::want_timelines(plan_.job_id);
-        children_.signal_catching(number);
+        has_links() ? children_.signal_alive(number) : children_.signal_catching(number);
         break;
       case SIGUSR2: children_.signal_alive(number); break;
       case SIGTSTP:
@@ -183,24 +185,30 @@ void Job::on_signals() {
 
 void Job::on_user_signal(int number) {
   if (user_ended_) {  // the second signal
-    kill_at_ = now_;
-    term_at_.reset();
-    give_up_at_ = now_;
+    at_.kill = now_;
+    at_.term.reset();
+    at_.give_up = now_;
     return;
   }
   user_ended_ = true;
-  const Millis delay = !plan_.quiet && !ending_ ? report_waits(kLongWait) : 0;
-  const int alive = children_.alive();
-  if (plan_.verbose || !plan_.quiet)
-    report(cat("ending ", alive, alive == 1 ? " rank" : " ranks", " after ", strsignal(number), " (signal ",
-               number, "); a second signal kills them"));
+  const bool explains = !plan_.quiet && !ending_ && plan_.upstream < 0;
   if (!code_) code_ = 128 + number;
-  if (alive == 0) give_up_at_ = now_ + kDrain;
-  end_job(0);
-  if (term_at_) {
-    term_at_ = now_ + delay;
-    kill_at_ = *term_at_ + grace();
-  }
+  if (children_.alive() == 0) at_.give_up = now_ + kDrain;
+  const auto end = [this, number](Millis) {
+    const int alive = children_.alive();
+    if (plan_.verbose || !plan_.quiet)
+      report(cat("ending ", alive, alive == 1 ? " rank" : " ranks", " after ", strsignal(number), " (signal ",
+                 number, "); a second signal kills them"));
+    end_job(0);
+    if (at_.term) {
+      at_.term = now_;
+      at_.kill = now_ + grace();
+    }
+  };
+  if (explains)
+    waits_.ask(now_, kLongWait, end);
+  else
+    end(0);
 }
 
 void Job::on_exits(pid_t first) {
@@ -209,10 +217,11 @@ void Job::on_exits(pid_t first) {
   for (const Exit& exit : exits) on_exit(exit);
   if (children_.alive() > 0 || exits.empty()) return;
   // The last rank has exited.
-  if (user_ended_) give_up_at_ = now_ + kDrain + kGrace;
-  term_at_.reset();
-  timeout_at_.reset();
-  drain_at_ = ending_ ? kill_at_.value_or(now_) : now_ + kDrain;
+  waits_.finish();
+  if (user_ended_) at_.give_up = now_ + kDrain + kGrace;
+  at_.term.reset();
+  at_.timeout.reset();
+  at_.drain = ending_ ? at_.kill.value_or(now_) : now_ + kDrain;
 }
 
 void Job::on_exit(const Exit& exit) {
@@ -228,11 +237,11 @@ void Job::on_exit(const Exit& exit) {
   const std::string who = children_.describe(rank);
   if (plan_.verbose) report(cat(who, by_signal ? " ended by signal " : " exited with code ", code));
   if (by_signal) {
-    if (!ending_ || term_at_)
+    if (!ending_ || at_.term)
       fail(128 + code, cat(who, " ended by signal ", code, " (", strsignal(code), ")"));
     if (!plan_.keep_going) end_job(0);
   } else if (code != 0) {
-    if (!ending_ || term_at_) fail(code, cat(who, " exited with code ", code));
+    if (!ending_ || at_.term) fail(code, cat(who, " exited with code ", code));
     if (!plan_.keep_going) end_job(in_mpi ? 0 : kExitDelay);
   } else if (in_mpi && children_.alive() > 0 && !ending_ && !plan_.keep_going) {
     unfinalized_rank_ = rank;
@@ -250,7 +259,10 @@ void Job::on_host_failed(const Exit& exit) {
 void Job::read_upstream() {
   std::array<char, 65536> buffer;
   const ssize_t n = recv(plan_.upstream, buffer.data(), buffer.size(), MSG_DONTWAIT);
-  if (n > 0) return pmi_.server().on_upstream({buffer.data(), static_cast<std::size_t>(n)});
+  if (n > 0) {
+    pmi_.server().on_upstream({buffer.data(), static_cast<std::size_t>(n)});
+    return waits_.answer();
+  }
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   poller_.unwatch(plan_.upstream);  // the connection has ended
   if (!code_) code_ = 1;
@@ -280,7 +292,7 @@ void Job::check_pmi() {
     fail(abort.status, children_.describe(abort.rank) + text);
     end_job(0);
   }
-  if (ending_ && !term_at_) return;
+  if (ending_ && !at_.term) return;
   if (const auto stalled = pmi.stalled_barrier()) {
     fail(1, cat(children_.describe(stalled->missing), " ended while ",
                 has_links() ? children_.describe(stalled->waiting)
@@ -309,23 +321,23 @@ void Job::report_summary() {
 
 void Job::end_job(Millis delay) {
   const Millis at = now_ + delay;
-  if (!ending_ || (term_at_ && at < *term_at_)) {
-    term_at_ = at;
-    kill_at_ = at + grace();
+  if (!ending_ || (at_.term && at < *at_.term)) {
+    at_.term = at;
+    at_.kill = at + grace();
   }
   ending_ = true;
 }
 
 // All ranks have exited: ends the processes that they started, and reads what the pipes hold.
 void Job::drain() {
-  drain_at_.reset();
+  at_.drain.reset();
   if (!output_.is_drained()) children_.signal_groups(SIGKILL);
   drained_ = output_.drain(now_);
   if (drained_ && plan_.output.print_codes)
     for (const auto& [rank, code] : codes_) report(cat("rank ", rank, ": ", code));
   if (drained_) check_foreign();
   if (drained_) report_summary();
-  if (!drained_) drain_at_ = now_ + kDrainAgain;
+  if (!drained_) at_.drain = now_ + kDrainAgain;
 }
 
 void Job::flush_output() {
@@ -343,7 +355,7 @@ void Job::flush_output() {
 
 bool Job::finished() const {
   if (children_.alive() > 0) return false;
-  if (give_up_at_ && *give_up_at_ <= now_) return true;
+  if (at_.give_up && *at_.give_up <= now_) return true;
   return drained_ && output_.is_empty() && spawned_.alive() == 0;
 }
 

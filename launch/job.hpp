@@ -23,6 +23,7 @@
 #include "spawned.hpp"
 #include "start.hpp"
 #include "stream.hpp"
+#include "wait_reports.hpp"
 
 namespace herald::launch {
 
@@ -33,6 +34,11 @@ inline constexpr Millis kDrain = 500;       // for output of processes that outl
 inline constexpr int kTimeoutCode = 124;
 
 Millis clock_now();
+
+// When something happens, if nothing changes.
+struct Deadlines {
+  std::optional<Millis> timeout, term, kill, drain, give_up;
+};
 
 class Job {
  public:
@@ -52,7 +58,6 @@ class Job {
   void on_exits(pid_t first);
   void on_exit(const Exit& exit);
   void check_pmi();
-  Millis report_waits(Millis least);  // returns how long the answers take
   void show_ranks_to_debuggers(bool have_started);
   void on_host_failed(const Exit& exit);
   void read_upstream();
@@ -79,11 +84,12 @@ class Job {
   PmiSockets pmi_;
   AbortedRanks aborted_;
   OutputForwarder output_;
+  WaitReports waits_;
   std::unique_ptr<InputRelay> input_;
   SpawnedJobs spawned_;
   Guard guard_;
   Millis now_;
-  std::optional<Millis> timeout_at_, term_at_, kill_at_, drain_at_, give_up_at_;
+  Deadlines at_;
   bool ending_ = false, user_ended_ = false;
   bool drained_ = false;  // no rank will write any more, and all that was written has been read
   std::optional<int> code_;

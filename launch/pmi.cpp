@@ -15,14 +15,6 @@ std::optional<std::string_view> field(std::string_view line, std::string_view ke
   return pmi_field(line, key, rest_of_line);
 }
 
-StartedRank parse_started(std::string_view line) {
-  const auto number = [line](const char* key) {
-    return static_cast<int>(to_int(field(line, key).value_or("")).value_or(-1));
-  };
-  return {number("rank"), number("pid"), std::string(field(line, "host").value_or("")),
-          std::string(field(line, "path", true).value_or(""))};
-}
-
 }  // namespace
 
 PmiServer::PmiServer(std::string kvs_name, std::vector<int> app_of_rank, long universe)
@@ -106,8 +98,8 @@ void PmiServer::on_command(int rank, std::string_view command, std::string_view 
     abort(rank, line);
   } else if (command == "absent" && serves_hosts_) {
     leave(rank);
-  } else if (command == "started" && serves_hosts_) {
-    started_.push_back(parse_started(line));
+  } else if (serves_hosts_ && reports_.on_line_from_host(line)) {
+    return;
   } else if (command == "forward" && serves_hosts_) {
     const Asker asker{rank, static_cast<int>(to_int(field(line, "from").value_or("")).value_or(0))};
     const std::string_view asked = field(line, "line", true).value_or("");
@@ -170,6 +162,7 @@ void PmiServer::release_barrier() {
 
 void PmiServer::use_upstream(const std::string& mapping) {
   has_upstream_ = true;
+  reports_.use_upstream();
   if (!mapping.empty()) kvs_["PMI_process_mapping"] = mapping;
   upward_ += "cmd=init pmi_version=1 pmi_subversion=1\n";
 }
@@ -183,6 +176,7 @@ void PmiServer::on_upstream(std::string_view bytes) {
 }
 
 void PmiServer::on_upstream_line(std::string_view line) {
+  if (reports_.on_line_from_upstream(line)) return;
   const std::string_view command = field(line, "cmd").value_or("");
   const auto key = field(line, "key"), value = field(line, "value", true);
   if (command == "kv" && key && value) {
@@ -225,11 +219,6 @@ void PmiServer::abort(int rank, std::string_view line) {
   abort.code = number(abort.by_exit ? "exited" : "given", abort.code);
   abort.message = field(line, "message", true).value_or(field(line, "error_msg", true).value_or(""));
   abort_ = std::move(abort);
-}
-
-void PmiServer::report_started(const StartedRank& started) {
-  upward_ += cat("cmd=started rank=", started.rank, " pid=", started.pid, " host=", started.host,
-                 " path=", started.path, "\n");
 }
 
 // Goes up to the server of the whole job as "abort", and from there to all hosts as "abort_ranks": a rank may

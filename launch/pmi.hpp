@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "host_reports.hpp"
 #include "pmi_barrier.hpp"
 #include "pmi_jobs.hpp"
 #include "rank_abort.hpp"
@@ -28,11 +29,6 @@ struct PmiAbort {
   std::string message;
 };
 
-struct StartedRank {  // as a host tells it
-  int rank = 0, pid = 0;
-  std::string host, path;
-};
-
 class PmiServer {
  public:
   PmiServer(std::string kvs_name, std::vector<int> app_of_rank, long universe);
@@ -40,13 +36,11 @@ class PmiServer {
   // A host's part of a job: the barrier and what was put go to the server of the whole job, by lines.
   void use_upstream(const std::string& mapping);
   void on_upstream(std::string_view bytes);
-  std::string take_upward() { return std::exchange(upward_, {}); }
+  std::string take_upward() { return std::exchange(upward_, {}) + reports_.take_upward(); }
   // The server of the whole job: its clients are those of the hosts, and learn with each barrier what others
   // put.
   void serve_hosts() { serves_hosts_ = true; }
-  // For debuggers: the process of a rank of this host; those of all hosts, since the last call.
-  void report_started(const StartedRank& started);
-  std::vector<StartedRank> take_started() { return std::exchange(started_, {}); }
+  HostReports& reports() { return reports_; }
 
   // Names of ports and spawned jobs; the server of the whole job has them.
   PmiJobs& jobs() { return jobs_; }
@@ -88,6 +82,7 @@ class PmiServer {
   void abort_ranks(std::string_view line);
 
   PmiJobs jobs_;
+  HostReports reports_;
   std::string kvs_name_;
   std::vector<int> app_of_rank_;
   long universe_;
@@ -98,7 +93,6 @@ class PmiServer {
   std::optional<PmiAbort> abort_;
   std::vector<RankAbort> rank_aborts_;
   bool has_upstream_ = false, serves_hosts_ = false;
-  std::vector<StartedRank> started_;
   std::vector<std::string> fresh_;  // keys that were put since the last barrier
   std::string upward_, upstream_line_;
 };

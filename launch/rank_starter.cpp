@@ -78,6 +78,8 @@ RankStarter::RankStarter(JobPlan& plan, const Inherited& inherited, Job job)
     app.env.push_back(cat("MPI_LOCALNRANKS=", plan_.size));
     app.env.push_back(cat("HERALD_JOB_ID=", plan_.job_id));
     app.env.push_back(cat("HERALD_JOB_KEY=", plan_.job_key));
+    // The library makes the output of C programs line-buffered; Python has a buffer of its own.
+    if (!env_value(app.env, "PYTHONUNBUFFERED")) app.env.emplace_back("PYTHONUNBUFFERED=1");
   }
 }
 

@@ -166,12 +166,9 @@ TEST(Tree, a_host_between_passes_on_what_was_put_and_started) {
   middle.use_upstream("");
   middle.on_bytes(0, "cmd=put kvsname=kvs key=a value=1\ncmd=barrier_in\n");
   middle.on_bytes(1, "cmd=started rank=5 pid=77 host=h9 path=/a b\ncmd=barrier_in\n");
-  const std::vector<StartedRank> started = middle.take_started();
-  ASSERT_EQ(started.size(), 1u);
-  middle.report_started(started[0]);
   top.on_bytes(0, middle.take_upward());
   top.on_bytes(1, "cmd=put kvsname=kvs key=b value=2\ncmd=barrier_in\n");
-  const std::vector<StartedRank> seen = top.take_started();
+  const std::vector<StartedRank> seen = top.reports().take_started();
   ASSERT_EQ(seen.size(), 1u);
   EXPECT_EQ(seen[0].host + seen[0].path + std::to_string(seen[0].pid), "h9/a b77");
   middle.on_upstream(top.output(0));
@@ -180,6 +177,38 @@ TEST(Tree, a_host_between_passes_on_what_was_put_and_started) {
     EXPECT_NE(middle.output(client).find("cmd=kv key=b value=2\n"), std::string::npos) << client;
     EXPECT_NE(middle.output(client).find("cmd=barrier_out"), std::string::npos) << client;
   }
+}
+
+TEST(Tree, a_question_reaches_the_hosts_and_their_answers_come_back_together) {
+  PmiServer top("kvs", {0}, 1), middle("kvs", {0, 0}, 2), leaf("kvs", {0}, 1);
+  top.serve_hosts();
+  middle.serve_hosts();
+  middle.use_upstream("");
+  leaf.use_upstream("");
+  top.reports().begin(1);
+  middle.on_upstream(HostReports::question(true));
+  EXPECT_EQ(middle.reports().take_question(), true);
+  EXPECT_FALSE(middle.reports().take_question());
+  middle.reports().begin(2);
+  leaf.on_upstream(HostReports::question(false));
+  EXPECT_EQ(leaf.reports().take_question(), false);
+  leaf.reports().tell(ToldRank{R"([{"a b":"c=d"}])", {}});
+  leaf.reports().tell(ToldRank{{}, "rank 4 on h3"});
+  leaf.reports().tell_end();
+  middle.on_bytes(0, leaf.take_upward());
+  top.on_bytes(0, middle.take_upward());
+  EXPECT_FALSE(top.reports().is_complete());  // the other host has not answered
+  middle.on_bytes(1, "cmd=waits_end\n");
+  top.on_bytes(0, middle.take_upward());
+  EXPECT_TRUE(top.reports().is_complete());
+  const std::vector<ToldRank> told = top.reports().take_told();
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[0].view, R"([{"a b":"c=d"}])");
+  EXPECT_EQ(told[1].without_init, "rank 4 on h3");
+  // A rank is no host: it cannot answer for one.
+  PmiServer job("kvs", {0}, 1);
+  job.on_bytes(0, "cmd=waits line=x\n");
+  EXPECT_TRUE(job.reports().take_told().empty());
 }
 
 }  // namespace

@@ -57,6 +57,10 @@ class Output(Case):
         self.assertEqual(first, ["herald: ranks 0-3 on n1: MPI_Send: bad: aborting the job"])
         self.assertRegex(last, "mpiexec: rank . .* exited with code 4")
 
+    def test_lines_of_python_programs_survive_a_crash(self):
+        done = self.run_job("-n", 2, PY, "-c", "import os; print('said'); os._exit(0)")
+        self.assertEqual(done.stdout, "said\nsaid\n", done.stderr)
+
     def test_prompts_are_written(self):
         job = self.start("-n", 1, "sh", "-c", "printf 'name? '; sleep 100", stdout=subprocess.PIPE)
         os.set_blocking(job.stdout.fileno(), True)

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """hang.py MPIEXEC HERALD PROGRAM: a job that hangs is asked why: at --timeout, at Ctrl-C, by SIGUSR1 and by `herald ps`;
 with stacks.
-What could go wrong: it says nothing, or not which call of which rank waits for which rank; a cycle is not named; ranks
-that compute are accused; SIGUSR1 kills the ranks, or
-no timeline is written; 64 ranks take long."""
+What could go wrong: it says nothing, or not which call of which rank waits for which rank; a cycle is not named, or not
+one over hosts; ranks that compute are accused; SIGUSR1 kills the ranks, or no timeline is written; 64 ranks take long."""
 import os
 import re
 import signal
@@ -182,6 +181,34 @@ def test_many_ranks():
         fail(f"herald ps answers 64 ranks in {least:.1f} s", "")
 
 
+def test_hosts():
+    """Ranks of three hosts (all this one, without ssh): a cycle over hosts is named, once, and before the summary."""
+    with tempfile.TemporaryDirectory(prefix="herald-hang-") as folder:
+        agent = f"{folder}/agent"
+        with open(agent, "w") as file:
+            file.write('#!/bin/sh\nshift\nexec sh -c "$*"\n')
+        os.chmod(agent, 0o755)
+        words = ("--engine", "ssh", "--rsh-agent", agent, "--host", "a,b,c")
+        job = start("cycle", *words, "--timeout", "4")
+        output = end(job)
+        expect(output, RECV.format(0, 1) + r".*; 3 unexpected messages from 2", RECV.format(1, 2), RECV.format(2, 0), CYCLE,
+               r"(?s)deadlock.*timeout")
+        if job.returncode != 124 or output.count("deadlock: ") != 1 or len(re.findall("rank . on", output)) != 3:
+            fail(f"exit code {job.returncode}, or a rank is named twice", output)
+        job = start("cycle", *words)
+        time.sleep(2)
+        job.send_signal(signal.SIGUSR1)
+        while "deadlock" not in (line := job.stderr.readline()):
+            if not line:
+                fail("no deadlock named, or the ranks were killed", "")
+        job.send_signal(signal.SIGINT)
+        output = end(job)
+        expect(output, RECV.format(2, 0), CYCLE + r"\nmpiexec: ending 3 ranks")
+        job = start("cycle", *words, "--timeout", "4", "--stack-traces")
+        output = end(job)
+        expect(output, CYCLE, *(rf"stack of rank {rank}\b" for rank in range(3)))
+
+
 def test_stacks():
     """By gdb, if it is there and may attach; else by the ranks themselves."""
     words = [MPIEXEC, "-n", "3", "--timeout", "4", "--stack-traces", PROGRAM, "cycle"]
@@ -195,6 +222,7 @@ def test_stacks():
             fail("no MPI_Recv in each stack", done.stderr)
 
 
-for test in (test_stacks, test_timeout, test_ps_then_interrupt, test_usr1, test_finalize, test_waitall, test_timelines, test_many_ranks):
+for test in (test_stacks, test_timeout, test_ps_then_interrupt, test_usr1, test_finalize, test_waitall, test_timelines, test_many_ranks,
+             test_hosts):
     test()
 print("passed")
