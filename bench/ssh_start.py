@@ -76,6 +76,12 @@ def reaches(folder, name, i):
     return done
 
 
+def compiler_of_prrte(options):
+    """That of the Open MPI that it came with, or ours."""
+    beside = os.path.dirname(shutil.which('prterun') or '') + '/mpicc'
+    return beside if os.access(beside, os.X_OK) else options.herald + '/bin/mpicc'
+
+
 def launchers(options, folder):
     """{name: (compiler, words)}"""
     hosts = [f'h{i + 1}' for i in range(options.hosts)]
@@ -87,7 +93,7 @@ def launchers(options, folder):
         'hydra': ('mpicc.mpich', ['mpiexec.hydra', '-launcher', 'ssh', '-launcher-exec', agent, '-hosts', slots]),
         'openmpi': ('mpicc.openmpi', ['mpirun.openmpi', '--allow-run-as-root', '--mca', 'plm_rsh_agent', agent, '--host', slots,
                                       '--mca', 'btl', 'tcp,self,vader', '--bind-to', 'none']),
-        'prrte': (options.herald + '/bin/mpicc', ['prterun', '--allow-run-as-root', '--prtemca', 'plm_ssh_agent', agent,
+        'prrte': (compiler_of_prrte(options), ['prterun', '--allow-run-as-root', '--prtemca', 'plm_ssh_agent', agent,
                                                   '--host', slots, '--bind-to', 'none']),
     }
     return {name: row for name, row in found.items() if shutil.which(row[0]) and shutil.which(row[1][0])}

@@ -18,6 +18,11 @@ constexpr Duration kAwayFor = milliseconds(50);  // no turn for so long: the pro
 constexpr Duration kFlushSends = milliseconds(600'000);
 constexpr Duration kFlushAnswers = milliseconds(5'000);
 constexpr Duration kKeepAliveAtEnd = milliseconds(1);
+
+// Of calls, and of what may be calls.
+std::uint64_t arrivals_at(node::Node& node, bool remote) noexcept {
+  return node.core().services().taken() + (remote ? node.mesh().counters().received : 0);
+}
 constexpr Duration kAttachLimit = milliseconds(5'000);  // for peers that are still opening
 
 // Messages to this rank that no receive took, and datagrams that were refused.
@@ -101,16 +106,35 @@ void Engine::keep_alive() noexcept {
   const Instant now = read_clock();
   const bool closed = transport_.is_closed();
   const bool away = !waiter_.is_polling() && now - node_.last_turn() >= kAwayFor;
+  const bool offers = services_ != 0 && away && !closed && progress_thread_.may_start();
+  const std::uint64_t before = offers ? arrivals_at(node_, net_ != nullptr) : 0;
   if (away && !closed) {
     (void)node_.serve_calls(true);
     (void)local_.drain(true);
   }
-  if (away || closed) net_->keep_alive(now);
+  if (net_ && (away || closed)) net_->keep_alive(now);
   if (away && !closed && node_.core().wants_to_send()) (void)transport_.pump_all();
-  const p2p::PeerId dead = closed ? node_.take_lost() : -1;
+  const p2p::PeerId dead = net_ && closed ? node_.take_lost() : -1;
+  // Calls that come next should not wait for as long, nor those behind messages for the program.
+  if (offers && (arrivals_at(node_, net_ != nullptr) != before || transport_.has_local_news()))
+    (void)progress_thread_.start();
   lock_.unlock();
   if (dead >= 0) peers_.report_death(dead);
 }
+
+bool offer_services(Engine& engine) noexcept {
+  if (engine.services_++ != 0 || engine.keep_alive_.is_running()) return false;
+  const bool first = !engine.lock_.active();
+  if (first) {
+    engine.lock_.activate();
+    engine.call_lock_.enter();
+  }
+  std::string why;  // without a thread the next call of the program answers
+  (void)Opener::start_keep_alive(engine, why);
+  return first;
+}
+
+void withdraw_services(Engine& engine) noexcept { --engine.services_; }
 
 p2p::CoreCounters Engine::counters() const noexcept {
   p2p::CoreCounters all = node_.core().counters();

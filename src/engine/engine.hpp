@@ -92,7 +92,9 @@ class Engine {
   void on_long_wait(Instant now) noexcept;
   Transport& transport() noexcept { return transport_; }
   bool is_in_turn() const noexcept { return in_turn_; }
-  bool is_under_way() const noexcept { return transport_.is_under_way() || !hooks_.empty(); }
+  bool is_under_way() const noexcept {
+    return transport_.is_under_way() || !hooks_.empty() || services_ != 0;
+  }
   // A receive may be polled for alone: nothing else waits for a turn.
   bool is_quiet() const noexcept {
     return !in_turn_ && !lock_.others_want_it() && hooks_.empty() && !peers_.some_depart();
@@ -104,6 +106,8 @@ class Engine {
   friend class ForeignMemory;
   friend JobModel* model_of(Engine& engine) noexcept;
   friend JobHosts& job_hosts_of(Engine& engine) noexcept;
+  friend bool offer_services(Engine& engine) noexcept;
+  friend void withdraw_services(Engine& engine) noexcept;
   Engine(int rank, int size, const Knobs& knobs, bool threads_multiple) noexcept;
   bool turn_net() noexcept;
   void keep_alive() noexcept;
@@ -132,7 +136,14 @@ class Engine {
   std::unique_ptr<JobModel> model_;
   const bool verbose_;
   bool in_turn_ = false;
+  std::uint32_t services_ = 0;  // that other processes may ask for while the program computes
 };
+
+// Other processes may ask this one for something that its program does not wait for, as memory of a window.
+// While the program computes, the keep-alive thread answers, and the progress thread from the second time on.
+// True: from here on the caller holds the lock.
+bool offer_services(Engine& engine) noexcept;
+void withdraw_services(Engine& engine) noexcept;
 
 inline JobHosts& job_hosts_of(Engine& engine) noexcept { return engine.job_hosts_; }
 

@@ -128,6 +128,7 @@ void Opener::open_waiter() {
                        only_remote_);
   if (engine_.net_) engine_.waiter_.open_sockets(*engine_.net_);
   engine_.node_.core().direct().set_oversubscribed(plan.spin.ns == 0);
+  if (knobs_.progress == "off") engine_.progress_thread_.forbid();
   if (knobs_.progress == "auto" && has_free_core(masks, me, quota)) engine_.progress_thread_.set_wanted();
 }
 

@@ -23,6 +23,7 @@ class PeriodicThread {
   bool start(Work work, void* context, Duration every) noexcept;
   void hurry(Duration every) noexcept;
   void stop() noexcept;  // returns when the thread has ended
+  bool is_running() const noexcept { return running_; }
 
  private:
   static void* run(void* self) noexcept;

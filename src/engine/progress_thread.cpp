@@ -50,6 +50,7 @@ void ProgressThread::stop() noexcept {
 void ProgressThread::wake() noexcept {
   switch (state_) {
     case State::none:
+    case State::forbidden:
     case State::wanted:
     case State::awake: return;
     case State::parked: own_doorbell_.mark_sleeping(path::Doorbell::kOnFutex); return own_doorbell_.ring();

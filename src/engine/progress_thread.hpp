@@ -28,7 +28,12 @@ class ProgressThread {
   // A nonblocking call that leaves something long under way should start the thread.
   void set_wanted() noexcept { state_ = State::wanted; }
   bool is_wanted() const noexcept { return state_ == State::wanted; }
-  bool is_running() const noexcept { return state_ != State::none && state_ != State::wanted; }
+  bool is_running() const noexcept { return state_ >= State::awake; }
+  void forbid() noexcept { state_ = State::forbidden; }
+  // It does not run, and the program computes.
+  bool may_start() const noexcept {
+    return inside_ == 0 && (state_ == State::none || state_ == State::wanted);
+  }
   // The program computes, and this thread takes turns in its place.
   bool is_alone() const noexcept { return inside_ == 0 && is_running(); }
   // True: the lock is active from here on, and the caller holds it.
@@ -43,7 +48,7 @@ class ProgressThread {
 
  private:
   // none -> awake <-> listening (blocks on the doorbell), parked; wanted: until there is a reason to start.
-  enum class State : std::uint8_t { none, wanted, awake, listening, parked };
+  enum class State : std::uint8_t { none, forbidden, wanted, awake, listening, parked };
   void run() noexcept;
   void listen() noexcept;
   void park() noexcept;

@@ -74,10 +74,12 @@ bool Services::must_wait(PeerId from, const ServiceHandler& handler) const noexc
 Status Services::on_packet(PeerId from, std::span<const std::byte> packet) noexcept {
   const ServiceHandler* const handler = find(as<ServicePacket>(packet).service);
   if (handler == nullptr || !must_wait(from, *handler)) {
+    ++taken_;
     run(from, packet);
     return Status::ok;
   }
   if (queued_.size() >= kMaxQueued || queued_bytes_ + packet.size() > kMaxQueuedBytes) return Status::again;
+  ++taken_;
   queued_bytes_ += packet.size();
   queued_.push_back({from, {packet.begin(), packet.end()}});
   return Status::ok;

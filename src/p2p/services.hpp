@@ -82,6 +82,7 @@ class Services {
   }
   // Says whether the program computes from now on, and runs the calls that waited and may run. True if any.
   bool poll(bool computing) noexcept;
+  std::uint64_t taken() const noexcept { return taken_; }  // calls of peers
   // False: poll() would change nothing.
   bool needs_poll(bool computing) const noexcept { return computing != computing_ || !queued_.empty(); }
 
@@ -120,6 +121,7 @@ class Services {
   Receiver& receiver_;
   std::array<ServiceHandler, static_cast<std::size_t>(ServiceId::count)> handlers_;
   bool computing_ = false;
+  std::uint64_t taken_ = 0;
   std::deque<Queued> queued_;
   std::size_t queued_bytes_ = 0;
   std::uint32_t next_bulk_ = 0;

@@ -7,7 +7,7 @@ from lab_case import BUILD, main
 from lab_job import Job
 
 WIRE = BUILD + '/tests/programs/neighbor_wire'
-PROGRAMS = [BUILD + '/tests/programs/' + name for name in ('rma_windows', 'rma_random', 'partitioned', 'neighbor_random')]
+PROGRAMS = [BUILD + '/tests/programs/' + name for name in ('rma_windows', 'rma_random', 'rma_busy', 'partitioned', 'neighbor_random')]
 
 
 class Four(Job):

@@ -65,6 +65,8 @@ class Runtime {
   void progress_thread(Call& call) noexcept {
     if (engine_->progress_thread().is_wanted()) start_progress_thread(call);
   }
+  // See engine/engine.hpp. From here on the call may hold the engine's lock.
+  void offer_services(Call& call) noexcept;
   // The network, where processes of other jobs are reached. From here on the call may hold the engine's lock.
   bool open_foreign(Call& call, std::string& why) noexcept;
   // Ends the job, or only these ranks of it: prints the message, tells the launcher, calls _exit.
@@ -117,6 +119,25 @@ inline Runtime& runtime() noexcept {
   Runtime* made = the_runtime.load(std::memory_order_acquire);
   return made != nullptr ? *made : make_runtime();
 }
+
+// Other processes may ask for something as long as this exists (engine/engine.hpp). Destroyed with the lock.
+class ServiceOffer {
+ public:
+  ServiceOffer() noexcept = default;
+  ~ServiceOffer() {
+    if (made_) engine::withdraw_services(runtime().engine());
+  }
+  ServiceOffer(const ServiceOffer&) = delete;
+  ServiceOffer& operator=(const ServiceOffer&) = delete;
+  // From here on the call may hold the engine's lock.
+  void make(Call& call) noexcept {
+    runtime().offer_services(call);
+    made_ = true;
+  }
+
+ private:
+  bool made_ = false;
+};
 
 // "rank 3 on HOST", or "HOST" while the rank is not known.
 const char* who_am_i() noexcept;

@@ -193,6 +193,12 @@ bool Runtime::open_foreign(Call& call, std::string& why) noexcept {
   return opened;
 }
 
+void Runtime::offer_services(Call& call) noexcept {
+  if (!engine::offer_services(*engine_)) return;
+  call.locked_ |= kEngineLock;
+  mode_now.store(Mode::many, std::memory_order_release);
+}
+
 void Runtime::start_progress_thread(Call& call) noexcept {
   if (!engine_->progress_thread().start()) return;
   call.locked_ |= kEngineLock;

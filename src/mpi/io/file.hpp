@@ -88,6 +88,7 @@ struct FileState {
   const Datarep* datarep;
   MPI_Offset position = 0;  // the individual pointer, in etypes
   io::Coordinator coordinator;
+  ServiceOffer offer;       // of rank 0, which has the shared pointer and the lock of atomic mode
   bool holds_lock = false;  // an access of this process (mpi/io/atomic_lock.hpp)
   SplitOperation split;
   std::deque<const Work*> background;  // nonblocking collective calls, in their order; the first goes on

@@ -182,6 +182,7 @@ int file_open(Call& call, Comm* comm, const char* filename, int amode, Info* inf
     return call.fail(MPI_ERR_COMM, "argument 1 (comm) is an inter-communicator; give an intra-communicator");
   File* file = Opener(call, *comm, filename, amode, info).open();
   if (file == nullptr) return call.error();
+  if (comm->rank == 0 && comm->size > 1) state_of(*file).offer.make(call);
   *fh = handle_of(file);
   return MPI_SUCCESS;
 }

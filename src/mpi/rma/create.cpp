@@ -67,6 +67,7 @@ class WindowMaker {
       return nullptr;
     }
     set_routes();
+    if (!state().all_mapped) state().offer.make(call_);
     return win_;
   }
 

@@ -66,6 +66,7 @@ struct WinState {
   bool all_mapped = false;   // all ranks map all memory: no operation is a service call
   bool checks = false;       // HERALD_CHECK=rma: all operations on others are service calls, and compared
   bool has_stores = false;   // to mapped memory, which a flush orders before later loads of this rank
+  ServiceOffer offer;        // unless all is mapped
   std::vector<int> targets;  // of MPI_Win_start
   std::vector<int> origins;  // of MPI_Win_post
 };
