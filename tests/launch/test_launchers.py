@@ -40,6 +40,23 @@ class Handover(Case):
         done = self.hand(folder, *args, SLURM_JOB_ID="1")
         self.assertIn("srun --mpi=pmix --nodes=2 --nodelist=nodea,nodeb", done.stdout)
 
+    def test_engine_names_the_launcher(self):
+        for name, answer in (("mpirun.openmpi", ""), ("mpiexec.hydra", ""), ("mpiexec.mpich", ""), ("prterun", ""),
+                             ("srun", '[ "$1" = --mpi=list ] && echo pmix && exit\n'), ("ssh", "")):
+            folder = self.add_launcher(name, f'#!/bin/sh\n{answer}echo {name}\n')
+        args = ("--host", "nodea,nodeb", "-n", 2, "./prog")
+        for engine, name in (("openmpi", "mpirun.openmpi"), ("hydra", "mpiexec.hydra"), ("slurm", "srun"), ("prrte", "prterun")):
+            for env in ({}, {"SLURM_JOB_ID": "1"}, {"HYDRA_LAUNCHER_EXEC": "x"}, {"OMPI_MCA_plm_rsh_agent": "x"}):
+                done = self.hand(folder, "--engine", engine, *args, **env)
+                self.assertEqual((done.returncode, done.stdout), (0, name + "\n"), (engine, env, done.stderr))
+                self.assertIn(f"handing over to {name}\n", done.stderr)
+            os.remove(os.path.join(folder, name))
+            if engine != "hydra":  # which has a second name
+                done = self.hand(folder, "--engine", engine, *args)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), engine)
+                self.assertIn(f"--engine {engine}: its program is not in PATH", done.stderr)
+        self.assertIn("--engine lsf: write ssh", self.hand(folder, "--engine", "lsf", *args).stderr)
+
     def test_slurm_without_pmix_and_several_programs(self):
         folder = self.add_launcher("srun", '#!/bin/sh\n[ "$1" = --mpi=list ] && echo pmi2 && exit\n'
                              'for a in "$@"; do last=$a; done\nwhile read l; do echo "$l"; done < $last; echo "$1"\n')
