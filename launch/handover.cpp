@@ -21,7 +21,8 @@ std::int64_t count_of(const JobSpec& spec, const App& app, const HostList& hosts
   if (app.count) return app.count;
   if (spec.apps.size() > 1) return 1;
   if (hosts.hosts.empty()) return 0;  // the launcher decides
-  return spec.ppn ? spec.ppn * static_cast<std::int64_t>(hosts.hosts.size()) : hosts.slots();
+  const std::int64_t ppn = spec.mapping.ppn;
+  return ppn ? ppn * static_cast<std::int64_t>(hosts.hosts.size()) : hosts.slots();
 }
 
 std::string stdin_word(const JobSpec& spec) {
@@ -75,23 +76,56 @@ class Translator {
       else
         add(argv(), {"--host", in_.hosts.text()});
     }
-    std::string map = spec_.ppn ? cat("ppr:", spec_.ppn, ":node") : spec_.map_by;
+    const std::string map = openmpi_mapping();
     if (prte) {
-      add(argv(), {"--map-by", cat(map, ":OVERSUBSCRIBE")});
+      add(argv(), {"--map-by", cat(map, map_.hwthreads ? ":HWTCPUS" : "",
+                                   map_.no_oversubscribe ? ":NOOVERSUBSCRIBE" : ":OVERSUBSCRIBE")});
       if (spec_.label) add(argv(), {"--output", "tag"});
+      if (spec_.output.display_map) add(argv(), {"--display", "map"});
+      if (spec_.output.report_bindings) add(argv(), {"--display", "bind"});
     } else {
-      argv().push_back("--oversubscribe");
+      argv().push_back(map_.no_oversubscribe ? "--nooversubscribe" : "--oversubscribe");
+      if (map_.hwthreads) argv().push_back("--use-hwthread-cpus");
       if (!map.empty()) add(argv(), {"--map-by", map});
+      if (spec_.output.display_map) argv().push_back("--display-map");
+      if (spec_.output.report_bindings) argv().push_back("--report-bindings");
       if (spec_.label) argv().push_back("--tag-output");
       argv().insert(argv().end(), spec_.passed_on.openmpi.begin(), spec_.passed_on.openmpi.end());
     }
-    add(argv(), {"--bind-to", spec_.bind_to.empty() ? "none" : spec_.bind_to});
+    const bool turns = map_.ppn > 0 && map_.by_node() && map_.rank_by.empty();  // ppr fills host after host
+    if (turns || !map_.rank_by.empty()) add(argv(), {"--rank-by", turns ? "node" : map_.rank_by});
+    add(argv(), {"--bind-to", !map_.bind_to.empty() ? map_.bind_to
+                              : map_.cores == 0     ? "none"
+                              : map_.hwthreads      ? "hwthread"
+                                                    : "core"});
     if (in_.timeout_s) add(argv(), {"--timeout", cat(in_.timeout_s)});
     if (!default_stdin(spec_)) add(argv(), {"--stdin", stdin_word(spec_)});
     programs([&](const App& app) {
       if (!app.wdir.empty()) add(argv(), {"--wdir", app.wdir});
       openmpi_env(app);
     });
+  }
+
+  std::string openmpi_mapping() const {
+    if (map_.ppn && !map_.unit.empty() && map_.unit != "slot" && !map_.by_node())
+      throw cannot("Open MPI", cat("--ppn with --map-by ", map_.unit));
+    std::string unit = map_.ppn ? cat("ppr:", map_.ppn, ":node") : map_.unit;
+    if (unit.empty() && map_.cores > 0) unit = "slot";
+    return cat(unit, map_.cores > 0 ? cat(":PE=", map_.cores) : "", map_.span ? ":SPAN" : "");
+  }
+
+  // Placement that the other launcher would silently do otherwise.
+  static UsageError cannot(const char* launcher, const std::string& what) {
+    return UsageError(cat(what, ": ", launcher, " has nothing like it; use --engine ssh"));
+  }
+
+  void check_numbering(const char* launcher) const {
+    if (!map_.rank_by.empty() &&
+        (map_.by_node() ? map_.rank_by != "node" : map_.rank_by != "slot" && map_.rank_by != "fill"))
+      throw cannot(launcher, cat("--map-by ", map_.unit.empty() ? "slot" : map_.unit, " with --rank-by ",
+                                 map_.rank_by));
+    if (map_.unit.starts_with("ppr") || (map_.ppn > 0 && map_.by_node()))
+      throw cannot(launcher, cat("--map-by ", map_.unit, map_.ppn > 0 ? " with --ppn" : ""));
   }
 
   // Open MPI passes only named variables to other hosts.
@@ -118,9 +152,7 @@ class Translator {
       else
         add(argv(), {"-hosts", in_.hosts.text()});
     }
-    if (spec_.ppn) add(argv(), {"-ppn", cat(spec_.ppn)});
-    if (!spec_.map_by.empty()) add(argv(), {"-map-by", spec_.map_by});
-    if (!spec_.bind_to.empty()) add(argv(), {"-bind-to", spec_.bind_to});
+    hydra_mapping();
     if (spec_.label) argv().push_back("-prepend-rank");
     if (spec_.universe) add(argv(), {"-usize", *spec_.universe < 0 ? "INFINITE" : cat(*spec_.universe)});
     if (spec_.keep_going) argv().push_back("-disable-auto-cleanup");
@@ -135,6 +167,25 @@ class Translator {
       if (!app.wdir.empty()) add(argv(), {"-wdir", app.wdir});
       hydra_env("-envlist", "-env", app.env);
     });
+  }
+
+  void hydra_mapping() {
+    check_numbering("Hydra");
+    std::int64_t ranks = 0;
+    for (const App& app : spec_.apps) ranks += count_of(spec_, app, in_.hosts);
+    if (map_.no_oversubscribe && ranks > in_.hosts.slots())
+      throw UsageError(cat("--nooversubscribe: ", ranks, " ranks, and ", in_.hosts.slots(), " slots on ",
+                           in_.hosts.names()));
+    if (map_.ppn) add(argv(), {"-ppn", cat(map_.ppn)});
+    if (map_.by_node()) add(argv(), {"-ppn", "1"});
+    if (!map_.unit.empty() && map_.unit != "slot" && !map_.by_node()) add(argv(), {"-map-by", map_.unit});
+    const std::string unit = map_.hwthreads ? "hwthread" : "core";
+    if (map_.cores > 0 && !map_.bind_to.empty() && map_.bind_to != unit)
+      throw cannot("Hydra", cat("--map-by PE=", map_.cores, " with --bind-to ", map_.bind_to));
+    if (map_.cores > 0)
+      add(argv(), {"-bind-to", cat(unit, ":", map_.cores)});
+    else if (!map_.bind_to.empty())
+      add(argv(), {"-bind-to", map_.bind_to});
   }
 
   void hydra_env(const char* list, const char* set, const EnvRule& rule) {
@@ -156,13 +207,13 @@ class Translator {
     if (!in_.hosts.hosts.empty()) {
       add(argv(), {cat("--nodes=", in_.hosts.hosts.size()), cat("--nodelist=", in_.hosts.names())});
     }
-    if (spec_.ppn) argv().push_back(cat("--ntasks-per-node=", spec_.ppn));
+    if (map_.ppn) argv().push_back(cat("--ntasks-per-node=", map_.ppn));
     if (spec_.label) argv().push_back("--label");
-    if (!spec_.bind_to.empty()) argv().push_back(cat("--cpu-bind=", srun_binding()));
+    srun_mapping();
     if (!default_stdin(spec_)) argv().push_back(cat("--input=", stdin_word(spec_)));
     if (in_.timeout_s) argv().push_back(cat("--time=", clock_time(in_.timeout_s)));
     if (!spec_.keep_going) argv().push_back("--kill-on-bad-exit=1");
-    argv().push_back("--overcommit");
+    if (!map_.no_oversubscribe) argv().push_back("--overcommit");
     if (spec_.apps.size() > 1) return srun_many();
     const App& app = spec_.apps[0];
     if (const std::int64_t count = count_of(spec_, app, in_.hosts)) argv().push_back(cat("--ntasks=", count));
@@ -212,11 +263,26 @@ class Translator {
     return plain ? word : cat("'", word, "'");
   }
 
+  void srun_mapping() {
+    check_numbering("srun");
+    if (map_.unit == "slot" || map_.unit == "core") argv().push_back("--distribution=block");
+    if (map_.by_node()) argv().push_back("--distribution=cyclic");
+    if (map_.unit == "socket" || map_.unit == "package") argv().push_back("--distribution=block:cyclic");
+    if (map_.unit == "l3cache" || map_.unit == "numa" || map_.unit == "hwthread")
+      throw cannot("srun", cat("--map-by ", map_.unit));
+    if (map_.hwthreads) out_.notes.push_back("--use-hwthread-cpus: Slurm's settings decide what a CPU is");
+    if (map_.cores > 0) argv().push_back(cat("--cpus-per-task=", map_.cores));
+    if (map_.cores > 0 || !map_.bind_to.empty()) argv().push_back(cat("--cpu-bind=", srun_binding()));
+  }
+
   std::string srun_binding() const {
-    if (spec_.bind_to == "core") return "cores";
-    if (spec_.bind_to == "hwthread") return "threads";
-    if (spec_.bind_to == "socket") return "sockets";
-    return "none";
+    const std::string unit = map_.bind_to.substr(0, map_.bind_to.find(':'));
+    if (unit == "none") return "none";
+    if (unit == "core" || unit.empty()) return "cores";
+    if (unit == "hwthread") return "threads";
+    if (unit == "socket") return "sockets";
+    if (unit == "numa") return "ldoms";
+    throw cannot("srun", cat("--bind-to ", map_.bind_to));
   }
 
   static std::string clock_time(std::int64_t seconds) {
@@ -225,6 +291,7 @@ class Translator {
   }
 
   const JobSpec& spec_;
+  const MappingSpec& map_ = spec_.mapping;
   const HandoverInput& in_;
   Handover out_;
 };

@@ -2,6 +2,7 @@
 #include "host_plan.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "fields.hpp"
 #include "text.hpp"
@@ -9,15 +10,16 @@
 namespace herald::launch {
 namespace {
 
-constexpr const char* kVersion = "herald-host-plan-2";
+constexpr const char* kVersion = "herald-host-plan-3";
 
 }  // namespace
 
 std::string encode(const HostPlan& plan) {
   FieldWriter out;
   out.field(kVersion);
-  for (const std::string* text : {&plan.host, &plan.job_id, &plan.job_key, &plan.mapping, &plan.bind_to,
-                                  &plan.map_by, &plan.output.out_pattern, &plan.output.err_pattern})
+  for (const std::string* text :
+       {&plan.host, &plan.job_id, &plan.job_key, &plan.mapping, &plan.bind_by.bind_to, &plan.bind_by.map_by,
+        &plan.bind_by.rank_by, &plan.output.out_pattern, &plan.output.err_pattern})
     out.field(*text);
   out.number(plan.size);
   out.number(plan.universe);
@@ -42,8 +44,9 @@ std::string encode(const HostPlan& plan) {
 bool decode(std::string_view text, HostPlan& plan) {
   FieldReader in(text);
   if (in.field() != kVersion) return false;
-  for (std::string* to : {&plan.host, &plan.job_id, &plan.job_key, &plan.mapping, &plan.bind_to, &plan.map_by,
-                          &plan.output.out_pattern, &plan.output.err_pattern})
+  for (std::string* to :
+       {&plan.host, &plan.job_id, &plan.job_key, &plan.mapping, &plan.bind_by.bind_to, &plan.bind_by.map_by,
+        &plan.bind_by.rank_by, &plan.output.out_pattern, &plan.output.err_pattern})
     *to = in.field();
   in.number(plan.size);
   in.number(plan.universe);
@@ -67,12 +70,14 @@ bool decode(std::string_view text, HostPlan& plan) {
 
 std::vector<std::vector<int>> spread(const HostList& list, int total, std::int64_t ppn, bool by_node) {
   std::vector<std::vector<int>> out(list.hosts.size());
+  std::vector<std::int64_t> slots;
+  for (const Host& host : list.hosts) slots.push_back(ppn > 0 ? ppn : std::max<std::int64_t>(host.slots, 1));
+  const bool fits = total <= std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
   for (int rank = 0; rank < total;) {
     for (std::size_t host = 0; host < out.size() && rank < total; ++host) {
-      const std::int64_t slots = by_node   ? 1
-                                 : ppn > 0 ? ppn
-                                           : std::max<std::int64_t>(list.hosts[host].slots, 1);
-      for (std::int64_t i = 0; i < slots && rank < total; ++i) out[host].push_back(rank++);
+      const bool full = fits && static_cast<std::int64_t>(out[host].size()) >= slots[host];
+      const std::int64_t count = by_node ? (full ? 0 : 1) : slots[host];
+      for (std::int64_t i = 0; i < count && rank < total; ++i) out[host].push_back(rank++);
     }
   }
   return out;

@@ -135,6 +135,17 @@ int execute(Handover& plan, bool verbose) {
   return 126;
 }
 
+// For --nolocal.
+void remove_this_host(HostList& list) {
+  if (list.hosts.empty()) throw UsageError("--nolocal needs a list of hosts: --host or --hostfile");
+  const std::string before = list.names();
+  const std::size_t removed =
+      std::erase_if(list.hosts, [](const Host& host) { return is_this_host(host.name); });
+  if (list.hosts.empty())
+    throw UsageError(cat("--nolocal: no host is left, since ", before, " is this host; name others"));
+  if (removed > 0) list.file.clear();  // another launcher must not read it
+}
+
 }  // namespace
 
 Placement find_hosts(const JobSpec& spec, const Environment& env) {
@@ -153,6 +164,7 @@ Placement find_hosts(const JobSpec& spec, const Environment& env) {
   }
   where.places = spec.rankfile.places;
   if (!where.places.empty()) where.hosts = rankfile_hosts(where.places, where.hosts);
+  if (spec.mapping.no_local) remove_this_host(where.hosts);
   if (!where.hosts.hosts.empty()) {
     where.several = !all_here(where.hosts, is_this_host);
     where.host_count = static_cast<std::int64_t>(where.hosts.hosts.size());

@@ -145,8 +145,8 @@ std::vector<std::vector<int>> allowed_cores() {
   return out;
 }
 
-int available_cores() {
-  const int cores = static_cast<int>(allowed_cores().size());
+int available_cores(bool hwthreads) {
+  const int cores = static_cast<int>(hwthreads ? allowed_cpus().size() : allowed_cores().size());
   const double quota = smallest_quota();
   return std::max(1, quota > 0 ? std::min(cores, static_cast<int>(std::ceil(quota))) : cores);
 }

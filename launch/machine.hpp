@@ -20,8 +20,8 @@ std::vector<int> allowed_cpus();
 // The same, grouped into cores (hardware threads of one core together).
 std::vector<std::vector<int>> allowed_cores();
 
-// Cores within the affinity mask and the cgroup quota. At least 1.
-int available_cores();
+// Cores, or hardware threads, within the affinity mask and the cgroup quota. At least 1.
+int available_cores(bool hwthreads = false);
 
 struct Program {
   std::string path;     // for execve, relative to the working directory

@@ -11,12 +11,14 @@
 #include <exception>
 #include <utility>
 
+#include "binding.hpp"
 #include "debugger.hpp"
 #include "job.hpp"
 #include "launchers.hpp"
 #include "link.hpp"
 #include "machine.hpp"
 #include "make_plan.hpp"
+#include "mapping_options.hpp"
 #include "options.hpp"
 #include "rivals.hpp"
 #include "spawned.hpp"
@@ -68,11 +70,15 @@ int run(const std::vector<std::string>& words, const Environment& env) {
     throw UsageError("--pretend-hosts needs a job on one machine");
   if (where.several && !where.places.empty() && choose_engine(spec, env).launcher != Launcher::ssh)
     throw UsageError("--rankfile works on this host and with --engine ssh");
-  std::vector<std::string> notes;
+  std::vector<std::string> notes = notes_on_policies(spec.passed_on);
   if (const std::string note = rival_note(); !note.empty()) print_notes({note});
+  if (spec.output.display_allocation)
+    print_notes(describe_allocation(spec.mapping, where.hosts, where.host_count));
   if (where.several) {
     const Engine engine = choose_engine(spec, env);
-    if (engine.launcher != Launcher::ssh) return hand_over(spec, where, timeout_s, env, engine);
+    const bool ours = engine.launcher == Launcher::ssh, reads_policies = engine.launcher == Launcher::openmpi;
+    if (!ours && !reads_policies && !spec.quiet) print_notes(notes);
+    if (!ours) return hand_over(spec, where, timeout_s, env, engine);
     if (where.hosts.hosts.empty())
       throw UsageError(
           "the allocation has several nodes, and there is no srun in PATH; name them with --host");

@@ -6,65 +6,20 @@
 
 #include <climits>
 #include <numeric>
-#include <string_view>
 #include <utility>
 
 #include "alike.hpp"
+#include "binding.hpp"
 #include "debugger.hpp"
 #include "host_plan.hpp"
 #include "link.hpp"
 #include "machine.hpp"
 #include "rankfile.hpp"
+#include "ranking.hpp"
 #include "text.hpp"
-#include "topology.hpp"
 
 namespace herald::launch {
 namespace {
-
-// How a rankfile travels as --map-by: the slots of the ranks of one host, in their order.
-constexpr std::string_view kRankfile = "rankfile:";
-
-std::string slots_text(const std::vector<RankPlace>& places, const std::vector<int>& ranks) {
-  std::vector<std::string> slots;
-  for (const int rank : ranks) {
-    const std::string& slot = places[static_cast<std::size_t>(rank)].slot;
-    slots.push_back(slot.empty() ? "any" : slot);
-  }
-  return cat(kRankfile, join(slots, ";"));
-}
-
-void report_binding(const JobPlan& plan, const std::vector<Processor>& machine, int rank,
-                    std::vector<std::string>& notes) {
-  notes.push_back(cat("rank ", plan.number_of(rank), " on ", plan.host, ": ",
-                      plan.bind.empty() ? cat(picture(machine, {}), " not bound")
-                                        : picture(machine, plan.bind[static_cast<std::size_t>(rank)])));
-}
-
-void bind_by_rankfile(JobPlan& plan, const std::vector<std::string>& slots, std::vector<std::string>& notes) {
-  const std::vector<Processor> machine = read_topology(allowed_cpus());
-  for (int rank = 0; rank < plan.size; ++rank) {
-    const std::string slot =
-        static_cast<std::size_t>(rank) < slots.size() ? slots[static_cast<std::size_t>(rank)] : "any";
-    plan.bind.push_back(slot == "any" ? allowed_cpus() : slot_cpus(machine, slot));
-    if (plan.output.report_bindings) report_binding(plan, machine, rank, notes);
-  }
-}
-
-// Binds the ranks of this host, and describes it if asked for.
-void bind_ranks(JobPlan& plan, const std::string& map_by, const std::string& bind_to,
-                std::vector<std::string>& notes) {
-  const bool report = plan.output.report_bindings;
-  if (map_by.starts_with(kRankfile))
-    return bind_by_rankfile(plan, split(map_by.substr(kRankfile.size()), ";"), notes);
-  if (map_by.empty() && bind_to.empty() && !report) return;
-  const std::vector<Processor> machine = read_topology(allowed_cpus());
-  Places places =
-      place_ranks(machine, map_by.empty() ? Mapping{} : parse_mapping(map_by), bind_to, plan.size);
-  if (!places.note.empty())
-    notes.push_back(cat("--bind-to ", bind_to.empty() ? "core" : bind_to, ": ", places.note));
-  plan.bind = std::move(places.cpus);
-  for (int rank = 0; report && rank < plan.size; ++rank) report_binding(plan, machine, rank, notes);
-}
 
 AppPlan plan_app(const std::vector<std::string>& argv, const std::string& wdir, Environment env) {
   AppPlan plan;
@@ -84,8 +39,8 @@ std::int64_t count_without_n(const JobSpec& spec, const Placement& where) {
   if (spec.apps.size() != 1 || spec.apps[0].count != 0) return 1;
   if (!spec.rankfile.places.empty()) return static_cast<std::int64_t>(spec.rankfile.places.size());
   const auto hosts = static_cast<std::int64_t>(where.hosts.hosts.size());
-  if (spec.ppn) return spec.ppn * (where.several ? hosts : 1);
-  return where.hosts.hosts.empty() ? available_cores() : where.hosts.slots();
+  if (spec.mapping.ppn) return spec.mapping.ppn * (where.several ? hosts : 1);
+  return where.hosts.hosts.empty() ? places_here(spec.mapping) : where.hosts.slots();
 }
 
 std::string own_path() {
@@ -146,6 +101,18 @@ void check_rankfile(const JobSpec& spec, int size) {
   if (places != 0 && places != static_cast<std::size_t>(size))
     throw UsageError(
         cat("--rankfile ", spec.rankfile.name, ": it has ", places, " ranks, and the job has ", size));
+}
+
+// The ranks of each host: mapped to the hosts, then numbered.
+std::vector<std::vector<int>> ranks_of_hosts(const JobSpec& spec, const HostList& hosts, int total,
+                                             std::int64_t default_count) {
+  const MappingSpec& mapping = spec.mapping;
+  if (mapping.span && !mapping.by_node())
+    throw UsageError(
+        "--map-by with :SPAN on several hosts is not supported: write --map-by node, or leave :SPAN out");
+  std::vector<int> sizes;
+  for (const App& app : spec.apps) sizes.push_back(static_cast<int>(app.count ? app.count : default_count));
+  return number_by_host(spread(hosts, total, mapping.ppn, mapping.by_node()), sizes, mapping.rank_by);
 }
 
 // The part of a plan that does not depend on where ranks run.
@@ -220,15 +187,16 @@ JobPlan plan_job(const JobSpec& spec, const Placement& where, std::int64_t timeo
   plan.pretended_hosts = spec.pretended_hosts;
   plan.pretended_per_host = spec.pretended_per_host;
   plan.output = spec.output;
-  if (spec.no_oversubscribe && plan.size > available_cores())
-    throw UsageError(cat("--nooversubscribe: ", plan.size, " ranks, and ", available_cores(), " cores"));
+  check_slots_here(spec.mapping, where.hosts, plan.size);
   if (spec.output.display_map)
     notes.push_back(cat("host ", plan.host, ": ", plan.size, plan.size == 1 ? " rank" : " ranks"));
   check_rankfile(spec, plan.size);
   std::vector<int> all(static_cast<std::size_t>(plan.size));
   std::iota(all.begin(), all.end(), 0);
-  bind_ranks(plan, spec.rankfile.places.empty() ? spec.map_by : slots_text(spec.rankfile.places, all),
-             spec.bind_to, notes);
+  bind_ranks(plan,
+             {spec.rankfile.places.empty() ? spec.mapping.map_by() : slots_text(spec.rankfile.places, all),
+              spec.mapping.rank_by, spec.mapping.bind_to},
+             notes);
   if (!spec.debug.gdb.empty()) put_under_gdb(plan, parse_ranks(spec.debug.gdb, "--gdb", plan.size), env);
   return plan;
 }
@@ -239,8 +207,9 @@ JobPlan plan_links(const JobSpec& spec, const Placement& where, std::int64_t tim
   const int total = static_cast<int>(spec.total(default_count));
   check_rankfile(spec, total);
   const std::vector<RankPlace>& places = where.places;
-  const auto ranks = places.empty() ? spread(where.hosts, total, spec.ppn, spec.map_by.starts_with("node"))
+  const auto ranks = places.empty() ? ranks_of_hosts(spec, where.hosts, total, default_count)
                                     : rankfile_ranks(places, where.hosts);
+  check_slots(spec.mapping, where.hosts, ranks);
   if (!spec.debug.gdb.empty())
     throw UsageError("--gdb works on this host only; on others attach with gdb -p (mpiexec -v prints pids)");
   JobPlan plan = begin_plan(spec, timeout_s);
@@ -256,17 +225,14 @@ JobPlan plan_links(const JobSpec& spec, const Placement& where, std::int64_t tim
   part.verbose = spec.verbose;
   part.keep_going = spec.keep_going;
   part.stack_traces = spec.debug.stack_traces;
-  part.bind_to = spec.bind_to;
-  part.map_by = spec.map_by;
+  part.bind_by = {spec.mapping.map_by(), spec.mapping.rank_by, spec.mapping.bind_to};
   part.output = spec.output;
-  if (spec.no_oversubscribe && total > where.hosts.slots())
-    throw UsageError(cat("--nooversubscribe: ", total, " ranks, and ", where.hosts.slots(), " slots"));
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (ranks[i].empty()) continue;
     part.host = where.hosts.hosts[i].name;
     if (spec.output.display_map) notes.push_back(cat("host ", part.host, ": ", ranks_text(ranks[i])));
     part.ranks = ranks[i];
-    if (!places.empty()) part.map_by = slots_text(places, ranks[i]);
+    if (!places.empty()) part.bind_by.map_by = slots_text(places, ranks[i]);
     part.apps = apps_of(spec, ranks[i], default_count, env);
     part.stdin_to = plan.stdin_to;
     for (std::size_t r = 0; r < ranks[i].size(); ++r) {
@@ -345,7 +311,7 @@ JobPlan plan_part(const HostPlan& part, int upstream, std::vector<std::string>& 
     plan.apps.back().number = static_cast<int>(a);
   }
   plan.output = part.output;
-  bind_ranks(plan, part.map_by, part.bind_to, notes);
+  bind_ranks(plan, part.bind_by, notes);
   return plan;
 }
 

@@ -19,11 +19,6 @@ constexpr Option kTable[] = {
     {Opt::configfile, "configfile", "FILE", G::start,
      "read sections from FILE: one section a line, '#' comments, '\\' continues a line"},
     {Opt::stdin_to, "s|stdin", "WHERE", G::start, "the rank that reads standard input (default 0), 'all' or 'none'"},
-    {Opt::bind_to, "bind-to|binding", "WHAT", G::start,
-     "none (default), hwthread, core, l3cache, numa or socket: bind each rank to the one that it is mapped to"},
-    {Opt::report_bindings, "report-bindings", "", G::start,
-     "print the processors of each rank: [BB/..][../..] are sockets, cores and hardware threads, B those of the rank"},
-    {Opt::no_oversubscribe, "nooversubscribe", "", G::start, "refuse more ranks than cores or slots"},
 
     {Opt::env, "env", "NAME VALUE", G::environment, "set a variable for this program"},
     {Opt::genv, "genv", "NAME VALUE", G::environment, "set a variable for all programs"},
@@ -43,17 +38,40 @@ constexpr Option kTable[] = {
      "openmpi, hydra"},
     {Opt::rsh_agent, "rsh-agent", "COMMAND", G::hosts,
      "instead of ssh: a command that takes a host and a command line, and connects their standard streams"},
-    {Opt::ppn, "ppn|perhost|N|npernode", "N", G::hosts, "processes on each host"},
-    {Opt::map_by, "map-by", "HOW", G::hosts,
-     "slot (default), hwthread, core, l3cache, numa, socket or node: where ranks go in turn; UNIT:PE=N: N cores for each; "
-     "ppr:N:UNIT: N ranks on each unit (ppr:N:node is --ppn N)"},
-    {Opt::rankfile, "rf|rankfile", "FILE", G::hosts,
-     "where each rank runs, a line for each: 'rank N=HOST slot=CORES' (also: --map-by rankfile:file=FILE)"},
-    {Opt::rank_by, "rank-by", "WORD", G::hosts, "slot or fill: ranks are numbered in the order of mapping"},
-    {Opt::display_map, "display-map", "", G::hosts, "print which ranks run on which host"},
-    {Opt::display, "display", "WHAT", G::hosts, "map: as --display-map; bind: as --report-bindings"},
+    {Opt::no_local, "nolocal|skip-launch-node", "", G::hosts, "no rank on this host: leave it out of the list of hosts"},
+    {Opt::rmk, "rmk", "WORD", G::hosts,
+     "slurm or user: the resource manager that names the hosts; others are refused unless hosts are named"},
+    {Opt::display_allocation, "display-allocation", "", G::hosts, "print the hosts and their slots"},
     {Opt::pretend_hosts, "pretend-hosts", "N|/N", G::hosts,
      "let ranks of this machine behave as on several hosts (HERALD_HOST): N ranks on each, or /N: N hosts in turn"},
+
+    {Opt::ppn, "ppn|perhost|N|npernode", "N", G::mapping, "processes on each host"},
+    {Opt::map_by, "map-by", "HOW", G::mapping,
+     "slot (default), hwthread, core, l3cache, numa, socket or node: where ranks go in turn; UNIT:PE=N: N cores for each; "
+     "ppr:N:UNIT: N ranks on each unit (ppr:N:node is --ppn N); modifiers :OVERSUBSCRIBE, :NOOVERSUBSCRIBE, :HWTCPUS"},
+    {Opt::by_unit, "byslot|bynode|bysocket|bycore", "", G::mapping, "as --map-by slot, node, socket or core"},
+    {Opt::cores_each, "cpus-per-rank|cpus-per-proc", "N", G::mapping, "N cores for each rank: as PE=N of --map-by"},
+    {Opt::rankfile, "rf|rankfile", "FILE", G::mapping,
+     "where each rank runs, a line for each: 'rank N=HOST slot=CORES' (also: --map-by rankfile:file=FILE)"},
+    {Opt::rank_by, "rank-by", "UNIT", G::mapping,
+     "how the mapped ranks of each program are numbered; node: hosts in turn; hwthread, core, l3cache, numa or socket: host "
+     "after host, on each of them units in turn; slot: host after host, as mapped; fill: host after host, unit of --map-by "
+     "after unit; default: as mapped"},
+    {Opt::bind_to, "bind-to|binding", "WHAT", G::mapping,
+     "none (default), hwthread, core, l3cache, numa or socket: bind each rank to the one that it is mapped to; core:N: to "
+     "N cores"},
+    {Opt::bind_unit, "bind-to-none|bind-to-core|bind-to-socket", "", G::mapping, "as --bind-to none, core or socket"},
+    {Opt::hwthread_cpus, "use-hwthread-cpus", "", G::mapping,
+     "each hardware thread counts as a core: for slots, --map-by, PE=N and --nooversubscribe"},
+    {Opt::membind, "membind", "WORD", G::mapping, "none or firsttouch, as always; for others start the program with numactl"},
+    {Opt::oversubscribe, "oversubscribe", "", G::mapping, "allow more ranks than cores or slots (default)"},
+    {Opt::no_oversubscribe, "nooversubscribe", "", G::mapping,
+     "refuse more ranks on a host than it has slots, or without a list of hosts than there are cores"},
+    {Opt::display_map, "display-map|display-devel-map", "", G::mapping, "print which ranks run on which host"},
+    {Opt::report_bindings, "report-bindings", "", G::mapping,
+     "print the processors of each rank: [BB/..][../..] are sockets, cores and hardware threads, B those of the rank"},
+    {Opt::display, "display", "WHAT", G::mapping,
+     "map: as --display-map; bind: as --report-bindings; allocation: as --display-allocation"},
 
     {Opt::label, "l|tag-output|prepend-rank", "", G::output, "begin each line of output with '[rank] '"},
     {Opt::timestamps, "timestamp-output", "", G::output, "begin each line of output with the time"},
@@ -84,20 +102,20 @@ constexpr Option kTable[] = {
     {Opt::pass_openmpi, "mca|gmca", "KEY VALUE", G::compatible, "Open MPI parameter"},
     {Opt::pass_openmpi, "prefix", "DIR", G::compatible, "folder of Open MPI on the other hosts"},
     {Opt::ignored, "pmixmca|prtemca", "KEY VALUE", G::compatible, "parameter of another launcher"},
-    {Opt::ignored, "oversubscribe|use-hwthread-cpus|nolocal|noprefix", "",
-     G::compatible, "more ranks than cores are always allowed"},
-    {Opt::ignored, "display-allocation|display-devel-map|bind-to-none|bynode|byslot", "", G::compatible,
-     "mapping"},
-    {Opt::ignored, "tune|am|cpus-per-proc|cpus-per-rank", "WORD", G::compatible, "mapping"},
+    {Opt::ignored, "noprefix", "", G::compatible, "mpiexec has the same path on all hosts"},
+    {Opt::ignored, "tune|am", "FILE", G::compatible, "parameters of Open MPI"},
     {Opt::pass_hydra, "launcher|bootstrap", "WORD", G::compatible, "remote shell that Hydra uses"},
     {Opt::pass_hydra, "launcher-exec|bootstrap-exec", "FILE", G::compatible, "program of that remote shell"},
     {Opt::pass_hydra, "iface", "NAME", G::compatible, "network interface for Hydra"},
-    {Opt::ignored, "rmk|topolib|membind|demux|nameserver|localhost|order-nodes|gpus-per-proc", "WORD", G::compatible,
+    {Opt::ignored, "topolib|demux|nameserver|localhost", "WORD", G::compatible,
      "Hydra's"},
-    {Opt::ignored, "enable-x|disable-x|profile|pmi-port|skip-launch-node|disable-hostname-propagation",
+    {Opt::ignored, "enable-x|disable-x|profile|pmi-port|disable-hostname-propagation",
      "", G::compatible, "Hydra's"},
 
     {Opt::refused, "prepend-pattern", "PATTERN", G::refused, "use --tag-output"},
+    {Opt::refused, "order-nodes", "WORD", G::refused, "name the hosts in the order of use, with --host or --hostfile"},
+    {Opt::refused, "gpus-per-proc", "N", G::refused,
+     "set CUDA_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES by MPI_LOCALRANKID, in a script that starts the program"},
     {Opt::refused, "xml", "", G::refused, "filter the output"},
     {Opt::refused, "debug|tv|xterm|do-not-launch", "", G::refused,
      "use --gdb RANKS, or start mpiexec under a debugger that knows MPIR"},
@@ -109,6 +127,7 @@ std::string_view title(Group group) {
     case Group::start: return "Starting";
     case Group::environment: return "Environment";
     case Group::hosts: return "Hosts (several: over ssh, or with srun, prterun, Open MPI's mpirun or Hydra)";
+    case Group::mapping: return "Where ranks run, and their numbers";
     case Group::output: return "Output";
     case Group::job: return "The job";
     case Group::about: return "About";

@@ -26,9 +26,19 @@ enum class Opt {
   rsh_agent,
   ppn,
   map_by,
+  by_unit,     // --bynode
+  cores_each,  // --cpus-per-rank
+  rank_by,
+  bind_to,
+  bind_unit,  // --bind-to-none
+  hwthread_cpus,
+  no_local,
+  oversubscribe,
+  no_oversubscribe,
+  membind,
+  rmk,
   rankfile,
   pretend_hosts,
-  bind_to,
   label,
   timestamps,
   merge_streams,
@@ -39,9 +49,8 @@ enum class Opt {
   report_bindings,
   display,
   display_map,
+  display_allocation,
   print_codes,
-  no_oversubscribe,
-  rank_by,
   timeout,
   stdin_to,
   configfile,
@@ -60,7 +69,7 @@ enum class Opt {
   refused
 };
 
-enum class Group { start, environment, hosts, output, job, about, compatible, refused };
+enum class Group { start, environment, hosts, mapping, output, job, about, compatible, refused };
 
 struct Option {
   Opt id;

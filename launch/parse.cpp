@@ -2,24 +2,14 @@
 // launch/parse.cpp: command line to JobSpec.
 #include <algorithm>
 
+#include "mapping_options.hpp"
 #include "options.hpp"
 #include "rankfile.hpp"
 #include "spec.hpp"
 #include "text.hpp"
-#include "topology.hpp"
 
 namespace herald::launch {
 namespace {
-
-std::int64_t positive(const std::string& text, const std::string& option, const char* what,
-                      std::int64_t most) {
-  const auto value = to_int(text);
-  if (!value) throw UsageError(cat(option, " ", text, ": not a number; give the number of ", what));
-  if (*value < 1) throw UsageError(cat(option, " ", text, ": the number of ", what, " must be at least 1"));
-  if (*value > most)
-    throw UsageError(cat(option, " ", text, ": the number of ", what, " must be at most ", most));
-  return *value;
-}
 
 class Parser {
  public:
@@ -37,6 +27,7 @@ class Parser {
       throw UsageError(cat("-n: ", spec_.total(1), " processes in all; the most is ", kMostRanks));
     if (spec_.stdin_to == StdinTo::rank && spec_.stdin_rank > 0 && spec_.stdin_rank >= known_total())
       throw UsageError(cat("--stdin ", spec_.stdin_rank, ": there is no such rank"));
+    check_mapping(spec_);
     return std::move(spec_);
   }
 
@@ -101,7 +92,7 @@ class Parser {
 
   void apply(const Option& option, const std::string& shown, const std::vector<std::string>& args) {
     switch (option.id) {
-      case Opt::count: app_.count = positive(args[0], shown, "processes", kMostRanks); break;
+      case Opt::count: app_.count = parse_positive(args[0], shown, "processes", kMostRanks); break;
       case Opt::wdir: app_.wdir = args[0]; break;
       case Opt::configfile: insert_config(args[0]); break;
       case Opt::env: set(app_.env, shown, args[0], args[1]); break;
@@ -117,11 +108,23 @@ class Parser {
       case Opt::hostfile: spec_.hostfile = args[0]; break;
       case Opt::engine: engine(shown, args[0]); break;
       case Opt::rsh_agent: rsh_agent(shown, args[0]); break;
-      case Opt::ppn: spec_.ppn = positive(args[0], shown, "processes on a host", kMostRanks); break;
-      case Opt::map_by: map_by(shown, args[0]); break;
+      case Opt::map_by:
+        if (args[0].starts_with("rankfile:file=")) return rankfile(args[0].substr(14));
+        [[fallthrough]];
+      case Opt::ppn:
+      case Opt::by_unit:
+      case Opt::cores_each:
+      case Opt::rank_by:
+      case Opt::bind_to:
+      case Opt::bind_unit:
+      case Opt::hwthread_cpus:
+      case Opt::no_local:
+      case Opt::oversubscribe:
+      case Opt::no_oversubscribe:
+      case Opt::membind: apply_mapping_option(spec_.mapping, option.id, shown, args); break;
+      case Opt::rmk: spec_.resource_manager = args[0]; break;
       case Opt::rankfile: rankfile(args[0]); break;
       case Opt::pretend_hosts: pretend_hosts(shown, args[0]); break;
-      case Opt::bind_to: spec_.bind_to = args[0]; break;
       case Opt::label: spec_.label = true; break;
       case Opt::timestamps: spec_.output.timestamps = true; break;
       case Opt::merge_streams: spec_.output.merge_streams = true; break;
@@ -131,13 +134,9 @@ class Parser {
       case Opt::err_pattern: spec_.output.err_pattern = args[0]; break;
       case Opt::report_bindings: spec_.output.report_bindings = true; break;
       case Opt::display_map: spec_.output.display_map = true; break;
+      case Opt::display_allocation: spec_.output.display_allocation = true; break;
       case Opt::display: display(shown, args[0]); break;
       case Opt::print_codes: spec_.output.print_codes = true; break;
-      case Opt::no_oversubscribe: spec_.no_oversubscribe = true; break;
-      case Opt::rank_by:
-        if (args[0] != "slot" && args[0] != "fill" && args[0] != "core")
-          throw UsageError(cat(shown, " ", args[0], ": write slot or fill"));
-        break;
       case Opt::timeout: spec_.timeout_s = parse_timeout(args[0], shown); break;
       case Opt::stdin_to: stdin_to(shown, args[0]); break;
       case Opt::gdb: spec_.debug.gdb = args[0]; break;
@@ -149,9 +148,11 @@ class Parser {
       case Opt::quiet: spec_.quiet = true; break;
       case Opt::version: spec_.action = Action::version; break;
       case Opt::help: spec_.action = Action::help; break;
-      case Opt::pass_openmpi: pass(spec_.passed_on.openmpi, "--", shown, args); break;
+      case Opt::pass_openmpi: pass(spec_.passed_on.openmpi, "--", shown, args); [[fallthrough]];
+      case Opt::ignored:
+        if (args.size() == 2 && args[0].ends_with("_policy")) spec_.passed_on.policies.push_back(args[0]);
+        break;
       case Opt::pass_hydra: pass(spec_.passed_on.hydra, "-", shown, args); break;
-      case Opt::ignored: break;
       case Opt::refused: throw UsageError(cat(shown, " is not supported: ", option.help));
     }
   }
@@ -182,15 +183,6 @@ class Parser {
   static void list(EnvRule& rule, const std::string& text) {
     rule.base = EnvBase::list;
     for (std::string& name : split(text, ",")) rule.names.push_back(std::move(name));
-  }
-
-  void map_by(const std::string& shown, const std::string& text) {
-    const auto parts = split(text, ":");
-    if (text.starts_with("rankfile:file=")) return rankfile(text.substr(14));
-    if (parts.size() >= 3 && parts[0] == "ppr" && parts[2] == "node")
-      spec_.ppn = positive(parts[1], cat(shown, " ", text), "processes on a host", kMostRanks);
-    else
-      (void)parse_mapping(spec_.map_by = text);
   }
 
   void rankfile(const std::string& path) {
@@ -232,9 +224,11 @@ class Parser {
 
   void display(const std::string& shown, const std::string& text) {
     for (const std::string& word : split(text, ",")) {
-      if (word != "map" && word != "bind" && word != "bindings")
-        throw UsageError(cat(shown, " ", text, ": write map or bind"));
-      (word == "map" ? spec_.output.display_map : spec_.output.report_bindings) = true;
+      const bool map = word == "map" || word == "map-devel", bind = word == "bind" || word == "bindings";
+      if (!map && !bind && word != "allocation" && word != "alloc")
+        throw UsageError(cat(shown, " ", text, ": write map, bind or allocation"));
+      OutputSpec& out = spec_.output;
+      (map ? out.display_map : bind ? out.report_bindings : out.display_allocation) = true;
     }
   }
 
@@ -252,9 +246,9 @@ class Parser {
 
   void pretend_hosts(const std::string& shown, const std::string& text) {
     if (text.starts_with('/'))
-      spec_.pretended_hosts = positive(text.substr(1), shown, "hosts", kMostRanks);
+      spec_.pretended_hosts = parse_positive(text.substr(1), shown, "hosts", kMostRanks);
     else
-      spec_.pretended_per_host = positive(text, shown, "processes on a host", kMostRanks);
+      spec_.pretended_per_host = parse_positive(text, shown, "processes on a host", kMostRanks);
   }
 
   void stdin_to(const std::string& shown, const std::string& text) {
@@ -272,7 +266,7 @@ class Parser {
 
   void universe(const std::string& shown, const std::string& text) {
     if (text == "SYSTEM") return;
-    spec_.universe = text == "INFINITE" ? -1 : positive(text, shown, "processes", kMostRanks);
+    spec_.universe = text == "INFINITE" ? -1 : parse_positive(text, shown, "processes", kMostRanks);
   }
 
   static void pass(std::vector<std::string>& to, const char* dashes, const std::string& shown,
@@ -350,6 +344,16 @@ std::vector<std::string> parse_config(const std::string& text) {
   }
   if (!out.empty() && out.back() == ":") out.pop_back();
   return out;
+}
+
+std::int64_t parse_positive(const std::string& text, const std::string& option, const char* what,
+                            std::int64_t most) {
+  const auto value = to_int(text);
+  if (!value) throw UsageError(cat(option, " ", text, ": not a number; give the number of ", what));
+  if (*value < 1) throw UsageError(cat(option, " ", text, ": the number of ", what, " must be at least 1"));
+  if (*value > most)
+    throw UsageError(cat(option, " ", text, ": the number of ", what, " must be at most ", most));
+  return *value;
 }
 
 std::int64_t parse_timeout(const std::string& text, const std::string& what) {

@@ -57,7 +57,24 @@ struct DebugSpec {
 // Options that only other launchers understand.
 struct PassedOn {
   std::vector<std::string> openmpi, hydra;
+  std::vector<std::string> policies;  // parameters of Open MPI and PRRTE that say where ranks run
   bool allow_root = false;
+};
+
+// The options that say where ranks run and how they are numbered.
+struct MappingSpec {
+  std::string unit;        // of --map-by, without modifiers: "socket", "ppr:2:socket"; empty: not given
+  std::int64_t cores = 0;  // of each rank (PE=); 0: not given
+  std::int64_t ppn = 0;    // on each host; 0: not given
+  bool span = false;       // :SPAN
+  bool hwthreads = false;  // each hardware thread counts as a core
+  std::string rank_by;     // empty: ranks are numbered in the order of mapping
+  std::string bind_to;     // empty: not given
+  bool no_oversubscribe = false;
+  bool no_local = false;  // no rank on this host
+
+  std::string map_by() const;  // the words of --map-by for another host; empty: the default
+  bool by_node() const { return unit == "node"; }
 };
 
 enum class StdinTo { rank, all, none };
@@ -71,6 +88,7 @@ struct OutputSpec {
   bool merge_streams = false;
   bool report_bindings = false;
   bool display_map = false;
+  bool display_allocation = false;
   bool print_codes = false;              // of all ranks, at the end
   std::string out_pattern, err_pattern;  // files of the ranks: %r rank, %h host
 };
@@ -81,17 +99,15 @@ struct JobSpec {
   EnvRule env;  // for all programs
   std::string hosts;
   std::string hostfile;
-  std::string engine;     // slurm, prrte, openmpi, hydra, ssh; empty: chosen
-  std::string rsh_agent;  // empty: ssh
-  std::int64_t ppn = 0;
-  std::string map_by;  // unless it is ppr:N:node
+  std::string engine;            // slurm, prrte, openmpi, hydra, ssh; empty: chosen
+  std::string rsh_agent;         // empty: ssh
+  std::string resource_manager;  // --rmk; empty: not given
+  MappingSpec mapping;
   RankfileSpec rankfile;
-  std::string bind_to;                  // empty: not given
   std::int64_t pretended_hosts = 0;     // ranks are placed on so many hosts in turn; 0: not given
   std::int64_t pretended_per_host = 0;  // so many ranks are placed on each host; 0: not given
   bool label = false;
   OutputSpec output;
-  bool no_oversubscribe = false;
   bool verbose = false;
   bool quiet = false;
   bool keep_going = false;
@@ -113,6 +129,10 @@ JobSpec parse_command_line(const std::vector<std::string>& words, const ReadFile
 
 // The sections of a -configfile as words, with ":" between lines.
 std::vector<std::string> parse_config(const std::string& text);
+
+// The number of `what` of an option, 1 to `most`; throws UsageError.
+std::int64_t parse_positive(const std::string& text, const std::string& option, const char* what,
+                            std::int64_t most);
 
 // A number of seconds; throws UsageError naming `what`.
 std::int64_t parse_timeout(const std::string& text, const std::string& what);

@@ -50,6 +50,36 @@ std::vector<std::vector<Processor>> groups_of(const std::vector<Processor>& mach
   return out;
 }
 
+std::vector<Processor> with_threads_as_cores(std::vector<Processor> machine) {
+  for (Processor& each : machine) each.core = each.cpu;
+  return machine;
+}
+
+std::string name_of(Unit unit) {
+  switch (unit) {
+    case Unit::hwthread: return "hardware thread";
+    case Unit::core: return "core";
+    case Unit::l3cache: return "L3 cache";
+    case Unit::numa: return "NUMA node";
+    case Unit::socket: return "socket";
+    case Unit::node: return "host";
+  }
+  return {};
+}
+
+// The reason why ranks with so many cores each do not fit.
+std::string too_few_cores(int ranks, std::size_t step, std::size_t cores, Unit unit, const char* kind) {
+  const std::size_t needed = static_cast<std::size_t>(ranks) * step;
+  if (needed > cores && step == 1)
+    return cat(ranks, " ranks for ", cores, " ", kind, "; ranks are not bound");
+  if (needed > cores)
+    return cat(ranks, ranks == 1 ? " rank" : " ranks", " with ", step, " ", kind, " each need ", needed, " ",
+               kind, ", and there are ", cores, "; ranks are not bound");
+  return cat(ranks, ranks == 1 ? " rank" : " ranks", " with ", step, " ", kind, " each do not fit into the ",
+             cores, " ", kind, ", when no rank has ", kind, " of more than one ", name_of(unit),
+             "; ranks are not bound");
+}
+
 std::vector<int> cpus_of(const std::vector<Processor>& group) {
   std::vector<int> out;
   for (const Processor& each : group) out.push_back(each.cpu);
@@ -62,6 +92,29 @@ std::vector<Processor> cores_of(const std::vector<Processor>& group, std::size_t
   std::vector<Processor> out;
   if (first + count > cores.size()) return out;
   for (std::size_t i = first; i < first + count; ++i) out.insert(out.end(), cores[i].begin(), cores[i].end());
+  return out;
+}
+
+void check_places(const Mapping& mapping, std::size_t units, int ranks) {
+  const auto places = static_cast<std::int64_t>(units) * mapping.per_unit;
+  if (mapping.per_unit > 0 && ranks > places)
+    throw UsageError(cat("--map-by ppr with ", mapping.per_unit, " for each ", name_of(mapping.unit),
+                         ": this host takes ", places, " of its ", ranks,
+                         " ranks; start fewer on it (--ppn N), or map without ppr"));
+}
+
+// All processors of the units that contain these processors.
+std::vector<Processor> widened(const std::vector<Processor>& machine, const std::vector<Processor>& own,
+                               Unit unit) {
+  std::vector<Processor> out;
+  for (const Processor& each : machine) {
+    const auto same = [&](const Processor& one) {
+      const auto found = std::find_if(machine.begin(), machine.end(),
+                                      [&](const Processor& other) { return other.cpu == one.cpu; });
+      return found != machine.end() && found->group(unit) == each.group(unit);
+    };
+    if (std::any_of(own.begin(), own.end(), same)) out.push_back(each);
+  }
   return out;
 }
 
@@ -113,7 +166,7 @@ Mapping parse_mapping(const std::string& text) {
     return UsageError(
         cat("--map-by ", text,
             ": write slot, hwthread, core, l3cache, numa, socket or node, with :PE=N for N cores each, or "
-            "ppr:N:UNIT"));
+            "ppr:N:UNIT; modifiers are OVERSUBSCRIBE, NOOVERSUBSCRIBE, SPAN and HWTCPUS"));
   };
   if (words.empty()) throw wrong();
   if (words[0] == "ppr") {
@@ -122,6 +175,8 @@ Mapping parse_mapping(const std::string& text) {
     if (out.per_unit < 1) throw wrong();
     words.erase(words.begin(), words.begin() + 2);
   }
+  for (std::string& word : words)
+    for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   const auto unit = words.empty() ? std::nullopt : unit_of(words[0]);
   if (unit) {
     out.unit = *unit;
@@ -129,9 +184,12 @@ Mapping parse_mapping(const std::string& text) {
   } else if (out.per_unit > 0) {
     throw wrong();
   }
-  for (std::string word : words) {  // modifiers
-    for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const std::string& word : words) {  // modifiers
     if (word == "oversubscribe" || word == "nooversubscribe" || word == "span") continue;
+    if (word == "hwtcpus" || word == "corecpus") {
+      out.hwthreads = word == "hwtcpus";
+      continue;
+    }
     out.cores = word.starts_with("pe=") ? to_int(word.substr(3)).value_or(0) : 0;
     out.binds = true;
     if (out.cores < 1) throw wrong();
@@ -139,44 +197,54 @@ Mapping parse_mapping(const std::string& text) {
   return out;
 }
 
-Places place_ranks(const std::vector<Processor>& machine, const Mapping& mapping, const std::string& bind_to,
+std::size_t count_units(const std::vector<Processor>& machine, Unit unit) {
+  return groups_of(machine, unit).size();
+}
+
+Places place_ranks(const std::vector<Processor>& machine, Mapping mapping, const std::string& bind_to,
                    int ranks) {
   Places out;
-  const std::string what = bind_to.substr(0, bind_to.find(':'));
-  if (what == "none" || (what.empty() && !mapping.binds)) return out;
-  const std::optional<Unit> bind = what.empty() ? Unit::core : unit_of(what);
-  if (!bind)
-    throw UsageError(cat("--bind-to ", bind_to, ": write none, hwthread, core, l3cache, numa or socket"));
-  if (*bind == Unit::node) return out;
-  const bool threads = mapping.unit == Unit::hwthread || (*bind == Unit::hwthread && !mapping.binds);
+  const std::size_t colon = bind_to.find(':');
+  const std::string what = bind_to.substr(0, colon);
+  // Hydra's core:N; another modifier is no number.
+  const std::int64_t bound_cores =
+      colon == std::string::npos ? 0 : to_int(bind_to.substr(colon + 1)).value_or(0);
+  const std::optional<Unit> bind = what.empty() || what == "none" ? Unit::core : unit_of(what);
+  if (!bind || (bound_cores != 0 && (bound_cores < 0 || *bind != Unit::core)))
+    throw UsageError(
+        cat("--bind-to ", bind_to, ": write none, hwthread, core, core:N, l3cache, numa or socket"));
+  if (bound_cores > 0) mapping.cores = bound_cores;
+  const bool threads =
+      mapping.unit == Unit::hwthread || mapping.hwthreads || (*bind == Unit::hwthread && !mapping.binds);
   // Ranks on cores follow each other through the machine; on larger units they take turns.
-  const auto units = groups_of(machine, mapping.unit == Unit::core || threads ? Unit::node : mapping.unit);
+  const bool on_cores = mapping.unit <= Unit::core;
+  auto units = groups_of(mapping.hwthreads ? with_threads_as_cores(machine) : machine,
+                         on_cores && mapping.per_unit == 0 ? Unit::node : mapping.unit);
+  if (threads)
+    for (auto& unit : units) unit = with_threads_as_cores(std::move(unit));
+  check_places(mapping, units.size(), ranks);
+  if (what == "none" || (what.empty() && !mapping.binds) || *bind == Unit::node) return out;
+  const auto step = static_cast<std::size_t>(mapping.cores);
   std::vector<std::size_t> used(units.size());
   for (int rank = 0; rank < ranks; ++rank) {
     const auto index = static_cast<std::size_t>(rank);
     const std::size_t unit =
         mapping.per_unit > 0 ? index / static_cast<std::size_t>(mapping.per_unit) : index % units.size();
-    if (unit >= units.size()) {
-      out.note = cat("more ranks than places: ", ranks, " ranks; ranks are not bound");
-      break;
-    }
-    const auto step = static_cast<std::size_t>(mapping.cores);
-    std::vector<Processor> own;
-    if (threads && used[unit] < units[unit].size()) own = {units[unit][used[unit]]};
-    if (!threads) own = cores_of(units[unit], used[unit], step);
-    used[unit] += threads ? 1 : step;
-    if (*bind > Unit::core && own.empty()) own = units[unit];  // they share it
+    std::vector<Processor> own = cores_of(units[unit], used[unit], step);
+    used[unit] += step;
+    const bool share = *bind > Unit::core || (on_cores && mapping.per_unit > 0 && step == 1);
+    if (share && own.empty()) own = units[unit];
     if (own.empty()) {
-      out.note = cat(ranks, " ranks for ", groups_of(machine, threads ? Unit::hwthread : Unit::core).size(),
-                     " cores; ranks are not bound");
+      const char* const kind = threads ? "hardware threads" : "cores";
+      const std::size_t all = count_units(machine, threads ? Unit::hwthread : Unit::core);
+      out = {{}, {}, too_few_cores(ranks, step, all, mapping.unit, kind)};
       break;
     }
-    if (*bind > Unit::core)
-      for (const auto& group : groups_of(machine, *bind))
-        if (group[0].group(*bind) == own[0].group(*bind)) own = group;
+    out.first.push_back(own[0].cpu);
+    // A rank on a hardware thread that is bound to its core gets all threads of it.
+    if (*bind > Unit::core || (what == "core" && threads)) own = widened(machine, own, *bind);
     out.cpus.push_back(cpus_of(own));
   }
-  if (!out.note.empty()) out.cpus.clear();
   return out;
 }
 

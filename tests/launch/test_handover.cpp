@@ -85,6 +85,42 @@ TEST(Handover, srun_with_several_programs) {
   EXPECT_THROW(hand(Launcher::srun, "p it's : q", "a"), UsageError);
 }
 
+TEST(Handover, mapping_of_openmpi_and_prterun) {
+  const auto says = [](Launcher launcher, const std::string& line, const char* words) {
+    const std::string all = text(hand(launcher, line + " p"));
+    return all.find(words) != std::string::npos ? "" : all;
+  };
+  EXPECT_EQ(says(Launcher::openmpi, "--bynode --rank-by slot --bind-to core",
+                 "--oversubscribe --map-by node --rank-by slot --bind-to core"),
+            "");
+  EXPECT_EQ(says(Launcher::openmpi, "--nooversubscribe --cpus-per-rank 2",
+                 "--nooversubscribe --map-by slot:PE=2 --bind-to core"),
+            "");
+  EXPECT_EQ(says(Launcher::openmpi, "--ppn 2 --map-by node", "--map-by ppr:2:node --rank-by node"), "");
+  EXPECT_EQ(says(Launcher::prterun, "--map-by socket:PE=2:SPAN:NOOVERSUBSCRIBE --use-hwthread-cpus",
+                 "--map-by socket:PE=2:SPAN:HWTCPUS:NOOVERSUBSCRIBE --bind-to hwthread"),
+            "");
+  EXPECT_THROW(hand(Launcher::openmpi, "--ppn 2 --map-by socket p"), UsageError);
+}
+
+TEST(Handover, mapping_of_hydra_and_srun) {
+  EXPECT_EQ(text(hand(Launcher::hydra, "--bynode -n 2 p")), "E -hosts a:2,b:2 -ppn 1 -n 2 p");
+  EXPECT_EQ(text(hand(Launcher::hydra, "--map-by socket:PE=2 -n 2 p")),
+            "E -hosts a:2,b:2 -map-by socket -bind-to core:2 -n 2 p");
+  EXPECT_NE(text(hand(Launcher::srun, "--bynode --rank-by node -n 2 p")).find(" --distribution=cyclic "),
+            std::string::npos);
+  EXPECT_NE(
+      text(hand(Launcher::srun, "--cpus-per-rank 2 -n 2 p")).find(" --cpus-per-task=2 --cpu-bind=cores "),
+      std::string::npos);
+  EXPECT_EQ(text(hand(Launcher::srun, "--nooversubscribe -n 2 p")).find("--overcommit"), std::string::npos);
+  EXPECT_THROW(hand(Launcher::hydra, "--nooversubscribe -n 5 p"), UsageError);
+  EXPECT_THROW(hand(Launcher::srun, "--bind-to l3cache p"), UsageError);
+  for (const Launcher launcher : {Launcher::hydra, Launcher::srun})
+    for (const char* line :
+         {"--rank-by node p", "--bynode --rank-by slot p", "--map-by ppr:2:socket p", "--ppn 2 --bynode p"})
+      EXPECT_THROW(hand(launcher, line), UsageError) << line;
+}
+
 TEST(Handover, the_key_is_never_on_a_command_line) {
   for (Launcher launcher : {Launcher::srun, Launcher::prterun, Launcher::openmpi, Launcher::hydra})
     for (const char* line : {"-n 2 p", "-genvnone -n 2 p", "-genvlist V -n 2 p", "-n 1 p : -n 1 q"})

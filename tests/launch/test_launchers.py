@@ -57,6 +57,17 @@ class Handover(Case):
                 self.assertIn(f"--engine {engine}: its program is not in PATH", done.stderr)
         self.assertIn("--engine lsf: write ssh", self.hand(folder, "--engine", "lsf", *args).stderr)
 
+    def test_mapping_reaches_the_launcher_or_is_refused(self):
+        folder = self.add_launcher("mpiexec.hydra")
+        args = ("--engine", "hydra", "--host", "localhost,nodea,nodeb", "-n", 2)
+        self.assertEqual(self.hand(folder, *args, "--nolocal", "--bynode", "prog").stdout,
+                         "-hosts nodea,nodeb -ppn 1 -n 2 prog key=32\n")
+        done = self.hand(folder, *args, "--rank-by", "node", "prog")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("use --engine ssh", done.stderr)
+        done = self.hand(folder, *args, "--display-allocation", "prog")
+        self.assertIn("mpiexec: host nodea: 1 slot\n", done.stderr)
+
     def test_slurm_without_pmix_and_several_programs(self):
         folder = self.add_launcher("srun", '#!/bin/sh\n[ "$1" = --mpi=list ] && echo pmi2 && exit\n'
                              'for a in "$@"; do last=$a; done\nwhile read l; do echo "$l"; done < $last; echo "$1"\n')

@@ -61,15 +61,45 @@ TEST(Parse, job_options_in_both_spellings) {
   for (const char* name : {"--hostfile", "-f", "-hostfile", "-machinefile", "--machinefile"})
     EXPECT_EQ(parse(cat(name, " hf p")).hostfile, "hf");
   for (const char* name : {"-ppn 3", "-perhost 3", "-N 3", "--map-by ppr:3:node", "--map-by ppr:3:node:PE=1"})
-    EXPECT_EQ(parse(cat(name, " p")).ppn, 3) << name;
-  EXPECT_EQ(parse("--map-by socket p").map_by, "socket");
+    EXPECT_EQ(parse(cat(name, " p")).mapping.ppn, 3) << name;
+  EXPECT_EQ(parse("--map-by socket p").mapping.map_by(), "socket");
   EXPECT_EQ(parse("--timeout 5 p").timeout_s, 5);
-  EXPECT_EQ(parse("-bind-to core p").bind_to, "core");
+  EXPECT_EQ(parse("-bind-to core p").mapping.bind_to, "core");
   EXPECT_EQ(parse("-s all p").stdin_to, StdinTo::all);
   EXPECT_EQ(parse("--stdin none p").stdin_to, StdinTo::none);
   EXPECT_EQ(parse("-n 3 --stdin 2 p").stdin_rank, 2);
   EXPECT_EQ(parse("-h").action, Action::help);
   EXPECT_EQ(parse("--version").action, Action::version);
+}
+
+TEST(Parse, mapping_in_all_spellings) {
+  const auto map_by = [](const std::string& line) { return parse(line + " p").mapping.map_by(); };
+  EXPECT_EQ(map_by("--bynode"), "node");
+  EXPECT_EQ(map_by("-byslot"), "slot");
+  EXPECT_EQ(map_by("--bysocket --cpus-per-rank 2"), "socket:PE=2");
+  EXPECT_EQ(map_by("--cpus-per-proc 2 --map-by numa"), "numa:PE=2");
+  EXPECT_EQ(map_by("--map-by L3cache:pe=3"), "l3cache:PE=3");
+  EXPECT_EQ(map_by("--map-by ppr:3:node:PE=2"), "slot:PE=2");
+  EXPECT_EQ(map_by("--map-by ppr:3:socket:PE=2"), "ppr:3:socket:PE=2");
+  EXPECT_EQ(map_by("--use-hwthread-cpus"), "slot:HWTCPUS");
+  EXPECT_EQ(map_by("--map-by :OVERSUBSCRIBE"), "");
+  EXPECT_TRUE(parse("--map-by slot:NOOVERSUBSCRIBE p").mapping.no_oversubscribe);
+  EXPECT_FALSE(parse("--nooversubscribe --map-by :OVERSUBSCRIBE p").mapping.no_oversubscribe);
+  EXPECT_FALSE(parse("--nooversubscribe --oversubscribe p").mapping.no_oversubscribe);
+  EXPECT_EQ(parse("--bind-to-none p").mapping.bind_to, "none");
+  EXPECT_TRUE(parse("--nolocal p").mapping.no_local);
+  EXPECT_EQ(parse("--rank-by Socket p").mapping.rank_by, "socket");
+  EXPECT_TRUE(parse("--display allocation,map p").output.display_allocation);
+}
+
+TEST(Parse, mapping_that_would_not_happen_is_refused) {
+  for (const char* line : {"--rank-by board", "--rank-by socket:span", "--membind interleave:0", "--rmk pbs",
+                           "--order-nodes UP", "--gpus-per-proc 1", "--pretend-hosts /2 --map-by node"})
+    EXPECT_NE(error_of(cat(line, " p")).find(std::string(line).substr(0, 8)), std::string::npos) << line;
+  for (const char* line : {"--map-by node", "--rank-by node", "--ppn 2", "--nolocal", "--bind-to socket"})
+    EXPECT_THROW(parse(cat("--rankfile f ", line, " p"), "rank 0=a slot=1\n"), UsageError) << line;
+  EXPECT_NO_THROW(parse("--rmk pbs --host a p"));
+  EXPECT_NO_THROW(parse("--membind firsttouch --rmk slurm p"));
 }
 
 TEST(Parse, options_without_effect_are_accepted_with_their_arguments) {

@@ -50,6 +50,7 @@ HostPlan some_plan() {
   plan.universe = -1;
   plan.job_id = "id";
   plan.job_key = "key";
+  plan.bind_by = {"socket", "core", "numa"};
   plan.label = true;
   plan.stdin_to = StdinTo::rank;
   plan.stdin_rank = 1;
@@ -64,6 +65,7 @@ TEST(HostPlan, survives_the_way_to_the_proxy) {
   EXPECT_EQ(plan.ranks, (std::vector<int>{1, 3}));
   EXPECT_EQ(plan.apps[0].argv, (std::vector<std::string>{"./a", "b c", ""}));
   EXPECT_EQ(plan.apps[0].env, (Environment{"A=1:2", "B="}));
+  EXPECT_EQ(plan.bind_by.map_by + plan.bind_by.rank_by + plan.bind_by.bind_to, "socketcorenuma");
   EXPECT_TRUE(plan.label && !plan.verbose && plan.universe == -1 && plan.stdin_rank == 1);
 }
 
@@ -82,6 +84,7 @@ TEST(HostPlan, ranks_fill_slots_then_start_again) {
   EXPECT_EQ(spread(list, 5, 0, false), (std::vector<std::vector<int>>{{0, 1, 3, 4}, {2}}));
   EXPECT_EQ(spread(list, 4, 0, true), (std::vector<std::vector<int>>{{0, 2}, {1, 3}}));
   EXPECT_EQ(spread(list, 4, 2, false), (std::vector<std::vector<int>>{{0, 1}, {2, 3}}));
+  EXPECT_EQ(spread(parse_host_list("a:3,b"), 4, 0, true), (std::vector<std::vector<int>>{{0, 2, 3}, {1}}));
   EXPECT_EQ(process_mapping({{0, 1, 3, 4}, {2}}), "(vector,(0,1,2),(1,1,1),(0,1,2))");
 }
 

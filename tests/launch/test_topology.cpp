@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "launch/rankfile.hpp"
+#include "launch/ranking.hpp"
 #include "launch/spec.hpp"
 #include "launch/topology.hpp"
 
@@ -46,6 +47,82 @@ TEST(Topology, more_ranks_than_cores_are_not_bound_and_say_so) {
   EXPECT_TRUE(places.cpus.empty());
   EXPECT_EQ(places.note, "5 ranks for 4 cores; ranks are not bound");
   EXPECT_EQ(place("socket", "socket", 6).size(), 6u);  // they share
+  const auto note = [](const std::string& map, int ranks) {
+    return place_ranks(machine(), parse_mapping(map), "", ranks).note;
+  };
+  EXPECT_EQ(note("slot:PE=2", 3),
+            "3 ranks with 2 cores each need 6 cores, and there are 4; ranks are not bound");
+  EXPECT_EQ(note("slot:PE=5:HWTCPUS", 2),
+            "2 ranks with 5 hardware threads each need 10 hardware threads, and there are 8; ranks are not "
+            "bound");
+  EXPECT_EQ(note("numa:PE=3", 1),
+            "1 rank with 3 cores each do not fit into the 4 cores, when no rank has cores of more than one "
+            "NUMA node; ranks are not bound");
+}
+
+TEST(Topology, more_ranks_than_ppr_allows_are_refused_even_unbound) {
+  for (const char* bind : {"", "none", "core"})
+    EXPECT_THROW((void)place("ppr:1:socket", bind, 3), UsageError) << bind;
+  EXPECT_TRUE(place("ppr:1:socket", "none", 2).empty());
+  EXPECT_EQ(place("ppr:2:core", "core", 3), (Cpus{{0, 1}, {0, 1}, {2, 3}}));
+}
+
+TEST(Topology, hardware_threads_count_as_cores_if_wanted) {
+  EXPECT_EQ(place("slot:HWTCPUS", "hwthread", 3), (Cpus{{0}, {1}, {2}}));
+  EXPECT_EQ(place("slot:PE=2:HWTCPUS", "", 2), (Cpus{{0, 1}, {2, 3}}));
+  EXPECT_EQ(place("socket:HWTCPUS", "core", 3), (Cpus{{0, 1}, {4, 5}, {0, 1}}));
+  EXPECT_EQ(place("hwthread:PE=3", "", 2), (Cpus{{0, 1, 2}, {3, 4, 5}}));
+  EXPECT_EQ(place("ppr:2:core", "hwthread", 3), (Cpus{{0}, {1}, {2}}));
+}
+
+TEST(Topology, a_rank_bound_to_several_cores_or_their_sockets) {
+  EXPECT_EQ(place("slot", "core:2", 2), (Cpus{{0, 1, 2, 3}, {4, 5, 6, 7}}));
+  EXPECT_EQ(place("slot:PE=3", "socket", 1), (Cpus{{0, 1, 2, 3, 4, 5, 6, 7}}));
+  EXPECT_EQ(place("slot", "core:overload-allowed", 1), (Cpus{{0, 1}}));
+  EXPECT_THROW((void)place("slot", "socket:2", 1), UsageError);
+}
+
+// The processors of each rank after --rank-by; the ranks belong to programs of these sizes.
+Cpus number(const std::string& map, const std::string& bind, const std::string& rank_by,
+            const std::vector<int>& programs) {
+  int ranks = 0;
+  for (const int size : programs) ranks += size;
+  const Mapping mapping = parse_mapping(map);
+  const Places places = place_ranks(machine(), mapping, bind, ranks);
+  Cpus out;
+  for (const std::size_t place : number_by_place(machine(), places, programs, mapping.unit, rank_by))
+    out.push_back(places.cpus[place]);
+  return out;
+}
+
+TEST(Ranking, units_of_a_host_in_turn_or_one_after_the_other) {
+  const Cpus mapped{{0, 1}, {4, 5}, {2, 3}, {6, 7}}, in_order{{0, 1}, {2, 3}, {4, 5}, {6, 7}};
+  for (const char* word : {"", "slot", "node", "socket", "numa"})
+    EXPECT_EQ(number("socket", "core", word, {4}), mapped) << word;
+  for (const char* word : {"fill", "core", "hwthread", "l3cache"})
+    EXPECT_EQ(number("socket", "core", word, {4}), in_order) << word;
+  EXPECT_EQ(number("slot", "core", "socket", {4}), mapped);
+  EXPECT_EQ(number("slot", "hwthread", "core", {4}), (Cpus{{0}, {2}, {1}, {3}}));
+}
+
+TEST(Ranking, binding_to_a_larger_unit_does_not_change_the_numbers) {
+  EXPECT_EQ(number("slot", "socket", "socket", {4}), number("socket", "socket", "", {4}));
+}
+
+TEST(Ranking, ranks_of_a_program_stay_consecutive) {
+  EXPECT_EQ(number("slot", "core", "socket", {1, 3}), (Cpus{{0, 1}, {2, 3}, {4, 5}, {6, 7}}));
+  EXPECT_EQ(number("slot", "core", "socket", {3, 1}), (Cpus{{0, 1}, {4, 5}, {2, 3}, {6, 7}}));
+  const std::vector<std::vector<int>> mapped{{0, 1}, {2, 3}};
+  EXPECT_EQ(number_by_host(mapped, {2, 2}, "node"), mapped);
+}
+
+TEST(Ranking, hosts_in_turn_or_one_after_the_other) {
+  using Ranks = std::vector<std::vector<int>>;
+  const Ranks blocks{{0, 1, 2}, {3}}, turns{{0, 2, 3}, {1}};
+  EXPECT_EQ(number_by_host(blocks, {4}, ""), blocks);
+  EXPECT_EQ(number_by_host(blocks, {4}, "node"), turns);
+  for (const char* word : {"slot", "fill", "core", "socket"})
+    EXPECT_EQ(number_by_host(turns, {4}, word), blocks) << word;
 }
 
 TEST(Topology, unknown_words_are_refused) {
