@@ -12,7 +12,7 @@ import argparse
 import pathlib
 import sys
 
-from gen import header, manual, removed, status, stubs, table
+from gen import header, manual, manual_table, removed, status, stubs, table
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path += [str(HERE.parent), str(HERE.parent.parent)]
@@ -54,7 +54,8 @@ def main():
             chosen = [f for f in functions if f.status == part]
             write(args.out / f"entry_{part}.cpp", stubs.write_entry_points(chosen))
     if args.manual:
-        for name, text in manual.write_pages(functions, manual.read_purposes(HERE / "purpose.tbl"), synopsis.write).items():
+        purposes, words = manual.read_purposes(HERE / "purpose.tbl"), manual_table.read(HERE / "manual.tbl")
+        for name, text in manual.write_pages(functions, purposes, words, synopsis.write).items():
             write(args.manual / name, text)
     if args.status:
         write(args.status, status.write_status(functions))

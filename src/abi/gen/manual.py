@@ -1,66 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes a manual page for each procedure: purpose (purpose.tbl), synopsis, arguments by kind and direction, errors."""
+"""Writes a manual page for each procedure: purpose (purpose.tbl), synopsis, arguments, what Herald does, info keys,
+errors and related pages (manual.tbl, and the checks of the entry points)."""
+from gen import page_errors
 
-FIELDS = {"comm": "communicators", "coll": "collectives", "p2p": "point-to-point", "rma": "one-sided communication"}
-
-KINDS = {
-    "BUFFER": "address of the data", "DATATYPE": "datatype of an item", "COMMUNICATOR": "communicator",
-    "REQUEST": "request", "INFO": "info object with hints; MPI_INFO_NULL: none", "RANK": "rank",
-    "RANK_NNI": "rank", "STRING": "text", "FILE": "file", "STATUS": "status; MPI_STATUS_IGNORE: not wanted",
-    "WINDOW": "window", "LOGICAL": "true or false", "GROUP": "group", "TAG": "tag, 0 to MPI_TAG_UB",
-    "OPERATION": "operation", "ARRAY_LENGTH": "number of entries", "ARRAY_LENGTH_NNI": "number of entries",
-    "ARRAY_LENGTH_PI": "number of entries", "OFFSET": "offset", "KEYVAL": "key of an attribute",
-    "STRING_LENGTH": "length of the text", "ERRHANDLER": "error handler", "FUNCTION": "function of the program",
-    "POLYFUNCTION": "function of the program", "ERROR_CODE": "error code", "ERROR_CLASS": "error class",
-    "SESSION": "session", "KEY_INDEX": "number of a key", "INDEX": "index", "CAT_INDEX": "number of a category",
-    "RMA_DISPLACEMENT_NNI": "displacement in the target's window, in its units", "PVAR_SESSION": "session of variables",
-    "DISPLACEMENT": "displacement in bytes", "DISPLACEMENT_NNI": "displacement in bytes", "PVAR": "performance variable",
-    "CVAR": "control variable", "EXTRA_STATE": "passed on to the functions", "EXTRA_STATE2": "passed on to the functions",
-    "COMM_SIZE": "number of ranks", "COMM_SIZE_PI": "number of ranks", "C_BUFFER": "memory", "C_BUFFER2": "memory",
-    "C_BUFFER3": "memory", "ATTRIBUTE_VAL": "value of the attribute", "ATTRIBUTE_VAL_10": "value of the attribute",
-    "DIMENSION": "size of a dimension", "DEGREE": "number of neighbours", "WEIGHT": "weights; MPI_UNWEIGHTED: none",
-    "MESSAGE": "message of a matched probe", "THREAD_LEVEL": "level of thread support", "PVAR_INDEX": "number of a variable",
-    "CVAR_INDEX": "number of a variable", "TOOLS_ENUM": "enumeration", "MATH": "number", "ASSERT": "what the program promises; 0: nothing",
-    "LOGICAL_VOID": "true or false", "VERSION": "number of a version", "NUM_DIMS": "number of dimensions",
-    "WINDOW_SIZE": "bytes", "WIN_ATTACH_SIZE": "bytes", "ALLOC_MEM_NUM_BYTES": "bytes", "NUM_BYTES": "bytes",
-    "TYPECLASS_SIZE": "bytes", "LOCATION_SMALL": "address", "POLYLOCATION": "address", "COORDINATE": "coordinate",
-    "ARGUMENT_COUNT": "address of argc, or null", "ARGUMENT_LIST": "address of argv, or null",
-    "INFO_VALUE_LENGTH": "length of the value", "COLOR": "colour; MPI_UNDEFINED: no new communicator",
-    "SPLIT_TYPE": "how to split", "KEY": "orders the new ranks", "LOCK_TYPE": "MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE",
-    "COMBINER": "how the datatype was made", "TYPECLASS": "class of datatypes", "ORDER": "MPI_ORDER_C or MPI_ORDER_FORTRAN",
-    "TOPOLOGY_TYPE": "kind of topology", "COMM_COMPARISON": "result of the comparison",
-    "GROUP_COMPARISON": "result of the comparison", "VARARGS": "further arguments", "PROFILE_LEVEL": "level",
-    "XFER_NUM_ELEM": "number of items", "XFER_NUM_ELEM_NNI": "number of items", "UPDATE_NUMBER": "number of the last change",
-    "EVENT_INDEX": "number of an event", "TOOL_VAR_VERBOSITY": "for whom it is: user, tuner or developer",
-    "BIND_TYPE": "kind of object that it belongs to", "VARIABLE_SCOPE": "when, and by which ranks, it can be set",
-    "CVAR_INDEX_SPECIAL": "number of a variable", "TOOL_MPI_OBJ": "address of the object's handle; not used here",
-    "TOOLS_NUM_ELEM_SMALL": "number of elements", "TOOLENUM_SIZE": "number of values", "TOOLENUM_INDEX": "number of a value",
-    "TOOL_VAR_VALUE": "value", "PVAR_CLASS": "class: counter, level, aggregate ...", "SOURCE_INDEX": "number of a source",
-    "DISTRIB_ENUM": "how a dimension is distributed", "DTYPE_DISTRIBUTION": "argument of the distribution",
-    "PROCESS_GRID_SIZE": "number of ranks in a dimension", "GENERIC_DTYPE_INT": "number of values",
-    "GENERIC_DTYPE_COUNT": "number of values", "TOOLS_TICK_COUNT": "ticks of a clock",
-    "LOGICAL_OPTIONAL": "true or false; may be null", "PARTITION": "partition",
-    "EVENT_INSTANCE": "event, valid inside its callback", "EVENT_REGISTRATION": "registration for events",
-    "EVENT_CB_FUNCTION": "function of the program", "EVENT_DROP_CB_FUNCTION": "function of the program",
-    "EVENT_FREE_CB_FUNCTION": "function of the program; may be null", "CALLBACK_SAFETY": "what the callback may do",
-    "SOURCE_ORDERING": "whether its events come in the order of time", "ACCESS_MODE": "how the file is opened",
-    "UPDATE_MODE": "MPI_SEEK_SET, MPI_SEEK_CUR or MPI_SEEK_END", "FILE_DESCRIPTOR": "descriptor of a connected socket",
-    "STRING_ARRAY": "texts, a null pointer behind the last", "STRING_2DARRAY": "for each program its texts",
-}
-POLY = (("POLYXFER_NUM_ELEM", "number of items"), ("POLYDISPLACEMENT_AINT", "displacement in bytes"),
-        ("POLYDISPLACEMENT", "displacement in items"), ("POLYDTYPE_NUM_ELEM", "number of items"),
-        ("POLYDTYPE_STRIDE_BYTES", "stride in bytes"), ("POLYNUM_BYTES", "number of bytes"),
-        ("POLYRMA_DISPLACEMENT", "bytes of a unit of displacements"), ("POLYNUM_PARAM_VALUES", "number of values"),
-        ("POLYDTYPE_PACK_SIZE", "bytes"), ("POLYDISPOFFSET", "bytes"))
-ROLES = {"dest": "rank of the receiver", "source": "rank of the sender", "root": "rank of the root",
-         "sendbuf": "address of the data to send", "recvbuf": "address of the memory for the data received",
-         "target_rank": "rank of the target"}
 WAYS = {"in": "in", "out": "out", "inout": "in and out"}
-# Error classes by kind of argument.
-ERRORS = {"COMMUNICATOR": "MPI_ERR_COMM", "DATATYPE": "MPI_ERR_TYPE", "BUFFER": "MPI_ERR_BUFFER", "TAG": "MPI_ERR_TAG",
-          "OPERATION": "MPI_ERR_OP", "GROUP": "MPI_ERR_GROUP", "INFO": "MPI_ERR_INFO", "REQUEST": "MPI_ERR_REQUEST",
-          "WINDOW": "MPI_ERR_WIN", "SESSION": "MPI_ERR_SESSION", "KEYVAL": "MPI_ERR_KEYVAL",
-          "ERRHANDLER": "MPI_ERR_ERRHANDLER", "RANK": "MPI_ERR_RANK", "RANK_NNI": "MPI_ERR_RANK"}
+AT_ROOT = "; it matters at the root only"
+LEAST_RELATED, MOST_RELATED = 3, 8
+TAGS = {"CALLBACK": ".I the code of a function of the program", "OTHERS": ".I other classes"}
 OBJECTS = {"Comm": "a communicator", "File": "a file", "Win": "a window", "Session": "a session", "Type": "a datatype"}
 PATTERNS = {
     "call_errhandler": "call the error handler of {}", "create_errhandler": "make an error handler for {}",
@@ -96,22 +42,55 @@ def purpose(function, purposes):
     return PATTERNS[rest].format(noun_of(stem))
 
 
-def argument_text(p):
-    text = ROLES.get(p.name) or KINDS.get(p.kind)
+def argument_text(function, p, words, families):
+    """The words of the last family that has some, else by name, else by kind."""
+    text = next((family.args[p.name] for family in reversed(families) if p.name in family.args), None)
+    text = text or words.names.get(p.name)
     if text is None:
-        text = next((words for start, words in POLY if p.kind.startswith(start)), p.kind.lower().replace("_", " "))
-    if p.array:
-        text = "array: " + text
-    return text + ("; it matters at the root only" if p.root else "")
+        text = ("array: " if p.array else "") + (words.kind(p.kind, p.direction) or p.kind.lower().replace("_", " "))
+    return text + (AT_ROOT if p.root and not text.endswith(AT_ROOT) else "")
 
 
-def see_also(function, functions):
-    """Other forms first, then up to eight that act on the same object."""
-    name = function.name
-    forms = [f.name for f in functions if (f.family or f.name) == (function.family or name) and f.name != name]
-    stem = name.split("_")[1]
-    alike = [f.name for f in functions if f.name.split("_")[1] == stem and f.name != name and f.name not in forms]
-    return forms + alike[:8] + ["mpiexec"] * (name in ("MPI_Init", "MPI_Finalize", "MPI_Abort"))
+def plain_stem(name):
+    """Parts of a name without the marks of nonblocking and persistent forms, in lower case."""
+    parts = name[4:].lower().split("_")
+    verb = 1 if parts[0] in ("file", "comm", "session", "buffer") and len(parts) > 1 else 0
+    if parts[verb][:1] == "i" and parts[verb][1:] in FORMS:
+        parts[verb] = parts[verb][1:]
+    return [part for part in parts if part not in ("init", "begin", "end")]
+
+
+FORMS = {"send", "ssend", "rsend", "bsend", "recv", "sendrecv", "probe", "mprobe", "mrecv", "read", "write", "dup", "flush"}
+
+
+def likeness(one, other):
+    """How much two names have in common: forms of one procedure most, then common words."""
+    a, b = plain_stem(one), plain_stem(other)
+    if a == b:
+        return 10
+    begin = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+    return begin + 0.5 * len(set(a[begin:]) & set(b[begin:])) - 0.1 * abs(len(a) - len(b))
+
+
+def page_name(name):
+    """A name of manual.tbl with its section."""
+    return name if "(" in name else f"{name}(3)" if name.startswith("MPIX_") else f"MPI_{name}(3)"
+
+
+def related(function, functions, families):
+    """Names of pages with their sections: other forms first, then those of the families, the special ones first, then
+    those whose names are most alike."""
+    forms = [f.name for f in functions if f.name != function.name and
+             ((f.family and f.family == function.family) or plain_stem(f.name) == plain_stem(function.name))]
+    listed = [page_name(name) for family in reversed(families) for name in family.see]
+    found = [name for name in dict.fromkeys([f"{name}(3)" for name in forms] + listed) if name != f"{function.name}(3)"]
+    if len(found) < LEAST_RELATED:
+        others = [f.name for f in functions if f.status == function.status and f.name != function.name]
+        others.sort(key=lambda name: -likeness(function.name, name))
+        found += [f"{name}(3)" for name in others if f"{name}(3)" not in found][:LEAST_RELATED + 1 - len(found)]
+    pages = [name for name in found if name.endswith("(3)")]
+    tools = [name for name in found if not name.endswith("(3)")]
+    return pages[:MOST_RELATED - len(tools)] + tools
 
 
 def signature(function, big):
@@ -132,18 +111,8 @@ def escaped(text):
     return text.replace("\\", "\\\\").replace("-", "\\-")
 
 
-def what_herald_does(function):
-    if function.status == "coll":
-        op = (function.family or function.name)[4:].lower()
-        text = ("Herald makes a plan of the call for this communicator, these sizes and datatypes, and uses it again for equal "
-                "calls. ")
-        if not op.startswith("neighbor"):
-            text += (f"herald explain {op} prints the algorithms and which one it uses; HERALD_COLL forces one. ")
-        return text + "HERALD_CHECK=collectives compares the calls of all ranks."
-    if function.name in ("MPI_Send", "MPI_Isend"):
-        return ("A short message leaves at once; of a long one the first bytes are pushed, and the receiver pulls the rest when "
-                "it has matched it.")
-    return None
+def item(tag, text):
+    return [".TP", tag, escaped(text)]
 
 
 def synopsis(function, fortran):
@@ -155,40 +124,69 @@ def synopsis(function, fortran):
     return out + [".fi"]
 
 
-def page(function, functions, purposes, fortran):
+def arguments(function, words, families):
+    out = [".SH ARGUMENTS"] if function.params else []
+    for p in function.params:
+        only = f" (only in {function.c_name(True)})" if p.large else ""
+        out += item(f".IR {p.name} \" ({WAYS[p.direction]})\"", argument_text(function, p, words, families) + only)
+    return out
+
+
+def notes(function, families):
+    """The special ones first."""
+    op = (function.family or function.name)[4:].lower()
+    texts = dict.fromkeys(note.replace("{op}", op) for family in reversed(families) for note in family.notes)
+    return [line for i, text in enumerate(texts) for line in (".PP" if i else ".SH NOTES", escaped(text))]
+
+
+def info_keys(families):
+    keys = {key: words for family in families for key, words in family.keys}
+    items = [line for key, words in keys.items() for line in item(f".B {escaped(key)}", words)]
+    return [".SH INFO KEYS"] + items if items else []
+
+
+def return_value(function):
+    if function.returns != "ERROR_CODE":
+        return [".SH RETURN VALUE", "The value itself; there is no error code."]
+    if page_errors.always_succeeds(function):
+        return [".SH RETURN VALUE", "MPI_SUCCESS."]
+    where = "are returned" if function.status == "tool" else "go " + page_errors.handler_of(function)
+    more = "" if function.status == "tool" else " MPI_Error_string tells the argument and the cure."
+    return [".SH RETURN VALUE", escaped(f"MPI_SUCCESS, or an error code. Errors {where}.{more}")]
+
+
+def errors(function, families):
+    found = page_errors.errors_of(function, families)
+    if not found:
+        return [".SH ERRORS", "None: the procedure checks nothing and cannot fail."]
+    return [".SH ERRORS"] + [line for error_class, text in found
+                             for line in item(TAGS.get(error_class, f".B {error_class}"), text + ".")]
+
+
+def see_also(names):
+    rows = []
+    for i, name in enumerate(names):
+        base, _, section = name.partition("(")
+        rows.append(f".BR {escaped(base)} ({section}" + ("," if i + 1 < len(names) else ""))
+    return [".SH SEE ALSO"] + rows
+
+
+def page(function, functions, purposes, words, fortran):
+    families = words.of(function)
     names = [function.c_name(big) for big in function.forms()]
     out = [".\\\" SPDX-License-Identifier: BSD-3-Clause", ".\\\" Generated by src/abi/generate.py; do not edit.",
-           f'.TH {function.name.upper()} 3 "" "Herald" "Herald MPI"', ".SH NAME",
-           f"{', '.join(names)} \\- {escaped(purpose(function, purposes))}"] + synopsis(function, fortran)
-    if function.params:
-        out.append(".SH ARGUMENTS")
-        for p in function.params:
-            only = f" (only in {function.c_name(True)})" if p.large else ""
-            out += [".TP", f".IR {p.name} \" ({WAYS[p.direction]})\"", escaped(argument_text(p) + only)]
-    does = what_herald_does(function)
-    if does:
-        out += [".SH NOTES", escaped(does)]
-    if function.returns == "ERROR_CODE":
-        classes = sorted({ERRORS[p.kind] for p in function.params if p.kind in ERRORS and not p.out}
-                         | {"MPI_ERR_COUNT" for p in function.params if p.poly and p.kind.endswith("NNI")})
-        where = "returned" if function.status == "tool" else "passed to the error handler, which by default ends the job"
-        out += [".SH RETURN VALUE", escaped(f"MPI_SUCCESS, or an error code. Errors are {where}; the text names the argument "
-                                            "and the cure.")]
-        if classes and function.status != "tool":
-            out += [".SH ERRORS", escaped("Classes of wrong arguments: " + ", ".join(classes) + ".")]
-    others = see_also(function, functions)
-    if others:
-        rows = [f".BR {escaped(name)} ({3 if name.startswith('MPI') else 1})" + ("," if i + 1 < len(others) else "")
-                for i, name in enumerate(others)]
-        out += [".SH SEE ALSO"] + rows
-    return "\n".join(out) + "\n"
+           f'.TH {function.name.upper()} 3 "" "Herald" "Herald MPI"', ".nh", ".ad l", ".SH NAME",
+           f"{', '.join(names)} \\- {escaped(purpose(function, purposes))}"]
+    out += synopsis(function, fortran) + arguments(function, words, families) + notes(function, families)
+    out += info_keys(families) + return_value(function) + errors(function, families)
+    return "\n".join(out + see_also(related(function, functions, families))) + "\n"
 
 
-def write_pages(functions, purposes, fortran):
+def write_pages(functions, purposes, words, fortran):
     """{file name: text}; the _c form is a link to the page of the plain one. fortran(procedure): headings and lines."""
     out = {}
     for function in functions:
-        out[f"{function.name}.3"] = page(function, functions, purposes, fortran)
+        out[f"{function.name}.3"] = page(function, functions, purposes, words, fortran)
         for big in function.forms():
             if big:
                 out[f"{function.c_name(big)}.3"] = f".so man3/{function.name}.3\n"
