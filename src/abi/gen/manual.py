@@ -63,6 +63,23 @@ def plain_stem(name):
 FORMS = {"send", "ssend", "rsend", "bsend", "recv", "sendrecv", "probe", "mprobe", "mrecv", "read", "write", "dup", "flush"}
 
 
+OPPOSITES = [("attach", "detach"), ("set", "get"), ("open", "close"), ("read", "write"), ("pack", "unpack"), ("put", "get"),
+             ("lock", "unlock"), ("toint", "fromint"), ("add", "remove"), ("start", "stop"), ("alloc", "free"),
+             ("create", "free"), ("send", "recv"), ("publish", "lookup"), ("accept", "connect"), ("begin", "end"),
+             ("pready", "parrived"), ("post", "start"), ("complete", "wait"), ("init", "finalize")]
+
+
+def inverse(name, names):
+    """The procedures that do the opposite, by words of their names."""
+    known = {other.lower(): other for other in names}
+    parts, found = name.lower().split("_"), []
+    for pair in OPPOSITES + [pair[::-1] for pair in OPPOSITES]:
+        for i, part in enumerate(parts):
+            if part in (pair[0], "i" + pair[0]):
+                found.append("_".join(parts[:i] + [part.replace(*pair)] + parts[i + 1:]))
+    return [known[other] for other in dict.fromkeys(found) if other in known]
+
+
 def likeness(one, other):
     """How much two names have in common: forms of one procedure most, then common words."""
     a, b = plain_stem(one), plain_stem(other)
@@ -83,7 +100,8 @@ def related(function, functions, families):
     forms = [f.name for f in functions if f.name != function.name and
              ((f.family and f.family == function.family) or plain_stem(f.name) == plain_stem(function.name))]
     listed = [page_name(name) for family in reversed(families) for name in family.see]
-    found = [name for name in dict.fromkeys([f"{name}(3)" for name in forms] + listed) if name != f"{function.name}(3)"]
+    near = [f"{name}(3)" for name in forms + inverse(function.name, [f.name for f in functions])]
+    found = [name for name in dict.fromkeys(near + listed) if name != f"{function.name}(3)"]
     if len(found) < LEAST_RELATED:
         others = [f.name for f in functions if f.status == function.status and f.name != function.name]
         others.sort(key=lambda name: -likeness(function.name, name))
