@@ -115,8 +115,10 @@ void Engine::keep_alive() noexcept {
   if (net_ && (away || closed)) net_->keep_alive(now);
   if (away && !closed && node_.core().wants_to_send()) (void)transport_.pump_all();
   const p2p::PeerId dead = net_ && closed ? node_.take_lost() : -1;
-  // Calls that come next should not wait for as long, nor those behind messages for the program.
-  if (offers && (arrivals_at(node_, net_ != nullptr) != before || transport_.has_local_news()))
+  // Calls that come next should not wait for as long, nor those that the program has begun to serve, or that
+  // are behind messages for it.
+  if (offers && (arrivals_at(node_, net_ != nullptr) != before || transport_.is_under_way() ||
+                 transport_.wants_turn() || transport_.has_local_news()))
     (void)progress_thread_.start();
   lock_.unlock();
   if (dead >= 0) peers_.report_death(dead);
