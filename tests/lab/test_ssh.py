@@ -113,6 +113,13 @@ class Ssh(LabCase):
                                 f'{BUILD}/tests/programs/{program[0]}', *program[1:])
                 self.assertIn('passed', done.stdout, done.stderr)
 
+    def test_mpiexec_opens_no_port(self):
+        done = self.mpiexec('--host', 'h1,h2', '-n', 2, 'cat', '/proc/net/tcp', '/proc/net/tcp6', '/proc/net/udp', '/proc/net/udp6')
+        rows = [line.split() for line in done.stdout.splitlines() if ': ' in line]
+        self.assertTrue(any(row[3] == '01' for row in rows), done.stdout)  # the connections of ssh
+        open_ports = {row[1].split(':')[1] for row in rows if row[3] in ('0A', '07')}  # TCP that listens, any UDP
+        self.assertEqual(open_ports, {'0016'}, done.stdout)  # of sshd
+
     def test_output_labels_and_exit_codes(self):
         done = self.mpiexec('-l', '--host', 'h1,h2:2,h3', '-n', 4, 'sh', '-c', 'echo $PMI_RANK $(hostname); echo err >&2')
         self.assertEqual(sorted(done.stdout.splitlines()), ['[0] 0 h1', '[1] 1 h2', '[2] 2 h2', '[3] 3 h3'])

@@ -75,8 +75,11 @@ CYCLE = "deadlock: rank 0 waits for rank 1, rank 1 waits for rank 2, rank 2 wait
 
 
 def test_timeout():
-    job = start("cycle", "--timeout", "4")
-    output = end(job)
+    with tempfile.TemporaryDirectory() as folder:
+        job = start("cycle", "--timeout", "4", HERALD_TRACE=folder + "/%r")
+        output = end(job)
+        if sorted(os.listdir(folder)) != ["0", "1", "2"]:
+            fail(f"timelines {os.listdir(folder)}", output)
     expect(output, RECV.format(0, 1) + r".*; 3 unexpected messages from 2", RECV.format(1, 2), RECV.format(2, 0), CYCLE)
     if not re.search(r"(?s)deadlock.*timeout", output):
         fail("the summary comes before the explanation", output)
