@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -23,6 +24,7 @@ namespace {
 
 constexpr Millis kLongWait = 1000;  // ranks that wait so long may be why the user ends the job
 constexpr Millis kLookAfter = 300;  // ranks that have not called MPI_Init by then may use another library
+constexpr Millis kNotice = 2000;    // a start that takes so long says how far it is
 constexpr Millis kDrainAgain = 20;  // the reader of mpiexec's output is slow
 
 Inherited with_raised_file_limit(const JobPlan& plan) {
@@ -75,6 +77,8 @@ void Job::start() {
   } else {
     guard_.start(children_.groups(), plan_.job_id);
     if (plan_.world_size() > 1 && !has_links()) foreign_.due = now_ + kLookAfter;
+    if (has_links() && plan_.upstream < 0 && !plan_.quiet && isatty(STDERR_FILENO))
+      at_.notice = now_ + kNotice;
     for (std::size_t host = 0; host < plan_.messages.size(); ++host)
       pmi_.server().reply(static_cast<int>(host), plan_.messages[host]);
     show_ranks_to_debuggers(true);
@@ -89,8 +93,8 @@ int Job::wait_ms() const {
   const auto sooner = [&](const std::optional<Millis>& at) {
     if (at && (!first || *at < *first)) first = at;
   };
-  for (const auto& at : {at_.timeout, foreign_.due, at_.term, at_.kill, at_.drain, output_.next_deadline(),
-                         aborted_.next_deadline(), waits_.next_deadline()})
+  for (const auto& at : {at_.notice, at_.timeout, foreign_.due, at_.term, at_.kill, at_.drain,
+                         output_.next_deadline(), aborted_.next_deadline(), waits_.next_deadline()})
     sooner(at);
   if (children_.alive() == 0) sooner(at_.give_up);
   if (input_) sooner(input_->next_deadline());
@@ -142,6 +146,7 @@ void Job::on_timers() {
       });
   }
   waits_.on_time(now_);
+  if (at_.notice && *at_.notice <= now_) say_who_has_answered();
   if (foreign_.due && *foreign_.due <= now_) look_at_libraries();
   if (at_.term && *at_.term <= now_) {
     at_.term.reset();

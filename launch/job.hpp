@@ -37,7 +37,7 @@ Millis clock_now();
 
 // When something happens, if nothing changes.
 struct Deadlines {
-  std::optional<Millis> timeout, term, kill, drain, give_up;
+  std::optional<Millis> timeout, term, kill, drain, give_up, notice;
 };
 
 class Job {
@@ -67,6 +67,7 @@ class Job {
   void end_job(Millis delay);
   void fail(int code, const std::string& message);
   void report_summary();
+  void say_who_has_answered();
   void look_at_libraries();
   void check_foreign();
   void report(const std::string& text) { output_.report("mpiexec: " + text); }

@@ -8,6 +8,8 @@
 namespace herald::launch {
 namespace {
 
+constexpr Millis kNoticeEvery = 5000;
+
 const AppPlan& app_of(const JobPlan& plan, int rank) {
   std::size_t app = 0;
   for (int ranks = plan.apps[0].count; ranks <= rank; ranks += plan.apps[app].count) ++app;
@@ -15,6 +17,16 @@ const AppPlan& app_of(const JobPlan& plan, int rank) {
 }
 
 }  // namespace
+
+// On a terminal, until all hosts have answered.
+void Job::say_who_has_answered() {
+  at_.notice.reset();
+  int answered = 0;
+  for (int host = 0; host < plan_.size; ++host) answered += pmi_.server().initialized(host) ? 1 : 0;
+  if (ending_ || answered == plan_.size) return;
+  report(cat(answered, " of ", plan_.size, " hosts have answered"));
+  at_.notice = now_ + kNoticeEvery;
+}
 
 // Some time after the start: which MPI library have ranks loaded that did not contact us?
 void Job::look_at_libraries() {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "hwloc_reader.hpp"
 #include "machine.hpp"
 #include "spec.hpp"
 #include "text.hpp"
@@ -133,10 +134,13 @@ int Processor::group(Unit unit) const {
 }
 
 std::vector<Processor> read_topology(const std::vector<int>& allowed, const std::string& root) {
+  if (root.empty())
+    if (std::vector<Processor> known = read_hwloc(allowed); !known.empty()) return known;
+  const std::string system = root.empty() ? "/sys" : root;
   Numbers cores, caches;
   std::vector<Processor> out;
   for (const int cpu : allowed) {
-    const std::string folder = cat(root, "/devices/system/cpu/cpu", cpu);
+    const std::string folder = cat(system, "/devices/system/cpu/cpu", cpu);
     const std::string siblings = first_line(folder + "/topology/thread_siblings_list");
     const std::string cache = first_line(folder + "/cache/index3/shared_cpu_list");
     Processor each;
@@ -144,7 +148,7 @@ std::vector<Processor> read_topology(const std::vector<int>& allowed, const std:
     each.socket = static_cast<int>(to_int(first_line(folder + "/topology/physical_package_id")).value_or(0));
     each.core = cores.of(siblings.empty() ? cat(cpu) : siblings);
     each.l3 = caches.of(cache.empty() ? cat("socket ", each.socket) : cache);
-    each.numa = numa_of(root, cpu);
+    each.numa = numa_of(system, cpu);
     out.push_back(each);
   }
   return out;

@@ -17,8 +17,8 @@ struct Processor {
   int group(Unit unit) const;
 };
 
-// The processors that this process may use. `root` is /sys but in tests.
-std::vector<Processor> read_topology(const std::vector<int>& allowed, const std::string& root = "/sys");
+// The processors that this process may use: by hwloc, or without it by /sys; `root` takes the place of both.
+std::vector<Processor> read_topology(const std::vector<int>& allowed, const std::string& root = "");
 
 std::optional<Unit> unit_of(const std::string& name);
 

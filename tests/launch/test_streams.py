@@ -185,6 +185,13 @@ class Input(Case):
         self.read_until(fd, b"got:word")
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
 
+    def test_a_slow_start_says_how_far_it_is(self):
+        agent = self.file("agent", '#!/bin/sh\n[ $1 = b ] && sleep 5\nshift\nexec sh -c "$*"\n')
+        pid, fd = self.terminal("--engine", "ssh", "--rsh-agent", agent, "--host", "a,b", "-n", 2, "echo", "up")
+        self.read_until(fd, b"1 of 2 hosts have answered")
+        self.read_until(fd, b"up")
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+
     def test_unread_terminal_and_ctrl_c(self):
         pid, fd = self.terminal("-n", 2, "sh", "-c", "echo up; sleep 100")
         self.read_until(fd, b"up")

@@ -3,6 +3,8 @@
 // sockets; words that are not known are ignored.
 #include <gtest/gtest.h>
 
+#include "launch/hwloc_reader.hpp"
+#include "launch/machine.hpp"
 #include "launch/rankfile.hpp"
 #include "launch/ranking.hpp"
 #include "launch/spec.hpp"
@@ -21,6 +23,19 @@ std::vector<Processor> machine() {
 using Cpus = std::vector<std::vector<int>>;
 Cpus place(const std::string& map, const std::string& bind, int ranks) {
   return place_ranks(machine(), parse_mapping(map), bind, ranks).cpus;
+}
+
+TEST(Topology, hwloc_and_the_kernel_agree_on_this_machine) {
+  const std::vector<int> all = allowed_cpus();
+  const std::vector<Processor> known = read_hwloc(all), told = read_topology(all, "/sys");
+  if (known.empty()) GTEST_SKIP() << "no hwloc";
+  ASSERT_EQ(known.size(), told.size());
+  for (std::size_t a = 0; a < all.size(); ++a)
+    for (std::size_t b = 0; b < all.size(); ++b)
+      for (const Unit unit : {Unit::hwthread, Unit::core, Unit::l3cache, Unit::numa, Unit::socket})
+        EXPECT_EQ(known[a].group(unit) == known[b].group(unit), told[a].group(unit) == told[b].group(unit))
+            << all[a] << ' ' << all[b];
+  EXPECT_TRUE(read_hwloc({1 << 20}).empty());
 }
 
 TEST(Topology, ranks_get_cores_in_order) {
