@@ -115,7 +115,7 @@ class Converter {
     return false;
   }
   bool miss(const Pattern& pattern, const char* name, const std::string& text) {
-    remark<OptimizationRemarkMissed>(analyses_.remarks, name, *pattern.at, text);
+    missed(analyses_.remarks, analyses_.loops, name, *pattern.at, text);
     return false;
   }
   void tell(const Taken& taken) {

@@ -35,7 +35,7 @@ std::string MessageConverter::why_not(const Pattern& pattern, Loop& loop, Waits&
 bool MessageConverter::take(const Pattern& pattern) {
   Loop* loop = analyses_.loops.getLoopFor(pattern.at->getParent());
   const auto miss = [&](const char* name, const std::string& why) {
-    remark<OptimizationRemarkMissed>(analyses_.remarks, name, *pattern.at, "not converted: " + why);
+    missed(analyses_.remarks, analyses_.loops, name, *pattern.at, "not converted: " + why);
     return false;
   };
   if (pattern.at != pattern.call)

@@ -157,7 +157,7 @@ class Inserter {
 
  private:
   bool miss(const Pattern& pattern, const char* name, const std::string& text) {
-    remark<OptimizationRemarkMissed>(analyses_.remarks, name, *pattern.at, text);
+    missed(analyses_.remarks, analyses_.loops, name, *pattern.at, text);
     return false;
   }
   bool has_partner(const Pattern& pattern, const Hoist& hoist) {

@@ -27,4 +27,12 @@ void remark(llvm::OptimizationRemarkEmitter& emitter, const char* name, const ll
   emitter.emit([&] { return Kind(kPass, name, &call) << name_of_callee(call) << ": " << text; });
 }
 
+// With the loop that is to blame, which `herald plans report` sorts by.
+inline void missed(llvm::OptimizationRemarkEmitter& emitter, const llvm::LoopInfo& loops, const char* name,
+                   const llvm::CallBase& call, const std::string& text) {
+  const llvm::Loop* const loop = loops.getLoopFor(call.getParent());
+  remark<llvm::OptimizationRemarkMissed>(emitter, name, call,
+                                         loop == nullptr ? text : text + " (" + place_of(*loop) + ")");
+}
+
 }  // namespace herald::plans

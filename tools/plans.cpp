@@ -108,13 +108,14 @@ void report(const std::string& folder) {
   };
   const auto missed =
       std::count_if(found.begin(), found.end(), [](const Remark& one) { return one.kind == "Missed"; });
-  fmt::print("{} prepared, {} converted, {} not, in {} files\n", count("Prepared"), count("Converted"),
-             missed, files);
+  fmt::print("{} prepared, {} converted, {} made nonblocking, {} not, in {} files\n", count("Prepared"),
+             count("Converted"), count("Split"), missed, files);
   for (const Remark& one : found)
     fmt::print("{:<9} {}:{} in {}: {}\n",
                one.kind == "Missed"      ? "not"
                : one.name == "Prepared"  ? "prepared"
                : one.name == "Converted" ? "converted"
+               : one.name == "Split"     ? "split"
                                          : "note",
                one.file, one.line, one.function, one.text);
 }

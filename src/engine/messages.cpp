@@ -39,6 +39,16 @@ void Messages::send_answers() noexcept {
   transport_.complete();
 }
 
+void Messages::prepare(p2p::PeerId peer, bool sends) noexcept {
+  if (core_.is_gone(peer)) return;
+  if (!local_.reaches(peer)) {
+    transport_.introduce(peer);
+    (void)engine_.progress();
+  } else if (sends) {
+    (void)local_.pump(peer, true);
+  }
+}
+
 void Messages::send_posted() noexcept {
   if (!engine_.is_in_turn()) send_answers();
 }

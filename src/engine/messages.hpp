@@ -22,11 +22,9 @@ class Messages {
   void start(p2p::SendOp& op) noexcept;
   // Sends without an operation, which costs a third of the time. False: it cannot leave now; start a SendOp.
   bool try_send(const p2p::ShortSend& send) noexcept { return local_.try_send(send); }
-  // Many messages will go to the peer: takes what the first of them would take. Nothing goes over the
-  // network.
-  void prepare_send(p2p::PeerId to) noexcept {
-    if (local_.reaches(to) && !core_.is_gone(to)) (void)local_.pump(to, true);
-  }
+  // Many messages will go to the peer, or come from it: takes what the first of them would take. On another
+  // host: asks it for an answer, unless it has been heard, so that the path to it is known.
+  void prepare(p2p::PeerId peer, bool sends) noexcept;
   void start(p2p::RecvOp& op) noexcept;
   // Starts a receive that its caller blocks for, and polls the sender's ring briefly: it may be done then.
   void start_and_poll(p2p::RecvOp& op) noexcept;

@@ -19,6 +19,10 @@ bool Transport::pump(p2p::PeerId peer) noexcept {
 
 bool Transport::pump_lane(std::int32_t lane) noexcept { return net_->pump_lane(read_clock(), lane); }
 
+void Transport::introduce(p2p::PeerId peer) noexcept {
+  if (is_remote(peer)) node_.mesh().liveness().probe(read_clock(), peer);
+}
+
 bool Transport::pump_all() noexcept {
   bool moved = false;
   for (std::size_t n = core_.peers().wanting(); n != 0; --n) {

@@ -65,6 +65,8 @@ class Transport {
   bool has_local_news() noexcept { return local_.has_news(); }
   // Receivers with full memory ring when they have room.
   void request_space() noexcept { local_.request_space(); }
+  // A peer on another host that was never heard answers soon.
+  void introduce(p2p::PeerId peer) noexcept;
   // Everything that was sent has left, and remote peers have acknowledged it.
   bool is_flushed() const noexcept {
     return core_.sends_under_way() == 0 && !core_.wants_to_send() && (net_ == nullptr || node_.is_flushed());

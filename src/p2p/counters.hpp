@@ -33,6 +33,7 @@ struct CoreCounters {
   std::uint64_t cast_missed = 0;               // packets of others that multicast did not deliver
   std::uint64_t forged = 0, stale = 0, malformed = 0;  // datagrams dropped: of others, of the past, senseless
   std::uint64_t fused_count = 0, fused_resent = 0;     // contributions and results sent; sent again
+  std::uint64_t probes = 0;                            // datagrams that asked a peer for an answer
 };
 
 }  // namespace herald::p2p

@@ -84,6 +84,7 @@ struct MeshCounters {
   std::uint64_t sent_bytes = 0, received_bytes = 0;
   std::uint64_t resent = 0, duplicates = 0, out_of_order = 0;
   std::uint64_t acks_sent = 0, acks_received = 0;
+  std::uint64_t probes = 0;                            // sent, whether a peer answers
   std::uint64_t malformed = 0, stale = 0, forged = 0;  // dropped
   std::uint64_t links_lost = 0, links_found = 0, peers_lost = 0;
   std::uint64_t segment_changes = 0;  // links that carry less, or more again

@@ -211,6 +211,7 @@ void Transmitter::emit_probes(Connection& ch, Instant now, TxBatch& out) noexcep
       link.probed_at = now;
       link.probe_number = ch.links.next_probe_number();
       emit(i, wire::DatagramKind::probe, {i, link.probe_number});
+      ++mesh_.counters.probes;
     }
     if (!link.segment.is_probe_due() || out.count + 3 > out.entries.size()) continue;
     // A reply to the last of several probes tells that the largest has come.

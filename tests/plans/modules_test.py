@@ -53,6 +53,15 @@ void often(MPI_Comm comm, double* data, int count) {
 '''
 
 
+DEEP = r'''#include <mpi.h>
+void deep(MPI_Comm comm, MPI_Comm* comms, double* data, int n) {
+  for (int i = 0; i < n; ++i) MPI_Bcast(data, 100, MPI_DOUBLE, 0, comm);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) MPI_Bcast(data, 100, MPI_DOUBLE, 0, comms[j]);
+}
+'''
+
+
 class Failed(Exception):
     """A result is not what it must be."""
 
@@ -78,6 +87,19 @@ def remarks_of(build, version, folder, name, modes, lto):
 def expect(condition, text):
     if not condition:
         raise Failed(text)
+
+
+def check_report(build, version, folder):
+    """Calls that were missed have the depth of their loop, too, and come first if it is the deepest."""
+    os.mkdir(f'{folder}/deep')
+    with open(f'{folder}/deep/deep.c', 'w', encoding='utf-8') as file:
+        file.write(DEEP)
+    run([f'{build}/bin/mpicc', f'-cc=clang-{version}', '-O2', '-g', '--plans', '-fsave-optimization-record', '-c', 'deep.c'],
+        f'{folder}/deep')
+    report = run([f'{build}/bin/herald', 'plans', 'report', 'deep'], folder).stdout.splitlines()
+    expect(report[0] == '1 prepared, 0 converted, 0 made nonblocking, 1 not, in 1 files', f'another sum: {report}')
+    expect(report[1].startswith('not') and 'line 5, depth 2' in report[1] and report[2].startswith('prepared'),
+           f'another order: {report}')
 
 
 def check(build, version, folder, lto):
@@ -109,6 +131,11 @@ def main():
     if not os.path.exists(f'{build}/lib/herald/herald-plans-{version}.so') or not os.path.exists(lld):
         print(f'skipped: herald-plans was not built for LLVM {version}, or lld-{version} is not installed')
         return 77
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            check_report(build, version, folder)
+        except Failed as why:
+            raise SystemExit(f'failed: {why}') from None
     for lto in ('-flto=thin', '-flto'):
         with tempfile.TemporaryDirectory() as folder:
             for name, text in (('loops', LOOPS), ('steps', STEPS)):

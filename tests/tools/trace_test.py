@@ -88,6 +88,13 @@ class Timelines(unittest.TestCase):
         self.assertNotIn('DATA*/', page)
         self.assertNotIn('http', page.replace('http-equiv', ''))  # it loads nothing
 
+    def test_prepared_plans_and_their_hits_are_events(self):
+        done = self.job(2, 'coll_prepare', HERALD_TRACE=self.dir + '/t.json', HERALD_TRACE_EVENTS='1000000')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        hits = [event for event in self.load('t.0.json')['traceEvents'] if event['name'] == 'prepared plan used']
+        self.assertTrue(any(event['args']['operation'] == 'allreduce' for event in hits), hits[:3])
+        self.assertIn('plan prepared', {event['name'] for event in self.load('t.1.json')['traceEvents']})
+
     def test_names_do_not_leave_the_script_of_the_page(self):
         event = {'name': '</script><script>alert(1)', 'cat': 'call', 'ph': 'X', 'ts': 1.0, 'dur': 2.0, 'pid': 0, 'tid': 0}
         file = self.write('evil', traceEvents=[event])

@@ -184,12 +184,10 @@ Comm* find_comm(Call& call, MPI_Comm handle, int operation) noexcept {
   return comm;
 }
 
-// A receive has nothing that could be made before its message. MPI_PROC_NULL and wildcards are negative, as
-// is a partner that is not known.
+// MPI_PROC_NULL and wildcards are negative, as is a partner that is not known.
 int prepare_message(const Comm& comm, const Hint& hint) noexcept {
   if (hint.root >= comm.size) return MPI_ERR_RANK;
-  if (hint.root >= 0 && hint.operation == kSend)
-    runtime().engine().messages().prepare_send(comm.peer(hint.root));
+  if (hint.root >= 0) runtime().engine().messages().prepare(comm.peer(hint.root), hint.operation == kSend);
   return MPI_SUCCESS;
 }
 
