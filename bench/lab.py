@@ -23,6 +23,7 @@ import lab_players  # noqa: E402
 import lab_report  # noqa: E402
 import lab_rows  # noqa: E402
 import run as plain  # noqa: E402
+from progress import Progress  # noqa: E402
 from heraldlab import cli, counters, hosts, labs, state, tool  # noqa: E402
 
 
@@ -108,6 +109,7 @@ def measure(network, rows, libraries, options):
     """All rows of one network, in turns."""
     count, words, _ = lab_rows.NETWORKS[network]
     all_figures = [Figures(row) for row in rows]
+    steps = Progress(options.rounds * sum(player.library in options.players for row in rows for player in row.players))
     command('up', str(count), *words)
     try:
         libraries.lab = state.load(NAME)
@@ -118,15 +120,14 @@ def measure(network, rows, libraries, options):
                 for player in figures.row.players[:: 1 if turn % 2 == 0 else -1]:  # no player is always first
                     if player.library not in options.players or player.name in figures.failed:
                         continue
-                    print(f'\r{network}: round {turn + 1} of {options.rounds}, {figures.row.title}, {player.name}'.ljust(100), end='',
-                          file=sys.stderr, flush=True)
+                    steps.step(f'{network}: round {turn + 1} of {options.rounds}, {figures.row.title}, {player.name}')
                     figures.take(libraries, player)
                 if 'floor' in options.players:
                     figures.take_floor(libraries)
         command('fault', 'heal')
     finally:
         labs.down(NAME)
-        print('\r' + ' ' * 100 + '\r', end='', file=sys.stderr)
+        steps.end()
     return all_figures
 
 

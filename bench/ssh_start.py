@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 
+from progress import Progress
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 LAB = os.path.dirname(HERE) + '/lab/herald-lab'
 LIMIT = 120
@@ -105,13 +107,16 @@ def measure(options, folder, name):
         # TMPDIR: a compiler that is killed when the benchmark is interrupted leaves files there.
         subprocess.run([compiler, '-O2', '-w', '-o', f'{folder}/{library}', f'{HERE}/startup.c'], check=True,
                        env=dict(os.environ, TMPDIR=folder))
-    for _ in range(options.rounds):
+    steps = Progress(options.rounds * len(found))
+    for turn in range(options.rounds):
         for library, (_, words) in found.items():
+            steps.step(f'round {turn + 1} of {options.rounds}, {library}')
             _, ended = timed([*words, '-n', str(options.ranks), 'true'], name)
             samples.setdefault(('true', library), []).append(ended)
             started, ended = timed([*words, '-n', str(options.ranks), f'{folder}/{library}', 'say'], name)
             samples.setdefault(('started', library), []).append(started)
             samples.setdefault(('ended', library), []).append(ended)
+    steps.end()
     print(f'{options.ranks} ranks on {options.hosts} hosts over ssh, medians of {options.rounds} rounds in turns')
     for kind in ('true', 'started', 'ended'):
         for library in found:

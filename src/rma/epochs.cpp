@@ -84,6 +84,7 @@ Epochs::Refusal Epochs::end_exposure() noexcept {
 }
 
 Epochs::Refusal Epochs::lock(int target) noexcept {
+  if (no_locks_) return kNoLocks;
   if (is_locked(target)) return "this rank holds its lock already";
   if (access_ != Access::locks)
     if (Refusal refusal = may_begin_access()) return refusal;
@@ -101,6 +102,7 @@ Epochs::Refusal Epochs::unlock(int target) noexcept {
 }
 
 Epochs::Refusal Epochs::lock_all() noexcept {
+  if (no_locks_) return kNoLocks;
   if (Refusal refusal = may_begin_access()) return refusal;
   access_ = Access::lock_all;
   return nullptr;

@@ -28,6 +28,7 @@ class Epochs {
   Refusal complete() noexcept;
   Refusal post() noexcept;
   Refusal end_exposure() noexcept;
+  void forbid_locks() noexcept { no_locks_ = true; }
   Refusal lock(int target) noexcept;
   Refusal unlock(int target) noexcept;
   Refusal lock_all() noexcept;
@@ -42,12 +43,13 @@ class Epochs {
   bool is_lock_all() const noexcept { return access_ == Access::lock_all; }
 
  private:
+  static constexpr Refusal kNoLocks = "the window was made with the info key no_locks=true";
   static constexpr Refusal kNotHeld = "its lock is not held; call MPI_Win_lock or MPI_Win_lock_all first";
   enum class Access : std::uint8_t { none, fence_issued, fence_used, started, locks, lock_all };
   Refusal may_begin_access() const noexcept;
 
   Access access_ = Access::none;
-  bool posted_ = false;
+  bool posted_ = false, no_locks_ = false;
   std::vector<std::uint8_t> targets_;  // 1: started or locked
   int locked_ = 0;
 };

@@ -175,8 +175,8 @@ class OneLink(Faults):
             killed = time.time()
             os.kill(self.ranks_on('h3')[0], signal.SIGKILL)
             out, named = self.read_until(child, 'rank 2 has ended without MPI_Finalize: its host h3', 30)
-            if named is None:  # now and then Hydra ends the others all the same
-                self.assertIn('YOUR APPLICATION TERMINATED', out)
+            if named is None:  # now and then Hydra ends the others all the same, sometimes without a word
+                self.assertIsNotNone(child.poll(), out)
                 continue
             self.report(f'named after {named - killed:.2f} s')
             if named - killed < 1:

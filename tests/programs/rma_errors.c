@@ -128,6 +128,38 @@ static void wrong_windows(void) {
               MPI_ERR_NO_MEM);
 }
 
+/* Made with no_locks=true. */
+static void no_locks(void) {
+  MPI_Info info;
+  MPI_Win made;
+  int* base;
+  OK(MPI_Info_create(&info));
+  OK(MPI_Info_set(info, "no_locks", "true"));
+  OK(MPI_Win_allocate(sizeof *base, sizeof *base, info, MPI_COMM_WORLD, &base, &made));
+  OK(MPI_Info_free(&info));
+  MPI_Win_set_errhandler(made, MPI_ERRORS_RETURN);
+  CHECK_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, next, 0, made), MPI_ERR_RMA_SYNC);
+  CHECK_CLASS(MPI_Win_lock_all(0, made), MPI_ERR_RMA_SYNC);
+  OK(MPI_Win_fence(0, made));
+  OK(MPI_Win_free(&made));
+}
+
+/* Several thousand at once. */
+static void many_windows(void) {
+  enum { kWindows = 2000 };
+  static MPI_Win all[kWindows];
+  static int cells[kWindows];
+  for (int i = 0; i < kWindows; ++i)
+    OK(MPI_Win_create(&cells[i], sizeof cells[i], sizeof cells[i], MPI_INFO_NULL, MPI_COMM_WORLD, &all[i]));
+  for (int i = 0; i < kWindows; i += 97) {
+    OK(MPI_Win_fence(0, all[i]));
+    OK(MPI_Put(&i, 1, MPI_INT, next, 0, 1, MPI_INT, all[i]));
+    OK(MPI_Win_fence(0, all[i]));
+    CHECK(cells[i] == i);
+  }
+  for (int i = 0; i < kWindows; ++i) OK(MPI_Win_free(&all[i]));
+}
+
 int main(int argc, char** argv) {
   static int memory[10];
   int code;
@@ -141,6 +173,8 @@ int main(int argc, char** argv) {
   wrong_arguments();
   wrong_epochs();
   wrong_windows();
+  no_locks();
+  many_windows();
   code = MPI_Win_free(&win);
   CHECK(code == MPI_SUCCESS);
   return check_finalize();

@@ -92,7 +92,9 @@ int file_get_atomicity(Call&, File* fh, int* flag) {
 int file_sync(Call& call, File* fh) {
   FileState& state = state_of(*fh);
   await_background(state);
-  return fail(call, agree(*fh, failure_of(state.storage.sync(), "synchronise", state.name)));
+  const Failure failure = agree(*fh, failure_of(state.storage.sync(), "synchronise", state.name));
+  if (state.system == path::FileSystem::nfs) state.storage.revalidate();
+  return fail(call, failure);
 }
 
 int file_get_type_extent(Call& call, File* fh, Datatype* datatype, MPI_Count* extent) {

@@ -67,6 +67,8 @@ class WindowMaker {
       return nullptr;
     }
     set_routes();
+    const std::string* const no_locks = info_value(win_->info, "no_locks");
+    if (no_locks != nullptr && *no_locks == "true") state().epochs.forbid_locks();
     if (!state().all_mapped) state().offer.make(call_);
     return win_;
   }

@@ -15,7 +15,7 @@ struct Hint {
   const char* key;
   const char* initial;
 };
-// Herald keeps all orders of accumulates and needs no assertion, so it only returns what it was given.
+// Herald keeps all orders of accumulates and needs no assertion, so most only come back as they were given.
 constexpr Hint kHints[] = {{"no_locks", "false"},
                            {"accumulate_ordering", "rar,raw,war,waw"},
                            {"accumulate_ops", "same_op_no_op"},

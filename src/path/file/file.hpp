@@ -34,6 +34,8 @@ class File final : public io::Storage {
   // Storage for the first `bytes` bytes; the file becomes so long if it is shorter, its data stays.
   int reserve(std::int64_t bytes) noexcept;
   int sync() noexcept;
+  // Later reads find what other hosts had written and synchronised by now (NFS).
+  void revalidate() const noexcept;
   int identify(FileIdentity& identity) noexcept;
   FileSystem system() noexcept;
 

@@ -20,6 +20,15 @@ TEST(RmaEpochs, operations_need_an_epoch) {
   EXPECT_NE(epochs.use(1), nullptr);
 }
 
+TEST(RmaEpochs, locks_can_be_forbidden) {
+  Epochs epochs(2);
+  epochs.forbid_locks();
+  EXPECT_NE(epochs.lock(0), nullptr);
+  EXPECT_NE(epochs.lock_all(), nullptr);
+  EXPECT_EQ(epochs.fence(true), nullptr);
+  EXPECT_EQ(epochs.use(0), nullptr);
+}
+
 TEST(RmaEpochs, a_fence_without_operations_opens_nothing) {
   Epochs epochs(2);
   EXPECT_EQ(epochs.fence(true), nullptr);
