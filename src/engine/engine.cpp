@@ -166,7 +166,7 @@ p2p::CoreCounters Engine::counters() const noexcept {
   all.paths.net_resent = mesh.resent;
   all.forged = mesh.forged + lanes.forged;
   all.stale = mesh.stale;
-  all.probes = mesh.probes;
+  all.paths.net_probes = mesh.probes;
   all.malformed = mesh.malformed + lanes.malformed;
   all.lanes_moved = lanes.address_changes;
   all.fused_count = lanes.contributions + lanes.results;

@@ -9,6 +9,7 @@ namespace herald::p2p {
 struct PathCounters {
   std::uint64_t shm_packets = 0, shm_bytes = 0;
   std::uint64_t net_packets = 0, net_bytes = 0, net_received = 0, net_received_bytes = 0, net_resent = 0;
+  std::uint64_t net_probes = 0;  // datagrams that asked a peer for an answer
   std::uint64_t cast_received = 0, cast_resent = 0;
 };
 
@@ -33,7 +34,6 @@ struct CoreCounters {
   std::uint64_t cast_missed = 0;               // packets of others that multicast did not deliver
   std::uint64_t forged = 0, stale = 0, malformed = 0;  // datagrams dropped: of others, of the past, senseless
   std::uint64_t fused_count = 0, fused_resent = 0;     // contributions and results sent; sent again
-  std::uint64_t probes = 0;                            // datagrams that asked a peer for an answer
 };
 
 }  // namespace herald::p2p

@@ -29,6 +29,11 @@ Value read() {
   return runtime().has_engine() ? runtime().engine().counters().*kMember : 0;
 }
 
+template <std::uint64_t p2p::PathCounters::*kMember>
+Value read_path() {
+  return runtime().has_engine() ? runtime().engine().counters().paths.*kMember : 0;
+}
+
 constexpr Row kRows[] = {
     {"herald_messages_sent", kCounter, read<&p2p::CoreCounters::sent>, "messages sent"},
     {"herald_bytes_sent", kBytes, read<&p2p::CoreCounters::sent_bytes>,
@@ -46,10 +51,9 @@ constexpr Row kRows[] = {
      "bytes of long messages that this process copied to or from mapped memory of peers"},
     {"herald_bytes_kernel", kBytes, read<&p2p::CoreCounters::kernel_bytes>,
      "bytes of long messages that this process had the kernel copy to or from memory of peers"},
-    {"herald_packets_sent", kCounter,
-     [] { return Value{runtime().has_engine() ? runtime().engine().counters().paths.net_packets : 0}; },
+    {"herald_packets_sent", kCounter, read_path<&p2p::PathCounters::net_packets>,
      "packets with data for single processes of other hosts, each counted once"},
-    {"herald_probes_sent", kCounter, read<&p2p::CoreCounters::probes>,
+    {"herald_probes_sent", kCounter, read_path<&p2p::PathCounters::net_probes>,
      "datagrams that asked a process of another host for an answer"},
     {"herald_casts", kCounter, read<&p2p::CoreCounters::cast_packets>,
      "packets for all members of a lane, sent by multicast"},
