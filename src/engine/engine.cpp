@@ -18,12 +18,12 @@ constexpr Duration kAwayFor = milliseconds(50);  // no turn for so long: the pro
 constexpr Duration kFlushSends = milliseconds(600'000);
 constexpr Duration kFlushAnswers = milliseconds(5'000);
 constexpr Duration kKeepAliveAtEnd = milliseconds(1);
+constexpr Duration kAttachLimit = milliseconds(5'000);  // for peers that are still opening
 
 // Of calls, and of what may be calls.
 std::uint64_t arrivals_at(node::Node& node, bool remote) noexcept {
   return node.core().services().taken() + (remote ? node.mesh().counters().received : 0);
 }
-constexpr Duration kAttachLimit = milliseconds(5'000);  // for peers that are still opening
 
 // Messages to this rank that no receive took, and datagrams that were refused.
 void report_unreceived(int rank, std::uint64_t messages, const p2p::CoreCounters& all,

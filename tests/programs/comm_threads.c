@@ -4,6 +4,7 @@
    while waiting for peers, so that no thread progresses; objects that two threads change at once. */
 #include <pthread.h>
 #include "check.h"
+#include "session_level.h"
 
 enum { kThreads = 4, kRounds = 20 };
 
@@ -47,25 +48,11 @@ static void* work(void* argument) {
   return NULL;
 }
 
-/* A session has the thread level of the process. */
-static void check_session(void) {
-  MPI_Session session;
-  MPI_Info info;
-  char value[64] = "";
-  int flag, length = 64;
-  OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
-  OK(MPI_Session_get_info(session, &info));
-  OK(MPI_Info_get_string(info, "thread_level", &length, value, &flag));
-  CHECK(flag && strcmp(value, "MPI_THREAD_MULTIPLE") == 0);
-  OK(MPI_Info_free(&info));
-  OK(MPI_Session_finalize(&session));
-}
-
 int main(int argc, char** argv) {
   pthread_t threads[kThreads];
   int provided, i;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-  check_session();
+  check_session_level("MPI_THREAD_MULTIPLE"); /* that of the process */
   CHECK(provided == MPI_THREAD_MULTIPLE);
   for (i = 0; i < kThreads; i++) OK(MPI_Comm_dup(MPI_COMM_WORLD, &parents[i]));
   for (i = 0; i < kThreads; i++) pthread_create(&threads[i], NULL, work, (void*)(long)i);

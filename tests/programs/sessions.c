@@ -19,6 +19,8 @@ static int failures;
   } while (0)
 #define OK(call) CHECK((call) == MPI_SUCCESS)
 
+#include "session_level.h"
+
 static void check_psets(MPI_Session session) {
   int n, length, flag;
   char name[MPI_MAX_PSET_NAME_LEN], value[32];
@@ -109,20 +111,6 @@ static void check_buffers(MPI_Session session, MPI_Comm alone) {
   CHECK(detached == of_process);
 }
 
-/* Threads may call at once in a session that names no level. */
-static void check_default_level(void) {
-  MPI_Session session;
-  MPI_Info info;
-  char value[64] = "";
-  int flag, length = 64;
-  OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
-  OK(MPI_Session_get_info(session, &info));
-  OK(MPI_Info_get_string(info, "thread_level", &length, value, &flag));
-  CHECK(flag && strcmp(value, "MPI_THREAD_MULTIPLE") == 0);
-  OK(MPI_Info_free(&info));
-  OK(MPI_Session_finalize(&session));
-}
-
 static void one_session(int round) {
   MPI_Session session;
   MPI_Group group, self;
@@ -167,7 +155,7 @@ int main(void) {
   MPI_Comm comm;
   int i, rank, all;
   for (i = 0; i < 3; i++) one_session(i);
-  check_default_level();
+  check_session_level("MPI_THREAD_MULTIPLE"); /* without MPI_Init, and none is named */
   /* Two at the same time; the failures are added up over one of them. */
   OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &a));
   OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &b));
